@@ -8,7 +8,7 @@ import { print } from './print.ts';
 /** `--without-approval` of the commands that would make a proposal. */
 export const WITHOUT_APPROVAL = [
   '--without-approval',
-  'change it at once where APPROVALS=required, as whoever has the store in hand can; the audit says so',
+  'change it at once in spite of APPROVALS=required; the audit shows it',
 ] as const;
 
 export interface ApprovalOption {

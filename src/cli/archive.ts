@@ -42,7 +42,7 @@ function adoptCommand(archive: Command): void {
   archive
     .command('adopt')
     .description(
-      'make what ARCHIVE_DIR=s3://.. holds the archive of this store, after one of the two was lost or put back',
+      'adopt what ARCHIVE_DIR=s3://.. holds as the archive of this store, after one of the two was lost or restored',
     )
     .requiredOption('--reason <text>', 'why, for the audit')
     .option('--json', 'print {archive, version, segments}')
@@ -382,7 +382,7 @@ interface VerifyOptions {
 /** archive verify: whether what is archived still follows from its facts and rule sets. */
 function verifyCommand(archive: Command): void {
   spanOptions(archive.command('verify'))
-    .description('decide every archived decision again from its facts, and count what does not come out')
+    .description('decide every archived decision again from its facts, and count those that differ')
     .option('--json', 'print one JSON object')
     .action((options: VerifyOptions) => verify(options));
 }

@@ -31,7 +31,7 @@ export function auditCommand(program: Command): void {
   audit
     .command('verify')
     .description(
-      'name entries that were changed, dropped or swapped without making the chain anew, and with --known any up to that one; exits 1 when there is one',
+      'find entries that were changed, dropped or swapped, with --known also those that a rebuilt chain hides, up to that entry; exit code 1 when there are any',
     )
     .option(
       '--known <number:hash>',

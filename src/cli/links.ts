@@ -40,10 +40,10 @@ export function linksCommand(program: Command): void {
     )
     .requiredOption('--platform <name>', 'whose client it is')
     .option('--days <number>', 'how many days are looked back over', String(days))
-    .option('--depth <number>', '1: whom it shares something with; 2: also whom these do', String(depth))
-    .option('--as-of <time>', 'what was known then, and looked back over from there; lists are those of now')
+    .option('--depth <number>', '1: who shares something with it; 2: also who does with these', String(depth))
+    .option('--as-of <time>', 'what was known then, looking back from there; lists are as they are now')
     .option('--limit <number>', 'the most clients to show', String(clients))
-    .option('--block <client...>', 'say whom a list of these of the clients shown would refuse')
+    .option('--block <client...>', 'say whom a list of these clients would refuse; all must be shown')
     .option('--json', 'print what GET /v1/platform/client/links answers; null for nobody')
     .action((clientIdKey: string, options: LinksOptions) => links(clientIdKey, options));
 }

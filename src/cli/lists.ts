@@ -59,7 +59,7 @@ export function listsCommands(program: Command): void {
 
   lists
     .command('make <list>')
-    .description('make a list; entries can only be put on one that was made')
+    .description('make a list, which must exist before entries are put on it')
     .requiredOption('--platform <name>', PLATFORM)
     .requiredOption('--kind <kind>', `what it holds: ${LIST_KINDS.join(', ')}`)
     .option('--json', 'print one JSON object')

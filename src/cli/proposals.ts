@@ -44,7 +44,7 @@ export function proposalsCommands(program: Command): void {
       .command(`${way} <id>`)
       .description(
         way === 'approve'
-          ? 'carry a proposal of somebody else out, if it would still do what it was proposed for'
+          ? "carry out somebody else's proposal, if it would still do what was proposed"
           : 'return a proposal; nothing is changed',
       )
       .option(...PLATFORM)

@@ -54,7 +54,7 @@ export function restoreCommand(program: Command): void {
   program
     .command('restore')
     .description(
-      'look at a backup before it is needed: on a copy, apart from production; as of when it is and what would be lost. Exits 1 when some of it cannot be read',
+      'check a copy of a backup, apart from production: when it was made, and what would be lost. Exit code 1 when some of it cannot be read',
     )
     .requiredOption(
       '--check <folder>',
@@ -269,7 +269,7 @@ function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readon
     ...(later === null
       ? []
       : [
-          `Of these up to ${later.decisionsMax} came after the backup, until ${later.to}: they stay explained, and their payers stand where they stood before.`,
+          `Of these up to ${later.decisionsMax} came after the backup, until ${later.to}: they stay explained, but their payers are as they were at the backup.`,
         ]),
   ];
 }

@@ -143,8 +143,8 @@ function needsOf(load: Load & { readonly payers: number }): readonly Need[] {
     ['diskBytes', 2 * memory, 'B', 'Redis: disk, append-only files before a rewrite'],
     ['networkBytesPerSecond', network, 'B', 'network a second at the peak, both ways'],
     ['archiveBytes', within(1, days) * each('archive'), 'B', `archive: disk after ${days} days`],
-    ['shippingPercent', 100 * shipping, '%', 'shipping: of what one process ships, on average'],
-    ['archiveAwayMinutes', away, 'min', 'the archive may be away before journal entries are lost to it'],
+    ['shippingPercent', 100 * shipping, '%', 'shipping: share of what one process can ship, on average'],
+    ['archiveAwayMinutes', away, 'min', 'archive: how long it may be away before it misses entries'],
   ];
 }
 

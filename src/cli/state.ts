@@ -28,7 +28,7 @@ export function stateCommands(program: Command): void {
     .action(({ json }: { json?: true }) => check(json === true));
   state
     .command('rebuild')
-    .description('make the state of a client that cannot be read anew from what was recorded of the client')
+    .description('rebuild the state of a client that cannot be read, from what was recorded about it')
     .requiredOption('--platform <name>', 'the platform of the client')
     .requiredOption('--client <clientIdKey>', 'the client')
     .requiredOption('--reason <text>', 'why, for the audit')
@@ -43,7 +43,7 @@ export function stateCommands(program: Command): void {
   forgetCommand(
     state,
     'forget-archive',
-    'forget which folder is the archive of the store, when it is lost: the next node that ships begins one anew',
+    'forget which folder is the archive of the store, when that archive is lost: the next node that ships begins a new one',
     ARCHIVE,
   );
 }
@@ -124,7 +124,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
     print(`It is rebuilt from ${counted(entries, 'recorded entry', 'recorded entries')}.`);
     if (!complete)
       print(
-        `What happened before ${since ?? 'now'} is not recorded any more, and counts no more: look at bindings and overrides.`,
+        `What happened before ${since ?? 'now'} is no longer recorded and no longer counts: check bindings and overrides.`,
       );
   }
 }
@@ -152,7 +152,7 @@ const ARCHIVE: Noted = {
   action: 'archive forgotten',
   absent: 'no archive is noted in this store',
   forgotten:
-    'The next node that ships makes its ARCHIVE_DIR the archive of this store, with what the journal still holds. What only the archive before held is not found any more.',
+    'The next node that ships makes its ARCHIVE_DIR the archive of this store, with what the journal still holds. What only the lost archive held is no longer found.',
 };
 
 function forgetCommand(state: Command, name: string, description: string, noted: Noted): void {

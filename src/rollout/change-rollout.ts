@@ -100,7 +100,7 @@ function withoutOthers(rollout: Rollout): Rollout {
 export interface AskedChange extends RolloutChange {
   /** The revision that the person saw: a newer one is refused. Null: any. */
   readonly revision: number | null;
-  /** It may decide for more than LITTLE_PERCENT although it answers much otherwise than the active one. */
+  /** It may decide for more than LITTLE_PERCENT although it answers very differently from the active one. */
   readonly acceptDifference?: boolean;
   /** A return to a version that was active before, which one person may do alone. */
   readonly emergency?: boolean;
@@ -219,15 +219,15 @@ async function differencesOf(
   return found;
 }
 
-/** Throws RolloutRefused when versions answer much otherwise, unless that is accepted. */
+/** Throws RolloutRefused when versions answer very differently, unless that is accepted. */
 function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
   const others = differences.filter(({ much }) => much.length > 0);
   if (others.length === 0 || acceptDifference) return;
   const each = others.map(
-    ({ version, much }) => `${version} answers much otherwise than the active version: ${much.join('; ')}`,
+    ({ version, much }) => `${version} answers very differently from the active version: ${much.join('; ')}`,
   );
   throw new RolloutRefused(
-    `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps`,
+    `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; if that is intended, pass --accept-difference (acceptDifference: true), which the audit keeps`,
   );
 }
 

@@ -15,7 +15,7 @@ import { stageOf } from './trial-view.ts';
 
 /** How a version would answer compared with the active one, for the person who decides about it. */
 export interface Difference {
-  /** Why it answers much otherwise than the active one, a sentence each; empty when it does not. */
+  /** Why it answers very differently from the active one, a sentence each; empty when it does not. */
   readonly much: readonly string[];
   readonly compared: string;
 }

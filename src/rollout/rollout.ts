@@ -121,7 +121,7 @@ export interface RolloutChange {
   readonly who: string;
   readonly at: number;
   readonly reason: string;
-  /** Why the version answers much otherwise, when that was accepted. */
+  /** Why the version answers very differently, when that was accepted. */
   readonly acceptedDifference?: string;
   /** One person returned to a version alone. */
   readonly emergency?: boolean;

@@ -887,7 +887,7 @@ export interface RolloutRequest {
   readonly mode: 'shadow' | 'canary' | 'active';
   readonly percent?: number | undefined;
   readonly guard?: number | undefined;
-  /** True: it may decide for more than 20 % although it answers much otherwise than the active version; without it that is refused, with figures */
+  /** True: it may decide for more than 20 % although it answers very differently from the active version; without it that is refused, with figures */
   readonly acceptDifference?: boolean | undefined;
   /** Candidates beside `version`, in one draw with it: no client is in two of them */
   readonly also?:

@@ -15,7 +15,7 @@ describe('scoring size', () => {
       /^Redis memory: in all +134 GB$/m,
       /^Redis: masters to plan +8$/m,
       /^archive: disk after 90 days +1\.31 TB$/m,
-      /^the archive may be away before journal entries are lost to it +67 min$/m,
+      /^archive: how long it may be away before it misses entries +67 min$/m,
     ])
       expect(stdout).to.match(row);
   });

@@ -113,7 +113,7 @@ describeOnStores('what a version would have answered', (store) => {
 
   it('is refused when it blocks clients that match no rule, although nobody has asked yet', async () => {
     expect(await refusalOf('p2.v12', ACTIVE)).to.equal(
-      'p2.v12 answers much otherwise than the active version: its verdicts end with otherwise: BLOCK, where those of the active one do not. Look at "rules diff", and begin with a canary of up to 20 %; when it is meant so, pass --accept-difference (acceptDifference: true), which the audit keeps',
+      'p2.v12 answers very differently from the active version: its verdicts end with otherwise: BLOCK, where those of the active one do not. Look at "rules diff", and begin with a canary of up to 20 %; if that is intended, pass --accept-difference (acceptDifference: true), which the audit keeps',
     );
   });
 

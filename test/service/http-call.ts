@@ -1,6 +1,6 @@
 export type HeaderList = Readonly<Record<string, string>>;
 
-const OVERLOADED = 'The service has more to do than it can;';
+const OVERLOADED = 'The service is overloaded;';
 
 /** An HTTP answer with its body read. */
 export interface Answer<Body = unknown> {

@@ -68,28 +68,28 @@ export function rolloutCommands(rules: Command): void {
     .description('bring a version into shadow, canary or active; returns when every node follows')
     .addOption(new Option('--shadow', 'decide on a copy and compare').conflicts(['canary', 'active']))
     .addOption(
-      new Option('--canary <percent>', 'decide for so many percent of the clients').conflicts([
+      new Option('--canary <percent>', 'decide for this percentage of the clients').conflicts([
         'shadow',
         'active',
       ]),
     )
     .option(
       '--also <version:percent>',
-      'another candidate of the same draw, like p2.v12:10; may be repeated; what is on trial and not named ends',
+      'another candidate in the same draw, like p2.v12:10; may be repeated. Candidates that are not named end',
       (text: string, all: readonly string[] = []) => [...all, text],
     )
     .addOption(new Option('--active', 'decide for everybody').conflicts(['shadow', 'canary']))
     .option(
       '--guard <points>',
-      'take a canary back by itself when its share of clients with BLOCK, WAIT or the bot flag is more points above the active one, or that of payers more points below; needs canaries below 100 percent in all',
+      'take a canary back automatically when its share of clients with BLOCK, WAIT or the bot flag is this many points above that of the active version, or its share of clients who pay this many below; the canaries must have less than 100 percent in all',
     )
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--revision <number>', SEEN)
     .option(
       '--accept-difference',
-      'bring it to more than 20 percent although it answers much otherwise than the active version',
+      'allow more than 20 percent for a version whose answers differ much from those of the active one',
     )
-    .option('--emergency', 'return to a version that was active before, alone; metrics raise an alert')
+    .option('--emergency', 'return to a formerly active version without approval; raises an alert')
     .option(...WITHOUT_APPROVAL)
     .option('--json', 'print one JSON object')
     .action((version: string, options: RolloutOptions) => rollout(version, options));
@@ -105,7 +105,7 @@ export function rolloutCommands(rules: Command): void {
     .action((version: string | undefined, options: RollbackOptions) => rollback(version, options));
 }
 
-const SEEN = 'refuse when the rollout is not at this revision any more, as "rules status" showed it';
+const SEEN = 'refuse unless the rollout is still at this revision, which "rules status" shows';
 
 async function status(json: boolean): Promise<void> {
   const { seen, now } = await withOpenStore(async (store, clock) => ({
@@ -210,7 +210,7 @@ function goalOf(version: RuleVersion, options: RolloutOptions): Goal {
   const { shadow, canary, also = [], active, guard } = options;
   const objective = objectiveText(judgedBy({ ...options }));
   if (objective !== null && canary === undefined)
-    throw new UsageError('what a trial is judged by goes only with --canary');
+    throw new UsageError('options that say what a trial is judged by need --canary');
   if (also.length > 0 && canary === undefined) throw new UsageError('--also goes only with --canary');
   if (guard !== undefined && canary === undefined) throw new UsageError('--guard goes only with --canary');
   if (shadow === true) return { mode: 'shadow' };

@@ -57,7 +57,7 @@ export function codesPage(documents: readonly OpenApiDocument[]): string {
     );
   return pageOf(
     'Codes of problems',
-    'Why an operation refuses a request: a program goes by the code. What is repeated is repeated after Retry-After, with growing pauses, a verdict with its Idempotency-Key.',
+    'Why an operation refuses a request. Programs should go by the code. Repeat after Retry-After, with growing pauses, and a verdict with its Idempotency-Key.',
     `<table>\n<tr><th>operation<th>code<th>status<th>when<th>what the caller does\n${lines.join('\n')}\n</table>`,
   );
 }

@@ -59,7 +59,7 @@ const listPeople = operation({
   operationId: 'listPeople',
   summary: 'Who is signed in, and who may sign in',
   description:
-    'Those whose roles and keys are of the platform; who has a role or a key of the whole installation is shown to the whole installation alone, as are its roles. Who may have a key is told by listKeys.',
+    'Those whose roles and keys are of the platform; people with a role or a key of the whole installation, and its roles, are shown to its own keys and people alone. listKeys shows who has a key.',
   tag: 'Access',
   grant: 'keys',
   isSearch: true,
@@ -90,7 +90,7 @@ const listPeople = operation({
 
 const NOT_SIGNED_IN = refusal(
   'not-signed-in',
-  'Nobody of that id is signed in, as far as the platform is told.',
+  'Nobody with that id is signed in, as far as this platform may know.',
   (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
   'person:248289761001',
 );
@@ -101,13 +101,13 @@ const signOutPerson = operation({
   operationId: 'signOutPerson',
   summary: 'Signs somebody out',
   description:
-    'Ends all sessions of somebody whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. Who still has a role or a key can sign in again: take these away first.',
+    'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. A person who still has a role or a key can sign in again: take these away first.',
   tag: 'Access',
   grant: 'keys',
   body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it') }), {
     id: 'person:248289761001',
   }),
-  answers: { 204: { description: 'Nobody of that id is signed in here any more' } },
+  answers: { 204: { description: 'Nobody with that id is signed in here now' } },
   refusals: [NOT_SIGNED_IN],
   answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {
     const { id: subject } = await body();

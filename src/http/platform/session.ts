@@ -78,7 +78,7 @@ const readSignIn = openOperation({
   label: 'sign-in',
   summary: 'How to sign in',
   description:
-    'No key is needed: the console asks before anybody has signed in. Of a browser that is signed in it is what readSession answers.',
+    'No key is needed: the console asks before anybody has signed in. For a browser that is signed in the answer is that of readSession.',
   tag: 'Console',
   answers: jsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE, OTHER_PLATFORM, ...grantRefusals(ANY_OF_THE_PLATFORM)],

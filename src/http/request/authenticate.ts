@@ -180,7 +180,7 @@ export const OTHER_PLATFORM = refusal(
     new HttpProblem(
       403,
       'not provisioned',
-      `Who is signed in in this browser now may not see the platform "${platform.slice(0, 64)}"; load the page again.`,
+      `The person signed in in this browser may not see the platform "${platform.slice(0, 64)}"; load the page again.`,
     ),
   'bank',
 );

@@ -87,7 +87,7 @@ export const UNKNOWN_KEY = refusal(
 
 export const STATE_AWAY = refusal(
   'store-away',
-  'State cannot be reached in time. Nothing is changed after this answer, but a step that was just being taken may have been: repeat a verdict with the same Idempotency-Key, so that it counts once.',
+  'State could not be reached in time. Nothing changes after this answer, but a step that was under way may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
     unavailable(
       'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
@@ -111,12 +111,12 @@ export const INTERNAL_ERROR = refusal(
 
 export const IDEMPOTENCY_KEY_REUSED = refusal(
   'idempotency-key-reused',
-  'The Idempotency-Key came with another body before.',
+  'The Idempotency-Key was used with another body before.',
   () =>
     new HttpProblem(
       422,
       'Idempotency-Key reused',
-      'This Idempotency-Key came with another request before; use a new key for every new verdict.',
+      'This Idempotency-Key was used with another request before; use a new key for every new verdict.',
     ),
 );
 
@@ -146,9 +146,8 @@ export const METHOD_NOT_ALLOWED = refusal(
 
 export const OVERLOADED = refusal(
   'overloaded',
-  'The service has more to do than it can; nothing was decided or changed.',
-  () =>
-    unavailable('The service has more to do than it can; nothing was decided or changed. Try again shortly.'),
+  'The service is overloaded; nothing was decided or changed.',
+  () => unavailable('The service is overloaded; nothing was decided or changed. Try again shortly.'),
 );
 
 export const TOO_MANY_AT_ONCE = refusal(

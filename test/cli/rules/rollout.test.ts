@@ -49,7 +49,7 @@ describe('rules rollout', () => {
         '--canary 60 --also p2.v12'.split(' '),
       ],
       ['--also goes only with --canary', '--active --also p2.v12:1'.split(' ')],
-      ['what a trial is judged by goes only with --canary', '--active --margin 0.3'.split(' ')],
+      ['options that say what a trial is judged by need --canary', '--active --margin 0.3'.split(' ')],
       ['--margin is a number that is not allowed: much', '--canary 5 --margin much'.split(' ')],
       [
         'rate must be a currency and what a unit of it is worth, like USD=0.92, not "USD"',

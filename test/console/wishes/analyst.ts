@@ -105,7 +105,7 @@ export class Analyst {
     const dialog = this.#page.getByRole('dialog');
     await dialog.getByLabel('Reason').waitFor();
     if ((await dialog.getByRole('checkbox').count()) > 0) {
-      await dialog.getByRole('checkbox', { name: 'It may answer much otherwise' }).check();
+      await dialog.getByRole('checkbox', { name: 'It may answer very differently' }).check();
       await dialog.getByLabel(`Type ${this.#version} to confirm`).fill(this.#version);
     }
     await dialog.getByLabel('Reason').fill(this.#reason);

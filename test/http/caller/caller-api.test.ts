@@ -194,7 +194,7 @@ describe('the API for callers', () => {
         expect(answer.body).to.deep.include({
           title: 'Idempotency-Key reused',
           detail:
-            'This Idempotency-Key came with another request before; use a new key for every new verdict.',
+            'This Idempotency-Key was used with another request before; use a new key for every new verdict.',
         });
       }
       expect((await shop.client(clientIdKey)).body.decisionCount).to.equal(1);

@@ -57,7 +57,7 @@ describe('an overloaded service', () => {
       status: 503,
       code: 'overloaded',
       retryable: true,
-      detail: 'The service has more to do than it can; nothing was decided or changed. Try again shortly.',
+      detail: 'The service is overloaded; nothing was decided or changed. Try again shortly.',
       requestId: 'mine-1',
     });
     expect(await metrics.registry.metrics()).to.include('scoring_shed_total{operation="verdict"} 1');

@@ -252,7 +252,7 @@ function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: b
         mode !== 'shadow' &&
         html`<${ChangedSince} before=${active.version} after=${version} />
           <label class="choice">
-            <input type="checkbox" name="accept" /> It may answer much otherwise than ${active.version}
+            <input type="checkbox" name="accept" /> It may answer very differently from ${active.version}
           </label>`
       }
       ${

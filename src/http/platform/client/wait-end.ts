@@ -38,7 +38,7 @@ const NEWER_WAIT = refusal(
   '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w',
 );
 
-const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the most that may be`;
+const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
 
 const TOO_MANY_WAITS_ENDED = refusal(
   'too-many-waits-ended',
@@ -101,7 +101,7 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
         throw TOO_MANY_WAITS_ENDED.problem(TOO_MANY_OF_PAYER);
       case 'tooManyOfPerson':
         throw TOO_MANY_WAITS_ENDED.problem(
-          `You ended ${BY_PERSON_MAX} waits in the last 24 hours, which is the most that one person may`,
+          `You ended ${BY_PERSON_MAX} waits in the last 24 hours, which is the limit for one person`,
         );
       default:
         return effect satisfies never;

@@ -125,21 +125,21 @@ const NO_ARCHIVE = refusal(
 
 const DESK_BUSY = refusal(
   'evidence-busy',
-  'The node works on one at a time, and as many wait, of all platforms, as it lets wait.',
+  'The node works on one at a time, and its queue for all platforms is full.',
   () =>
     unavailable(
-      `This node works evidence out one piece at a time, for the platforms in turns, and lets ${ALL_WAITING_MAX} of all wait. Try again when one of them is done.`,
+      `This node works on one question at a time, for the platforms in turns, and ${ALL_WAITING_MAX} already wait. Try again when one of them is done.`,
     ),
 );
 
 const QUEUE_FULL = refusal(
   'evidence-queue-full',
-  'As many questions of the platform wait as may.',
+  'The queue of the platform is full.',
   () =>
     new HttpProblem(
       429,
       'too many requests',
-      `Evidence is worked out one piece at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
+      `A node works on one question at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
       { headers: { 'Retry-After': '10' } },
     ),
 );

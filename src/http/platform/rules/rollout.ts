@@ -54,7 +54,7 @@ const RolloutBodySchema = Type.Object(
     acceptDifference: Type.Optional(
       Type.Boolean({
         description:
-          'True: it may decide for more than 20 % although it answers much otherwise than the active version; without it that is refused, with figures',
+          'True: it may decide for more than 20 % although it answers very differently from the active version; without it that is refused, with figures',
       }),
     ),
     also: Type.Optional(

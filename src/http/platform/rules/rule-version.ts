@@ -86,7 +86,7 @@ export const TOO_HEAVY = refusal(
     new HttpProblem(
       422,
       'rule set too heavy',
-      `A node does not go on with this: ${limit}. The commands rules check, rules test and rules diff take their time.`,
+      `The node gave up: ${limit}. The commands rules check, rules test and rules diff have no such limit.`,
     ),
   'it took more than 8 s of computing time',
 );

@@ -106,7 +106,7 @@ describeOnStores('ending a wait', (store) => {
     const { detail, ...refused } = await end('payer-31', decisionId);
     expect(refused).to.deep.equal({ status: 429, told: 'too-many-waits-ended' });
     expect(detail).to.equal(
-      'You ended 30 waits in the last 24 hours, which is the most that one person may; nothing was changed. The payer waits until the wait is over.',
+      'You ended 30 waits in the last 24 hours, which is the limit for one person; nothing was changed. The payer waits until the wait is over.',
     );
   });
 });

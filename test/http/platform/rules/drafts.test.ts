@@ -122,7 +122,7 @@ describe('the drafts of the platform API', () => {
       });
       // Not repeated: on a busy machine slow senders may have been cut off by then.
       expect(answer.body.detail).to.equal(
-        'This node takes 16 drafts at once, 4 of them of one platform, and has as many at hand already. Try again in a moment.',
+        'This node works on at most 16 drafts at once, and on 4 of one platform, and has as many already. Try again in a moment.',
       );
       expect((await ask(owner)).status).to.equal(200);
     } finally {

@@ -79,10 +79,10 @@ export function draftText({ version, files }: Readonly<{ version: string; files:
 
 export const DESK_FULL = refusal(
   'desk-full',
-  'The node has as many drafts at hand, of all platforms or of this one, as it takes.',
+  'The node has no room for another draft, of all platforms or of this one.',
   () =>
     unavailable(
-      `This node takes ${DRAFTS_AT_HAND_MAX} drafts at once, ${PLATFORM_DRAFTS_MAX} of them of one platform, and has as many at hand already. Try again in a moment.`,
+      `This node works on at most ${DRAFTS_AT_HAND_MAX} drafts at once, and on ${PLATFORM_DRAFTS_MAX} of one platform, and has as many already. Try again in a moment.`,
     ),
 );
 
