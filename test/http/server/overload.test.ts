@@ -48,7 +48,7 @@ describe('an overloaded service', () => {
     const { status, headers, body } = await ask('verdict', { 'X-Request-Id': 'mine-1' });
     expect(status).to.equal(503);
     expect(headers.get('Retry-After')).to.equal('1');
-    expect(headers.get('Content-Length')).to.equal('208');
+    expect(headers.get('Content-Length')).to.equal('195');
     expect(headers.get('Content-Type')).to.equal('application/problem+json');
     expect(headers.get('Cache-Control')).to.equal('no-store');
     expect(headers.get('X-Request-Id')).to.equal('mine-1');
