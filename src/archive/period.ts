@@ -9,7 +9,6 @@ export function commonDay(days: readonly string[]): string {
   return days.every((day) => day === first) ? first : monthOf(first);
 }
 
-/** Of a day. */
 export function monthOf(day: string): string {
   return day.slice(0, '2026-11'.length);
 }

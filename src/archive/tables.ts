@@ -43,7 +43,6 @@ export const CLIENT_HASH: Column = {
     'The first 64 bits of a sha256 of platform and client_id_key under the salt of the installation',
 };
 
-/** The place of a row's entry in the journal. */
 export const PLACE = new RecordColumns(
   EntryPlaceSchema,
   { partition: 'journal_partition', ms: 'journal_ms', seq: 'journal_seq' },

@@ -125,7 +125,6 @@ export function setOverride(state: ClientState, override: Override | null, now: 
 /** How many waits of a payer may be ended in 24 hours. */
 export const ENDED_WAITS_MAX = 3;
 
-/** The wait that a decision imposed. */
 export interface ImposedWait {
   readonly seq: number;
   /** Epoch ms. */

@@ -1,6 +1,5 @@
 import type { KnownOrder, Outcome } from './order.ts';
 
-/** What is known of one order of a client. */
 export interface RecentOrder extends KnownOrder {
   /** Stands for its orderRef, see `token`. */
   readonly token: string;
@@ -128,7 +127,6 @@ export function unpaidChain({ recent, older }: OutcomeTally): number {
   return Math.min(unpaid + (lastPaid === -1 ? older.unpaidChain : 0), UNPAID_CHAIN_MAX);
 }
 
-/** The newest outcome; null when there is none. */
 export function lastOutcome({ recent, older }: OutcomeTally): Outcome | null {
   const last = recent.findLast((order) => countsAs(order) !== null);
   return last?.outcome ?? newest(older)?.outcome ?? null;

@@ -66,7 +66,6 @@ export function isGrant(verdict: Verdict): boolean {
   return verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY';
 }
 
-/** What a verdict does to the ladder. */
 function nextLadder(
   { verdict, ladder }: Pick<VerdictParams, 'verdict' | 'ladder'>,
   settings: LadderSettings,

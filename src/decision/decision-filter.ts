@@ -14,7 +14,6 @@ export interface DecisionPosition {
   readonly seq: number;
 }
 
-/** Orders decisions, newest first. */
 export function newestFirst(a: Decision, b: Decision): number {
   // The times nearly always differ, and searches sort thousands while requests wait.
   return b.at - a.at || comparePositions(positionOf(a), positionOf(b));
@@ -48,7 +47,6 @@ export interface DecisionFilter {
   readonly signal?: string;
   readonly sellPointKey?: string;
   readonly requestId?: string;
-  /** The method that was asked for. */
   readonly method?: string;
   readonly arm?: Arm;
   /** The amount that was asked for, whatever its currency; both are included. */

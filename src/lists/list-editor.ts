@@ -221,7 +221,6 @@ export class ListEditor {
     return effects;
   }
 
-  /** The listed clients that have one of these hashes. */
   async listedAmong(
     hashes: ReadonlySet<string>,
   ): Promise<readonly { readonly platform: PlatformName; readonly clientIdKey: string }[]> {
@@ -249,7 +248,6 @@ export class ListEditor {
       .filter((entry) => entry !== null);
   }
 
-  /** Removes an erased client from all lists of its platform. */
   async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
     const { node, listLog } = this.#parts;
     const known = (await this.aboutClient(platform, clientIdKey)).map(({ id }) => id);
@@ -416,7 +414,6 @@ export function noRoom(
   return null;
 }
 
-/** Why a list may not be made, for the caller; null when it may. */
 function whyNotMade(copy: ListCopy, { owner, list }: EditedList, kind: ListKind): string | null {
   if (!isName(list)) return LIST_NAME_RULE;
   if (kind === 'client' && isInstallation(owner))

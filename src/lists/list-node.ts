@@ -42,12 +42,10 @@ export class ListCopy {
     else this.#remember(entry);
   }
 
-  /** A list as it was made; null when it was not. */
   made(owner: ListOwner, name: string): StoredEntry | null {
     return this.#made.get(listId(owner, name)) ?? null;
   }
 
-  /** The lists of an owner, as they were made. */
   madeBy(owner: ListOwner): readonly StoredEntry[] {
     return [...this.#made.values()].filter((one) => one.owner === owner);
   }
@@ -66,7 +64,6 @@ export class ListCopy {
     return this.#keys.get(`${owner}/${name}`) ?? 0;
   }
 
-  /** On all lists of an owner. */
   entriesOf(owner: ListOwner): number {
     return this.#entriesOf.get(owner) ?? 0;
   }

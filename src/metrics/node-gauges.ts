@@ -22,7 +22,6 @@ function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${str
     addGauge(registry, name, help, async (gauge) => gauge.set(await read()));
 }
 
-/** Shows what this node reports to the fleet. */
 export function watchRollout(registry: Registry, report: () => NodeReport): void {
   showFigures(registry, {
     scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],
@@ -117,7 +116,6 @@ export function watchArchive(registry: Registry, archive: ArchiveWatch): void {
   });
 }
 
-/** Shows the copy of the shared lists that this node holds. */
 export function watchLists(registry: Registry, report: () => ListsReport): void {
   showFigures(registry, {
     scoring_lists_entries: ['Entries of shared lists that this node holds', () => report().entries],

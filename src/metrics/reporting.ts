@@ -161,7 +161,6 @@ function nothingSeen(): Seen {
   return { newestAt: null, awaited: 0, awaitedSince: null, delays: {}, hours: {} };
 }
 
-/** The first request for an order that was granted. */
 function firstGrant(events: readonly VerdictEvent[], order: string): VerdictEvent | undefined {
   return events.find((event) => event.granted && event.order === order);
 }

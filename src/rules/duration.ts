@@ -16,6 +16,18 @@ export function parseDuration(text: string): number | null {
   return Number(amount) * UNIT_MS[unit];
 }
 
+/** "1 day 2 hours 5 seconds", or narrow "1d 2h 5s", of whole seconds. */
+export function secondsInWords(seconds: number, style: 'long' | 'narrow'): string {
+  if (seconds === 0) return '0 seconds';
+  const parts = {
+    days: Math.floor(seconds / 86_400),
+    hours: Math.floor(seconds / 3600) % 24,
+    minutes: Math.floor(seconds / 60) % 60,
+    seconds: seconds % 60,
+  };
+  return new Intl.DurationFormat('en', { style }).format(parts).replaceAll(',', '');
+}
+
 /** The shortest exact way to write a number of milliseconds as a duration. */
 export function formatDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {

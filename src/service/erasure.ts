@@ -23,7 +23,6 @@ import type { Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import type { ScoringService } from './scoring.ts';
 
-/** An erased client, as the ledger has it. */
 interface ErasedClient {
   /** When the erasure began, epoch ms. */
   readonly at: number;
@@ -114,7 +113,6 @@ interface ErasureParts {
   readonly archiveKeepMs?: number;
 }
 
-/** The result of repeating the ledger's erasures. */
 interface RepeatedErasures {
   readonly clients: number;
   /** Lines of the ledger that cannot be read. */

@@ -42,7 +42,6 @@ export async function* unreadableTexts(store: Store, onLook: () => void): AsyncG
   }
 }
 
-/** Why a stored text cannot be read; null when it can. */
 function whyUnreadable({ kind, name, text }: StoredText): string | null {
   try {
     switch (kind) {

@@ -8,6 +8,7 @@ import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { SharedLists } from '../../decision/shared-lists.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { nameText } from '../../rules/condition-text.ts';
+import { secondsInWords } from '../../rules/duration.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Member, YamlFile, YamlNode } from '../../rules/parse/yaml-file.ts';
 import type { Location } from '../../rules/problem.ts';
@@ -199,24 +200,13 @@ function differenceLines(
 
 function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: CaseFailure): string {
   const time = times === 1 ? '' : `, time ${times} of ${times}`;
-  const when = elapsedMs === 0 ? 'as the case begins' : `${elapsedInWords(elapsedMs)} after the case began`;
+  const elapsed = secondsInWords(Math.floor(elapsedMs / 1000), 'narrow');
+  const when = elapsedMs === 0 ? 'as the case begins' : `${elapsed} after the case began`;
   const where = platform === 'demo' ? '' : ` on platform ${platform}`;
   return `step ${step}: ${kind} of ${nameText(clientIdKey)}${where}, ${when}${time}`;
 }
 
 /** `14h 30m`: every unit that counts, where a duration in a file has one. */
-function elapsedInWords(elapsedMs: number): string {
-  const seconds = Math.floor(elapsedMs / 1000);
-  return [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'm'],
-    [seconds % 60, 's'],
-  ]
-    .filter(([amount]) => amount !== 0)
-    .map(([amount, unit]) => `${amount}${unit}`)
-    .join(' ');
-}
 
 /** The rules behind the unmet expectations in full, the other rules in a line. */
 function traceLines(

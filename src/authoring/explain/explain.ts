@@ -11,7 +11,7 @@ import {
   isBot,
   OTHERWISE,
 } from '../../decision/decision.ts';
-import { type DrawnHoldout, type HoldoutFile, heldOutOf, heldOutThen } from '../../decision/holdout.ts';
+import { type DrawnHoldout, heldOutOf, heldOutThen } from '../../decision/holdout.ts';
 import type { FactDomain, FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
 import { foldCondition } from '../../rules/condition.ts';
@@ -20,6 +20,7 @@ import { formatDuration } from '../../rules/duration.ts';
 import {
   type ComparisonTrace,
   type ConditionTrace,
+  counts,
   type RuleTrace,
   RuleTraceSchema,
   traceRuleSet,
@@ -255,11 +256,8 @@ async function account(
   rerun: Rerun,
   { platform, at }: Decision,
 ): Promise<RulesAccount> {
-  const traced = await traceRuleSet(rules, values);
-  const held = (file: HoldoutFile, some: readonly RuleTrace[]) => markHeldOut(some, file, rerun.holdout);
-  const groups = untilFirst(held('groups', traced.groups));
-  const signals = held('bot-signals', traced.signals);
-  const verdicts = untilFirst(held('verdicts', traced.verdicts));
+  const heldOut = new Set(heldOutOf(rerun.holdout).map((drawn) => drawn.rule));
+  const { groups, signals, verdicts } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;
   const settings = settingsOf(rules, platform);
   const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
@@ -286,12 +284,12 @@ async function account(
 function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
   const place = rules.findIndex(counts);
   const first = rules[place];
-  const skipped = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
-  const holdout = skipped.length === 0 ? '' : ` ${heldOutInWords(skipped)}`;
-  const otherRules = skipped.length === 0 ? 'rules' : 'other rules';
+  const skipped = rules.filter(({ heldOut }) => heldOut === true).length;
+  const holdout = heldOutInWords(rules);
+  const otherRules = skipped === 0 ? 'rules' : 'other rules';
   if (first === undefined)
     return `None of the ${otherRules} matched, so "otherwise" gave ${gives}.${holdout}`;
-  const others = place - skipped.length;
+  const others = place - skipped;
   const before =
     others === 0 ? 'it is asked first' : `the ${others === 1 ? 'rule' : `${others} rules`} before it did not`;
   const reason = decisive(first.condition).map(seenText).join('; ');
@@ -310,34 +308,15 @@ function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }
 
 const LONGER = '; it is longer, because no wait is shorter than the one before it or ends earlier';
 
-/** "The client is held out of blocked-by-unpaid-chain, which matched too." */
-function heldOutInWords(names: readonly string[]): string {
-  return `The client is held out of ${listText(names, 'and')}, which matched too.`;
-}
-
-function counts({ matched, heldOut }: RuleTrace): boolean {
-  return matched && heldOut !== true;
-}
-
-function markHeldOut(
-  rules: readonly RuleTrace[],
-  file: HoldoutFile,
-  holdout: readonly DrawnHoldout[],
-): readonly RuleTrace[] {
-  const names = new Set(heldOutOf(holdout).map(({ rule }) => rule));
-  return rules.map((trace) => (names.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true } : trace));
-}
-
-/** Rules after the first that counts were not asked. */
-function untilFirst(rules: readonly RuleTrace[]): readonly RuleTrace[] {
-  const first = rules.findIndex(counts);
-  return first === -1 ? rules : rules.map((trace, place) => ({ ...trace, asked: place <= first }));
+/** " The client is held out of blocked-by-unpaid-chain, which matched too.", or nothing. */
+function heldOutInWords(rules: readonly RuleTrace[]): string {
+  const names = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
+  return names.length === 0 ? '' : ` The client is held out of ${listText(names, 'and')}, which matched too.`;
 }
 
 function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
   const matching = rules.filter(counts).map(({ name, gives }) => `${name} (${gives})`);
-  const skipped = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
-  const holdout = skipped.length === 0 ? '' : ` ${heldOutInWords(skipped)}`;
+  const holdout = heldOutInWords(rules);
   if (matching.length === 0)
     return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
   const reached = weight >= threshold ? 'reaches' : 'stays below';

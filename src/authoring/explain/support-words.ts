@@ -1,5 +1,6 @@
 import { decimalText } from '../../client/amount.ts';
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
+import { secondsInWords } from '../../rules/duration.ts';
 import { PAYER_TEXT_WAIT } from '../../rules/parse/payer-text.ts';
 import type { ParsedRules, Verdict } from '../../rules/rule-set.ts';
 
@@ -19,7 +20,7 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
 export function supportWords(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);
   const params = decision.rule === OTHERWISE ? rules?.verdicts.otherwise : rule?.params;
-  const wait = secondsInWords(decision.waitSeconds ?? 0);
+  const wait = secondsInWords(decision.waitSeconds ?? 0, 'long');
   return {
     payerText: params?.payerText?.replaceAll(PAYER_TEXT_WAIT, wait) ?? defaultPayerText(decision),
     integratorText: integratorText(decision, rule?.description),
@@ -65,18 +66,6 @@ function amountOf({ facts: { amount, currency } }: Decision): string {
 }
 
 /** `1 hour 30 minutes`. */
-function secondsInWords(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 86_400), 'day'],
-    [Math.floor(seconds / 3600) % 24, 'hour'],
-    [Math.floor(seconds / 60) % 60, 'minute'],
-    [seconds % 60, 'second'],
-  ] as const;
-  const words = parts.flatMap(([count, unit]) =>
-    count === 0 ? [] : `${count} ${unit}${count === 1 ? '' : 's'}`,
-  );
-  return words.join(' ') || '0 seconds';
-}
 
 /** A name that may be written from right to left keeps its order to itself in a text without markup. */
 function isolated(name: string): string {

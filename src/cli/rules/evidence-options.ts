@@ -110,7 +110,6 @@ function journalAt(path: string): EvidenceAsk['place'] {
   return { kind: 'journal', path };
 }
 
-/** Prints an answer, for a person or as one JSON object. */
 export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>): void {
   const shown = sorted(answer, sort);
   if (json === true) print(JSON.stringify(shown));

@@ -119,21 +119,33 @@ export interface RuleSetTrace {
 
 /**
  * Every rule of a rule set over the values of one decision, its conclusions included, in the order in
- * which the rules are asked. Throws when json-rules-engine, whose language the rules are, and the
- * compiled rules disagree: that is a bug.
+ * which the rules are asked; `heldOut` names the rules that did not count, like `groups/blocked`. Throws when
+ * json-rules-engine, whose language the rules are, and the compiled rules disagree: that is a bug.
  */
-export async function traceRuleSet(rules: RuleSet, values: readonly FactValue[]): Promise<RuleSetTrace> {
+export async function traceRuleSet(
+  rules: RuleSet,
+  values: readonly FactValue[],
+  heldOut: ReadonlySet<string> = new Set(),
+): Promise<RuleSetTrace> {
   const { groups, signals, verdicts, facts } = rules;
   const [groupTraces, signalTraces, verdictTraces] = await Promise.all([
     traceRules(groups.rules, facts, values, ({ group }) => group),
     traceRules(signals.rules, facts, values, ({ weight }) => weight),
     traceRules(verdicts.rules, facts, values, ({ verdict }) => verdict),
   ]);
+  const marked = (file: string, traces: readonly RuleTrace[]) =>
+    traces.map((trace) =>
+      heldOut.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true as const } : trace,
+    );
   return {
-    groups: untilFirstMatch(groupTraces),
-    signals: signalTraces,
-    verdicts: untilFirstMatch(verdictTraces),
+    groups: untilFirst(marked('groups', groupTraces)),
+    signals: marked('bot-signals', signalTraces),
+    verdicts: untilFirst(marked('verdicts', verdictTraces)),
   };
+}
+
+export function counts({ matched, heldOut }: RuleTrace): boolean {
+  return matched && heldOut !== true;
 }
 
 /** The rules of one file; each counts as asked. */
@@ -187,8 +199,9 @@ export function traceCondition(condition: Condition, values: readonly FactValue[
   });
 }
 
-function untilFirstMatch(traces: readonly RuleTrace[]): readonly RuleTrace[] {
-  const first = traces.findIndex(({ matched }) => matched);
+/** Rules after the first that counts were not asked. */
+function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
+  const first = traces.findIndex(counts);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
 }
 

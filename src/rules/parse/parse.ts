@@ -15,7 +15,7 @@ import { FactRefs } from './comparison.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
 import { readGroups, readSignals, readVerdicts, WEIGHT_RANGE } from './rules.ts';
-import { checkCurrency, checkDecimal, type Member, optional, YamlFile } from './yaml-file.ts';
+import { checkCurrency, type Member, optional, readAmounts, YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
 export type RuleFiles = ReadonlyMap<string, string>;
@@ -274,21 +274,11 @@ function readLimits(file: YamlFile): ReadonlyMap<ClientGroup, readonly string[]>
   const member = file.members(file.root, 'limits.yaml', ['limits'], ['limits'])?.get('limits');
   const members = optional(member, (node) => file.members(node, '"limits"', CLIENT_GROUPS, CLIENT_GROUPS));
   for (const group of CLIENT_GROUPS) {
-    const items = optional(members?.get(group), (node) => readLimitItems(file, node, group));
-    if (items !== null) limits.set(group, items);
+    const amounts = optional(members?.get(group), (node) =>
+      readAmounts(file, node, `limits of ${group}`, 'the limit'),
+    );
+    const items = [...(amounts ?? [])].map(([currency, amount]) => `${currency}:${amount}`);
+    if (amounts !== null) limits.set(group, items);
   }
   return limits;
-}
-
-function readLimitItems(file: YamlFile, node: Node, group: ClientGroup): readonly string[] | null {
-  const amounts = file.anyMembers(node, `limits of ${group}`);
-  if (amounts === null) return null;
-  const items: string[] = [];
-  for (const [currency, { key, value }] of amounts) {
-    const name = `the limit in ${currency}`;
-    const amount = file.text(value, name);
-    if (!checkCurrency(file, key, currency) || amount === null) continue;
-    if (checkDecimal(file, value, name, amount)) items.push(`${currency}:${amount}`);
-  }
-  return items;
 }

@@ -6,14 +6,7 @@ import { type Problem, suggest } from '../problem.ts';
 import { Reasoner, type WorkLimits } from '../proof/reasoner.ts';
 import { compare, FactsByName, type KnownRules, knowledgeOf } from '../proof/relations.ts';
 import { type Holdout, isName, type ParsedRules, type Rule, type WrittenLadder } from '../rule-set.ts';
-import {
-  checkCurrency,
-  checkDecimal,
-  type Members,
-  NO_MEMBERS,
-  optional,
-  type YamlFile,
-} from './yaml-file.ts';
+import { type Members, NO_MEMBERS, optional, readAmounts, type YamlFile } from './yaml-file.ts';
 
 export const LADDER_LEVELS_MAX = 20;
 
@@ -228,17 +221,11 @@ function readShare(file: YamlFile, node: Node): number | null {
 }
 
 function readMaxAmounts(file: YamlFile, node: Node): Readonly<Record<string, number>> | null {
-  const amounts = file.anyMembers(node, 'holdoutMaxAmount');
+  const amounts = readAmounts(file, node, 'holdoutMaxAmount', 'holdoutMaxAmount');
   if (amounts === null) return null;
-  const read: Record<string, number> = {};
-  for (const [currency, { key, value }] of amounts) {
-    if (!checkCurrency(file, key, currency)) return null;
-    const name = `holdoutMaxAmount in ${currency}`;
-    const amount = file.text(value, name);
-    if (amount === null || !checkDecimal(file, value, name, amount)) return null;
-    read[currency] = Number(amount);
+  if (amounts.size > 0) {
+    return Object.fromEntries([...amounts].map(([currency, amount]) => [currency, Number(amount)]));
   }
-  if (amounts.size > 0) return read;
   return file.report(
     node,
     'holdoutMaxAmount names no currency; write the most in each, like { EUR: "100.00" }',

@@ -318,11 +318,23 @@ export function checkCurrency(file: YamlFile, node: Node | null, text: string): 
   return false;
 }
 
-/** Whether a text is a decimal number; reported when it is none. `name` is what messages call it. */
-export function checkDecimal(file: YamlFile, node: Node, name: string, text: string): boolean {
-  if (DECIMAL.test(text)) return true;
-  file.report(node, `${name} must be a decimal text, like "250.00", not "${text}"`);
-  return false;
+/** Reads decimal texts by currency; null when one is not sound. Messages call the mapping `what`, an amount `each`. */
+export function readAmounts(
+  file: YamlFile,
+  node: Node,
+  what: string,
+  each: string,
+): ReadonlyMap<string, string> | null {
+  const members = file.anyMembers(node, what);
+  const amounts = new Map<string, string>();
+  for (const [currency, { key, value }] of members ?? []) {
+    const name = `${each} in ${currency}`;
+    const amount = file.text(value, name);
+    if (!checkCurrency(file, key, currency) || amount === null) continue;
+    if (DECIMAL.test(amount)) amounts.set(currency, amount);
+    else file.report(value, `${name} must be a decimal text, like "250.00", not "${amount}"`);
+  }
+  return amounts.size === members?.size ? amounts : null;
 }
 
 const CURRENCY = new RegExp(CURRENCY_PATTERN);

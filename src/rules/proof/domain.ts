@@ -226,7 +226,6 @@ export function intersect(a: Spans, b: Spans): Spans {
   return common;
 }
 
-/** The numbers of `whole` that are not in `spans`. */
 export function without(whole: Spans, spans: Spans): Spans {
   const gaps: Span[] = [];
   let next = Number.NEGATIVE_INFINITY;
@@ -242,7 +241,6 @@ export function overlaps(a: Spans, b: Spans): boolean {
   return intersect(a, b).length > 0;
 }
 
-/** Whether every number of `part` is in `whole`. */
 export function includes(whole: Spans, part: Spans): boolean {
   let i = 0;
   for (const [low, high] of part) {

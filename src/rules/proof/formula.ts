@@ -41,7 +41,6 @@ export class Formulas {
     return foldCondition(condition, this.#fold, this.#made);
   }
 
-  /** The negation of the formula. */
   negation(formula: Formula): Formula {
     return this.#negations.getOrInsertComputed(formula, () => this.#negate(formula));
   }
