@@ -5,16 +5,15 @@ import { Audit } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
 import type { Archive } from '../archive/archive.ts';
 import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
-import type { ArchiveGap, Segment } from '../archive/archive-log.ts';
 import { backUp, NotABackup } from '../archive/backup.ts';
 import type { QueryAnswer } from '../archive/duck.ts';
 import { whileHere } from '../archive/frozen-archive.ts';
 import { exportQuery, type Queried, queryArchive } from '../archive/read/query.ts';
 import { bucketHome, openArchive } from '../archive/s3/open-archive.ts';
-import { readSetAside, type SetAside } from '../archive/set-aside.ts';
-import { leaseHolder, type ShippingTrouble, shippingTroubles } from '../archive/ship/lease.ts';
+import { readSetAside } from '../archive/set-aside.ts';
+import { leaseHolder, shippingTroubles } from '../archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '../archive/ship/shipping.ts';
-import { TABLE_NAMES, type TableName } from '../archive/tables.ts';
+import { TABLE_NAMES } from '../archive/tables.ts';
 import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';
 import { counted } from '../counted.ts';
 import { isEvidence } from '../evidence/source/evidence.ts';
@@ -260,32 +259,6 @@ function csvCell(value: unknown): string {
   return /[",;\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-interface TableStatus {
-  readonly table: TableName;
-  readonly rows: number;
-  readonly segments: number;
-  readonly bytes: number;
-  /** Epoch ms; null when the table is empty. */
-  readonly from: number | null;
-  readonly to: number | null;
-}
-
-interface ArchiveStatus {
-  readonly folder: string;
-  readonly tables: readonly TableStatus[];
-  /** Epoch ms; null when nothing was ever shipped. */
-  readonly shippedAt: number | null;
-  /** What the journal holds that is not shipped; `more`: it was counted no further. */
-  readonly behind: { readonly entries: number; readonly more: boolean; readonly since: number | null };
-  /** Who ships, null for nobody; and why others could not when they tried last. */
-  readonly shipper: string | null;
-  readonly troubles: readonly ShippingTrouble[];
-  readonly gaps: readonly ArchiveGap[];
-  /** Entries of the journal that could not be read, kept beside the archive. */
-  readonly setAside: readonly Pick<SetAside, 'place' | 'why'>[];
-  readonly torn: readonly Segment[];
-}
-
 const COUNTED_ENTRIES_MAX = 10_000;
 
 /** archive status: what is there, how far shipping is behind, and what was lost. */
@@ -304,10 +277,11 @@ function statusCommand(archive: Command): void {
     });
 }
 
-async function statusOf(archive: Archive, store: Store): Promise<ArchiveStatus> {
+/** Times are epoch ms; a table without rows has none. */
+async function statusOf(archive: Archive, store: Store) {
   const state = await archive.refresh();
   const { entries } = await unshippedPage(store, state, COUNTED_ENTRIES_MAX);
-  const tables = TABLE_NAMES.map((name): TableStatus => {
+  const tables = TABLE_NAMES.map((name) => {
     const segments = archive.segments(state, { table: name });
     const sum = (of: 'rows' | 'bytes') => segments.reduce((total, segment) => total + segment[of], 0);
     return {
@@ -337,7 +311,7 @@ async function statusOf(archive: Archive, store: Store): Promise<ArchiveStatus> 
   };
 }
 
-function describe(status: ArchiveStatus): string {
+function describe(status: Awaited<ReturnType<typeof statusOf>>): string {
   const { folder, tables, shippedAt, behind, shipper, troubles, gaps, setAside, torn } = status;
   const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
     name,

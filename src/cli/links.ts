@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { dayOf } from '../archive/period.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { counted } from '../counted.ts';
 import { asOfNotes } from '../evidence/presentation.ts';
@@ -126,7 +127,7 @@ function deviceCells({ kind, value, clients, firstAt, lastAt, followed, lists, r
         ? 'more clients than are shown'
         : `${clients} clients: too many to be a ring`
       : refusedText(refused);
-  return [kind, value, String(clients), day(firstAt), day(lastAt), lists.join(', ') || '-', hit];
+  return [kind, value, String(clients), dayOf(firstAt), dayOf(lastAt), lists.join(', ') || '-', hit];
 }
 
 type Device = ClientLinks['devices'][number];
@@ -153,10 +154,6 @@ function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }:
 function paidOfGranted({ paid, reversed, unpaid, unknown }: LinkedClient['orders']): string {
   const granted = paid + reversed + unpaid + unknown;
   return granted === 0 ? '-' : `${paid} of ${granted}`;
-}
-
-function day(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
 }
 
 /** The payers whom a block would hit, first of all. */

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
+import { timeText } from '../client/instant.ts';
 import { exactSystemClock } from '../clock.ts';
 import { LIST_KINDS, type ListKind } from '../decision/shared-lists.ts';
 import {
@@ -244,8 +245,4 @@ async function showOne(list: string, { platform, value, json }: ShowOptions): Pr
     ]);
     print(table(['VALUE', 'ADDED', 'ENDS', 'BY', 'REASON'], rows));
   }
-}
-
-function timeText(at: number): string {
-  return new Date(at).toISOString();
 }

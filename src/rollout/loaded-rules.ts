@@ -10,13 +10,7 @@ import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
 import type { ScannedFolder } from '../rules/folder/scan.ts';
 import type { Problem } from '../rules/problem.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
-
-/** A version folder that is refused: it decides nothing, and what was loaded before stays. */
-interface RefusedVersion {
-  readonly version: RuleVersion;
-  /** One line a problem, with file, line and column. */
-  readonly problems: readonly string[];
-}
+import type { NodeView } from './fleet.ts';
 
 /** No rule set can decide; the message says why and what to do. */
 export class RulesError extends NamedError {}
@@ -87,7 +81,8 @@ export class LoadedRules {
     return [...this.#current.values()].toSorted((a, b) => compareRuleVersions(a.version, b.version));
   }
 
-  refused(): readonly RefusedVersion[] {
+  /** Folders that are refused: they decide nothing, and what was loaded before stays. */
+  refused(): NodeView['refused'] {
     return [...this.#folders]
       .filter(([, { problems }]) => problems.length > 0)
       .map(([version, { problems }]) => ({ version, problems }));
