@@ -22,6 +22,7 @@ function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${str
     addGauge(registry, name, help, async (gauge) => gauge.set(await read()));
 }
 
+/** Shows what this node reports to the fleet. */
 export function watchRollout(registry: Registry, report: () => NodeReport): void {
   showFigures(registry, {
     scoring_rollout_revision: ['Revision of the rollout that this node follows', () => report().revision],

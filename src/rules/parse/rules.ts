@@ -66,6 +66,7 @@ export function readGroups(file: YamlFile, names: RuleNames): ParsedRules['group
   return otherwise === null ? null : { rules, otherwise };
 }
 
+/** Reads `bot-signals.yaml`. */
 export function readSignals(file: YamlFile, names: RuleNames): ParsedRules['signals'] | null {
   const allowed = ['conditions', 'threshold', 'rules'];
   const members = file.members(file.root, 'bot-signals.yaml', allowed, ['threshold', 'rules']);
