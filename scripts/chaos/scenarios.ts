@@ -5,7 +5,6 @@ import { reportsStop } from './accidents/reports-stop.ts';
 import { rollingRestart } from './accidents/rolling-restart.ts';
 import { hostileTenant } from './attacks/hostile-tenant.ts';
 import { overload } from './attacks/overload.ts';
-import { randomBytes } from './attacks/random-bytes.ts';
 import { soak } from './attacks/soak.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -15,7 +14,6 @@ export const scenarios: readonly Scenario[] = [
   redisKills,
   fleet,
   overload,
-  randomBytes,
   hostileTenant,
   rollingRestart,
   reportsStop,

@@ -35,22 +35,12 @@ function introduction(path: string, replayed: Replay): string {
 }
 
 function requests(use: Use, elapsedMs: number): string {
-  const row = (name: string, count: number, ms: number): Row => [
-    name,
-    whole(count),
-    count === 0 ? '-' : whole(Math.round(count / (ms / 1000))),
-  ];
-  const total = Object.values(use).reduce((sum, { count }) => sum + count, 0);
+  const counts = Object.entries(use);
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const rows = [...counts, [`all, in ${(elapsedMs / 1000).toFixed(1)} s`, total] as const];
   return numbers(
-    ['REQUESTS', 'COUNT', 'PER SECOND'],
-    [
-      row('score', use.score.count, use.score.ms),
-      row('verdict', use.verdict.count, use.verdict.ms),
-      row('outcomes', use.outcomes.count, use.outcomes.ms),
-      row('clients', use.clients.count, use.clients.ms),
-      row('decisions', use.decisions.count, use.decisions.ms),
-      row(`all, in ${(elapsedMs / 1000).toFixed(1)} s`, total, elapsedMs),
-    ],
+    ['REQUESTS', 'COUNT'],
+    rows.map(([name, count]) => [name, whole(count)]),
   );
 }
 

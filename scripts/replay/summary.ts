@@ -6,7 +6,7 @@ import {
   type ReliabilityBin,
   reliability,
 } from '../../src/statistics/calibration.ts';
-import type { DrivenOperation } from './driver.ts';
+import type { Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';
 
@@ -15,7 +15,7 @@ export interface Summary {
   readonly payments: number;
   /** Lines that were left out. */
   readonly badLines: number;
-  readonly requests: Readonly<Record<DrivenOperation, number>>;
+  readonly requests: Use;
   readonly verdicts: VerdictCounts;
   /** Verdicts on the payments by outcome; `none` are those without a recorded one. */
   readonly verdictsByOutcome: Readonly<Record<'PAID' | 'UNPAID' | 'none', VerdictCounts>>;
@@ -78,13 +78,7 @@ export function summarize({ observations, badLines, use, ruleVersion, digest }: 
   return {
     payments: observations.length,
     badLines: badLines.length,
-    requests: {
-      score: use.score.count,
-      verdict: use.verdict.count,
-      outcomes: use.outcomes.count,
-      clients: use.clients.count,
-      decisions: use.decisions.count,
-    },
+    requests: use,
     verdicts: countVerdicts(observations),
     verdictsByOutcome,
     groups: countGroups(observations),

@@ -19,23 +19,15 @@ export function verdictRequest(
   { clientIdKey, orderRef, address }: Ask,
   idempotent: boolean,
 ): string {
-  const body = verdictBody({ clientIdKey, orderRef });
-  return post(`${callerUrl}/v1/client/verdict`, key, JSON.stringify(body), [
+  const body = JSON.stringify(verdictBody({ clientIdKey, orderRef }));
+  return [
+    'POST /v1/client/verdict HTTP/1.1',
+    `Host: ${new URL(callerUrl).host}`,
+    'Content-Type: application/json',
+    `X-KA-Access-Key: ${key}`,
     `X-Request-Id: ${orderRef}`,
     ...(address === undefined ? [] : [`X-Forwarded-For: ${address}`]),
     ...(idempotent ? [`Idempotency-Key: ${orderRef}`] : []),
-  ]);
-}
-
-/** The bytes of any POST of JSON. */
-export function post(url: string, key: string, body: string, more: readonly string[] = []): string {
-  const { host, pathname } = new URL(url);
-  return [
-    `POST ${pathname} HTTP/1.1`,
-    `Host: ${host}`,
-    'Content-Type: application/json',
-    `X-KA-Access-Key: ${key}`,
-    ...more,
     `Content-Length: ${Buffer.byteLength(body)}`,
     '',
     body,
