@@ -17,6 +17,7 @@ import { clientKey } from '../client/client-keys.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
 import { itTells } from '../rule-fixtures/told.ts';
+import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 import { startService } from '../service/running-service.ts';
 
 const DEMO = platformName('demo');
@@ -29,7 +30,7 @@ const TEN_PERCENT = {
 const RULES = edited(TEN_PERCENT);
 
 function asked(orderRef: string, amount = '25', currency: string | null = null): VerdictRequest {
-  return { sellPointKey: 's', method: 'card', amount, currency, orderRef, requestId: 'r', arm: 'active' };
+  return { ...REQUEST, sellPointKey: 's', amount, currency, orderRef };
 }
 
 const SCORE: ScoreRequest = {

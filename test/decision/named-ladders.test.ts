@@ -10,6 +10,7 @@ import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { keptDecision } from '../archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
+import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -36,15 +37,8 @@ function withLadders(ladders: string, more: Readonly<Record<string, Edit>> = {})
 
 const RULES = withLadders('{ patient: [2m, 20m, 2h, 5h] }');
 
-function asked(method: string, orderRef = 'order-1'): VerdictRequest {
-  const request = {
-    sellPointKey: 'shop-1',
-    amount: '25',
-    currency: null,
-    requestId: 'r',
-    arm: 'active' as const,
-  };
-  return { ...request, method, orderRef };
+function asked(method: string): VerdictRequest {
+  return { ...REQUEST, method };
 }
 
 /** The answers to a payer who asks by these methods, with pauses in seconds. */

@@ -4,18 +4,12 @@ import { formatExplanation } from '../../../src/authoring/explain/explanation-te
 import { whatIfThen } from '../../../src/authoring/explain/what-if.ts';
 import { Simulation } from '../../../src/authoring/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
-import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
-import { decideVerdict } from '../../../src/decision/decide.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { ListMembership } from '../../../src/decision/shared-lists.ts';
-import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { clientKey } from '../../client/client-keys.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { itTells } from '../../rule-fixtures/told.ts';
 import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
-import { currentRules } from '../../service/current-rules.ts';
-import { START_MS } from '../../service/movable-clock.ts';
 
 const BEGIN = Date.UTC(2026, 0, 1);
 const rules = edited({});
@@ -286,41 +280,20 @@ describe('the text of an explanation', () => {
   });
 });
 
-const { decision } = decideVerdict(
-  currentRules(),
-  {
-    client: clientKey(platformName('shop'), 'payer'),
-    state: UNKNOWN_CLIENT,
-    sightings: NO_SIGHTINGS,
-    now: START_MS,
-  },
-  {
-    sellPointKey: 's',
-    method: 'card',
-    amount: '1',
-    currency: null,
-    orderRef: 'o-1',
-    requestId: 'what-if',
-    arm: 'active',
-  },
-);
-
 describe('the past answer of another version', () => {
   it('follows from the recorded facts and the ladder as it was', async () => {
-    const recorded = { ...decision, facts: { ...decision.facts, waitRemainingSeconds: 20 } };
-    const then = await whatIfThen(currentRules(), {
-      ...recorded,
-      ruleVersion: decision.ruleVersion,
-      digest: 'other',
-    });
+    const [decision] = decide([0]);
+    if (decision === undefined) throw new Error('there is a decision');
+    const facts = { ...decision.facts, waitRemainingSeconds: 20 };
+    const then = await whatIfThen(rules, { ...decision, facts, digest: 'other' });
     expect(then.missing).to.deep.equal([]);
     expect([then.decision?.['verdict'], then.decision?.['rule']]).to.deep.equal(['WAIT', 'asked-too-early']);
     expect(then.decision?.['waitSeconds']).to.be.a('number');
   });
 
   it('is unknown when the record lacks a fact that the version uses, which is named', async () => {
-    const { unpaidChain: _, ...facts } = decision.facts;
-    const then = await whatIfThen(currentRules(), { ...decision, facts });
+    const { unpaidChain: _, ...facts } = TOO_EARLY.facts;
+    const then = await whatIfThen(rules, { ...TOO_EARLY, facts });
     expect(then).to.include({ decision: null, rules: null });
     expect(then.missing).to.deep.equal(['unpaidChain']);
   });
