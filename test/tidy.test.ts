@@ -286,7 +286,9 @@ describe('the source', () => {
   });
 
   it('has nothing that the linter or the compiler is told to overlook', () => {
-    expect(linesWith(SRC, /@ts-(ignore|expect-error|nocheck)|biome-ignore (?!.*noThenProperty)/)).to.deep.equal([]);
+    expect(
+      linesWith(SRC, /@ts-(ignore|expect-error|nocheck)|biome-ignore (?!.*noThenProperty)/),
+    ).to.deep.equal([]);
   });
 
   it('leaves nothing to be done later', () => {

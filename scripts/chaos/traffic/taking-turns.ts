@@ -1,4 +1,3 @@
-import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { atMost, type Figure, never, reported } from '../figure.ts';
 import type { ScenarioRun } from '../scenario.ts';
@@ -24,8 +23,6 @@ export interface Round<T> {
   readonly alone: readonly Sample[];
   readonly beside: readonly Sample[];
   readonly result: T;
-  /** The load average of the last minute. */
-  readonly machineLoad: number;
 }
 
 /** Windows without and with the work take turns, so that a machine that becomes busier affects both. */
@@ -45,7 +42,7 @@ export async function takeTurns<T>(
     const { samples: beside } = await loadDuring(service, () => delay(windowMs));
     const result = await end();
     await delay(settleMs);
-    rounds.push({ alone, beside, result, machineLoad: loadavg()[0] ?? Number.NaN });
+    rounds.push({ alone, beside, result });
     const [without, withIt] = [alone, beside].map((samples) => inMs(latencyPercentile(samples, 99)));
     report(`${store}, round ${rounds.length}: p99 ${without} without, ${withIt} with ${what}`);
   }
@@ -65,11 +62,13 @@ export function turnFigures(
 ): readonly Figure[] {
   const [alone, beside] = [rounds.flatMap((round) => round.alone), rounds.flatMap((round) => round.beside)];
   const { without, withIt } = p99Of(rounds);
+  const reasons = (samples: readonly Sample[]) =>
+    causesOf(samples, log).map(([why, count]) => reported(`of these: ${why}`, String(count)));
   return [
     never(`refused of ${beside.length} verdicts beside ${what}`, failed(beside).length),
-    ...causesOf(beside, log).map(([why, count]) => reported(`of these: ${why}`, String(count))),
+    ...reasons(beside),
     reported(`refused of ${alone.length} without it`, String(failed(alone).length)),
-    ...causesOf(alone, log).map(([why, count]) => reported(`of these: ${why}`, String(count))),
+    ...reasons(alone),
     atMost(`p99 beside ${what} against that without`, withIt / without, p99TimesMax, 'x'),
     ...p99Figures(what, rounds),
   ];
@@ -78,25 +77,15 @@ export function turnFigures(
 /** The same without a target. */
 export function p99Figures(what: string, rounds: readonly Round<unknown>[]): readonly Figure[] {
   const { without, withIt } = p99Of(rounds);
-  const median = (side: 'alone' | 'beside') =>
-    inMs(
-      latencyPercentile(
-        rounds.flatMap((round) => round[side]),
-        50,
-      ),
-    );
-  const loads = rounds.map(({ machineLoad }) => machineLoad);
-  return [
-    reported(`median, p99 without it`, `${median('alone')}, ${inMs(without)}`),
-    reported(`median, p99 beside ${what}`, `${median('beside')}, ${inMs(withIt)}`),
-    reported(`load of the machine`, `${Math.min(...loads)} to ${Math.max(...loads)}`),
-  ];
+  return [reported('p99 without it', inMs(without)), reported(`p99 beside ${what}`, inMs(withIt))];
 }
 
 /** Medians of the windows, ms. */
 function p99Of(rounds: readonly Round<unknown>[]) {
-  const p99 = (side: 'alone' | 'beside') =>
-    medianOf(rounds.map((round) => latencyPercentile(round[side], 99)));
+  const p99 = (side: 'alone' | 'beside') => {
+    const windows = rounds.map((round) => latencyPercentile(round[side], 99));
+    return percentile(windows, 50);
+  };
   return { without: p99('alone'), withIt: p99('beside') };
 }
 
@@ -113,10 +102,6 @@ function reasonIn(line: string): readonly (readonly [string, string])[] {
   if (!line.includes('"request failed"')) return [];
   const { requestId, why }: { requestId: string; why?: string } = JSON.parse(line);
   return why === undefined ? [] : [[requestId, why]];
-}
-
-function medianOf(values: readonly number[]): number {
-  return percentile(values, 50);
 }
 
 function inMs(ms: number): string {

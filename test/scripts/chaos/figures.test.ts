@@ -136,7 +136,6 @@ describe('windows that take turns', () => {
       alone: [sample('a', 200, { answeredAtMs: 100 + aloneMs })],
       beside: [sample('b', 200, { answeredAtMs: 100 + besideMs })],
       result: null,
-      machineLoad: 4,
     }));
     const figures = turnFigures('a storm', rounds, 1.5, '');
     expect(figures.find(({ figure }) => figure.includes('against'))).to.deep.equal({
