@@ -4,12 +4,12 @@ import { KEY_CHARACTERS_MAX } from './key-length.ts';
 /** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. */
 
 /** A text of 1 to `maxLength` code points of well-formed Unicode. */
-export function text(maxLength: number, description: string) {
-  return Type.String({ minLength: 1, maxLength, wellFormed: true, description });
+export function text(maxLength: number, description: string, example?: string) {
+  return showing(Type.String({ minLength: 1, maxLength, wellFormed: true, description }), example);
 }
 
-export function key(description: string) {
-  return text(KEY_CHARACTERS_MAX, description);
+export function key(description: string, example?: string) {
+  return text(KEY_CHARACTERS_MAX, description, example);
 }
 
 export function choice<const T extends readonly string[]>(values: T, description: string) {

@@ -282,6 +282,9 @@ function knownKey(record: AccessKey | undefined): KnownKey | 'unknown' {
   return record === undefined ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
 }
 
+/** As documents show a secret. */
+export const KEY_EXAMPLE = 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl';
+
 const KEY_STATUSES = ['live', 'expired', 'revoked'] as const;
 
 export const AccessKeySchema = named(

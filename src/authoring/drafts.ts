@@ -26,7 +26,6 @@ export const DraftSummarySchema = shape('A rule set that people of a platform wo
   revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
   changedBy: word('Who changed it last', 'person:248289761001 (ann@example.com)'),
   changedAt: epochMs('When'),
-  keptUntil: epochMs(`When it is forgotten: ${DRAFT_DAYS_MAX} days after its last change`),
 });
 
 export type DraftSummary = Shape<typeof DraftSummarySchema>;
@@ -38,7 +37,7 @@ export interface WrittenDraft {
   readonly files: DraftFiles;
 }
 
-interface StoredDraft extends Omit<DraftSummary, 'keptUntil'> {
+interface StoredDraft extends DraftSummary {
   readonly digest: string;
   /** Names the document that holds its files. */
   readonly filesId: string;
@@ -183,7 +182,7 @@ function shelfOf(raw: string | null): Shelf {
 }
 
 function summaryOf({ filesId: _, digest: __, ...draft }: StoredDraft): DraftSummary {
-  return { ...draft, keptUntil: draft.changedAt + DRAFT_MS_MAX };
+  return draft;
 }
 
 function isSame(before: StoredDraft, now: Pick<StoredDraft, 'digest' | 'changedBy' | 'from'>): boolean {

@@ -21,7 +21,7 @@ export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[
 /** A version as somebody writes it, which is not checked yet. */
 export function versionText(description: string) {
   const told = { pattern: RULE_VERSION_PATTERN };
-  return Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description });
+  return showing(Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description }), 'p2.v11');
 }
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);

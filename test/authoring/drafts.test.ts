@@ -50,7 +50,6 @@ describeOnStores('drafts', (store) => {
         revision: 2,
         changedBy: 'bob',
         changedAt: at,
-        keptUntil: at + DRAFT_DAYS_MAX * 24 * 3600_000,
       },
     ]);
     expect(await text()).to.equal('levels: [40s]');

@@ -227,7 +227,7 @@ function requestBody({ content, shapes }: RequestBodySpec, components: Component
     content: Object.fromEntries(
       Object.entries(content).map(([type, { name, example }]) => [
         type,
-        { schema: components.pointerTo(name), example },
+        { schema: components.pointerTo(name), example: example ?? exampleOf(shapes[name] ?? {}) },
       ]),
     ),
   } as const;

@@ -285,11 +285,11 @@ export interface RequestBody<Value> extends RequestBodySpec {
   readonly read: (req: IncomingMessage, onIgnored: OnIgnored) => Promise<Value>;
 }
 
-/** A JSON body of one shape, which the API document keeps under `name`. */
+/** A JSON body of one shape, which the API document keeps under `name`; without an example it shows that of its members. */
 export function jsonBody<S extends TSchema>(
   name: string,
   schema: S,
-  example: Shape<S>,
+  example?: Shape<S>,
   bytesMax: number = BODY_BYTES_MAX,
 ): RequestBody<Shape<S>> {
   const take = taking(schema);

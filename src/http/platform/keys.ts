@@ -4,6 +4,7 @@ import {
   type AccessKeys,
   INSTALLATION,
   type IssuedKey,
+  KEY_EXAMPLE,
   keyNote,
   keyStatus,
   keyView,
@@ -49,10 +50,7 @@ const IssueKeyBodySchema = shape('What the key may do', {
 export const IssuedKeySchema = named(
   'IssuedKey',
   shape('A new key', {
-    key: word(
-      'The secret, which is shown only now',
-      'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
-    ),
+    key: word('The secret, which is shown only now', KEY_EXAMPLE),
     record: AccessKeySchema,
   }),
 );
@@ -126,7 +124,7 @@ const issueKey = operation({
     'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it, and one that a person issues within 90 days, or when he signs in without a role that keeps keys there. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
   tag: 'Access',
   grant: 'keys',
-  body: jsonBody('IssueKeyBody', IssueKeyBodySchema, { operations: ['score', 'verdict'], days: 365 }),
+  body: jsonBody('IssueKeyBody', IssueKeyBodySchema),
   answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
   gate: async (asked, parts: PlatformParts) => {

@@ -124,7 +124,7 @@ const makeList = operation({
   tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
-  body: jsonBody('ListBody', Type.Object({ kind: listKind }), { kind: 'fingerprint' }),
+  body: jsonBody('ListBody', Type.Object({ kind: listKind })),
   answers: jsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformParts) => {
@@ -136,13 +136,8 @@ const makeList = operation({
 });
 
 const ListEntryBodySchema = Type.Object({
-  reason: text(REASON_CHARACTERS_MAX, 'Why, for whoever reads it later'),
+  reason: text(REASON_CHARACTERS_MAX, 'Why, for whoever reads it later', 'shared by a ring'),
   expiresAt: Type.Optional(instant),
-});
-
-const BODY = jsonBody('ListEntryBody', ListEntryBodySchema, {
-  reason: 'shared by a ring',
-  expiresAt: '2027-01-01T00:00:00Z',
 });
 
 const NOT_FOR_LIST = refusal(
@@ -169,7 +164,7 @@ const putListEntry = operation({
   tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
-  body: BODY,
+  body: jsonBody('ListEntryBody', ListEntryBodySchema),
   answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformParts) => {

@@ -104,9 +104,7 @@ const signOutPerson = operation({
     'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. A person who still has a role or a key can sign in again: take these away first.',
   tag: 'Access',
   grant: 'keys',
-  body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it') }), {
-    id: 'person:248289761001',
-  }),
+  body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it', 'person:248289761001') })),
   answers: { 204: { description: 'Nobody with that id is signed in here now' } },
   refusals: [NOT_SIGNED_IN],
   answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {

@@ -37,9 +37,11 @@ const LIMIT = queryLimit();
 
 const PROPOSAL_IN_PATH = pathText('proposalId', 'As the answer that made it names it');
 
-const DecisionBodySchema = Type.Object({ reason: text(1000, 'Why; the proposer and the audit read it') });
+const DecisionBodySchema = Type.Object({
+  reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference'),
+});
 
-const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema, { reason: 'looked at the difference' });
+const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema);
 
 /** A proposal is not made, or not decided. */
 export const PROPOSAL_REFUSED = refusal(

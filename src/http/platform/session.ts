@@ -1,4 +1,4 @@
-import { grants, INSTALLATION, OPERATIONS, triedKeyId } from '../../access/access-keys.ts';
+import { grants, INSTALLATION, KEY_EXAMPLE, OPERATIONS, triedKeyId } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
@@ -13,7 +13,7 @@ import {
   OTHER_PLATFORM,
   OTHER_SITE,
 } from '../request/authenticate.ts';
-import { HttpProblem, refusal } from '../request/problems.ts';
+import { HttpProblem, refusal, tooMany } from '../request/problems.ts';
 import { callerAddress } from '../request/rate-limit.ts';
 import { UNKNOWN_KEY } from '../request/refusals.ts';
 import type { PlatformParts } from './parts.ts';
@@ -95,13 +95,8 @@ const readSignIn = openOperation({
 /** Per address: enough for a person who mistypes, too few for somebody who guesses. */
 const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 
-const TOO_MANY_REFUSED = refusal(
-  'too-many-refused',
-  'Too many sign-ins of the address were refused.',
-  () =>
-    new HttpProblem(429, 'too many requests', 'Too many sign-ins were refused; try again in a minute.', {
-      headers: { 'Retry-After': '60' },
-    }),
+const TOO_MANY_REFUSED = refusal('too-many-refused', 'Too many sign-ins of the address were refused.', () =>
+  tooMany('Too many sign-ins were refused; try again in a minute.', 60),
 );
 
 const signIn = openOperation({
@@ -113,9 +108,7 @@ const signIn = openOperation({
   description:
     'For browsers, which then need no key: they keep the secret of a session in a cookie that no script can read. It ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
   tag: 'Console',
-  body: jsonBody('SignInBody', shape('What to sign in with', { key: word('The access key') }), {
-    key: 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl',
-  }),
+  body: jsonBody('SignInBody', shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) })),
   answers: jsonAnswer('As readSession answers from now on', SessionSchema),
   refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
   answer: async (ctx, parts: PlatformParts, body) => {

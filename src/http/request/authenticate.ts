@@ -3,17 +3,17 @@ import type { ParameterizedContext } from 'koa';
 import { type AccessKey, type AccessKeys, grants, type Operation } from '../../access/access-keys.ts';
 import { type Caller, callerOfKey } from '../../access/caller.ts';
 import type { Session, Sessions } from '../../access/sessions.ts';
-import { HttpProblem, type RefusalNote, refusal } from './problems.ts';
+import { HttpProblem, type Refusal, type RefusalNote, refusal } from './problems.ts';
 import { NEEDS_KEY, UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
 /** What a key must be granted: one operation, several together, or any of some. */
-export type Grant = Operation | readonly Operation[] | typeof ANY_OF_THE_PLATFORM | typeof FIGURES_OR_RULES;
+export type Grant = Operation | readonly Operation[] | AnyOf;
 
-/** A person who works on rules of the whole installation still sees no figures of a platform. */
-export const FIGURES_OR_RULES = 'figures or rules';
-
-export const ANY_OF_THE_PLATFORM = 'any of the platform';
+interface AnyOf {
+  readonly anyOf: readonly Operation[];
+  readonly refused: Refusal;
+}
 
 /** Any of these opens the console. */
 const PLATFORM_OPERATIONS = [
@@ -35,6 +35,23 @@ const PLATFORM_OPERATIONS = [
 ] as const satisfies readonly Operation[];
 
 const NOT_PROVISIONED = 'not provisioned';
+
+export const ANY_OF_THE_PLATFORM: AnyOf = {
+  anyOf: PLATFORM_OPERATIONS,
+  refused: refusal(
+    'not-provisioned',
+    'The key was issued for none of the operations of the platform.',
+    () =>
+      new HttpProblem(
+        403,
+        NOT_PROVISIONED,
+        `The access key has no operation of the platform; the console needs one of ${PLATFORM_OPERATIONS.join(', ')}. The platform owner grants operations.`,
+      ),
+  ),
+};
+
+/** A person who works on rules of the whole installation still sees no figures of a platform. */
+export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: notGranted('figures') };
 
 /** How a listener finds out who asks. */
 export interface Callers {
@@ -93,25 +110,23 @@ function givenKey(ctx: ParameterizedContext<RequestState>): string | null {
 
 /** The operation that the request counts as, in log and metrics. */
 function firstOf(grant: Grant): Operation {
-  if (grant === ANY_OF_THE_PLATFORM || grant === FIGURES_OR_RULES) return 'figures';
-  return listOf(grant)[0] ?? PLATFORM_OPERATIONS[0];
+  return (isAnyOf(grant) ? grant.anyOf : listOf(grant))[0] ?? PLATFORM_OPERATIONS[0];
 }
 
 /** Throws 403 when the caller lacks what it must be granted. */
 export function grantedOf(caller: Caller, grant: Grant): Operation {
-  if (grant === ANY_OF_THE_PLATFORM) {
-    const granted = PLATFORM_OPERATIONS.find((operation) => grants(caller, operation));
-    if (granted === undefined) throw NO_OPERATION_OF_THE_PLATFORM.problem();
+  if (isAnyOf(grant)) {
+    const granted = grant.anyOf.find((operation) => grants(caller, operation));
+    if (granted === undefined) throw grant.refused.problem();
     return granted;
-  }
-  if (grant === FIGURES_OR_RULES) {
-    if (grants(caller, 'figures')) return 'figures';
-    if (grants(caller, 'rules')) return 'rules';
-    throw notGranted('figures').problem();
   }
   const lacking = listOf(grant).find((operation) => !grants(caller, operation));
   if (lacking !== undefined) throw notGranted(lacking).problem();
   return firstOf(grant);
+}
+
+function isAnyOf(grant: Grant): grant is AnyOf {
+  return typeof grant === 'object' && 'anyOf' in grant;
 }
 
 function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
@@ -120,14 +135,12 @@ function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
 
 /** Every 403 that an operation with this grant may answer. */
 export function grantRefusals(grant: Grant): readonly RefusalNote[] {
-  if (grant === FIGURES_OR_RULES) return [notGranted('figures')];
-  return grant === ANY_OF_THE_PLATFORM ? [NO_OPERATION_OF_THE_PLATFORM] : listOf(grant).map(notGranted);
+  return isAnyOf(grant) ? [grant.refused] : listOf(grant).map(notGranted);
 }
 
 /** The lists of operations of which a key must have one; OpenAPI 3.1 calls them roles. */
 export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
-  if (grant === FIGURES_OR_RULES) return [['figures'], ['rules']];
-  return grant === ANY_OF_THE_PLATFORM ? PLATFORM_OPERATIONS.map((one) => [one]) : [listOf(grant)];
+  return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [listOf(grant)];
 }
 
 function notGranted(operation: Operation) {
@@ -142,17 +155,6 @@ function notGranted(operation: Operation) {
       ),
   );
 }
-
-const NO_OPERATION_OF_THE_PLATFORM = refusal(
-  'not-provisioned',
-  'The key was issued for none of the operations of the platform.',
-  () =>
-    new HttpProblem(
-      403,
-      NOT_PROVISIONED,
-      `The access key has no operation of the platform; the console needs one of ${PLATFORM_OPERATIONS.join(', ')}. The platform owner grants operations.`,
-    ),
-);
 
 type Context = ParameterizedContext<RequestState>;
 

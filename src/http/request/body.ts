@@ -257,7 +257,7 @@ function explain({ keyword, params, message, instancePath, parentSchema }: Error
     case 'additionalProperties':
       return `is not known${suggest(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
     case 'type':
-      return `must be ${article(String(params['type']))}`;
+      return `must be ${ARTICLES[String(params['type'])] ?? params['type']}`;
     case 'minLength':
       return 'must not be empty';
     case 'maxLength':
@@ -287,24 +287,14 @@ function explain({ keyword, params, message, instancePath, parentSchema }: Error
   }
 }
 
-function article(type: string): string {
-  switch (type) {
-    case 'string':
-      return 'a JSON string';
-    case 'object':
-      return 'a JSON object';
-    case 'array':
-      return 'a JSON array';
-    case 'boolean':
-      return 'true or false';
-    case 'number':
-      return 'a JSON number';
-    case 'integer':
-      return 'a whole JSON number';
-    default:
-      return type;
-  }
-}
+const ARTICLES: Readonly<Record<string, string>> = {
+  string: 'a JSON string',
+  object: 'a JSON object',
+  array: 'a JSON array',
+  boolean: 'true or false',
+  number: 'a JSON number',
+  integer: 'a whole JSON number',
+};
 
 const NEWLINE = 0x0a;
 

@@ -59,6 +59,12 @@ export function notFound(detail: string): HttpProblem {
   return new HttpProblem(404, 'not found', detail);
 }
 
+/** `retryAfterSeconds`: when the same may be asked again. */
+export function tooMany(detail: string, retryAfterSeconds: number): HttpProblem {
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
+  return new HttpProblem(429, 'too many requests', detail, { headers });
+}
+
 export function unavailable(detail: string): HttpProblem {
   return new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '1' } });
 }

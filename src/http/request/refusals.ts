@@ -9,7 +9,7 @@ import type { Shape } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { TooManyTurns } from '../../work/turns.ts';
 import { BODY_BYTES_MAX } from './body.ts';
-import { HttpProblem, notFound, type ProblemSchema, refusal, unavailable } from './problems.ts';
+import { HttpProblem, notFound, type ProblemSchema, refusal, tooMany, unavailable } from './problems.ts';
 import type { RequestState } from './request-state.ts';
 
 /** Turns whatever was thrown into an answer; the one place that does. */
@@ -154,11 +154,9 @@ export const TOO_MANY_AT_ONCE = refusal(
   'too-many-at-once',
   'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
   (whose: string) =>
-    new HttpProblem(
-      429,
-      'too many requests',
+    tooMany(
       `Too many requests of this ${whose} are under way; wait for their answers. Nothing was changed.`,
-      { headers: { 'Retry-After': '1' } },
+      1,
     ),
   'access key',
 );
@@ -167,11 +165,9 @@ export const TOO_MANY_CHANGES = refusal(
   'too-many-changes',
   'The key makes more changes than the audit notes one by one.',
   () =>
-    new HttpProblem(
-      429,
-      'too many requests',
+    tooMany(
       'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
-      { headers: { 'Retry-After': '60' } },
+      60,
     ),
 );
 

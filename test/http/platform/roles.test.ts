@@ -24,7 +24,7 @@ function table(): Readonly<Record<string, readonly string[]>> {
     if (grant === null) continue;
     const needed =
       grant === ANY_OF_THE_PLATFORM
-        ? grant
+        ? 'any of the platform'
         : grantLists(grant)
             .map((all) => all.join(' and '))
             .join(' or ');

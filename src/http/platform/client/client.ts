@@ -265,8 +265,8 @@ const eraseClient = clientOperation({
 });
 
 const BindingBodySchema = Type.Object({
-  requisiteRef: key('Reference to the bound requisite'),
-  acceptorKeys: Type.Array(key('An acceptor'), { minItems: 1, maxItems: 20 }),
+  requisiteRef: key('Reference to the bound requisite', 'requisite-7'),
+  acceptorKeys: Type.Array(key('An acceptor', 'acceptor-1'), { minItems: 1, maxItems: 20 }),
   method: Type.Optional(key('The only method that the binding fits; absent: all')),
   expiresAt: Type.Optional(instant),
 });
@@ -278,10 +278,7 @@ const bindClient = clientOperation({
   summary: 'Binds a client to a requisite',
   description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
   grant: 'clients',
-  body: jsonBody('BindingBody', BindingBodySchema, {
-    requisiteRef: 'requisite-7',
-    acceptorKeys: ['acceptor-1'],
-  }),
+  body: jsonBody('BindingBody', BindingBodySchema),
   answers: jsonAnswer('The binding as it is kept', BindingSchema),
   answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
@@ -307,7 +304,7 @@ const unbindClient = clientOperation({
 
 const OverrideBodySchema = Type.Object({
   group: overrideGroup,
-  reason: text(1000, 'Why, for whoever reads it later'),
+  reason: text(1000, 'Why, for whoever reads it later', 'chargebacks'),
   expiresAt: Type.Optional(instant),
 });
 
@@ -318,10 +315,7 @@ const overrideClient = clientOperation({
   summary: 'Blocks or trusts a client by decision',
   description: "A person's decision, which goes before what the rules count. It lifts no wait.",
   grant: 'clients',
-  body: jsonBody('OverrideBody', OverrideBodySchema, {
-    group: 'BLOCKED',
-    reason: 'chargebacks',
-  }),
+  body: jsonBody('OverrideBody', OverrideBodySchema),
   answers: jsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],
   gate: (asked) => overrideOf(asked),

@@ -3,7 +3,7 @@ import { Type } from '../../../json-schema.ts';
 import { BY_PERSON_MAX } from '../../../service/ended-waits.ts';
 import { key, named, shape, text, yesNo } from '../../../shapes.ts';
 import { jsonAnswer, jsonBody } from '../../operation/operation.ts';
-import { HttpProblem, refusal } from '../../request/problems.ts';
+import { HttpProblem, refusal, tooMany } from '../../request/problems.ts';
 import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '../decisions.ts';
 import type { PlatformParts } from '../parts.ts';
 import { clientOperation } from './client-id-key.ts';
@@ -15,41 +15,32 @@ const WaitEndSchema = named(
   }),
 );
 
-const NO_WAIT_DUE = refusal(
-  'no-wait-due',
-  'The client has no wait to end.',
-  () =>
-    new HttpProblem(
-      409,
-      'no such wait',
-      'No wait of this client is due: it may ask again now. Nothing was changed.',
-    ),
+const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
+
+const NO_WAIT_DUE = refusal('no-wait-due', 'The client has no wait to end.', () =>
+  noSuchWait('No wait of this client is due: it may ask again now. Nothing was changed.'),
 );
 
 const NEWER_WAIT = refusal(
   'newer-wait',
   'The client waits because of another decision.',
   (decisionId: string) =>
-    new HttpProblem(
-      409,
-      'no such wait',
+    noSuchWait(
       `The wait that is due was imposed by ${decisionId}. Nothing was changed; look at what happened since, and name that decision.`,
     ),
-  '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w',
+  DECISION_ID,
 );
+
+function noSuchWait(detail: string): HttpProblem {
+  return new HttpProblem(409, 'no such wait', detail);
+}
 
 const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
 
 const TOO_MANY_WAITS_ENDED = refusal(
   'too-many-waits-ended',
   'Too many waits were ended in 24 hours, of this client or by this person.',
-  (whose: string) =>
-    new HttpProblem(
-      429,
-      'too many requests',
-      `${whose}; nothing was changed. The payer waits until the wait is over.`,
-      { headers: { 'Retry-After': '3600' } },
-    ),
+  (whose: string) => tooMany(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
   TOO_MANY_OF_PAYER,
 );
 
@@ -65,10 +56,9 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
   body: jsonBody(
     'WaitEndBody',
     Type.Object({
-      decisionId: key('The WAIT that is to end, as in X-Decision-Id'),
-      reason: text(1000, 'Why, for whoever reads it later'),
+      decisionId: key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
+      reason: text(1000, 'Why, for whoever reads it later', 'the payer called'),
     }),
-    { decisionId: '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w', reason: 'the payer called' },
   ),
   answers: jsonAnswer('Also when it was ended before', WaitEndSchema),
   refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],

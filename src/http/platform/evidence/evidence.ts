@@ -32,7 +32,14 @@ import {
 import { DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
-import { HttpProblem, MALFORMED_BODY, notFound, refusal, unavailable } from '../../request/problems.ts';
+import {
+  HttpProblem,
+  MALFORMED_BODY,
+  notFound,
+  refusal,
+  tooMany,
+  unavailable,
+} from '../../request/problems.ts';
 import type { EvidenceParts } from '../parts.ts';
 import { DRAFT_UNSOUND, draftText, draftUnsound } from '../rules/drafts/draft-body.ts';
 import {
@@ -132,16 +139,11 @@ const DESK_BUSY = refusal(
     ),
 );
 
-const QUEUE_FULL = refusal(
-  'evidence-queue-full',
-  'The queue of the platform is full.',
-  () =>
-    new HttpProblem(
-      429,
-      'too many requests',
-      `A node works on one question at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
-      { headers: { 'Retry-After': '10' } },
-    ),
+const QUEUE_FULL = refusal('evidence-queue-full', 'The queue of the platform is full.', () =>
+  tooMany(
+    `A node works on one question at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
+    10,
+  ),
 );
 
 const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;

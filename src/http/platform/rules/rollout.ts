@@ -20,7 +20,7 @@ import { versionInBody } from './rule-version.ts';
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
 const ReasonSchema = Type.Object({
-  reason: text(1000, 'Why, for the history'),
+  reason: text(1000, 'Why, for the history', 'longer first wait'),
   revision: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -131,13 +131,7 @@ const changeRollout = operation({
     'percent, guard, also and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.',
   tag: 'Rules',
   grant: 'operate',
-  body: jsonBody('RolloutBody', RolloutBodySchema, {
-    version: 'p2.v11',
-    mode: 'canary',
-    percent: 5,
-    guard: 2,
-    reason: 'longer first wait',
-  }),
+  body: jsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
   gate: (asked) => rolloutOf(asked),
@@ -165,7 +159,7 @@ const takeBack = operation({
     'Takes the candidate back that `version` names, or all; or without any returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
   tag: 'Rules',
   grant: 'operate',
-  body: jsonBody('RollbackBody', RollbackBodySchema, { reason: 'too many waits' }),
+  body: jsonBody('RollbackBody', RollbackBodySchema),
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {

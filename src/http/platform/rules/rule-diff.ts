@@ -4,14 +4,7 @@ import { versionText } from '../../../rules/rule-set.ts';
 import { jsonAnswer, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import type { RuleParts } from '../parts.ts';
-import {
-  atDesk,
-  DESK_FULL,
-  DRAFT_EXAMPLE,
-  DRAFT_MEMBERS,
-  draftBody,
-  draftText,
-} from './drafts/draft-body.ts';
+import { atDesk, DESK_FULL, DRAFT_MEMBERS, draftBody, draftText } from './drafts/draft-body.ts';
 import {
   requiredVersion,
   soundVersion,
@@ -59,7 +52,6 @@ const compareDraft = operation({
   body: draftBody(
     'CompareDraftBody',
     Type.Object({ ...DRAFT_MEMBERS, before: versionText('The version to compare it with, like p2.v10') }),
-    { ...DRAFT_EXAMPLE, before: 'p2.v10' },
   ),
   answers: jsonAnswer('The differences and examples; both empty when the two decide alike', RuleDiffSchema),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, TOO_HEAVY, DESK_FULL],

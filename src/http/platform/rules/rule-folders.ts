@@ -29,6 +29,7 @@ import {
   oneOf,
   type Shape,
   shape,
+  showing,
   text,
   word,
   yesNo,
@@ -237,8 +238,11 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
 }
 
 const ReleaseBodySchema = Type.Object({
-  digest: Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
-  reason: text(1000, 'Why, for the audit log'),
+  digest: showing(
+    Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
+    DIGEST_EXAMPLE,
+  ),
+  reason: text(1000, 'Why, for the audit log', 'longer first wait'),
 });
 
 const ReleasedVersionSchema = named(
@@ -267,7 +271,7 @@ const releaseVersion = operation({
   tag: 'Rules',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
-  body: jsonBody('ReleaseBody', ReleaseBodySchema, { digest: DIGEST_EXAMPLE, reason: 'longer first wait' }),
+  body: jsonBody('ReleaseBody', ReleaseBodySchema),
   answers: jsonAnswer('It is released', ReleasedVersionSchema),
   refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
   gate: async (asked) => releaseOf(asked),

@@ -28,7 +28,6 @@ import { BAD_VERSION, TOO_HEAVY, VERSION_IN_PATH, withinLimits } from '../rule-v
 import {
   atDesk,
   DESK_FULL,
-  DRAFT_EXAMPLE,
   DRAFT_FILES,
   DRAFT_MEMBERS,
   DRAFT_UNSOUND,
@@ -64,7 +63,7 @@ const checkDraft = operation({
     'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet. Nothing is kept.',
   tag: 'Rules',
   grant: 'rules',
-  body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
+  body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS)),
   answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
@@ -106,7 +105,7 @@ const rewriteCases = operation({
     'As "rules test --update" writes them: the case files that change, comments and layout kept. A draft that is not sound has none. Nothing is kept.',
   tag: 'Rules',
   grant: 'rules',
-  body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS), DRAFT_EXAMPLE),
+  body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
   answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
@@ -151,7 +150,7 @@ const saveDraft = operation({
   tag: 'Rules',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
-  body: draftBody('SaveDraftBody', SaveDraftBodySchema, { files: DRAFT_EXAMPLE.files }),
+  body: draftBody('SaveDraftBody', SaveDraftBodySchema),
   answers: jsonAnswer('What is kept now', SavedDraftSchema),
   refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {

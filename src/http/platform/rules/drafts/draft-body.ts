@@ -9,7 +9,7 @@ import { type TSchema, Type } from '../../../../json-schema.ts';
 import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
 import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
-import type { Shape } from '../../../../shapes.ts';
+import { showing } from '../../../../shapes.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
 import { jsonBody } from '../../../operation/operation.ts';
 import { HttpProblem, orRefused, refusal, unavailable } from '../../../request/problems.ts';
@@ -18,30 +18,30 @@ import { versionInBody } from '../rule-version.ts';
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
 
-export const DRAFT_FILES = Type.Record(Type.String({ wellFormed: true }), {
-  description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
-});
+/** A whole one: a draft is read as it stands, without the version that it was made from. */
+const FILES_EXAMPLE = {
+  'ruleset.yaml':
+    'ruleVersion: p2.v11\ndescription: An example.\nsettings: { currency: EUR, scoringLimits: false }\n',
+  'groups.yaml':
+    'rules:\n  - { name: has-paid, priority: 10, conditions: { all: [{ fact: paidCount, operator: greaterThan, value: 0 }] }, event: { type: group, params: { group: PAYING } } }\notherwise: NEW\n',
+  'bot-signals.yaml':
+    'threshold: 4\nrules:\n  - { name: trap-field, conditions: { all: [{ fact: honeypotTriggered, operator: equal, value: true }] }, event: { type: signal, params: { weight: 4 } } }\n',
+  'verdicts.yaml':
+    'rules:\n  - { name: bot, priority: 10, conditions: { all: [{ fact: isBot, operator: equal, value: true }] }, event: { type: verdict, params: { verdict: BLOCK, reason: A bot. } } }\notherwise: { verdict: GET_NEW, reason: No reason to hold the payer back. }\n',
+  'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n',
+};
+
+export const DRAFT_FILES = showing(
+  Type.Record(Type.String({ wellFormed: true }), {
+    description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
+  }),
+  FILES_EXAMPLE,
+);
 
 /** A rule set that somebody works on, as a body carries it. */
 export const DRAFT_MEMBERS = {
   version: versionText('What the draft is called, like p2.v11'),
   files: DRAFT_FILES,
-} as const;
-
-export const DRAFT_EXAMPLE = {
-  version: 'p2.v11',
-  // A whole one: a draft is read as it stands, without the version that it was made from.
-  files: {
-    'ruleset.yaml':
-      'ruleVersion: p2.v11\ndescription: An example.\nsettings: { currency: EUR, scoringLimits: false }\n',
-    'groups.yaml':
-      'rules:\n  - { name: has-paid, priority: 10, conditions: { all: [{ fact: paidCount, operator: greaterThan, value: 0 }] }, event: { type: group, params: { group: PAYING } } }\notherwise: NEW\n',
-    'bot-signals.yaml':
-      'threshold: 4\nrules:\n  - { name: trap-field, conditions: { all: [{ fact: honeypotTriggered, operator: equal, value: true }] }, event: { type: signal, params: { weight: 4 } } }\n',
-    'verdicts.yaml':
-      'rules:\n  - { name: bot, priority: 10, conditions: { all: [{ fact: isBot, operator: equal, value: true }] }, event: { type: verdict, params: { verdict: BLOCK, reason: A bot. } } }\notherwise: { verdict: GET_NEW, reason: No reason to hold the payer back. }\n',
-    'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n',
-  },
 } as const;
 
 export const DRAFT_UNSOUND = refusal(
@@ -68,8 +68,8 @@ export function draftUnsound(
 }
 
 /** A body that brings the files of a draft along, so that it may be larger than others. */
-export function draftBody<S extends TSchema>(name: string, schema: S, example: Shape<S>) {
-  return jsonBody(name, schema, example, DRAFT_BYTES_MAX);
+export function draftBody<S extends TSchema>(name: string, schema: S) {
+  return jsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
 }
 
 /** Throws 400 when the draft has no name of a version. */

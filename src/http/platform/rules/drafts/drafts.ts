@@ -30,7 +30,7 @@ import {
 import type { RuleParts } from '../../parts.ts';
 import { PROPOSAL_REFUSED } from '../../proposals.ts';
 import { BAD_VERSION, VERSION_IN_PATH } from '../rule-version.ts';
-import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_EXAMPLE, DRAFT_FILES, draftBody } from './draft-body.ts';
+import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, draftBody } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
 
@@ -41,7 +41,6 @@ export const DraftListSchema = named(
   shape('The drafts of the platform', {
     drafts: list(SummarySchema, 'Those changed last first'),
     next: nextPlace,
-    draftsMax: count('The most that the platform has at once'),
     bytesMax: count('The most that a draft takes as JSON'),
   }),
 );
@@ -50,15 +49,6 @@ export const DraftSchema = named(
   'Draft',
   shape('A draft with its files', { ...DraftSummarySchema.properties, files: DRAFT_FILES }),
 );
-
-const SUMMARY_EXAMPLE: DraftSummary = {
-  version: DRAFT_EXAMPLE.version,
-  from: 'p2.v10',
-  revision: 7,
-  changedBy: 'person:248289761001 (ann@example.com)',
-  changedAt: AT_EXAMPLE,
-  keptUntil: AT_EXAMPLE + DRAFT_DAYS_MAX * 24 * 3600_000,
-};
 
 const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
 
@@ -99,7 +89,7 @@ const DRAFT_CHANGED = refusal(
   'draft-changed',
   'It is not at the revision that If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
-  changedText('p2.v11', SUMMARY_EXAMPLE, 6),
+  changedText('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
 );
 
 const TOO_MANY = refusal(
@@ -114,7 +104,11 @@ const TOO_MANY = refusal(
   'shop',
 );
 
-function changedText(version: string, now: DraftSummary | null, basis: number | null): string {
+function changedText(
+  version: string,
+  now: Pick<DraftSummary, 'changedBy' | 'changedAt'> | null,
+  basis: number | null,
+): string {
   if (now === null) return `${version} was discarded meanwhile. Keep yours under a name, or leave it.`;
   const when = new Date(now.changedAt).toISOString();
   if (basis === null)
@@ -141,7 +135,7 @@ const listDrafts = operation({
       ({ changedAt, version }) => placeInTime(changedAt, version),
       { after: AFTER.read(ctx), limit: LIMIT.read(ctx) },
     );
-    return { drafts: page, next, draftsMax: DRAFTS_MAX, bytesMax: DRAFT_BYTES_MAX };
+    return { drafts: page, next, bytesMax: DRAFT_BYTES_MAX };
   },
 });
 
@@ -179,7 +173,7 @@ const writeDraft = operation({
   tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, IF_MATCH],
-  body: draftBody('WriteDraftBody', WriteBodySchema, { from: 'p2.v10', files: DRAFT_EXAMPLE.files }),
+  body: draftBody('WriteDraftBody', WriteBodySchema),
   answers: withETag(jsonAnswer('As it is kept now', SummarySchema)),
   refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, drafts }: RuleParts): Promise<DraftSummary> => {
@@ -205,7 +199,7 @@ const proposeDraft = operation({
   tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
-  body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why') }), { reason: 'fewer waits' }),
+  body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
   answers: jsonAnswer('What waits for an operator', ProposalSchema),
   refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED],
   answer: async ({ ctx, caller, body }, { approvals }: RuleParts) => {
