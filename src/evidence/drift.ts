@@ -38,13 +38,16 @@ export async function drift(
     onProgress(facts.length, columns.length + 1);
     facts.push(await factDrift(duck, column, splitAt, sizes));
   }
-  const { groups, unknown } = await scoredOrders(evidence, splitAt);
+  const scored = await scoredOrders(evidence, splitAt);
+  const groups = scored.filter(({ paid, unpaid }) => paid + unpaid > 0);
+  const unknownIn = (isLater: boolean) =>
+    scored.reduce((sum, { later, unknown }) => sum + (later === isLater ? unknown : 0), 0);
   const part = ({ mix }: typeof earlier, isLater: boolean): DriftPart => {
     const some = groups.filter((group) => group.later === isLater);
     const [granted, others] = [some.filter((group) => group.granted), some.filter((group) => !group.granted)];
     const orders = {
       known: ordersOf(some),
-      unknown: unknown[isLater ? 'later' : 'earlier'],
+      unknown: unknownIn(isLater),
       neverGranted: ordersOf(others),
     };
     return { ...mix, orders, paidShare: paidShareOf(some), score: scoreFigures(granted) };
@@ -57,7 +60,7 @@ export async function drift(
     beganAt: await beganIn(evidence, splitAt),
     earlier: part(earlier, false),
     later: part(later, true),
-    unknown: unknown.earlier + unknown.later,
+    unknown: unknownIn(false) + unknownIn(true),
     facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
   };
 }

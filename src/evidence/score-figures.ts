@@ -1,4 +1,4 @@
-import { numberOf, numbersOf } from '../archive/duck.ts';
+import { numbersOf } from '../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../archive/order-status.ts';
 import { count, list, type Shape, shape } from '../shapes.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { bootstrapIntervals, clusteredInterval, type Estimate } from '../statistics/intervals.ts';
 import { certainInterval, interval, number } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
-import { clusterOf } from './source/order-sums.ts';
+import { byOutcome, clusterOf } from './source/order-sums.ts';
 import { clientPasses } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
@@ -37,64 +37,55 @@ export const ScoreFiguresSchema = shape(
 
 export type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
 
-export interface ClusteredOrders {
-  /** The cluster of the client: the orders of one client depend on each other, clusters do not. */
+/** Orders of the same score and cluster of clients: those of one client depend on each other, clusters do not. */
+export interface ScoredClusters {
+  readonly score: number;
   readonly cluster: number;
   readonly paid: number;
   readonly unpaid: number;
 }
 
-export interface ScoredClusters extends ClusteredOrders {
-  readonly score: number;
-}
-
-/** Orders of the same part of the time, cluster and score. */
+/** Those of the same part of the time. */
 interface ScoredGroup extends ScoredClusters {
+  readonly unknown: number;
   /** First asked for at the split or after it. */
   readonly later: boolean;
   /** They were granted; an order that never was is paid where somebody paid it all the same. */
   readonly granted: boolean;
 }
 
-interface ScoredEvidence {
-  readonly groups: readonly ScoredGroup[];
-  /** How many orders without a known outcome were first asked for before the split, and since. */
-  readonly unknown: { readonly earlier: number; readonly later: number };
-}
-
 /** Decisions of a pass over the evidence. */
 const PASS_DECISIONS_MAX = 1_000_000;
 
 /**
- * The orders that ended paid or unpaid, by the score that their first decision recorded. An order that began before
- * the evidence counts from its first decision within it.
+ * Orders by the score that their first decision recorded. An order that began before the evidence counts from its first
+ * decision within it.
  */
-export async function scoredOrders({ duck, span }: Evidence, splitAt: number): Promise<ScoredEvidence> {
+export async function scoredOrders(
+  { duck, span }: Evidence,
+  splitAt: number,
+): Promise<readonly ScoredGroup[]> {
   const groups: ScoredGroup[] = [];
-  const unknown = { earlier: 0, later: 0 };
   for (const clients of clientPasses(span.decisions, PASS_DECISIONS_MAX)) {
     const rows = await duck.rows(`
-      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted,
-        count(*) FILTER (status = 'PAID') AS paid, count(*) FILTER (status = 'UNPAID') AS unpaid,
-        count(*) FILTER (status = 'UNKNOWN') AS unknown
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${byOutcome('count(*)')}
       FROM (
         SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
           min(decided_at) AS first_at, arg_min(payment_score, seq)::DOUBLE AS score
         FROM decisions WHERE ${clients} GROUP BY order_key
       ) JOIN (SELECT order_key, status, granted FROM orders WHERE ${clients}) USING (order_key)
-      GROUP BY ALL ORDER BY ALL`);
-    for (const row of rows) {
-      const group = {
-        ...numbersOf(row, { cluster: 0, score: 0, paid: 0, unpaid: 0 }),
+      GROUP BY cluster, later, score, granted ORDER BY ALL`);
+    for (const row of rows)
+      groups.push({
+        ...numbersOf(row, NO_GROUP),
         later: row['later'] === true,
         granted: row['granted'] === true,
-      };
-      unknown[group.later ? 'later' : 'earlier'] += numberOf(row['unknown']) ?? 0;
-      if (group.paid + group.unpaid > 0) groups.push(group);
-    }
+      });
   }
-  return { groups, unknown };
+  return groups;
 }
+
+const NO_GROUP = { cluster: 0, score: 0, paid: 0, unpaid: 0, unknown: 0 };
 
 /** How well the scores predicted what became of the orders. */
 export function scoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
@@ -141,12 +132,12 @@ function total(gaps: readonly number[], less: readonly number[] = []): number {
   return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
 }
 
-export function ordersOf(groups: readonly ClusteredOrders[]): number {
+export function ordersOf(groups: readonly ScoredClusters[]): number {
   return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
 }
 
 /** Share of the orders that were paid, with its interval by client; null without an order. */
-export function paidShareOf(groups: readonly ClusteredOrders[]): Estimate | null {
+export function paidShareOf(groups: readonly ScoredClusters[]): Estimate | null {
   // In order, so that sums come out the same to the last digit.
   const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
   return clusteredInterval(

@@ -1,46 +1,26 @@
-import type { Rule, RuleSet } from '../../rules/rule-set.ts';
+import type { RuleSet } from '../../rules/rule-set.ts';
 import type { Estimate } from '../../statistics/intervals.ts';
 import type { Experiment } from '../experiment/experiment-report.ts';
 import { INCOMPARABLE_ARMS } from '../experiment/recommendation.ts';
+import { namedRules, withoutRule } from './fact-cells.ts';
 import type { Net } from './holdout.ts';
 
-/** A rule that one version has and another lacks, by file and name like `groups/blocked-by-unpaid-chain`. */
-interface OneRule {
-  readonly rule: string;
-  readonly isInFirst: boolean;
+/** The rule that another rule set lacks, by its path, where that is all in which it differs but for texts; otherwise null. */
+export function onlyRuleLacking(rules: RuleSet, other: RuleSet): string | null {
+  const others = plain(other);
+  const lacking = namedRules(rules).find(
+    ({ rule }) => rule !== null && plain(withoutRule(rules, rule)) === others,
+  );
+  return lacking?.path ?? null;
 }
 
-/** The rule that is all in which two rule sets differ, but for texts; null where they differ otherwise. */
-export function onlyRuleApart(one: RuleSet, other: RuleSet): OneRule | null {
-  const [first, second] = [rulesByName(one), rulesByName(other)];
-  const apart = [...first.keys(), ...second.keys()].filter((rule) => first.get(rule) !== second.get(rule));
-  const [rule] = apart;
-  if (rule === undefined || apart.length > 1 || (first.has(rule) && second.has(rule))) return null;
-  return restOf(one) === restOf(other) ? { rule, isInFirst: first.has(rule) } : null;
+/** All that decides, without where it is written, and where a fact's value lies among the others. */
+function plain({ settings, platforms, groups, signals, verdicts, limits, lists }: RuleSet): string {
+  const parts = [settings, [...platforms], groups, signals, verdicts, [...limits], [...lists]];
+  return JSON.stringify(parts, (name, value) => (NOT_DECIDING.has(name) ? undefined : value));
 }
 
-function rulesByName({ groups, signals, verdicts }: RuleSet): ReadonlyMap<string, string> {
-  const named = (file: string, rules: readonly Rule<unknown>[]) =>
-    rules.map(({ name, description: _, ...rule }) => [`${file}/${name}`, plain(rule)] as const);
-  return new Map([
-    ...named('groups', groups.rules),
-    ...named('bot-signals', signals.rules),
-    ...named('verdicts', verdicts.rules),
-  ]);
-}
-
-/** All else that decides. */
-function restOf({ settings, platforms, groups, signals, verdicts, limits, lists }: RuleSet): string {
-  const otherwise = [groups.otherwise, signals.threshold, verdicts.otherwise];
-  return plain([settings, [...platforms], otherwise, [...limits], [...lists]]);
-}
-
-/** Without where it is written, and where a fact's value lies among the others. */
-function plain(part: unknown): string {
-  return JSON.stringify(part, (name, value) => (PLACES.has(name) ? undefined : value));
-}
-
-const PLACES: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index']);
+const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'description']);
 
 /**
  * What a rule did by a trial, where it is all in which a candidate and the active version differ: what clients of the

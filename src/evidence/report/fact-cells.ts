@@ -88,20 +88,23 @@ export function cellReader(rules: RuleSet): (row: DuckRow) => CellValues {
 export interface NamedRule {
   readonly file: 'groups.yaml' | 'bot-signals.yaml' | 'verdicts.yaml';
   readonly name: string;
+  /** Like `groups/blocked-by-unpaid-chain`. */
+  readonly path: string;
   /** Null of `otherwise`. */
   readonly rule: Matchable<unknown> | null;
 }
 
 /** All rules of a rule set in the order of its files. */
 export function namedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
-  const named = (file: NamedRule['file'], rules: readonly Matchable<unknown>[]) =>
-    rules.map((rule) => ({ file, name: rule.name, rule }));
+  const named = (file: NamedRule['file'], rules: readonly (Matchable<unknown> | null)[]) =>
+    rules.map((rule) => {
+      const name = rule?.name ?? OTHERWISE;
+      return { file, name, path: `${file.replace('.yaml', '')}/${name}`, rule };
+    });
   return [
-    ...named('groups.yaml', groups.rules),
-    { file: 'groups.yaml', name: OTHERWISE, rule: null },
+    ...named('groups.yaml', [...groups.rules, null]),
     ...named('bot-signals.yaml', signals.rules),
-    ...named('verdicts.yaml', verdicts.rules),
-    { file: 'verdicts.yaml', name: OTHERWISE, rule: null },
+    ...named('verdicts.yaml', [...verdicts.rules, null]),
   ];
 }
 
@@ -151,7 +154,11 @@ function answerOf(rules: RuleSet, values: readonly FactValue[]): string {
   return `${verdictRule(rules, concluded).params.verdict} ${isBot}`;
 }
 
-function withoutRule({ groups, signals, verdicts, ...rules }: RuleSet, gone: Matchable<unknown>): RuleSet {
+/** The same rules without one of them. */
+export function withoutRule(
+  { groups, signals, verdicts, ...rules }: RuleSet,
+  gone: Matchable<unknown>,
+): RuleSet {
   const others = <One>(all: readonly One[]) => all.filter((one) => one !== gone);
   return {
     ...rules,

@@ -10,7 +10,7 @@ import { aboutDevices } from '../source/device-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
-import { armNet, onlyRuleApart } from './arm-net.ts';
+import { armNet, onlyRuleLacking } from './arm-net.ts';
 import { cellReader, factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
 import { makeJudged, passOverOrders, type Tally, talliesOf } from './order-passes.ts';
@@ -41,16 +41,12 @@ export async function report(
 ): Promise<Report> {
   const { duck, span } = evidence;
   const places = await numberPlaces(duck, by);
-  const named = namedRules(rules).map(({ file, name }) => ({
-    file,
-    name,
-    path: `${file.replace('.yaml', '')}/${name}`,
-  }));
+  const named = namedRules(rules);
   const devices = aboutDevices(rules);
   const isByDevice = named.map(({ path }) => devices.has(path));
   const apart = await apartInOneRule(evidence, rules, recorded);
   // A trial's clients are counted by themselves, over the same decisions.
-  const steps = (apart.length === 0 ? 1 : 2) * span.decisions;
+  const steps = (apart.size === 0 ? 1 : 2) * span.decisions;
   onProgress?.(0, steps);
   const { cell, missing } = await judgeCells(duck, rules);
   await passOverOrders(evidence, {
@@ -64,7 +60,7 @@ export async function report(
   const { technical, undecidable } = await leftOutOf(duck);
   const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
   const holdouts = await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE);
-  const trials = await trialsOf(evidence, { rules, apart, objective: objective ?? null }, (done, of) =>
+  const trials = await trialsOf(evidence, rules.version, apart, objective ?? null, (done, of) =>
     onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
   );
   const figuresOf = (rule: number, slice: string | null): RuleFigures => {
@@ -208,43 +204,37 @@ async function holdoutsOf(
   return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-/** A version that decided, and the rule that it lacks: all in which it differs from the one reported on. */
-interface WithoutRule {
-  readonly version: string;
-  readonly rule: string;
-}
-
+/** Versions that decided, each with the rule that it lacks, where it differs from the one reported on in that alone. */
 async function apartInOneRule(
   evidence: Evidence,
   rules: RuleSet,
   recorded: (decided: DecidingRules) => RuleSet | null,
-): Promise<readonly WithoutRule[]> {
+): Promise<ReadonlyMap<string, string>> {
   const others = (await evidence.decidingRules()).flatMap((decided) => recorded(decided) ?? []);
-  return others.flatMap((other) => {
-    const one = onlyRuleApart(rules, other);
-    return one?.isInFirst ? [{ version: other.version, rule: one.rule }] : [];
-  });
-}
-
-interface TrialsAsk {
-  readonly rules: RuleSet;
-  readonly apart: readonly WithoutRule[];
-  readonly objective: Objective | null;
+  return new Map(
+    others.flatMap((other) => {
+      const rule = onlyRuleLacking(rules, other);
+      return rule === null ? [] : [[other.version, rule]];
+    }),
+  );
 }
 
 /** What these rules did by the newest trial, where that compares the versions with and without one. */
 async function trialsOf(
   evidence: Evidence,
-  { rules, apart, objective }: TrialsAsk,
+  reported: string,
+  apart: ReadonlyMap<string, string>,
+  objective: Objective | null,
   onProgress: (done: number, of: number) => void,
 ): Promise<ReadonlyMap<string, Net>> {
-  const nets = new Map<string, Net>();
-  if (apart.length === 0) return nets;
+  if (apart.size === 0) return new Map();
   const found = await experiment(evidence, [], onProgress, objective);
-  for (const { version, rule } of apart) {
-    const isActive = found.version === rules.version;
-    if (isActive || found.version === version)
-      nets.set(rule, armNet(found, isActive ? version : rules.version, isActive));
-  }
-  return nets;
+  const isActive = found.version === reported;
+  return new Map(
+    [...apart].flatMap(([version, rule]) =>
+      isActive || found.version === version
+        ? [[rule, armNet(found, isActive ? version : reported, isActive)]]
+        : [],
+    ),
+  );
 }
