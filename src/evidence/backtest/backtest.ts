@@ -1,6 +1,6 @@
 import { type DrawnHoldout, holdoutShares } from '../../decision/holdout.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
-import { compare } from '../comparison.ts';
+import { AnswerCodes, compare } from '../comparison.ts';
 import type { HeldOutCount } from '../presentation.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { closedPaymentsOf, reversalsOf } from '../source/reversals.ts';
@@ -8,10 +8,10 @@ import { makeInputView } from '../source/shared-devices.ts';
 import type { BacktestReport, Candidate, WaitChanges } from './backtest-report.ts';
 import { inputsOf } from './input.ts';
 import {
-  AnswerTable,
   closedBy,
   halfOfOrders,
   joinOutcomes,
+  makeAnswers,
   openedBy,
   paretoFront,
   sumsOfOrders,
@@ -45,9 +45,8 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
   const { duck, span } = evidence;
   const [{ rules: version }] = tried;
   const sides = tried.length + 1;
-  const table = await AnswerTable.create(duck, sides);
-  const { noted, reproduced, lists } = await replay(evidence, ask, table);
-  table.close();
+  const codes = new AnswerCodes();
+  const { noted, reproduced, lists } = await replay(evidence, ask, codes);
   await joinOutcomes(duck, sides);
   const splitAt = await halfOfOrders(duck);
   const reversals = await reversalsOf(evidence);
@@ -58,7 +57,7 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
     compare(
       duck,
       `(SELECT client_hash, order_key, "at", answer_0 AS base, answer_${side} AS candidate FROM answers)`,
-      table.codes,
+      codes,
     );
   const candidates: Candidate[] = [];
   for (const [place, { values }] of tried.entries()) {
@@ -108,7 +107,7 @@ interface Noted {
 async function replay(
   evidence: Evidence,
   { tried, against, rulesOf, onProgress }: BacktestAsk,
-  table: AnswerTable,
+  codes: AnswerCodes,
 ): Promise<{ noted: readonly Noted[]; reproduced: number; lists: readonly string[] }> {
   const candidates = tried.map(({ rules }) => rules);
   const decided = new Set(candidates);
@@ -124,12 +123,19 @@ async function replay(
     waits: { longer: 0, shorter: 0, onAnotherLadder: 0 },
   }));
   const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
-  let reproduced = 0;
+  const appender = await makeAnswers(evidence.duck, sides.length);
+  let [rows, reproduced] = [0, 0];
   await makeInputView(evidence, [...candidates, ...bases]);
   await replays.replayAll(
     inputsOf(evidence.duck),
     (request, answers) => {
-      table.add(request, answers);
+      rows++;
+      appender.add(
+        request.clientHash,
+        request.orderKey,
+        request.at,
+        ...answers.map((one) => codes.codeOf(one)),
+      );
       const [base] = answers;
       if (base?.verdict === request.verdict) reproduced++;
       for (const [side, { heldOut, waits }] of noted.entries()) {
@@ -138,8 +144,9 @@ async function replay(
         noteWait(waits, base, answer);
       }
     },
-    () => onProgress?.(table.rows, evidence.span.decisions),
+    () => onProgress?.(rows, evidence.span.decisions),
   );
+  appender.close();
   return { noted, reproduced, lists: [...new Set([...decided].flatMap(sharedListsOf))] };
 }
 

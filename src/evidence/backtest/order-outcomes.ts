@@ -13,59 +13,27 @@ import {
   clusteredInterval,
   type Estimate,
 } from '../../statistics/intervals.ts';
-import { AnswerCodes, type RuleAnswer, verdictIs } from '../comparison.ts';
+import { verdictIs } from '../comparison.ts';
 import { NO_ORDERS } from '../presentation.ts';
 import { byOutcome, ORDER_SUMS_SQL, orderSums } from '../source/order-sums.ts';
 import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
-/** The request that is answered, as the table keeps it. */
-interface AnsweredRequest {
-  readonly clientHash: bigint;
-  /** The key of the order, as in order-status.ts. */
-  readonly orderKey: bigint;
-  /** Epoch ms. */
-  readonly at: number;
-}
-
 /**
- * How several sides answered the same requests, a row a request. It lies in DuckDB, which moves to disk what does not
- * fit into its memory, so that outcomes can be joined to it whatever its length.
+ * Makes the table `answers` of how several sides answered the same requests, a row a request. It lies in DuckDB, which
+ * moves to disk what does not fit into its memory, so that outcomes can be joined to it whatever its length.
  *
- * Columns: `client_hash`, `order_key`, `at` (epoch ms), and `answer_0` (a code) of side 0, and so on. Side 0 is the base.
+ * Columns: `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and `answer_0` (of AnswerCodes) of side 0, and
+ * so on. Side 0 is the base.
  */
-export class AnswerTable {
-  readonly codes = new AnswerCodes();
-  readonly #appender: DuckAppender;
-  #rows = 0;
-
-  private constructor(appender: DuckAppender) {
-    this.#appender = appender;
-  }
-
-  static async create(duck: Duck, sides: number): Promise<AnswerTable> {
-    const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
-    const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
-    await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
-    return new AnswerTable(await duck.appender('answers'));
-  }
-
-  get rows(): number {
-    return this.#rows;
-  }
-
-  add({ clientHash, orderKey, at }: AnsweredRequest, answers: readonly RuleAnswer[]): void {
-    this.#appender.add(clientHash, orderKey, at, ...answers.map((answer) => this.codes.codeOf(answer)));
-    this.#rows++;
-  }
-
-  /** Rows that are added later are lost. */
-  close(): void {
-    this.#appender.close();
-  }
+export async function makeAnswers(duck: Duck, sides: number): Promise<DuckAppender> {
+  const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
+  const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
+  await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
+  return duck.appender('answers');
 }
 
 /**
- * Joins the AnswerTable to what became of the orders: the table `answered_orders` has a row an order, with what each
+ * Joins the answers to what became of the orders: the table `answered_orders` has a row an order, with what each
  * side did to it. An order whose last outcome is a technical failure says nothing about the payer and is left out.
  */
 export async function joinOutcomes(duck: Duck, sides: number): Promise<void> {
@@ -125,7 +93,7 @@ const EFFECTS = {
   paidHeldBack: ['PAID', (side: number) => `granted_${side} AND delayed_${side} AND NOT delayed_0`],
 } as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
 
-/** What each side but the base did to the orders of a part that the base did not, with intervals by client. */
+/** Of each side but the base what it did to the orders of a part that the base did not, with intervals by client. */
 export async function tradeOffs(
   duck: Duck,
   part: PartName,

@@ -18,10 +18,8 @@ import { isEvidence, withDayAfter } from '../source/evidence.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
   ASKER_GONE,
-  type EvidenceFolders,
   type EvidenceJob,
   type EvidenceTask,
-  type EvidenceWork,
   isUnderWay,
   NODE_GONE,
   SEEN_EVERY_MS,
@@ -206,17 +204,6 @@ export class EvidenceDesk {
     return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
   }
 
-  /** Gives `run` the evidence of the task, for as long as it works. */
-  async #withFolders<T>(task: EvidenceTask, run: (folders: EvidenceFolders) => Promise<T>): Promise<T> {
-    const { rulesDir, store } = this.#parts;
-    const past = await this.#past();
-    const erased = await erasedClients(store);
-    const { folder: archiveDir } = past;
-    return past.whileHere(isEvidence(withDayAfter(task)), (segmentsDir, leftOut) =>
-      run({ archiveDir, segmentsDir, leftOut, erased, rulesDir }),
-    );
-  }
-
   async #past(): Promise<ArchiveReader> {
     const { past, store } = this.#parts;
     if (past === null) throw new NoArchive(NOWHERE);
@@ -241,19 +228,21 @@ export class EvidenceDesk {
   }
 
   async #work(entry: Entry): Promise<void> {
-    const { clock, signalSecret: holdoutSecret } = this.#parts;
+    const { clock, signalSecret: holdoutSecret, rulesDir, store } = this.#parts;
     const { draft } = entry;
     const { signal } = entry.stopping;
-    const oldestRead = this.#oldest(entry.job.task);
+    const { task } = entry.job;
+    const oldestRead = this.#oldest(task);
     entry.job = { ...entry.job, state: 'running', startedAt: clock(), oldestRead };
     await this.#tell(entry);
     const onProgress = (progress: EvidenceJob['progress']) => {
       entry.job = { ...entry.job, progress };
     };
-    const { task } = entry.job;
-    const result = await this.#withFolders(task, (folders) => {
-      const work: EvidenceWork = { task, folders, draft, holdoutSecret };
-      return this.#process.run('answer', work, { onProgress, signal });
+    const past = await this.#past();
+    const erased = await erasedClients(store);
+    const result = await past.whileHere(isEvidence(withDayAfter(task)), (segmentsDir, leftOut) => {
+      const folders = { archiveDir: past.folder, segmentsDir, leftOut, erased, rulesDir };
+      return this.#process.run('answer', { task, folders, draft, holdoutSecret }, { onProgress, signal });
     });
     entry.job = { ...entry.job, state: await this.#keep(entry.job, result) };
   }

@@ -119,7 +119,9 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
     try {
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
-      const gaps = await makeViews(duck, ask);
+      const gaps = await makeArchiveViews(duck, ask);
+      if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);
+      await makeOrderViews(duck);
       const silences = await silencesIn(duck);
       const span = { ...(await spanOf(duck)), gaps, silences, torn, ...(await asOfIn(duck, ask)) };
       return await work(new Evidence(ask, duck, span));
@@ -131,13 +133,6 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
 
 function limitsOf({ threads = availableParallelism() }: EvidenceAsk) {
   return { threads, memoryMiB: ENGINE_MIB_MAX };
-}
-
-async function makeViews(duck: Duck, ask: ArchiveAsk): Promise<readonly ArchiveGap[]> {
-  const gaps = await makeArchiveViews(duck, ask.place, ask);
-  if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);
-  await makeOrderViews(duck);
-  return gaps;
 }
 
 async function spanOf(duck: Duck): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'decisions'>> {
@@ -200,8 +195,7 @@ export function withDayAfter<T extends RowFilter>(filter: T): T {
  */
 async function makeArchiveViews(
   duck: Duck,
-  place: ArchivePlace,
-  filter: RowFilter,
+  { place, ...filter }: ArchiveAsk,
 ): Promise<readonly ArchiveGap[]> {
   const { folder, leftOut = [] } = place;
   await makeDecisionsView(duck, knownRows(place, 'decisions', filter));
