@@ -117,14 +117,9 @@ export async function compare(duck: Duck, answers: string, codes: AnswerCodes): 
 
 const NONE = { decisions: 0, ...NO_ORDERS };
 
-interface Pair {
-  readonly base: RuleAnswer;
-  readonly candidate: RuleAnswer;
-  readonly counts: typeof NONE;
-  readonly samples: readonly string[];
-}
+type Pair = ReturnType<typeof pairOf>;
 
-function pairOf(row: DuckRow, codes: AnswerCodes): Pair {
+function pairOf(row: DuckRow, codes: AnswerCodes) {
   const samples = row['samples'];
   return {
     base: codes.answerOf(numberOf(row['base']) ?? 0),

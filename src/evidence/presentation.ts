@@ -11,7 +11,7 @@ import type { Estimate } from '../statistics/intervals.ts';
 
 export const number = (description: string) => Type.Number({ description });
 
-const INTERVAL = named(
+export const certainInterval = named(
   'Interval',
   shape('A figure with its 95 % interval', {
     value: number('What was seen'),
@@ -21,10 +21,9 @@ const INTERVAL = named(
 );
 
 /** Null where there is nothing to tell it from. */
-export const interval = (description: string) => Type.Union([INTERVAL, Type.Null()], { description });
-export const certainInterval = INTERVAL;
+export const interval = (description: string) => Type.Union([certainInterval, Type.Null()], { description });
 
-const ORDER_COUNTS = named(
+export const orderCounts = named(
   'OrderCounts',
   shape('Orders by what became of them; those whose last outcome is technical are left out', {
     paid: count('The last outcome is PAID'),
@@ -38,11 +37,9 @@ const ORDER_COUNTS = named(
   }),
 );
 
-export type OrderCounts = Shape<typeof ORDER_COUNTS>;
+export type OrderCounts = Shape<typeof orderCounts>;
 
 export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
-
-export const orderCounts = ORDER_COUNTS;
 
 const ORDER_AMOUNTS = named(
   'OrderAmounts',
@@ -109,11 +106,9 @@ export const emptyLists = list(
   'Shared lists that the rules ask about and that nobody was on, because inputs do not tell',
 );
 
-const verdictShare = interval('Null without a decision');
-
 export const verdictMixShape = shape(
   'Share of the decisions that each verdict has, by client',
-  byVerdict(() => verdictShare),
+  byVerdict(() => interval('Null without a decision')),
 );
 
 export type VerdictMix = Shape<typeof verdictMixShape>;

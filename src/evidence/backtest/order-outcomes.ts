@@ -108,14 +108,10 @@ export async function tradeOffs(
   }));
 }
 
-/** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
-interface ClientSums {
-  readonly clients: number;
-  readonly currencies: readonly string[];
-  readonly columns: ReadonlyMap<string, Float64Array>;
-}
+type ClientSums = Awaited<ReturnType<typeof clientSums>>;
 
-async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: number): Promise<ClientSums> {
+/** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
+async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: number) {
   const where = inPart(part, splitAt);
   const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
   const currencies = known.map((row) => textOf(row['currency']) ?? '').toSorted();

@@ -168,19 +168,16 @@ async function capOf(duck: Duck, objective: Objective, main: string, since: numb
   return (numberOf(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : numberOf(row['cap']);
 }
 
-/** Moments at which a trial is looked at, epoch ms; at the last all is known. */
-interface Looks {
-  readonly at: readonly number[];
-  /** SQL: the number of the first look at which a time, epoch ms, has come. */
-  readonly firstSql: (ms: string) => string;
-}
+type Looks = ReturnType<typeof looksAt>;
 
-function looksAt(since: number, knownUntil: number): Looks {
+/** Moments at which a trial is looked at, epoch ms; at the last all is known. */
+function looksAt(since: number, knownUntil: number) {
   const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
   const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
   return {
     at: Array.from({ length: looks }, (_, look) => Math.min(since + (look + 1) * stepMs, knownUntil)),
-    firstSql: (ms) => `greatest(1, least(${looks}, (${ms} - ${since} + ${stepMs - 1}) // ${stepMs}))`,
+    /** SQL: the number of the first look at which a time, epoch ms, has come. */
+    firstSql: (ms: string) => `greatest(1, least(${looks}, (${ms} - ${since} + ${stepMs - 1}) // ${stepMs}))`,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Estimate } from '../../statistics/intervals.ts';
 import type { Experiment } from '../experiment/experiment-report.ts';
 import { INCOMPARABLE_ARMS } from '../experiment/recommendation.ts';
 import { namedRules, withoutRule } from './fact-cells.ts';
-import type { Net } from './holdout.ts';
+import { type Net, timesOf } from './holdout.ts';
 
 /** The rule that another rule set lacks, by its path, where that is all in which it differs but for texts; otherwise null. */
 export function onlyRuleLacking(rules: RuleSet, other: RuleSet): string | null {
@@ -36,7 +36,7 @@ export function armNet(found: Experiment, candidate: string, isInActive: boolean
   if (isApart || arm === undefined || objective === null) return null;
   const without = (metric: string, times = 1): Estimate | null => {
     const told = differences.find((one) => one.version === candidate && one.metric === metric);
-    return told === undefined ? null : multiplied(told, times * arm.clients * (isInActive ? 1 : -1));
+    return timesOf(told, times * arm.clients * (isInActive ? 1 : -1));
   };
   const value = without('value', -1);
   if (value === null) return null;
@@ -45,9 +45,4 @@ export function armNet(found: Experiment, candidate: string, isInActive: boolean
     ...{ payments: without('paid'), amount: without('amount') },
     ...{ reversals: without('reversals'), requisites: without('unpaidRequisites') },
   };
-}
-
-function multiplied({ value, low, high }: Estimate, times: number): Estimate {
-  const ends = [times * low, times * high];
-  return { value: times * value, low: Math.min(...ends), high: Math.max(...ends) };
 }

@@ -59,18 +59,13 @@ function testsOf({ fact: { label, fact }, value }: Comparison): readonly string[
   }
 }
 
-/** What the rules compare in a cell. */
-interface CellValues {
-  /** In the order of the rule set; facts that it concludes itself are false, as before a decision. */
-  readonly values: readonly FactValue[];
-  /** Facts that were not recorded. */
-  readonly lacking: readonly string[];
-}
-
-/** Reads cells as a rule set sees them. */
-export function cellReader(rules: RuleSet): (row: DuckRow) => CellValues {
+/**
+ * Reads cells as a rule set sees them: values in its order, those that it concludes itself false, as before a decision; and
+ * the facts that were not recorded.
+ */
+export function cellReader(rules: RuleSet) {
   const asked = factsNamed(conditionsOf(rules)).filter(({ fact }) => fact.kind !== 'concluded');
-  return (row) => {
+  return (row: DuckRow) => {
     const values: FactValue[] = rules.facts.map(() => false);
     const lacking = asked.flatMap(({ label, index }: FactRef) => {
       const found = row[factColumn(label)];

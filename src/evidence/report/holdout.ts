@@ -143,7 +143,6 @@ async function resultOf(
   const [row = {}] = await duck.rows(DIFFERENCES_SQL);
   const clients = others.clients;
   const prevented = (metric: Metric) => estimateOf(row, metric, clients);
-  const { value, low, high } = prevented('value') ?? NOTHING;
   return {
     holdout: figures,
     net: {
@@ -151,12 +150,17 @@ async function resultOf(
       ...{ payments: prevented('payments'), amount: prevented('amount') },
       ...{ reversals: prevented('reversals'), requisites: prevented('requisites') },
       // What did not happen was worth this; the rule brought in the opposite.
-      value: Number.isNaN(value) ? null : { value: 0 - value, low: 0 - high, high: 0 - low },
+      value: timesOf(prevented('value'), -1),
     },
   };
 }
 
-const NOTHING = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+/** Never -0, which is printed. */
+export function timesOf(estimate: Estimate | null | undefined, times: number): Estimate | null {
+  if (estimate === null || estimate === undefined) return null;
+  const [value, one, other] = [estimate.value, estimate.low, estimate.high].map((end) => 0 + times * end);
+  return { value: value ?? 0, low: Math.min(one ?? 0, other ?? 0), high: Math.max(one ?? 0, other ?? 0) };
+}
 
 /** With fewer clients on a side nothing is said of the difference. */
 const SIDE_CLIENTS_MIN = 50;

@@ -14,7 +14,7 @@ import { armNet, onlyRuleLacking } from './arm-net.ts';
 import { cellReader, factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
 import { makeJudged, passOverOrders, type Tally, talliesOf } from './order-passes.ts';
-import type { Report, RuleFigures, SliceName } from './rule-report.ts';
+import { type Report, type RuleFigures, SLICES, type SliceName } from './rule-report.ts';
 import { waitLevelsOf } from './wait-levels.ts';
 
 interface ReportAsk {
@@ -136,38 +136,19 @@ const SLICES_MAX = 60;
 
 const OTHER_SLICES = '(others)';
 
-const SLICE_SQL = {
-  day: "strftime(decided_at, '%Y-%m-%d')",
-  week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
-  method: "coalesce(fact_method, '-')",
-  currency: `coalesce(fact_currency, '${NO_CURRENCY}')`,
-  sellPoint: 'sell_point_key',
-  platform: 'platform',
-  version: 'rule_version',
-  arm: 'arm',
-  group: 'client_group',
-  level: 'ladder_after_level::VARCHAR',
-  cause: "coalesce(statuses.cause, '-')",
-} as const satisfies Record<SliceName, string>;
-
 /** An order's report is not a column of its decisions. */
 const SLICE_JOIN: Partial<Record<SliceName, string>> = {
   cause: `LEFT JOIN statuses ON statuses.order_key = ${ORDER_KEY_SQL}`,
 };
 
-/** Where each decision belongs. */
-interface Places {
-  /** SQL of the number of its currency within a slice, and what that is joined with. */
-  readonly sql: string;
-  readonly join: string;
-  /** In the order in which they are shown: times in theirs, others by their size, and the rest at the end. */
-  readonly slices: readonly string[];
-}
-
-/** Makes the table `places`: numbers the currencies, and the slices when there are any, of which the most frequent are shown. */
-async function numberPlaces(duck: Duck, by: SliceName | null): Promise<Places> {
-  const currency = SLICE_SQL.currency;
-  const slice = by === null ? "''" : SLICE_SQL[by];
+/**
+ * Makes the table `places`: numbers the currencies, and the slices when there are any, of which the most frequent are shown.
+ * Gives SQL of the number of a decision, what that is joined with, and the slices in the order in which they are shown: times in
+ * theirs, others by their size, and the rest at the end.
+ */
+async function numberPlaces(duck: Duck, by: SliceName | null) {
+  const currency = SLICES.currency;
+  const slice = by === null ? "''" : SLICES[by];
   const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
   const largest = isTime(by) ? '' : 'sum(n) DESC,';
   await duck.run(`CREATE OR REPLACE TEMP TABLE places AS

@@ -5,7 +5,6 @@ import { always, choice, count, list, nullable, type Shape, shape, word } from '
 import { comparisonTables } from '../comparison.ts';
 import {
   amounts,
-  type Cell,
   columns,
   countText,
   type EvidenceTable,
@@ -23,27 +22,31 @@ import {
   spanNotes,
   statusCells,
 } from '../presentation.ts';
+import { NO_CURRENCY } from '../source/currency.ts';
 import { amountSum } from '../source/order-sums.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
 import { AgainstSchema } from './against.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
 import { waitLevels, waitLevelsTable } from './wait-levels.ts';
 
-export const SLICE_NAMES = [
-  'day',
-  'week',
-  'method',
-  'currency',
-  'sellPoint',
-  'platform',
-  'version',
-  'arm',
-  'group',
-  'level',
-  'cause',
-] as const;
+/** What the figures of rules may be divided by, in SQL. */
+export const SLICES = {
+  day: "strftime(decided_at, '%Y-%m-%d')",
+  week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
+  method: "coalesce(fact_method, '-')",
+  currency: `coalesce(fact_currency, '${NO_CURRENCY}')`,
+  sellPoint: 'sell_point_key',
+  platform: 'platform',
+  version: 'rule_version',
+  arm: 'arm',
+  group: 'client_group',
+  level: 'ladder_after_level::VARCHAR',
+  cause: "coalesce(statuses.cause, '-')",
+} as const;
 
-export type SliceName = (typeof SLICE_NAMES)[number];
+export type SliceName = keyof typeof SLICES;
+
+export const SLICE_NAMES = Object.keys(SLICES).filter((name): name is SliceName => name in SLICES);
 
 const RULE_FIGURES = {
   matched: count('Decisions in which its condition held'),
@@ -58,8 +61,6 @@ const RULE_FIGURES = {
   lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
   amount: amounts,
 } as const;
-
-const RuleFiguresSchema = shape('What a rule was worth', RULE_FIGURES);
 
 const RuleReportSchema = shape('What one rule was worth on what happened', {
   file: choice(['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml'], 'Where it stands'),
@@ -104,8 +105,8 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   against: nullable(AgainstSchema),
 });
 
-export type RuleFigures = Shape<typeof RuleFiguresSchema>;
 export type RuleReport = Shape<typeof RuleReportSchema>;
+export type RuleFigures = Pick<RuleReport, keyof typeof RULE_FIGURES>;
 export type Report = Shape<typeof ReportSchema>;
 
 /** A report for its reader. The tables `rules` have a rule a row, all others the file and the rule before its figures. */
@@ -133,12 +134,21 @@ export function presentReport(report: Report): Presentation {
       ['file', 'rule'],
       fired.flatMap((one) => (one.file === 'verdicts.yaml' ? [[[one.file, one.name], one.amount]] : [])),
     ),
-    ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) => rulesTable(file, some)),
+    ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) =>
+      figuresTable(
+        'rules',
+        file,
+        ['rule'],
+        some.map((rule) => [[rule.name], rule]),
+      ),
+    ),
     causesTable(report.reversals),
     waitLevelsTable(report.waitLevels),
     holdoutsTable(fired),
     netTable(fired),
-    ...(by === null ? [] : [slicesTable(fired, by)]),
+    ...(by === null
+      ? []
+      : [figuresTable('slices', `By ${by}`, ['file', 'rule', by], fired.flatMap(ofSlices))]),
     ...(report.against === null ? [] : comparisonTables(report.against, [report.against.version, version])),
   ].filter(({ rows }) => rows.length > 0);
   return {
@@ -204,30 +214,41 @@ function totalsNotes(report: Report): readonly string[] {
   ];
 }
 
-const FIGURES = [
-  ...[...columns('count', 'matched', 'decided', 'decisive'), ...STATUS_COLUMNS],
-  ...columns('share', 'unpaid share, 95 %'),
-  ...columns('ratio', 'lift'),
-];
-
-function figureCells({
-  matched,
-  decided,
-  decisive,
-  orders,
-  unpaidShare,
-  lift,
-}: RuleFigures): readonly Cell[] {
-  return [matched, decided, decisive, ...statusCells(orders), unpaidShare, lift];
+/** What rules were worth, by some words. */
+function figuresTable(
+  name: string,
+  title: string,
+  headings: readonly string[],
+  figures: readonly (readonly [readonly string[], RuleFigures])[],
+): EvidenceTable {
+  return {
+    name,
+    title,
+    columns: [
+      ...columns('text', ...headings),
+      ...columns('count', 'matched', 'decided', 'decisive'),
+      ...STATUS_COLUMNS,
+      ...columns('share', 'unpaid share, 95 %'),
+      ...columns('ratio', 'lift'),
+    ],
+    rows: figures.map(([of, { matched, decided, decisive, orders, unpaidShare, lift }]) => [
+      ...of,
+      matched,
+      decided,
+      decisive,
+      ...statusCells(orders),
+      unpaidShare,
+      lift,
+    ]),
+  };
 }
 
-function rulesTable(file: string, rules: readonly RuleReport[]): EvidenceTable {
-  return {
-    name: 'rules',
-    title: file,
-    columns: [...columns('text', 'rule'), ...FIGURES],
-    rows: rules.map((rule) => [rule.name, ...figureCells(rule)]),
-  };
+function ofSlices({
+  file,
+  name,
+  by = [],
+}: RuleReport): readonly (readonly [readonly string[], RuleFigures])[] {
+  return by.filter(({ matched }) => matched > 0).map((part) => [[file, name, part.slice], part]);
 }
 
 const MONEY = columns(
@@ -295,18 +316,5 @@ function netTable(rules: readonly RuleReport[]): EvidenceTable {
       const { value, payments, amount, reversals: reversed, requisites } = net;
       return [[file, name, net.by, value ?? 'too few', payments, amount, reversed, requisites]];
     }),
-  };
-}
-
-function slicesTable(rules: readonly RuleReport[], by: SliceName): EvidenceTable {
-  return {
-    name: 'slices',
-    title: `By ${by}`,
-    columns: [...columns('text', 'file', 'rule', by), ...FIGURES],
-    rows: rules.flatMap(({ file, name, by: parts = [] }) =>
-      parts
-        .filter(({ matched }) => matched > 0)
-        .map((part) => [file, name, part.slice, ...figureCells(part)]),
-    ),
   };
 }

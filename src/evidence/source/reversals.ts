@@ -5,12 +5,7 @@ import { counted } from '../../counted.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { bootstrapInterval, clusteredInterval } from '../../statistics/intervals.ts';
-import {
-  type AgedPayments,
-  expectedEvents,
-  lastingAfterDays,
-  maturityOf,
-} from '../../statistics/reversal-ages.ts';
+import { expectedEvents, lastingAfterDays, maturityOf } from '../../statistics/reversal-ages.ts';
 import { columns, countText, type EvidenceTable, interval, number, shareText } from '../presentation.ts';
 import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-sums.ts';
@@ -100,14 +95,10 @@ function daysTo(end: string): string {
 
 type Duck = Evidence['duck'];
 
-interface Payments {
-  readonly all: AgedPayments;
-  /** The same by the cluster of their clients. */
-  readonly clusters: readonly AgedPayments[];
-  readonly seen: number;
-}
+type Payments = Awaited<ReturnType<typeof agedPayments>>;
 
-async function agedPayments(duck: Duck): Promise<Payments> {
+/** Payments by their ages, of all and of each cluster of clients, and how many were reversed. */
+async function agedPayments(duck: Duck) {
   const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
       count(*)::DOUBLE AS "left"
     FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);

@@ -68,18 +68,12 @@ function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
   }
 }
 
-interface Mismatch {
-  readonly decisionId: string;
-  readonly orderRef: string;
-  /** Members that differ. */
-  readonly members: readonly string[];
-}
-
 export interface Verification {
   readonly checked: number;
   readonly reproduced: number;
   readonly notReproduced: number;
-  readonly mismatches: readonly Mismatch[];
+  /** With the members that differ. */
+  readonly mismatches: readonly { decisionId: string; orderRef: string; members: readonly string[] }[];
   /** Decisions whose rule set is nowhere any more, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
   /** Rows that were changed. */
