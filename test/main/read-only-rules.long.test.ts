@@ -3,6 +3,7 @@ import { chmodSync, cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { launchBrowser, openConsole, signIn, WIDE } from '../../scripts/screenshots/browser.ts';
+import type { OpenedRuleFolder } from '../../src/console/page/answers.ts';
 import { scoring } from '../cli/scoring.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -52,7 +53,11 @@ function canBeBound(): boolean {
   it('says so, keeps no draft, and says what to do instead', async () => {
     const list = await owner.ask<{ writable: boolean }>('GET', 'rules/versions');
     expect(list.body.writable).to.equal(false);
-    const saved = await owner.ask('PUT', 'rules/versions/p2.v12', { from: 'p2.v10' });
+    const { body } = await owner.ask<OpenedRuleFolder>('GET', 'rules/versions/p2.v10');
+    const files = Object.fromEntries(
+      body.files.map(({ path, text }) => [path, text.replaceAll('p2.v10', 'p2.v12')]),
+    );
+    const saved = await owner.ask('PUT', 'rules/versions/p2.v12', { files });
     expect([saved.status, saved.body.title, saved.body.detail]).to.deep.equal([
       409,
       'draft refused',
