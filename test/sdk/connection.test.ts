@@ -106,12 +106,16 @@ describe('the connection of the client library', () => {
     });
 
     it('is left to the application when Retry-After, in seconds or as a date, is beyond the deadline', async () => {
-      for (const after of ['3599', new Date(Date.now() + 3_600_000).toUTCString()]) {
+      const date = new Date(Date.now() + 3_600_000).toUTCString();
+      for (const [after, least, most] of [
+        ['60', 60, 60],
+        [date, 3500, 3600],
+      ] as const) {
         seen = [];
         answers = [problem(503, {}, { 'Retry-After': after })];
         const error = await failure();
         if (!(error instanceof UnavailableError)) throw error;
-        expect(error.retryAfterSeconds, after).to.be.within(3500, 3600);
+        expect(error.retryAfterSeconds, after).to.be.within(least, most);
         expect(seen, after).to.have.length(1);
       }
     });

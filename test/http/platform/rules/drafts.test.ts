@@ -83,6 +83,8 @@ describe('the drafts of the platform API', () => {
     expect(lines.map(({ after }) => after).join('\n')).to.include('waitSeconds: 40');
     const after = await check({ ...draft, files: { ...draft.files, ...files } });
     expect(after.coverage?.failed).to.equal(5);
+    const unsound = await draftOf('p2.v20', { 'verdicts.yaml': ['attemptOpen', 'atemptOpen'] });
+    expect(await rewritten(unsound)).to.deep.equal({ files: {}, lines: [], left: 0 });
   });
 
   it('begin with files without the parts of other platforms', async () => {
