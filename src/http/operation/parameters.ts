@@ -160,9 +160,6 @@ export function textPlaces(pattern: RegExp): Places<string> {
   return { pattern, read: (text) => text };
 }
 
-/** Of what has a moment and an id, as `placeInTime` writes it. */
-export const TIME_PLACES = textPlaces(/^\d{13}-[\w.-]{1,64}$/);
-
 interface PageAsk<Place> {
   readonly after: Place | null;
   readonly limit: number;
@@ -185,14 +182,23 @@ export function pageOf<Item, Place extends string | number>(
   return { page, next: last === undefined ? null : String(placeOf(last)) };
 }
 
-/** The place of what has a moment and an id: the newest have the highest. */
-export function placeInTime(at: number, id: string): string {
-  return `${String(at).padStart(13, '0')}-${id}`;
-}
+const LIMIT = queryLimit();
+const AFTER_MOMENT = queryAfter(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
 
-/** A whole number from 0 up to a bound; 0 when it is absent. */
-export function queryCount(name: string, max: number, description: string): Parameter<number> {
-  return queryWhole(name, { min: 0, default: 0, max }, description);
+/** The parameters of a list that `pageInTime` gives. */
+export const PAGE_IN_TIME: readonly ParameterSpec[] = [AFTER_MOMENT, LIMIT];
+
+/** The page that a request asks for of a list that is all there, newest first; `placeOf` gives moment and id of an item. */
+export function pageInTime<Item>(
+  ctx: RouteContext,
+  items: readonly Item[],
+  placeOf: (item: Item) => readonly [at: number, id: string],
+) {
+  const textOf = (item: Item) => {
+    const [at, id] = placeOf(item);
+    return `${String(at).padStart(13, '0')}-${id}`;
+  };
+  return pageOf(items, textOf, { after: AFTER_MOMENT.read(ctx), limit: LIMIT.read(ctx) });
 }
 
 interface WholeBounds {

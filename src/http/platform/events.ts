@@ -17,7 +17,7 @@ import {
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import { type Asked, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
-import { badParameter, queryAfter, queryCount, queryLimit, textPlaces } from '../operation/parameters.ts';
+import { badParameter, queryAfter, queryLimit, queryWhole, textPlaces } from '../operation/parameters.ts';
 import { GrantWatch } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '../request/refusals.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
@@ -181,7 +181,11 @@ const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
 
 const AFTER = queryAfter(textPlaces(PLACE));
 const LIMIT = queryLimit();
-const WAIT = queryCount('wait', WAIT_SECONDS_MAX, 'Seconds to wait while there is no event');
+const WAIT = queryWhole(
+  'wait',
+  { min: 0, default: 0, max: WAIT_SECONDS_MAX },
+  'Seconds to wait while there is no event',
+);
 
 const PageSchema = named(
   'EventPage',

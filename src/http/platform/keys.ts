@@ -16,14 +16,7 @@ import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { type Asked, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
-import {
-  pageOf,
-  pathText,
-  placeInTime,
-  queryAfter,
-  queryLimit,
-  TIME_PLACES,
-} from '../operation/parameters.ts';
+import { PAGE_IN_TIME, pageInTime, pathText } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
 
@@ -93,9 +86,6 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
 
-const AFTER = queryAfter(TIME_PLACES);
-const LIMIT = queryLimit();
-
 const listKeys = operation({
   method: 'get',
   path: '/v1/platform/keys',
@@ -105,12 +95,11 @@ const listKeys = operation({
     'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
   tag: 'Access',
   grant: 'keys',
-  parameters: [AFTER, LIMIT],
+  parameters: PAGE_IN_TIME,
   answers: jsonAnswer('Newest first', KeyListSchema),
   answer: async ({ ctx, caller }, { keys, clock }: PlatformParts): Promise<Shape<typeof KeyListSchema>> => {
-    const placeOf = ({ issuedAt, id }: AccessKey) => placeInTime(Date.parse(issuedAt), id);
-    const asked = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
-    const { page, next } = pageOf(await keysOf(caller, keys), placeOf, asked);
+    const placeOf = ({ issuedAt, id }: AccessKey) => [Date.parse(issuedAt), id] as const;
+    const { page, next } = pageInTime(ctx, await keysOf(caller, keys), placeOf);
     return { keys: page.map((one) => keyView(one, clock())), next, mayGive: mayGive(caller) };
   },
 });

@@ -3,7 +3,6 @@ import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from '../request/authentica
 import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { AUDIT_OPERATIONS } from './audit.ts';
 import { CLIENT_OPERATIONS } from './client/client.ts';
-import { endWait } from './client/wait-end.ts';
 import { askDecisionWhatIf, DECISION_OPERATIONS } from './decisions.ts';
 import { readEvents } from './events.ts';
 import { EVIDENCE_OPERATIONS } from './evidence/evidence.ts';
@@ -27,7 +26,6 @@ export const PLATFORM_OPERATIONS = {
   always: [
     reportOutcomes,
     ...CLIENT_OPERATIONS,
-    endWait,
     ...DECISION_OPERATIONS,
     readEvents,
     ...LIST_OPERATIONS,

@@ -11,15 +11,7 @@ import { Type } from '../../json-schema.ts';
 import { draftOf } from '../../service/approvals.ts';
 import { list, named, nextPlace, shape, text } from '../../shapes.ts';
 import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
-import {
-  pageOf,
-  pathText,
-  placeInTime,
-  queryAfter,
-  queryChoice,
-  queryLimit,
-  TIME_PLACES,
-} from '../operation/parameters.ts';
+import { PAGE_IN_TIME, pageInTime, pathText, queryChoice } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
@@ -31,9 +23,6 @@ const STATE = queryChoice(
   STATES,
   `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
 );
-
-const AFTER = queryAfter(TIME_PLACES);
-const LIMIT = queryLimit();
 
 const PROPOSAL_IN_PATH = pathText('proposalId', 'As the answer that made it names it');
 
@@ -65,7 +54,7 @@ const listProposals = operation({
     'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
   tag: 'Approvals',
   grant: ANY_OF_THE_PLATFORM,
-  parameters: [STATE, AFTER, LIMIT],
+  parameters: [STATE, ...PAGE_IN_TIME],
   answers: jsonAnswer('With what each would change', ProposalListSchema),
   answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {
     const wanted = STATE.read(ctx);
@@ -77,10 +66,10 @@ const listProposals = operation({
         isProposedBy(one, caller.actor) ||
         (seesDrafts && draftOf(one.change) !== undefined),
     );
-    const { page, next } = pageOf(
+    const { page, next } = pageInTime(
+      ctx,
       seen.filter(({ state }) => wanted === null || state === wanted),
-      ({ proposedAt, proposalId }) => placeInTime(proposedAt, proposalId),
-      { after: AFTER.read(ctx), limit: LIMIT.read(ctx) },
+      ({ proposedAt, proposalId }) => [proposedAt, proposalId],
     );
     return { proposals: page.map(proposalView), next };
   },

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Caller } from '../../../access/caller.ts';
 import { unreadDecisions } from '../../../archive/unread-decisions.ts';
+import { ENDED_WAITS_MAX } from '../../../client/changes.ts';
 import type { PlatformName } from '../../../client/client-key.ts';
 import {
   BindingSchema,
@@ -21,6 +22,7 @@ import { Type } from '../../../json-schema.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
 import { ClientExportSchema } from '../../../service/client-export.ts';
 import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../service/client-links.ts';
+import { BY_PERSON_MAX } from '../../../service/ended-waits.ts';
 import type { ClientView } from '../../../service/records.ts';
 import type { BeforeAndAfter } from '../../../service/scoring.ts';
 import {
@@ -35,11 +37,13 @@ import {
   shape,
   text,
   word,
+  yesNo,
 } from '../../../shapes.ts';
 import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryAfter, queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
-import { notFound, refusal } from '../../request/problems.ts';
+import { HttpProblem, notFound, refusal, tooMany } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
+import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '../decisions.ts';
 import type { PlatformParts } from '../parts.ts';
 import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
@@ -117,13 +121,13 @@ function withoutRequest(facts: Readonly<Record<string, FactValue>>): Record<stri
 async function audited<T>(
   { audit, clientKeys }: PlatformParts,
   caller: Caller,
-  action: 'binding' | 'override',
+  action: 'binding' | 'override' | 'wait ended',
   clientIdKey: string,
   { before, after }: BeforeAndAfter<T>,
+  reason: string | null = null,
 ): Promise<T | null> {
-  const { platform } = caller;
-  const who = caller.actor.text;
-  const entry = { who, action, platform, subject: clientIdKey, before, after, reason: null };
+  const { platform, actor } = caller;
+  const entry = { who: actor.text, action, platform, subject: clientIdKey, before, after, reason };
   await audit.note(entry, clientKeys.of(platform, clientIdKey));
   return after;
 }
@@ -131,7 +135,7 @@ async function audited<T>(
 const AFTER = queryAfter(HISTORY_PLACES);
 const LIMIT = queryLimit();
 
-export const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
+const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
   notFound('Nothing is known of this client.'),
 );
 
@@ -170,10 +174,8 @@ const readClientHistory = clientOperation({
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
     const { platform } = caller;
-    const history = await records.history(platform, clientIdKey, {
-      limit: LIMIT.read(ctx),
-      after: AFTER.read(ctx),
-    });
+    const page = { limit: LIMIT.read(ctx), after: AFTER.read(ctx) };
+    const history = await records.history(platform, clientIdKey, page);
     if (history === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
     return viewOfHistory(clientIdKey, history);
@@ -346,6 +348,93 @@ const liftOverride = clientOperation({
   },
 });
 
+const WaitEndSchema = named(
+  'WaitEnd',
+  shape('What came of it', {
+    ended: yesNo('False: this wait was ended before, in the last 24 hours'),
+  }),
+);
+
+const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
+
+const NO_WAIT_DUE = refusal('no-wait-due', 'The client has no wait to end.', () =>
+  noSuchWait('No wait of this client is due: it may ask again now. Nothing was changed.'),
+);
+
+const NEWER_WAIT = refusal(
+  'newer-wait',
+  'The client waits because of another decision.',
+  (decisionId: string) =>
+    noSuchWait(
+      `The wait that is due was imposed by ${decisionId}. Nothing was changed; look at what happened since, and name that decision.`,
+    ),
+  DECISION_ID,
+);
+
+function noSuchWait(detail: string): HttpProblem {
+  return new HttpProblem(409, 'no such wait', detail);
+}
+
+const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
+
+const TOO_MANY_WAITS_ENDED = refusal(
+  'too-many-waits-ended',
+  'Too many waits were ended in 24 hours, of this client or by this person.',
+  (whose: string) => tooMany(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
+  TOO_MANY_OF_PAYER,
+);
+
+const endWait = clientOperation({
+  method: 'post',
+  below: '/wait/end',
+  operationId: 'endWait',
+  summary: 'Ends a wait of a client now',
+  description: `The client may ask again at once, for a requisite if the rules have no other reason to refuse it. Level of
+the ladder, open attempt, counters and a block stay. The page of the payer does not know it: tell the payer to
+ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
+  grant: 'waits',
+  body: jsonBody(
+    'WaitEndBody',
+    Type.Object({
+      decisionId: key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
+      reason: text(1000, 'Why, for whoever reads it later', 'the payer called'),
+    }),
+  ),
+  answers: jsonAnswer('Also when it was ended before', WaitEndSchema),
+  refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
+    const { service, records } = parts;
+    const { platform, actor } = caller;
+    const { decisionId, reason } = await body();
+    const decision = await decisionOfId(platform, decisionId, records);
+    if (decision.clientIdKey !== clientIdKey) throw UNKNOWN_DECISION.problem();
+    if (decision.verdict !== 'WAIT') throw NO_WAIT_DUE.problem();
+    const effect = await service.endWait(decision, reason, actor);
+    switch (effect) {
+      case 'ended':
+      case 'repeated': {
+        const before = { decisionId, waitUntil: decision.ladderAfter.waitUntil };
+        await audited(parts, caller, 'wait ended', clientIdKey, { before, after: null }, reason);
+        return { ended: effect === 'ended' };
+      }
+      case 'notDue':
+        throw NO_WAIT_DUE.problem();
+      case 'newer':
+        throw NEWER_WAIT.problem(
+          (await service.imposedWait(platform, clientIdKey))?.decisionId ?? 'a newer decision',
+        );
+      case 'tooManyOfPayer':
+        throw TOO_MANY_WAITS_ENDED.problem(TOO_MANY_OF_PAYER);
+      case 'tooManyOfPerson':
+        throw TOO_MANY_WAITS_ENDED.problem(
+          `You ended ${BY_PERSON_MAX} waits in the last 24 hours, which is the limit for one person`,
+        );
+      default:
+        return effect satisfies never;
+    }
+  },
+});
+
 export const CLIENT_OPERATIONS = [
   readClient,
   readClientHistory,
@@ -356,4 +445,5 @@ export const CLIENT_OPERATIONS = [
   unbindClient,
   overrideClient,
   liftOverride,
+  endWait,
 ];

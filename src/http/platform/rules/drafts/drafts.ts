@@ -12,14 +12,7 @@ import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
 import { count, list, named, nextPlace, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/example.ts';
 import { DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
-import {
-  type Parameter,
-  pageOf,
-  placeInTime,
-  queryAfter,
-  queryLimit,
-  TIME_PLACES,
-} from '../../../operation/parameters.ts';
+import { PAGE_IN_TIME, type Parameter, pageInTime } from '../../../operation/parameters.ts';
 import {
   badRequest,
   HttpProblem,
@@ -116,9 +109,6 @@ function changedText(
   return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
 }
 
-const AFTER = queryAfter(TIME_PLACES);
-const LIMIT = queryLimit();
-
 const listDrafts = operation({
   method: 'get',
   path: '/v1/platform/rules/drafts',
@@ -127,14 +117,13 @@ const listDrafts = operation({
   description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
   tag: 'Rules',
   grant: 'rules',
-  parameters: [AFTER, LIMIT],
+  parameters: PAGE_IN_TIME,
   answers: jsonAnswer('A page', DraftListSchema),
   answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftListSchema>> => {
-    const { page, next } = pageOf(
-      await drafts.list(caller.platform),
-      ({ changedAt, version }) => placeInTime(changedAt, version),
-      { after: AFTER.read(ctx), limit: LIMIT.read(ctx) },
-    );
+    const { page, next } = pageInTime(ctx, await drafts.list(caller.platform), ({ changedAt, version }) => [
+      changedAt,
+      version,
+    ]);
     return { drafts: page, next, bytesMax: DRAFT_BYTES_MAX };
   },
 });
