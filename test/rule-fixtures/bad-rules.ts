@@ -131,7 +131,6 @@ export const BAD_CONDITIONS: BadRules = {
     CHAIN,
     '{ fact: unpaidChain, operator: greaterThanInclusive, value: 3.5 }',
   ),
-  'an octal number': signals('value: 30', 'value: 030'),
   'a number with leading zeros': signals('value: 30', 'value: 0777'),
   'a hexadecimal number': signals('value: 30', 'value: 0x1F'),
   'a number with an exponent': condition('{ fact: amount, operator: greaterThan, value: 1e3 }'),
@@ -207,12 +206,6 @@ export const BAD_CONDITIONS: BadRules = {
   'a window longer than sightings are remembered': signals(
     'clientsOnIp, params: { window: 1h }',
     'clientsOnIp, params: { window: 8d }',
-  ),
-  'a window of zero': signals('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: 0s }'),
-  'a negative window': signals('clientsOnIp, params: { window: 1h }', 'clientsOnIp, params: { window: -1h }'),
-  'a window in an unknown unit': signals(
-    'clientsOnIp, params: { window: 1h }',
-    'clientsOnIp, params: { window: 1w }',
   ),
   'a window without a unit': signals(
     'clientsOnIp, params: { window: 1h }',
@@ -366,11 +359,7 @@ export const BAD_SETTINGS: BadRules = {
   ),
   'a reset before the longest wait is over': ladder('resetAfter: 24h', 'resetAfter: 30m'),
   'a ladder without a reset': ladder('resetAfter: 24h', ''),
-  'a level of zero': ladder('[30s, 5m, 30m]', '[0s, 5m, 30m]'),
-  'a negative level': ladder('[30s, 5m, 30m]', '[-30s, 5m, 30m]'),
-  'a level in milliseconds': ladder('[30s, 5m, 30m]', '[500ms, 5m, 30m]'),
   'a level without a unit': ladder('[30s, 5m, 30m]', '[30, 5m, 30m]'),
-  'a fraction of an hour': ladder('resetAfter: 24h', 'resetAfter: 1.5h'),
   'a wait of years': ladder('[30s, 5m, 30m]', '[30s, 5m, 9999999d]'),
   'a currency in small letters': ruleset('currency: EUR', 'currency: eur'),
   'a currency of two letters': ruleset('currency: EUR', 'currency: EU'),
