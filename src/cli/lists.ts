@@ -21,23 +21,17 @@ import { parseLifetime, parseReason, parseWhose } from './options.ts';
 import { print, printError, table } from './print.ts';
 import { editedByUser, withLists } from './with-lists.ts';
 
-interface AddOptions {
+interface WhoseOptions {
   readonly platform: string;
+  readonly json?: true;
+}
+
+interface RemoveOptions extends WhoseOptions {
   readonly reason: string;
+}
+
+interface AddOptions extends RemoveOptions {
   readonly expires?: string;
-  readonly json?: true;
-}
-
-interface MakeOptions {
-  readonly platform: string;
-  readonly kind: string;
-  readonly json?: true;
-}
-
-interface RemoveOptions {
-  readonly platform: string;
-  readonly reason: string;
-  readonly json?: true;
 }
 
 const PLATFORM = `the platform, ${PLATFORM_NAME_FORM}; "*" for the lists of the whole installation`;
@@ -54,7 +48,7 @@ export function listsCommands(program: Command): void {
     .requiredOption('--platform <name>', PLATFORM)
     .option('--value <value>', 'only the entry for this value')
     .option('--json', 'print JSON')
-    .action((list: string | undefined, options: ShowOptions) =>
+    .action((list: string | undefined, options: WhoseOptions & { value?: string }) =>
       list === undefined ? showAll(options) : showOne(list, options),
     );
 
@@ -64,7 +58,7 @@ export function listsCommands(program: Command): void {
     .requiredOption('--platform <name>', PLATFORM)
     .requiredOption('--kind <kind>', `what it holds: ${LIST_KINDS.join(', ')}`)
     .option('--json', 'print one JSON object')
-    .action((list: string, options: MakeOptions) => make(list, options));
+    .action((list: string, options: WhoseOptions & { kind: string }) => make(list, options));
 
   lists
     .command('add <list> <value>')
@@ -89,10 +83,12 @@ export function listsCommands(program: Command): void {
     .requiredOption('--platform <name>', PLATFORM)
     .option('--reason <text>', 'why, for lines that do not say it')
     .option('--json', 'print a JSON object a line')
-    .action((list: string, file: string, options: ImportOptions) => importList(list, file, options));
+    .action((list: string, file: string, options: WhoseOptions & { reason?: string }) =>
+      importList(list, file, options),
+    );
 }
 
-async function make(list: string, { platform, kind, json }: MakeOptions): Promise<void> {
+async function make(list: string, { platform, kind, json }: WhoseOptions & { kind: string }): Promise<void> {
   const edited = editedByUser(parseWhose(platform), list);
   const made = await withLists(({ editor }) => editor.make(edited, parseKind(kind)));
   if (json === true) print(JSON.stringify({ list, kind: made.kind }));
@@ -134,14 +130,12 @@ function parseKind(text: string): ListKind {
   throw new UsageError(`unknown kind "${text}"${suggest(text, LIST_KINDS)}`);
 }
 
-export interface ImportOptions {
-  readonly platform: string;
-  readonly reason?: string;
-  readonly json?: true;
-}
-
 /** Puts the lines of a file on a list, a batch at a time; a bad line stops no other, and makes the exit code 1. */
-export async function importList(list: string, file: string, options: ImportOptions): Promise<void> {
+export async function importList(
+  list: string,
+  file: string,
+  options: WhoseOptions & { reason?: string },
+): Promise<void> {
   const { platform, reason, json } = options;
   const edited = editedByUser(parseWhose(platform), list);
   const counts = new Map<string, number>();
@@ -193,15 +187,9 @@ function withDefaults(text: string, defaults: object): string {
   }
 }
 
-export interface ShowOptions {
-  readonly platform: string;
-  readonly value?: string;
-  readonly json?: true;
-}
-
 const ALL = { after: null, limit: Number.MAX_SAFE_INTEGER } as const;
 
-async function showAll({ platform, json }: ShowOptions): Promise<void> {
+async function showAll({ platform, json }: WhoseOptions): Promise<void> {
   const whose = parseWhose(platform);
   const { lists } = await withLists(async ({ node, clock }) =>
     viewOfLists(node, whose, { ...ALL, now: clock() }),
@@ -222,7 +210,10 @@ async function showAll({ platform, json }: ShowOptions): Promise<void> {
   }
 }
 
-async function showOne(list: string, { platform, value, json }: ShowOptions): Promise<void> {
+async function showOne(
+  list: string,
+  { platform, value, json }: WhoseOptions & { value?: string },
+): Promise<void> {
   const whose = parseWhose(platform);
   const entries = await withLists(async ({ node, editor, clock }) => {
     const now = clock();
