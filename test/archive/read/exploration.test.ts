@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../../../src/archive/read/exploration.ts';
+import type { ClientKey } from '../../../src/client/client-key.ts';
 import { NUMBER_CURSORS } from '../../../src/state/journal.ts';
 import { TEST_KEYS } from '../../client/client-keys.ts';
 import { MINUTE_MS, newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
@@ -89,19 +90,33 @@ describe('the exploration of decisions', () => {
     });
   });
 
-  it('counts an order once, its money and whether it is paid, however often and wherever it was asked for', async () => {
-    const place = await ArchivedStore.open();
+  describe('over archive and journal', () => {
     const platform = newPlatform('shop');
-    const asked = async () => {
+    const end = T0 + 10 * MINUTE_MS;
+    let place: ArchivedStore;
+    beforeEach(async () => {
+      place = await ArchivedStore.open();
+    });
+    afterEach(() => place.close());
+
+    const asked = async (ask: Partial<ExplorationAsk> = {}) => {
       const reader = new ArchiveReader(place.archive.folder, place.store);
-      const { values } = await explore(reader, of({ platform, by: 'platform', to: T0 + 10 * MINUTE_MS }));
+      const found = await explore(reader, of({ platform, to: end, ...ask }));
       await reader.close();
-      return values.map(({ decisions, money, orders }) => [
-        ...[sum(decisions), sum(money['EUR'] ?? [])],
-        ...[sum(orders?.granted ?? []), sum(orders?.paid ?? [])],
-      ]);
+      return found;
     };
-    try {
+    const decide = async (clients: readonly ClientKey[], minutes: readonly number[]) => {
+      for (const minute of minutes) {
+        const client = clients[minute % clients.length] ?? expect.fail('there is no client');
+        await verdict(place.store, client, `order-${minute}`, T0 + minute * MINUTE_MS);
+      }
+    };
+
+    it('counts an order once, its money and whether it is paid, however often and wherever it was asked for', async () => {
+      const figures = async () =>
+        (await asked({ by: 'platform' })).values.map(({ decisions, money, orders }) =>
+          [decisions, money['EUR'], orders?.granted, orders?.paid].map((part) => sum(part ?? [])),
+        );
       const client = newClient(platform);
       for (const [minute, orderRef] of ['one', 'one', "two's", "two's", 'one', 'three', 'three'].entries()) {
         const at = T0 + minute * MINUTE_MS;
@@ -109,76 +124,46 @@ describe('the exploration of decisions', () => {
         if (minute === 2) await place.shipAll();
       }
       await place.store.commit(paymentOf(client, await place.store.load(client), "two's", T0 + MINUTE_MS));
-      const half = await asked();
-      expect(half).to.deep.equal([[7, 75, 3, 1]]);
+      expect(await figures()).to.deep.equal([[7, 75, 3, 1]]);
       await place.shipAll();
-      expect(await asked()).to.deep.equal(half);
-    } finally {
-      await place.close();
-    }
-  });
+      expect(await figures()).to.deep.equal([[7, 75, 3, 1]]);
+    });
 
-  it('counts the archive and the journal as one, whatever was shipped', async () => {
-    const place = await ArchivedStore.open();
-    const platform = newPlatform('shop');
-    const asked = async () => {
-      const reader = new ArchiveReader(place.archive.folder, place.store);
-      const found = await explore(reader, of({ platform, to: T0 + 10 * MINUTE_MS }));
-      await reader.close();
-      return { ...found, values: found.values.map(({ value, decisions }) => [value, sum(decisions)]) };
-    };
-    try {
-      for (let minute = 0; minute < 6; minute += 1) {
-        await verdict(place.store, newClient(platform), `order-${minute}`, T0 + minute * MINUTE_MS);
-        if (minute === 3) await place.shipAll();
-      }
+    it('counts both as one, whatever was shipped', async () => {
+      const clients = Array.from({ length: 6 }, () => newClient(platform));
+      await decide(clients, [0, 1, 2, 3]);
+      await place.shipAll();
+      await decide(clients, [4, 5]);
       await verdict(place.store, newClient(newPlatform('kiosk')), 'order', T0);
       const half = await asked();
-      expect([half.values, half.upTo]).to.deep.equal([[['otherwise', 6]], null]);
-      expect(half.all).to.deep.equal([1, 1, 1, 1, 1, 1, 0, 0, 0, 0]);
+      expect(half.values.map(({ value, decisions }) => [value, sum(decisions)])).to.deep.equal([
+        ['otherwise', 6],
+      ]);
+      expect([half.all, half.upTo]).to.deep.equal([[1, 1, 1, 1, 1, 1, 0, 0, 0, 0], null]);
       await place.shipAll();
       expect(await asked()).to.deep.equal(half);
-    } finally {
-      await place.close();
-    }
-  });
+    });
 
-  it('gives for a time in the past what it would have given then, and how many were erased since', async () => {
-    const place = await ArchivedStore.open();
-    const platform = newPlatform('shop');
-    const clients = [newClient(platform), newClient(platform), newClient(platform)];
-    const [second, half] = [T0 + 10 * MINUTE_MS, T0 + 5 * MINUTE_MS];
-    const asked = async (asOf: number | null) => {
-      const reader = new ArchiveReader(place.archive.folder, place.store);
+    it('gives for a time in the past what it would have given then, and how many were erased since', async () => {
+      const clients = [newClient(platform), newClient(platform), newClient(platform)];
+      const halfway = T0 + 5 * MINUTE_MS;
       const against = { from: T0 - 10 * MINUTE_MS, to: T0 + 3 * MINUTE_MS };
-      const found = await explore(reader, of({ platform, to: second, asOf, against }));
-      await reader.close();
-      return found;
-    };
-    const decide = async (minutes: readonly number[]) => {
-      for (const minute of minutes) {
-        const client = clients[minute % clients.length] ?? expect.fail('there is no client');
-        await verdict(place.store, client, `order-${minute}`, T0 + minute * MINUTE_MS);
-      }
-    };
-    try {
-      await decide([0, 1, 2, 3, 4, 5]);
+      const asOfTime = (asOf: number | null) => asked({ asOf, against });
+      await decide(clients, [0, 1, 2, 3, 4, 5]);
       await place.shipAll();
-      const then = await asked(null);
-      await decide([6, 7]);
-      const { asOf, ...now } = await asked(half);
+      const then = await asOfTime(null);
+      await decide(clients, [6, 7]);
+      const { asOf, ...now } = await asOfTime(halfway);
       expect(now).to.deep.equal({ ...then, slots: now.slots, all: now.all, values: now.values });
       expect([sum(now.all), sum(then.all)]).to.deep.equal([6, 6]);
-      expect(asOf).to.deep.equal({ at: half, erasedPayers: 0, erasedRows: 0 });
+      expect(asOf).to.deep.equal({ at: halfway, erasedPayers: 0, erasedRows: 0 });
       await place.store.erase(clients[1] ?? expect.fail('there is no client'));
       for (const isShipped of [false, true]) {
         if (isShipped) await place.shipAll();
-        const later = await asked(half);
+        const later = await asOfTime(halfway);
         expect([sum(later.all), later.asOf?.erasedPayers]).to.deep.equal([4, 1]);
-        expect((await asked(second)).asOf?.erasedPayers).to.equal(1);
+        expect((await asOfTime(end)).asOf?.erasedPayers).to.equal(1);
       }
-    } finally {
-      await place.close();
-    }
+    });
   });
 });

@@ -39,54 +39,40 @@ const canary = { ruleVersion: V11, arm: 'candidate' } as const;
 /** Four of each kind, of different strength; in every second of them a version is on trial that does nothing. */
 export const INCIDENTS: readonly Incident[] = [0.08, 0.15, 0.2, 0.3].flatMap(
   (strength, place): Incident[] => {
-    const onTrial = (one: Decision, draw: Draw): Decision =>
-      place % 2 === 0 && draw() < 0.1 * (place + 1) ? { ...one, ...canary } : one;
+    const incident = (
+      name: string,
+      verdict: Verdict,
+      dimension: SplitName,
+      value: string,
+      change: (one: Decision, draw: Draw) => Decision,
+    ): Incident => ({
+      name: `${name}, ${strength}`,
+      verdict,
+      cause: { dimension, value },
+      strike: (one, draw) => {
+        const changed = change(one, draw);
+        return place % 2 === 0 && draw() < 0.1 * (place + 1) ? { ...changed, ...canary } : changed;
+      },
+    });
     const share = [0.1, 0.3, 0.5, 1][place] ?? 1;
     return [
+      incident('a bad rule', 'WAIT', 'rule', 'too-fast', (one, draw) =>
+        draw() < strength ? { ...one, ...waiting('too-fast') } : one,
+      ),
+      incident('a ring', 'BLOCK', 'signal', 'shared-fingerprint', (one, draw) =>
+        draw() < strength
+          ? { ...one, verdict: 'BLOCK', rule: 'bot', clientGroup: 'NEW', signals: ['shared-fingerprint'] }
+          : one,
+      ),
+      incident('a missing fingerprint', 'WAIT', 'signal', 'missing-fingerprint', (one, draw) => {
+        const signals = [...one.signals, 'missing-fingerprint'];
+        return draw() < strength ? { ...one, ...waiting('cooldown'), signals } : one;
+      }),
+      incident('one platform', 'WAIT', 'platform', 'kiosk', (one, draw) =>
+        one.platform === 'kiosk' && draw() < 2 * strength ? { ...one, ...usualWait(draw) } : one,
+      ),
       {
-        name: `a bad rule, ${strength}`,
-        verdict: 'WAIT',
-        cause: { dimension: 'rule', value: 'too-fast' },
-        strike: (one, draw) => onTrial(draw() < strength ? { ...one, ...waiting('too-fast') } : one, draw),
-      },
-      {
-        name: `a ring, ${strength}`,
-        verdict: 'BLOCK',
-        cause: { dimension: 'signal', value: 'shared-fingerprint' },
-        strike: (one, draw) =>
-          onTrial(
-            draw() < strength
-              ? { ...one, verdict: 'BLOCK', rule: 'bot', clientGroup: 'NEW', signals: ['shared-fingerprint'] }
-              : one,
-            draw,
-          ),
-      },
-      {
-        name: `a missing fingerprint, ${strength}`,
-        verdict: 'WAIT',
-        cause: { dimension: 'signal', value: 'missing-fingerprint' },
-        strike: (one, draw) =>
-          onTrial(
-            draw() < strength
-              ? { ...one, ...waiting('cooldown'), signals: [...one.signals, 'missing-fingerprint'] }
-              : one,
-            draw,
-          ),
-      },
-      {
-        name: `one platform, ${strength}`,
-        verdict: 'WAIT',
-        cause: { dimension: 'platform', value: 'kiosk' },
-        strike: (one, draw) =>
-          onTrial(
-            one.platform === 'kiosk' && draw() < 2 * strength ? { ...one, ...usualWait(draw) } : one,
-            draw,
-          ),
-      },
-      {
-        name: `a new version for ${share}, ${strength}`,
-        verdict: 'WAIT',
-        cause: { dimension: 'version', value: 'p2.v11' },
+        ...incident('a new version', 'WAIT', 'version', 'p2.v11', (one) => one),
         strike: (one, draw) => {
           if (draw() >= share) return one;
           const decided = share < 1 ? { ...one, ...canary } : { ...one, ruleVersion: V11 };
@@ -114,15 +100,8 @@ export async function archiveOfIncidents(seed: number): Promise<string> {
     ];
   }).map((decision) => {
     const { at, platform, clientIdKey, decisionId } = decision;
-    const entry = {
-      kind: 'verdict',
-      at,
-      platform,
-      clientIdKey,
-      clientHash: decisionId.slice(0, 22),
-      decision,
-    };
-    return `${JSON.stringify(entry)}\n`;
+    const clientHash = decisionId.slice(0, 22);
+    return `${JSON.stringify({ kind: 'verdict', at, platform, clientIdKey, clientHash, decision })}\n`;
   });
   const [journal, folder] = [join(temporaryDirectory(), 'journal.ndjson'), temporaryDirectory()];
   writeFileSync(journal, lines.join(''));

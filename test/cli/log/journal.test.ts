@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type ExportedRecord, exported } from '../../../src/archive/ship/journal-file.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import type { Store } from '../../../src/state/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { History, playJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 import { until } from '../../servers/until.ts';
+import { currentRules } from '../../service/current-rules.ts';
 import { SCORING } from '../scoring.ts';
 
 describe('journal export', () => {
@@ -24,6 +24,10 @@ describe('journal export', () => {
     followers = [];
     place.end();
   });
+
+  const exportTo = (file = 'j', ...more: readonly string[]) =>
+    place.scoring('journal', 'export', '--output', place.path(file), ...more);
+  const expectWhole = async () => expect(fileEntries(place)).to.deep.equal(await everything(place));
 
   function follow(): ChildProcess {
     const follower = spawn(
@@ -53,19 +57,14 @@ describe('journal export', () => {
 
   it('begins a file and later continues it', async () => {
     await playJuly(place);
-    const first = await place.scoring('journal', 'export', '--output', place.path('j'));
-    expect(first).to.deep.equal({
-      code: 0,
-      stdout: '',
-      stderr: `30 entries were written to ${place.path('j')}.\n`,
-    });
+    const first = await exportTo();
+    const stderr = `30 entries were written to ${place.path('j')}.\n`;
+    expect(first).to.deep.equal({ code: 0, stdout: '', stderr });
     await addVerdicts(place, 3);
-    const second = await place.scoring('journal', 'export', '--output', place.path('j'), '--json');
-    expect({ code: second.code, told: JSON.parse(second.stdout) }).to.deep.equal({
-      code: 0,
-      told: { written: 3, cursor: '33', gaps: [] },
-    });
-    expect(fileEntries(place)).to.deep.equal(await everything(place));
+    const second = await exportTo('j', '--json');
+    expect(second.code).to.equal(0);
+    expect(JSON.parse(second.stdout)).to.deep.equal({ written: 3, cursor: '33', gaps: [] });
+    await expectWhole();
   });
 
   it('says what is missing in between, and exits with 1', async () => {
@@ -76,38 +75,35 @@ describe('journal export', () => {
     );
     db.close();
     const { code, stdout, stderr } = await place.scoring('journal', 'export', '--after', '5');
-    expect({ code, stderr }).to.deep.equal({
-      code: 1,
-      stderr:
-        'gap: about 20 entries are missing from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z; the journal keeps a bounded number, and newer entries came before these were exported\n',
-    });
+    expect(code).to.equal(1);
+    expect(stderr).to.equal(
+      'gap: about 20 entries are missing from 2015-07-01T00:00:00.000Z to 2015-07-01T01:00:00.000Z; the journal keeps a bounded number, and newer entries came before these were exported\n',
+    );
     expect(linesOf(stdout)).to.have.length(10);
   });
 
   it('cuts off lines that a crash left after the last cursor, and reads them again', async () => {
     await playJuly(place);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
+    await exportTo();
     const [line = ''] = readFileSync(place.path('j'), 'utf8').split('\n');
     await addVerdicts(place, 2);
     appendFileSync(place.path('j'), `${line}\n${line.slice(0, 40)}`);
-    await place.scoring('journal', 'export', '--output', place.path('j'));
-    expect(fileEntries(place)).to.deep.equal(await everything(place));
+    await exportTo();
+    await expectWhole();
   });
 
   it('starts over when the crash came before the first cursor', async () => {
     await playJuly(place);
     writeFileSync(place.path('j'), '{"kind":"sco');
-    await place.scoring('journal', 'export', '--output', place.path('j'));
-    expect(fileEntries(place)).to.deep.equal(await everything(place));
+    await exportTo();
+    await expectWhole();
   });
 
   it('leaves another file alone', async () => {
     writeFileSync(place.path('letter'), 'Dear Ann,\n');
-    const { code, stderr } = await place.scoring('journal', 'export', '--output', place.path('letter'));
-    expect({ code, stderr }).to.deep.equal({
-      code: 2,
-      stderr: `error: ${place.path('letter')} exists and is no export of the journal; choose another file\n`,
-    });
+    const { code, stderr } = await exportTo('letter');
+    const told = `error: ${place.path('letter')} exists and is no export of the journal; choose another file\n`;
+    expect([code, stderr]).to.deep.equal([2, told]);
     expect(readFileSync(place.path('letter'), 'utf8')).to.equal('Dear Ann,\n');
   });
 
@@ -148,10 +144,11 @@ describe('journal export', () => {
 
   it('writes every entry exactly once although it is killed several times', async () => {
     const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
+    const history = new History(store, currentRules());
     let writing = true;
     const writer = (async () => {
       for (let number = 0; writing; number++) {
-        await verdictsOf(place, store, [`order-${number}`]);
+        await history.verdict(`client-${number}`, `order-${number}`);
         await sleep(1);
       }
     })();
@@ -169,7 +166,7 @@ describe('journal export', () => {
       await writer;
       await store.close();
     }
-    const { code } = await place.scoring('journal', 'export', '--output', place.path('j'));
+    const { code } = await exportTo();
     expect(code).to.equal(0);
     const entries = await everything(place);
     expect(entries.length).to.be.greaterThan(50);
@@ -203,20 +200,9 @@ async function everything(place: Workplace): Promise<readonly ExportedRecord[]> 
 
 async function addVerdicts(place: Workplace, count: number): Promise<void> {
   const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
-  await verdictsOf(
-    place,
-    store,
-    Array.from({ length: count }, (_, index) => `order-${index}`),
-  );
+  const history = new History(store, currentRules());
+  for (let number = 0; number < count; number++) await history.verdict(`client-${number}`, `order-${number}`);
   await store.close();
-}
-
-const histories = new WeakMap<Store, History>();
-
-async function verdictsOf(place: Workplace, store: Store, orders: readonly string[]): Promise<void> {
-  const history = histories.get(store) ?? new History(store, place.rules('p2.v10'));
-  histories.set(store, history);
-  for (const order of orders) await history.verdict(`client of ${order}`, order);
 }
 
 function sizeOf(place: Workplace): number {

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
-import { exported } from '../../../src/archive/ship/journal-file.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
@@ -13,14 +10,13 @@ import { rebuiltState } from '../../../src/service/rebuild.ts';
 import type { ScoringService } from '../../../src/service/scoring.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { clientKey } from '../../client/client-keys.ts';
-import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { scoringService } from '../../service/scoring-service.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
 import { endOfJournal, readAll } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
-import { all } from '../source/lived-evidence.ts';
+import { all, exportedJournal } from '../source/lived-evidence.ts';
 
 const ORDERS = ['order-1', 'order-2', 'order-3', 'order-4', 'order-5'] as const;
 
@@ -94,16 +90,11 @@ describeOnStores('events within a millisecond', (store) => {
           if (number === shippedPayers) await place.shipAll();
           await live(platform, `payer-${number}`, happenings);
         }
-        const { entries } = await readAll(store(), start, 1000);
-        const path = join(temporaryDirectory(), 'journal.ndjson');
-        writeFileSync(
-          path,
-          entries.map((entry) => `${JSON.stringify(exported(entry, store().clientKeys))}\n`).join(''),
-        );
+        const journal = await exportedJournal(store(), start);
         await place.shipAll();
         const verdicts = payers.flat().filter(({ input }) => input.kind === 'verdict').length;
         const each = { compared: verdicts, reproduced: verdicts };
-        expect(await again({ kind: 'journal', path }, platform)).to.deep.equal(each);
+        expect(await again(journal, platform)).to.deep.equal(each);
         const folder = place.archive.folder;
         expect(await again({ kind: 'archive', folder }, platform)).to.deep.equal(each);
       }),

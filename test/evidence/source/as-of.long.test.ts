@@ -1,18 +1,13 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { exported } from '../../../src/archive/ship/journal-file.ts';
 import { clientNumber } from '../../../src/client/client-key.ts';
 import { timeText } from '../../../src/client/instant.ts';
 import { presentReport } from '../../../src/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
-import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { draftCandidates, History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
-import { all } from './lived-evidence.ts';
+import { all, exportedJournal } from './lived-evidence.ts';
 import { type Figures, figuresOf, replayedFiguresOf } from './printed-figures.ts';
 
 const DAY = 86_400_000;
@@ -49,7 +44,7 @@ describe('figures of the past', () => {
   async function lookBack(chapter: number): Promise<void> {
     if (chapter === CHAPTERS - 1) return;
     if (chapter === 1) await shipOn(JULY);
-    const looked = chapter === 1 ? archiveOf(archived) : await journalOf(store);
+    const looked = chapter === 1 ? archiveOf(archived) : await exportedJournal(store);
     recorded.push({ at: history.now, figures: await figuresOf(place, looked, null) });
     if (chapter === 1) replayed = await replayedFiguresOf(place, looked, null);
   }
@@ -68,7 +63,7 @@ describe('figures of the past', () => {
   });
 
   it('are as they were printed then, from an export of everything since', async () => {
-    await expectRecorded(await journalOf(store));
+    await expectRecorded(await exportedJournal(store));
   });
 
   it('are as they were printed then from the archive, once all is shipped', async () => {
@@ -86,7 +81,7 @@ describe('figures of the past', () => {
 
   it('are as they were printed then in replays with other rules', async () => {
     const at = recorded[1]?.at ?? expect.fail('there is no second moment');
-    const again = await replayedFiguresOf(place, await journalOf(store), at);
+    const again = await replayedFiguresOf(place, await exportedJournal(store), at);
     expect(withoutMoment(again)).to.deep.equal(withoutMoment(replayed));
   });
 
@@ -133,14 +128,6 @@ async function liveOn(history: History, random: SeededRandom, chapter: number): 
 
 function archiveOf({ archive: { folder } }: ArchivedStore): EvidencePlace {
   return { kind: 'archive', folder };
-}
-
-async function journalOf(store: Store): Promise<EvidencePlace> {
-  const { entries } = await store.readJournal(null, 100_000);
-  const path = join(temporaryDirectory(), 'journal.ndjson');
-  const lines = entries.map((entry) => `${JSON.stringify(exported(entry, store.clientKeys))}\n`);
-  writeFileSync(path, lines.join(''));
-  return { kind: 'journal', path };
 }
 
 /** Without the words about the requested time. */

@@ -24,20 +24,23 @@ export async function livedEvidence(live: (store: Store) => Promise<void>): Prom
   const archived = await ArchivedStore.open(openSqliteStore(temporaryDirectory(), { salt: TEST_SALT }));
   try {
     await live(archived.store);
-    const { entries } = await archived.store.readJournal(null, 100_000);
+    const journal = await exportedJournal(archived.store);
     await archived.shipAll();
-    const path = join(temporaryDirectory(), 'journal[1].ndjson');
-    writeFileSync(
-      path,
-      entries.map((entry) => `${JSON.stringify(exported(entry, archived.store.clientKeys))}\n`).join(''),
-    );
-    return {
-      archive: { kind: 'archive', folder: archived.archive.folder },
-      journal: { kind: 'journal', path },
-    };
+    return { archive: { kind: 'archive', folder: archived.archive.folder }, journal };
   } finally {
     await archived.close();
   }
+}
+
+/** The journal of a store, or what came after a place in it, as a file of evidence. */
+export async function exportedJournal(
+  { readJournal, clientKeys }: Store,
+  after: string | null = null,
+): Promise<LivedEvidence['journal']> {
+  const { entries } = await readJournal(after, 100_000);
+  const path = join(temporaryDirectory(), 'journal[1].ndjson');
+  writeFileSync(path, entries.map((entry) => `${JSON.stringify(exported(entry, clientKeys))}\n`).join(''));
+  return { kind: 'journal', path };
 }
 
 /** What a platform of a service under these rules lived. */
