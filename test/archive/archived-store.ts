@@ -1,5 +1,6 @@
 import { Archive } from '../../src/archive/archive.ts';
 import { Duck } from '../../src/archive/duck.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { ArchivedRuleSets } from '../../src/archive/ship/archived-rule-sets.ts';
 import { Lease } from '../../src/archive/ship/lease.ts';
 import { Shipper, type ShipperParts, type ShippingStep } from '../../src/archive/ship/shipper.ts';
@@ -18,6 +19,7 @@ export class ArchivedStore {
   readonly archive: Archive;
   readonly duck: Duck;
   readonly node: NodeArchives;
+  readonly #readers: ArchiveReader[] = [];
 
   private constructor(store: Store, node: NodeArchives, duck: Duck) {
     this.store = store;
@@ -33,6 +35,17 @@ export class ArchivedStore {
     const temporaryFolder = `${temporaryDirectory()}/spill`;
     const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder });
     return new ArchivedStore(store, typeof at === 'string' ? () => new Archive(at) : at, duck);
+  }
+
+  /** A reader that is closed with this; without arguments of this archive, for its store. */
+  reader(
+    archive: Archive | string = this.archive.folder,
+    store: ConstructorParameters<typeof ArchiveReader>[1] = this.store,
+    rowsMax?: number,
+  ): ArchiveReader {
+    const reader = new ArchiveReader(archive, store, rowsMax);
+    this.#readers.push(reader);
+    return reader;
   }
 
   /** A new shipper; several of one name renew each other's lease. */
@@ -64,8 +77,14 @@ export class ArchivedStore {
     }
   }
 
-  async close(): Promise<void> {
+  /** Ends the engine and the readers, and leaves the store to others. */
+  async release(): Promise<void> {
     this.duck.close();
+    for (const reader of this.#readers.splice(0)) await reader.close();
+  }
+
+  async close(): Promise<void> {
+    await this.release();
     await this.store.close();
   }
 }

@@ -32,10 +32,7 @@ describe('a backup of the archive', () => {
   }
 
   async function found(folder: string, id: string) {
-    const reader = new ArchiveReader(folder, place.store);
-    const { decision } = await reader.decision(id, null);
-    await reader.close();
-    return decision;
+    return (await place.reader(folder).decision(id, null)).decision;
   }
 
   it('has the contents of the archive, and is one', async () => {

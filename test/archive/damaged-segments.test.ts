@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../src/archive/archive.ts';
 import type { Segment } from '../../src/archive/archive-log.ts';
-import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { type ExplorationAsk, explore } from '../../src/archive/read/exploration.ts';
 import { type ClientKey, platformName } from '../../src/client/client-key.ts';
 import { type EvidenceAsk, withEvidence } from '../../src/evidence/source/evidence.ts';
@@ -29,12 +29,9 @@ describe('the exploration of an archive of which one file is damaged', () => {
   let reader: ArchiveReader;
   before(async () => {
     place = await ArchivedStore.open();
-    reader = new ArchiveReader(place.archive.folder, place.store);
+    reader = place.reader();
   });
-  after(async () => {
-    await reader?.close();
-    await place?.close();
-  });
+  after(() => place?.close());
 
   async function shipped(client: ClientKey, orderRef: string, at: number): Promise<void> {
     await verdict(place.store, client, orderRef, at, { amount: 25, currency: 'EUR' });

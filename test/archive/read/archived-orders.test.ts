@@ -2,7 +2,7 @@ import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { ArchivedOrders, type AskedOrder } from '../../../src/archive/read/archived-orders.ts';
 import type { TableName } from '../../../src/archive/tables.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
@@ -38,7 +38,7 @@ describe('an order that only the archive remembers', () => {
   before(async () => {
     store = openSqliteStore(temporaryDirectory(), { clock: () => nowMs, salt: TEST_SALT });
     place = await ArchivedStore.open(store);
-    reader = new ArchiveReader(place.archive.folder, store);
+    reader = place.reader();
     const archivedOrders = new ArchivedOrders((of, asked) => {
       readings.push([...asked]);
       return reader.orders(of, asked);
@@ -51,10 +51,7 @@ describe('an order that only the archive remembers', () => {
     await place.shipAll();
     nowMs += RETENTION.displacedOrderMs + 1;
   });
-  after(async () => {
-    await reader.close();
-    await place.close();
-  });
+  after(() => place.close());
 
   it('is not counted again when its report is repeated', async () => {
     expect(await report('order-1', PAID, T0 + 1)).to.equal('unchanged');
@@ -134,7 +131,7 @@ describe('an order that was refused weeks ago', () => {
     const folder = temporaryDirectory();
     store = openSqliteStore(folder, { clock: () => nowMs, salt: TEST_SALT });
     place = await ArchivedStore.open(store);
-    reader = new ArchiveReader(place.archive.folder, store);
+    reader = place.reader();
     service = scoringService(store, () => nowMs, { archivedOrders: ArchivedOrders.of(reader) });
     const verdicts: string[] = [];
     for (const order of ['granted', 'refused', 'refused too']) verdicts.push(await ask(order));
@@ -144,10 +141,7 @@ describe('an order that was refused weeks ago', () => {
     nowMs += 2 * WEEK_MS;
     expect(await ask('later')).to.equal('GET_NEW');
   });
-  after(async () => {
-    await reader.close();
-    await place.close();
-  });
+  after(() => place.close());
 
   it('is distinguished by the archive from a granted one, and from one without a request', async () => {
     const archived = ArchivedOrders.of(reader);

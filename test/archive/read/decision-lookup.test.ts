@@ -42,15 +42,14 @@ describeOnStores('decisions in hot store and archive', (store) => {
     decisions = made.toReversed();
     await store().commit(paymentOf(client, await store().load(client), 'order-1', T0 + 9));
     await place.shipAll();
-    reader = new ArchiveReader(place.archive.folder, store());
+    reader = place.reader();
     forgetful = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     hot = new DecisionLookup(store(), reader);
     cold = new DecisionLookup(forgetful, reader);
   });
   after(async () => {
-    await reader?.close();
+    await place?.release();
     await forgetful?.close();
-    place?.duck.close();
   });
 
   it('are found by their id, wherever they are', async () => {
@@ -61,7 +60,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
   });
 
   it("are never called complete or missing by a node without the fleet's archive", async () => {
-    const other = new ArchiveReader(temporaryDirectory(), store());
+    const other = place.reader(temporaryDirectory());
     const unknown = decisionId(client.hash, 99, T0);
     const none = ArchiveReader.withoutArchive(store());
     for (const lookup of [new DecisionLookup(store(), none), new DecisionLookup(store(), other)]) {
@@ -76,7 +75,6 @@ describeOnStores('decisions in hot store and archive', (store) => {
       expect((await lookup.find(platform, {}, 10)).lookedAt.complete).to.equal(false);
       expect((await lookup.history(client, 10)).complete).to.equal(false);
     }
-    await other.close();
     await none.close();
   });
 
@@ -226,18 +224,13 @@ describe('without an archive', () => {
 
 describeOnStores('decisions by what they have in common', (store) => {
   let place: ArchivedStore;
-  let reader: ArchiveReader;
   let lookup: DecisionLookup;
 
   before(async () => {
     place = await ArchivedStore.open(store());
-    reader = new ArchiveReader(place.archive.folder, store());
-    lookup = new DecisionLookup(store(), reader);
+    lookup = new DecisionLookup(store(), place.reader());
   });
-  after(async () => {
-    await reader?.close();
-    place?.duck.close();
-  });
+  after(() => place?.release());
 
   it('match a filter in the journal as in the archive', async () => {
     const fresh = newClient();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { erasedClients } from '../../../src/archive/archive.ts';
 import { whileHere } from '../../../src/archive/frozen-archive.ts';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { queryArchive } from '../../../src/archive/read/query.ts';
 import { type ClientKey, clientNumber } from '../../../src/client/client-key.ts';
@@ -26,14 +26,11 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
     decision = await live(erased, 'order-1');
     await live(other, 'order-2');
     await place.shipAll();
-    reader = new ArchiveReader(place.node(), store());
+    reader = place.reader(place.node());
     lookup = new DecisionLookup(store(), reader);
     await store().erase(erased);
   });
-  after(async () => {
-    await reader?.close();
-    place?.duck.close();
-  });
+  after(() => place?.release());
 
   async function live(client: ClientKey, orderRef: string): Promise<Decision> {
     const made = await verdict(store(), client, orderRef, T0);

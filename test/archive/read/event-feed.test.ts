@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { EventFeed, type FeedRecord } from '../../../src/archive/read/event-feed.ts';
 import { clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
 import type { JournalGap } from '../../../src/state/journal.ts';
@@ -15,18 +14,13 @@ const NEXT_DAY = () => T0 + 48 * 3_600_000;
 
 describeOnStores('the feed of events', (store) => {
   let place: ArchivedStore;
-  let reader: ArchiveReader;
   let feed: EventFeed;
 
   before(async () => {
     place = await ArchivedStore.open(store());
-    reader = new ArchiveReader(place.archive.folder, store());
-    feed = new EventFeed(store(), reader);
+    feed = new EventFeed(store(), place.reader());
   });
-  after(async () => {
-    await reader.close();
-    place.duck.close();
-  });
+  after(() => place?.release());
 
   it('gives the same events wherever they are stored, and continues from every cursor', async () => {
     const moves = fc.array(fc.constantFrom('verdict', 'outcome', 'foreign', 'ship', 'merge'), {

@@ -99,12 +99,8 @@ describe('the exploration of decisions', () => {
     });
     afterEach(() => place.close());
 
-    const asked = async (ask: Partial<ExplorationAsk> = {}) => {
-      const reader = new ArchiveReader(place.archive.folder, place.store);
-      const found = await explore(reader, of({ platform, to: end, ...ask }));
-      await reader.close();
-      return found;
-    };
+    const asked = (ask: Partial<ExplorationAsk> = {}) =>
+      explore(place.reader(), of({ platform, to: end, ...ask }));
     const decide = async (clients: readonly ClientKey[], minutes: readonly number[]) => {
       for (const minute of minutes) {
         const client = clients[minute % clients.length] ?? expect.fail('there is no client');

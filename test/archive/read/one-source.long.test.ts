@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -26,7 +25,6 @@ const LIMITS = {
 
 describeOnStores('the same question to every node of a fleet', (store) => {
   let place: ArchivedStore;
-  const readers: ArchiveReader[] = [];
   const nodes: RunningService[] = [];
   let tenants: readonly Tenant[];
   let begin: number;
@@ -34,9 +32,7 @@ describeOnStores('the same question to every node of a fleet', (store) => {
   before(async () => {
     place = await ArchivedStore.open(store());
     for (let node = 0; node < NODES; node += 1) {
-      const reader = new ArchiveReader(place.archive.folder, store());
-      readers.push(reader);
-      nodes.push(await startService({ store: store(), archive: reader }));
+      nodes.push(await startService({ store: store(), archive: place.reader() }));
     }
     const [first] = nodes;
     if (first === undefined) throw new Error('there is a node');
@@ -49,8 +45,7 @@ describeOnStores('the same question to every node of a fleet', (store) => {
   });
   after(async () => {
     for (const node of nodes) await node.stop();
-    for (const reader of readers) await reader.close();
-    place?.duck.close();
+    await place?.release();
   });
 
   async function live(shop: Tenant, moveSeconds: (seconds: number) => void): Promise<void> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { UnshippedRows } from '../../../src/archive/read/unshipped-rows.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
@@ -19,12 +19,9 @@ describeOnArchives('what is decided and not shipped yet', (store, open) => {
   let reader: ArchiveReader;
   before(async () => {
     place = await open();
-    reader = new ArchiveReader(place.node(), store());
+    reader = place.reader(place.node());
   });
-  after(async () => {
-    await reader?.close();
-    place?.duck.close();
-  });
+  after(() => place?.release());
 
   /** The orders of all decisions and the kinds of all inputs that evidence sees. */
   const seen = () =>
@@ -67,12 +64,9 @@ describe('unshipped entries of which there are more than a question looks throug
 
   async function begin(store?: Store) {
     place = await ArchivedStore.open(store);
-    reader = new ArchiveReader(place.node(), place.store, ROWS_MAX);
+    reader = place.reader(place.node(), place.store, ROWS_MAX);
   }
-  afterEach(async () => {
-    await reader?.close();
-    await place?.close();
-  });
+  afterEach(() => place?.close());
 
   const found = async () => {
     const { decisions, gaps } = await reader.findDecisions(platform, {}, 100);
@@ -113,8 +107,7 @@ describe('unshipped entries of which there are more than a question looks throug
       if (isAway && page.entries.length === 0) throw new StoreUnavailable('away');
       return page;
     };
-    await reader.close();
-    reader = new ArchiveReader(place.node(), storeWith(place.store, { readJournal }), ROWS_MAX);
+    reader = place.reader(place.node(), storeWith(place.store, { readJournal }), ROWS_MAX);
     expect(await found().catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
     isAway = false;
     expect(await found()).to.deep.equal({ orders: downFrom(3, 3), gaps: [] });

@@ -5,7 +5,6 @@ import type { Archive } from '../../../src/archive/archive.ts';
 import { ARCHIVE_REGISTER } from '../../../src/archive/archive-home.ts';
 import { backUp } from '../../../src/archive/backup.ts';
 import { whileHere } from '../../../src/archive/frozen-archive.ts';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import { queryArchive } from '../../../src/archive/read/query.ts';
 import { Bucket } from '../../../src/archive/s3/bucket.ts';
@@ -46,16 +45,11 @@ describe('an archive in S3 of nodes without a shared disk', () => {
   /** A store without decisions: those found come from the archive. */
   let forgetful: Store;
   let number = 0;
-  const readers: ArchiveReader[] = [];
   const platform = newPlatform();
 
   const nodeOf = (store: Store, cacheBytesMax?: number, archiveDir = temporaryDirectory()): Archive =>
     openArchive({ archiveDir, archiveS3: s3Place(proxy.port, prefix, cacheBytesMax) }, store.registers);
-  const lookupOf = (archive: Archive): DecisionLookup => {
-    const reader = new ArchiveReader(archive, place.store);
-    readers.push(reader);
-    return new DecisionLookup(forgetful, reader);
-  };
+  const lookupOf = (archive: Archive) => new DecisionLookup(forgetful, place.reader(archive));
   const shipped = async (orderRef: string, at = T0): Promise<Decision> => {
     const decision = await verdict(place.store, newClient(platform), orderRef, at);
     await place.shipAll();
@@ -75,7 +69,6 @@ describe('an archive in S3 of nodes without a shared disk', () => {
   });
   afterEach(async () => {
     proxy.treat(() => 'pass');
-    for (const reader of readers.splice(0)) await reader.close();
     await forgetful.close();
     await place.close();
   });
@@ -119,9 +112,8 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const copied = await command('backup', target);
     expect(copied.stdout).to.include('(segments: 1, ');
     expect((await command('backup', target)).stdout).to.include('newly copied: 0');
-    const reader = new ArchiveReader(target, place.store);
-    readers.push(reader);
-    expect((await reader.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+    const copy = place.reader(target);
+    expect((await copy.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
   });
 
   it('keeps answering from its cache while S3 is away, and says what is missing', async () => {

@@ -23,7 +23,7 @@ describeOnArchives('shipping the journal', (store, open) => {
   before(async () => {
     place = await open();
   });
-  after(() => place?.duck.close());
+  after(() => place?.release());
 
   const upTo = (orders: number) => Array.from({ length: orders }, (_, index) => index + 1);
   const ask = async (client: ClientKey, orders: number) => {
@@ -241,7 +241,7 @@ describeOnStores('shipping the journal of a new store', (store) => {
       await place.shipAll();
       expect(await ordersOf(place, client)).to.deep.equal([...orders, 'old']);
     } finally {
-      place.duck.close();
+      await place.release();
       await old.close();
     }
   });

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { readSetAside } from '../../../src/archive/set-aside.ts';
 import { ArchivedRuleSets } from '../../../src/archive/ship/archived-rule-sets.ts';
 import type { ShippingTurn } from '../../../src/archive/ship/shipper.ts';
@@ -158,11 +157,10 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     await add('z["of a newer version"]');
     await add('o[1,');
     await verdict(store, client, 'order-2');
-    const reader = new ArchiveReader(archive, store);
+    const reader = place.reader();
     const { entries, isWhole } = await reader.history(client, null, 10);
     expect({ entries: entries.length, isWhole }).to.deep.equal({ entries: 2, isWhole: false });
     const found = await reader.findDecisions(client.platform, {}, 10);
-    await reader.close();
     expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
     await place.shipAll();
     expect(archive.segments(archive.read(), { table: 'decisions' })[0]?.rows).to.equal(2);

@@ -4,7 +4,6 @@ import { expect } from 'chai';
 import { Archive, erasedClients } from '../../../src/archive/archive.ts';
 import { FolderHome } from '../../../src/archive/archive-home.ts';
 import type { Segment } from '../../../src/archive/archive-log.ts';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { queryArchive } from '../../../src/archive/read/query.ts';
 import { type ClientKey, clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
@@ -100,15 +99,6 @@ describe('a file of the archive that cannot be read', () => {
     return answer.rows.flat().map(String);
   }
 
-  async function withReader<T>(work: (reader: ArchiveReader) => Promise<T>): Promise<T> {
-    const reader = new ArchiveReader(place.archive.folder, place.store);
-    try {
-      return await work(reader);
-    } finally {
-      await reader.close();
-    }
-  }
-
   for (const [fault, harm] of Object.entries(FAULTS)) {
     it(`and ${fault} blocks neither an erasure nor shipping`, async () => {
       harmBy(harm);
@@ -127,7 +117,7 @@ describe('a file of the archive that cannot be read', () => {
       putBack();
       expect(await ordersInFiles()).to.deep.equal(['ann-1', 'bob-1', 'bob-2']);
       expect(await ordersFound()).to.deep.equal(['bob-1', 'bob-2']);
-      const found = await withReader((reader) => reader.decisionsOfClient(ann, 10, 100));
+      const found = await place.reader().decisionsOfClient(ann, 10, 100);
       expect(found.decisions).to.deep.equal([]);
       const ask = { ...all({ kind: 'archive', folder: place.archive.folder }), platform };
       expect(await withEvidence(ask, async ({ span }) => span.decisions)).to.equal(2);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
 import type { PlatformName } from '../../../src/client/client-key.ts';
 import { backtest } from '../../../src/evidence/backtest/backtest.ts';
@@ -58,7 +57,7 @@ describeOnStores('events within a millisecond', (store) => {
   before(async () => {
     place = await ArchivedStore.open(store());
   });
-  after(() => place.duck.close());
+  after(() => place?.release());
 
   async function live(platform: PlatformName, clientIdKey: string, happenings: readonly Happening[]) {
     const service = scoringService(store(), () => nowMs);
@@ -104,8 +103,7 @@ describeOnStores('events within a millisecond', (store) => {
   });
 
   it('are in the history in order, however much of it was shipped, and rebuild the state', async () => {
-    const reader = new ArchiveReader(place.archive.folder, store());
-    const lookup = new DecisionLookup(store(), reader);
+    const lookup = new DecisionLookup(store(), place.reader());
     await fc.assert(
       fc.asyncProperty(
         fc.array(anyHappening, { minLength: 3, maxLength: 30 }),
@@ -130,7 +128,6 @@ describeOnStores('events within a millisecond', (store) => {
       ),
       { numRuns: 8 },
     );
-    await reader.close();
   });
 });
 

@@ -27,7 +27,7 @@ export async function experimentsOn(
     for (const more of told.flatMap(asksAfter)) told.push(await ask(more));
     return told;
   } finally {
-    archived.duck.close();
+    await archived.release();
   }
 }
 

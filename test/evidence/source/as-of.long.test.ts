@@ -34,8 +34,8 @@ describe('figures of the past', () => {
       history.now += DAY;
     }
   });
-  after(() => {
-    archived.duck.close();
+  after(async () => {
+    await archived.release();
     place.end();
     return opened.remove();
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import type { PlatformEventSchema } from '../../../src/http/platform/events.ts';
 import type { Shape } from '../../../src/shapes.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
@@ -27,7 +27,7 @@ describeOnStores('the feed over HTTP', (store) => {
 
   before(async () => {
     place = await ArchivedStore.open(store());
-    reader = new ArchiveReader(place.archive.folder, store());
+    reader = place.reader();
     service = await startService({ store: store(), archive: reader });
   });
   beforeEach(async () => {
@@ -35,8 +35,7 @@ describeOnStores('the feed over HTTP', (store) => {
   });
   after(async () => {
     await service?.stop();
-    await reader?.close();
-    place?.duck.close();
+    await place?.release();
   });
 
   async function pages(from: string | null): Promise<readonly Page[]> {

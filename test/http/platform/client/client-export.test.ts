@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Audit } from '../../../../src/access/audit.ts';
 import { Proposals } from '../../../../src/access/proposals.ts';
-import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
 import { networkKeys } from '../../../../src/decision/requests.ts';
@@ -32,12 +32,11 @@ describeOnStores('the export of a client', (store) => {
   let reader: ArchiveReader;
   before(async () => {
     archived = await ArchivedStore.open(store());
-    reader = new ArchiveReader(archived.archive.folder, store());
+    reader = archived.reader();
   });
   const { service, shop } = serviceOfSuite(() => ({ store: store(), archive: reader }));
   after(async () => {
-    await reader?.close();
-    archived?.duck.close();
+    await archived?.release();
   });
 
   const exported = async (clientIdKey: string, of: Tenant = shop): Promise<Exported> => {

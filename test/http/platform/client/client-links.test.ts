@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Audit } from '../../../../src/access/audit.ts';
-import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
+import type { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { DEVICE_CLIENTS_MAX } from '../../../../src/archive/read/linked-clients.ts';
 import type { ClientLinks } from '../../../../src/service/client-links.ts';
 import { ArchivedStore } from '../../../archive/archived-store.ts';
@@ -23,7 +23,7 @@ describeOnStores('the links of a client', (store) => {
 
   before(async () => {
     place = await ArchivedStore.open(store());
-    reader = new ArchiveReader(place.archive.folder, store());
+    reader = place.reader();
     service = await startService({ store: store(), archive: reader });
     shop = await service.tenant('shop');
     rival = await service.tenant('rival');
@@ -40,8 +40,7 @@ describeOnStores('the links of a client', (store) => {
   });
   after(async () => {
     await service?.stop();
-    await reader?.close();
-    place?.duck.close();
+    await place?.release();
   });
 
   const ship = () => place.shipAll(place.shipper({ clock: service.clock.now }));
