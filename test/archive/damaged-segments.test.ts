@@ -153,7 +153,7 @@ describe('a segment with a file', () => {
     it('is named by commands that might have found something in it', async () => {
       const at = new Date(T0).toISOString();
       const unread = `1 decision from ${at} to ${at} lies in a file of the archive that cannot be read; archive status or archive verify names it.`;
-      const { decisionId } = decisionFor(newClient(platform), 1, 'order-1', T0);
+      const { decisionId } = decisionFor(newClient(platform, 'ann'), 1, 'order-1', T0);
       const find = (order: string) => ['find', '--order', order, '--platform', platform];
       for (const [args, what] of [
         [find('order-1'), 'there are any about order "order-1"'],

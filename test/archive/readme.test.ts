@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { scoring } from '../cli/scoring.ts';
-import { History, Workplace } from '../evidence/backtest/backtest-history.ts';
+import { History } from '../evidence/backtest/backtest-history.ts';
 import { livedEvidence } from '../evidence/source/lived-evidence.ts';
 import { blocksOf, section } from '../guide-blocks.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -11,11 +11,9 @@ const GUIDE = readFileSync(new URL('../../src/archive/README.md', import.meta.ur
 describe('the guide of the archive', () => {
   it('has queries that an archive answers', async () => {
     const { archive } = await livedEvidence(async (store) => {
-      const place = new Workplace();
-      const history = new History(store, place.rules('p2.v10'));
+      const history = new History(store);
       await history.verdict('ann', 'ann-1');
       await history.verdict('ann', 'ann-1');
-      place.end();
     });
     const env = { ARCHIVE_DIR: archive.folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
     const [block] = blocksOf(section(GUIDE, 'Five questions'));

@@ -10,7 +10,6 @@ import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { History, playJuly, Workplace } from '../../evidence/backtest/backtest-history.ts';
 import { until } from '../../servers/until.ts';
-import { currentRules } from '../../service/current-rules.ts';
 import { SCORING } from '../scoring.ts';
 
 describe('journal export', () => {
@@ -144,7 +143,7 @@ describe('journal export', () => {
 
   it('writes every entry exactly once although it is killed several times', async () => {
     const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
-    const history = new History(store, currentRules());
+    const history = new History(store);
     let writing = true;
     const writer = (async () => {
       for (let number = 0; writing; number++) {
@@ -200,7 +199,7 @@ async function everything(place: Workplace): Promise<readonly ExportedRecord[]> 
 
 async function addVerdicts(place: Workplace, count: number): Promise<void> {
   const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
-  const history = new History(store, currentRules());
+  const history = new History(store);
   for (let number = 0; number < count; number++) await history.verdict(`client-${number}`, `order-${number}`);
   await store.close();
 }

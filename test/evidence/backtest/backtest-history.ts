@@ -13,7 +13,7 @@ import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
-import { RULES_FOLDER } from '../../service/current-rules.ts';
+import { currentRules, RULES_FOLDER } from '../../service/current-rules.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
 import { scoringService } from '../../service/scoring-service.ts';
 
@@ -102,7 +102,7 @@ export class History {
   now = JULY;
   readonly #service: ScoringService;
 
-  constructor(store: Store, rules: RuleSet) {
+  constructor(store: Store, rules: RuleSet = currentRules()) {
     const parts = { ruleSource: fixedRules(rules), pseudonym: hmacPseudonym('secret') };
     this.#service = scoringService(store, () => this.now, parts);
   }
@@ -163,7 +163,7 @@ export class History {
  */
 export async function playJuly(workplace: Workplace): Promise<void> {
   const store = openSqliteStore(workplace.dataDir, { salt: TEST_SALT });
-  const history = new History(store, workplace.rules('p2.v10'));
+  const history = new History(store);
   const after = (seconds: number) => {
     history.now += seconds * 1000;
   };

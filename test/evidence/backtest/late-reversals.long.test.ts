@@ -15,9 +15,9 @@ const WINDOW = 'bot-signals.shared-fingerprint.clientsOnFingerprint.window';
 const DAYS = 92;
 
 /** Two honest payers a day; every other day one more abuser on the device of a ring, whose payment is taken back 14 to 35 days later. */
-async function liveWithRings(store: Store, place: Workplace): Promise<void> {
+async function liveWithRings(store: Store): Promise<void> {
   const random = new SeededRandom(3);
-  const history = new History(store, place.rules('p2.v10'));
+  const history = new History(store);
   const due: { readonly at: number; readonly payer: string }[] = [];
   for (let day = 0; day < DAYS; day++) {
     history.now = JULY + day * DAY;
@@ -39,7 +39,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
   let lived: EvidencePlace;
   before(async () => {
     place = new Workplace();
-    lived = (await livedEvidence((store) => liveWithRings(store, place))).archive;
+    lived = (await livedEvidence(liveWithRings)).archive;
   });
   after(() => place.end());
 

@@ -9,7 +9,6 @@ import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/e
 import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/distributions.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
-import { currentRules } from '../../service/current-rules.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
 
@@ -24,7 +23,7 @@ type Asked = { readonly client: string; readonly order: string; readonly amount?
 const twoWeeks =
   (count: number, askedAt: (number: number, isLater: boolean) => Asked) =>
   async (store: Store): Promise<void> => {
-    const history = new History(store, currentRules());
+    const history = new History(store);
     for (const isLater of [false, true]) {
       for (let number = 0; number < count; number++) {
         const { client, order, amount, outcome } = askedAt(number, isLater);

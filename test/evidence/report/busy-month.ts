@@ -1,6 +1,6 @@
 import type { Store } from '../../../src/state/store.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
-import { History, Workplace } from '../backtest/backtest-history.ts';
+import { History } from '../backtest/backtest-history.ts';
 
 const CLIENTS = 30;
 const STEPS = 400;
@@ -10,9 +10,7 @@ const STEPS = 400;
  * share a device, one is blocked by a person and one is bound; a tenth of the orders is never reported.
  */
 export async function liveBusyMonth(store: Store): Promise<void> {
-  const place = new Workplace();
-  const history = new History(store, place.rules('p2.v10'));
-  place.end();
+  const history = new History(store);
   const random = new SeededRandom(7);
   await history.block('client-0');
   await history.bind('client-1');

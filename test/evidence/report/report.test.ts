@@ -105,7 +105,7 @@ describe('the report on rules', () => {
 
   it('ignores unpaid reports of orders that were never granted, and counts every payment', async () => {
     const refused = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+      const history = new History(store);
       await history.block('ann');
       for (const [order, outcome] of [
         ['1', 'UNPAID'],
@@ -146,7 +146,7 @@ describe('the report on rules', () => {
 
   it('divides by version, arm, group and level of the ladder, an order by its last decision', async () => {
     const waits = await livedEvidence(async (store) => {
-      const history = new History(store, place.rules('p2.v10'));
+      const history = new History(store);
       for (const order of ['1', '1']) await history.verdict('ann', order);
       await history.outcome('ann', '1', 'PAID');
     });

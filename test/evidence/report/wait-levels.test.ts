@@ -16,7 +16,7 @@ const DAY = 86_400_000;
 describe('the cost of a wait by level', () => {
   const rules = currentRules();
   const levelsOf = async (live: (history: History, store: Store) => Promise<void>) => {
-    const { archive } = await livedEvidence((store) => live(new History(store, rules), store));
+    const { archive } = await livedEvidence((store) => live(new History(store), store));
     return (await reportOn(archive, rules)).waitLevels;
   };
 

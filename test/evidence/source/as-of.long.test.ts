@@ -27,7 +27,7 @@ describe('figures of the past', () => {
   before(async () => {
     draftCandidates(place);
     archived = await ArchivedStore.open(store);
-    history = new History(store, place.rules('p2.v10'));
+    history = new History(store);
     for (let chapter = 0; chapter < CHAPTERS; chapter++) {
       await liveOn(history, random, chapter);
       await lookBack(chapter);

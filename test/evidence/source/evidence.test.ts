@@ -16,15 +16,14 @@ import {
 import { reversalNotes } from '../../../src/evidence/source/reversals.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
+import { History, JULY, PLATFORM } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from './lived-evidence.ts';
 
 const HOUR = 3_600_000;
 
 /** Ann pays what she first did not, Bob asks twice for one order, Cid is refunded, Dan meets a broken terminal. */
 async function live(store: Store): Promise<void> {
-  const place = new Workplace();
-  const history = new History(store, place.rules('p2.v10'));
+  const history = new History(store);
   const after = (ms: number) => {
     history.now += ms;
   };
@@ -42,7 +41,6 @@ async function live(store: Store): Promise<void> {
   await history.outcome('cid', 'cid-1', 'UNPAID');
   await history.verdict('dan', 'dan-1');
   await history.outcome('dan', 'dan-1', 'UNPAID', 'TECHNICAL');
-  place.end();
 }
 
 function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly DuckRow[]> {
@@ -239,15 +237,13 @@ function byName(rows: readonly DuckRow[]): readonly object[] {
 describe('evidence of a time in which a platform told nothing', () => {
   /** An order a minute, and what came of it four minutes later but for those of a span. */
   const silent = (from: number, to: number) => async (store: Store) => {
-    const place = new Workplace();
-    const history = new History(store, place.rules('p2.v10'));
+    const history = new History(store);
     for (let minute = 0; minute < 240; minute++) {
       history.now += 60_000;
       await history.verdict(`payer-${minute}`, `order-${minute}`);
       const isTold = minute >= 4 && (minute < from || minute >= to);
       if (isTold) await history.outcome(`payer-${minute - 4}`, `order-${minute - 4}`, 'PAID');
     }
-    place.end();
   };
   const silencesOf = async (from: number, to: number) => {
     const { archive } = await livedEvidence(silent(from, to));

@@ -7,7 +7,8 @@ import {
   sharingWindowsOf,
 } from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { History, Workplace } from '../backtest/backtest-history.ts';
+import { currentRules } from '../../service/current-rules.ts';
+import { History } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from './lived-evidence.ts';
 
 const HOUR_MS = 3_600_000;
@@ -15,8 +16,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Bob, Cid and Dan come from one address, Dan with a device of his own, Eve shows nothing; Bob comes back after two hours, and after three days. */
 async function live(store: Store): Promise<void> {
-  const place = new Workplace();
-  const history = new History(store, place.rules('p2.v10'));
+  const history = new History(store);
   const ask = async (client: string, order: string, device?: string) => {
     if (device !== undefined) await history.score(client, device);
     history.now += 1000;
@@ -31,17 +31,13 @@ async function live(store: Store): Promise<void> {
   await ask('bob', 'bob-2', 'shared');
   history.now += 3 * DAY_MS;
   await ask('bob', 'bob-3', 'shared');
-  place.end();
 }
 
 describe('the number of clients on a device', () => {
   let lived: LivedEvidence;
-  let rules: ReturnType<Workplace['rules']>;
+  const rules = currentRules();
   before(async () => {
     lived = await livedEvidence(live);
-    const place = new Workplace();
-    rules = place.rules('p2.v10');
-    place.end();
   });
 
   function verdictsIn(place: EvidencePlace): Promise<readonly AskedInput[]> {
