@@ -12,7 +12,6 @@ import { factLabel } from '../archive/record-columns.ts';
 import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
 import { clusteredInterval } from '../statistics/intervals.ts';
-
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
 import { ordersOf, paidShareOf, scoredOrders, scoreFigures } from './score-figures.ts';
 import { columnsOf, type Evidence, knownRows, typeOfFact } from './source/evidence.ts';

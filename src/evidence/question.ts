@@ -39,14 +39,13 @@ export interface Option<T> {
 type OptionText = Pick<Option<unknown>, 'name' | 'description'> &
   Partial<Pick<Option<unknown>, 'isArgument' | 'isRequired'>>;
 
-const PLAIN = { isArgument: false, isRequired: false, values: [], form: null } as const;
-
 function optionOf<T>(
   kind: OptionKind,
   { schema, ...told }: OptionText & Partial<Option<unknown>> & Pick<Option<unknown>, 'schema'>,
   valueIn: (value: unknown) => T,
 ): Option<T> {
-  return { ...PLAIN, ...told, kind, schema, read: (options) => valueIn(options[told.name]) };
+  const plain = { isArgument: false, isRequired: false, values: [], form: null };
+  return { ...plain, ...told, kind, schema, read: (options) => valueIn(options[told.name]) };
 }
 
 /** A rule set by its version, released or a draft; null where none is named. */

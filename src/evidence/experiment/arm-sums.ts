@@ -3,8 +3,8 @@ import { type Moments, NO_MOMENTS } from '../../statistics/confidence-sequence.t
 import { plus } from '../../statistics/sums.ts';
 import { NO_ORDERS } from '../presentation.ts';
 import { byOutcome } from '../source/order-sums.ts';
-import type { ExperimentLevel } from './experiment-report.ts';
-import { type ArmTotals, isMetric, type Metric } from './recommendation.ts';
+import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
+import { isMetric, type Metric } from './recommendation.ts';
 
 /** What is counted of clients beside the metrics that arms are compared by. */
 type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' | 'asked' | 'waitsEnded';
@@ -48,7 +48,7 @@ export class ArmSums {
   }
 
   /** As it was known at a look. */
-  arm(version: string, share: number, look: number): ArmTotals & { readonly capped: number } {
+  arm(version: string, share: number, look: number): CountedArm {
     const clients = this.count(version, 'clients', look);
     const metrics = this.#grown
       .keys()
@@ -65,6 +65,8 @@ export class ArmSums {
       clients,
       unknown: this.count(version, 'unknown', look),
       capped: this.count(version, 'capped', look),
+      asked: this.count(version, 'asked', look),
+      waitsEnded: this.count(version, 'waitsEnded', look),
       unreported: look === this.#looks ? this.#unreportedOf(version) : null,
       totals: new Map(totals),
     };

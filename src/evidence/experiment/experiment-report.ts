@@ -146,8 +146,6 @@ export interface Judged {
   readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
   /** It is that of the rollout. */
   readonly isFixed: boolean;
-  /** Somebody said it. */
-  readonly isGiven: boolean;
 }
 
 /** The stage of a trial: since when, which version is compared with, and by what. */
@@ -155,15 +153,15 @@ export interface ComparedStage extends Judged {
   readonly since: number;
   readonly active: string | null;
   readonly vetoes: readonly Veto[];
-  /** Clients by version, also those that do not count yet. */
-  readonly asked: ReadonlyMap<string, number>;
-  readonly ended: ReadonlyMap<string, number>;
 }
+
+/** An arm with its clients, also those that do not count yet, and what else is counted of it. */
+export type CountedArm = ArmTotals & Readonly<Record<'asked' | 'capped' | 'waitsEnded', number>>;
 
 /** What was known of the arms at a moment, epoch ms. */
 export interface Look {
   readonly at: number;
-  readonly arms: readonly (ArmTotals & { readonly capped: number })[];
+  readonly arms: readonly CountedArm[];
 }
 
 /** The result of the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
@@ -196,9 +194,7 @@ export function experimentOf(
     objective,
     isFixed,
     earliest: stage === null ? null : earliestAnswer(stage.since, stage.objective),
-    arms: arms.map((arm) =>
-      figuresOf(arm, stage?.asked.get(arm.version) ?? 0, stage?.ended.get(arm.version) ?? 0),
-    ),
+    arms: arms.map(figuresOf),
     levels,
     differences,
     trend: compared.flatMap(({ at, differences }) =>
@@ -209,17 +205,18 @@ export function experimentOf(
   };
 }
 
-function figuresOf(arm: Look['arms'][number], asked: number, waitsEnded: number): Experiment['arms'][number] {
+function figuresOf(arm: CountedArm): Experiment['arms'][number] {
+  const { version, share, clients, asked, waitsEnded } = arm;
   const sum = (metric: Parameters<typeof momentsOf>[1]) => momentsOf(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
     (metric) => metric.match(/^money\.(.*)\.paid$/)?.[1] ?? [],
   );
   return {
-    version: arm.version,
-    share: arm.share,
-    clients: arm.clients,
-    young: asked - arm.clients,
-    matureShare: asked === 0 ? null : arm.clients / asked,
+    version,
+    share,
+    clients,
+    young: asked - clients,
+    matureShare: asked === 0 ? null : clients / asked,
     orders: { paid: sum('paid'), unpaid: sum('unpaid'), turnedAway: sum('turnedAway'), unknown: arm.unknown },
     money: Object.fromEntries(
       currencies.toSorted().map((currency) => [

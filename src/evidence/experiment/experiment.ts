@@ -78,20 +78,13 @@ export async function experiment(
   const sums = await ArmSums.of(duck, looks.at.length);
   const armsAt = (look: number) =>
     names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
-  const counts = (what: 'asked' | 'waitsEnded') =>
-    new Map(names.map((name) => [name, sums.count(name, what)]));
   const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
   const vetoes = [
     ...sampleRatioVeto(stage, sums, looks.at.length),
     ...(await devicesVeto(evidence, stage)),
     ...stoppedVeto(span),
   ];
-  return experimentOf(
-    span,
-    { ...stage, ...judged, vetoes, asked: counts('asked'), ended: counts('waitsEnded') },
-    seen,
-    await levelsOf(duck, names),
-  );
+  return experimentOf(span, { ...stage, ...judged, vetoes }, seen, await levelsOf(duck, names));
 }
 
 /** Decisions of the trial and those of before it, whatever part of the time is asked about. */
@@ -152,7 +145,6 @@ async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective |
   return {
     objective: { ...objective, currency: main, reversalDays, cap },
     isFixed: otherwise === null || JSON.stringify(otherwise) === JSON.stringify(given),
-    isGiven: stage.objective !== null,
   };
 }
 
@@ -235,7 +227,7 @@ async function addPass(
   await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
     SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
       1::DOUBLE AS clients, unknown * granted AS "unknownGranted" FROM (
-      SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(${WORTH}) FILTER (reversed), 0)`)} AS "reversedAmount",
+      SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(worth) FILTER (reversed), 0)`)} AS "reversedAmount",
         ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid, ${tally("status = 'TURNED_AWAY'")} AS "turnedAway",
         ${tally("status = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
         coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
@@ -263,8 +255,7 @@ async function addPass(
     FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`);
 }
 
-const WORTH = 'worth';
-const paidWorth = `coalesce(sum(${WORTH}) FILTER (status = 'PAID'), 0)::DOUBLE`;
+const paidWorth = `coalesce(sum(worth) FILTER (status = 'PAID'), 0)::DOUBLE`;
 
 function tally(where: string): string {
   return `count(*) FILTER (${where})::DOUBLE`;

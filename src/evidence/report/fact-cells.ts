@@ -129,12 +129,10 @@ export function judgeOf(rules: RuleSet): (values: readonly FactValue[]) => Judge
     const answer = answerOf(rules, values);
     return {
       matched,
-      decided: named.map(({ file, rule }, at) =>
-        file === 'bot-signals.yaml'
-          ? isBot && matched[at] === true
-          : rule === null
-            ? matched[at] === true
-            : first.get(file) === at,
+      decided: named.map(
+        ({ file, rule }, at) =>
+          matched[at] === true &&
+          (file === 'bot-signals.yaml' ? isBot : rule === null || first.get(file) === at),
       ),
       decisive: without.map(
         (others, at) => matched[at] === true && others !== null && answerOf(others, values) !== answer,

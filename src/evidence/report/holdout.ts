@@ -70,16 +70,16 @@ export async function holdoutFigures(
   evidence: Evidence,
   { rules, ...ask }: HoldoutAsk,
 ): Promise<ReadonlyMap<string, HoldoutResult>> {
-  const shares = [...holdoutShares(rules)];
+  const shares = holdoutShares(rules);
   const results = new Map<string, HoldoutResult>();
-  if (shares.length === 0) return results;
+  if (shares.size === 0) return results;
   await makeEntries(evidence);
   await makeDevices(evidence);
   const byDevice = aboutDevices(rules);
   for (const [rule, share] of shares) {
     const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
     await makeUnits(evidence.duck, rule, cluster, ask);
-    results.set(rule, await resultOf(evidence.duck, share, ask));
+    results.set(rule, await resultOf(evidence.duck, share, ask.currency));
   }
   return results;
 }
@@ -132,11 +132,7 @@ async function makeUnits(
     )`);
 }
 
-async function resultOf(
-  duck: Duck,
-  share: number,
-  { currency }: Pick<HoldoutAsk, 'currency'>,
-): Promise<HoldoutResult> {
+async function resultOf(duck: Duck, share: number, currency: string): Promise<HoldoutResult> {
   const [held, others] = [await sideOf(duck, 'held_out'), await sideOf(duck, 'NOT held_out')];
   const figures = { share, ...held, others };
   if (Math.min(held.clients, others.clients) < SIDE_CLIENTS_MIN) return { holdout: figures, net: null };

@@ -18,18 +18,15 @@ import { LEVEL_SQL, makeWaits, noteWaits } from './wait-levels.ts';
 /** The judgements of cells, by their numbers; cells that cannot be judged are not among them. */
 export async function makeJudged(duck: Duck, judged: ReadonlyMap<string, Judgement>): Promise<void> {
   // What matches one more is all that can be judged.
+  const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;
   const rows = [...judged].map(([cell, { matched, decided, decisive }]) =>
-    [cell, bitsOf([...matched, true]), bitsOf([...decided, true]), bitsOf([...decisive, true])].join(', '),
+    [cell, ...[matched, decided, decisive].map(bitsOf)].join(', '),
   );
   await duck.run(
     'CREATE OR REPLACE TEMP TABLE judged (cell UBIGINT, matched BIT, decided BIT, decisive BIT)',
   );
   if (rows.length > 0)
     await duck.run(`INSERT INTO judged VALUES ${rows.map((row) => `(${row})`).join(', ')}`);
-}
-
-function bitsOf(flags: readonly boolean[]): string {
-  return `'${flags.map(Number).join('')}'`;
 }
 
 interface PassParts {

@@ -214,6 +214,8 @@ function totalsNotes(report: Report): readonly string[] {
   ];
 }
 
+const COUNTS = ['matched', 'decided', 'decisive'] as const;
+
 /** What rules were worth, by some words. */
 function figuresTable(
   name: string,
@@ -226,16 +228,14 @@ function figuresTable(
     title,
     columns: [
       ...columns('text', ...headings),
-      ...columns('count', 'matched', 'decided', 'decisive'),
+      ...columns('count', ...COUNTS),
       ...STATUS_COLUMNS,
       ...columns('share', 'unpaid share, 95 %'),
       ...columns('ratio', 'lift'),
     ],
-    rows: figures.map(([of, { matched, decided, decisive, orders, unpaidShare, lift }]) => [
+    rows: figures.map(([of, { orders, unpaidShare, lift, ...counts }]) => [
       ...of,
-      matched,
-      decided,
-      decisive,
+      ...COUNTS.map((name) => counts[name]),
       ...statusCells(orders),
       unpaidShare,
       lift,

@@ -127,8 +127,7 @@ export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
     const wholes = numbersIn(row['wholes']);
     const share = (name: (typeof SHARES)[number]) =>
       clusteredInterval(numbersIn(row[`${name}Parts`]).map((part, at) => ({ part, whole: wholes[at] ?? 0 })));
-    const amount = { asked: 'asked', paid: 'paid_amount', lost: 'lost_amount' } as const;
-    const sum = (name: keyof typeof amount) => amountSum(numberOf(row[amount[name]]) ?? 0);
+    const sum = (column: string) => amountSum(numberOf(row[column]) ?? 0);
     return {
       version: textOf(row['version']) ?? '',
       ladder: textOf(row['ladder']),
@@ -140,7 +139,10 @@ export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
       ...known,
       shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
       backAfterSeconds: median === null || p90 === null ? null : { median, p90 },
-      amount: row['asked'] === null ? null : { asked: sum('asked'), paid: sum('paid'), lost: sum('lost') },
+      amount:
+        row['asked'] === null
+          ? null
+          : { asked: sum('asked'), paid: sum('paid_amount'), lost: sum('lost_amount') },
     };
   });
 }

@@ -49,12 +49,6 @@ export interface EvidenceAsk {
 /** The same of an archive, which a journal has become by then. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
-interface DecidingRules {
-  readonly ruleVersion: string;
-  readonly digest: string;
-  readonly decisions: number;
-}
-
 /** What the engine may keep in memory; what does not fit goes to a temporary folder. */
 const ENGINE_MIB_MAX = 512;
 
@@ -81,7 +75,7 @@ export class Evidence {
   }
 
   /** The rule sets that decided, the last one first. */
-  async decidingRules(): Promise<readonly DecidingRules[]> {
+  async decidingRules() {
     const rows = await this.duck.rows(
       'SELECT rule_version, digest, count(*) AS decisions FROM decisions GROUP BY ALL ORDER BY max(decided_at) DESC, rule_version',
     );
@@ -100,13 +94,10 @@ export class Evidence {
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
   if (place.kind === 'archive')
-    return whileFrozen(place.folder, (folder, leftOut) =>
-      workOnce(
-        { ...ask, place: { ...place, folder, leftOut: [...(place.leftOut ?? []), ...leftOut] } },
-        false,
-        work,
-      ),
-    );
+    return whileFrozen(place.folder, (folder, unreadable) => {
+      const leftOut = [...(place.leftOut ?? []), ...unreadable];
+      return workOnce({ ...ask, place: { ...place, folder, leftOut } }, false, work);
+    });
   return withTemporaryFolder('scoring-journal-', async (folder) => {
     const { torn } = await importJournal(place.path, folder, limitsOf(ask));
     return workOnce({ ...ask, place: { kind: 'archive', folder } }, torn, work);
@@ -120,7 +111,6 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeArchiveViews(duck, ask);
-      if (ask.decidedBy !== undefined) await keepDecisionsOf(duck, ask.decidedBy);
       await makeOrderViews(duck);
       const silences = await silencesIn(duck);
       const span = { ...(await spanOf(duck)), gaps, silences, torn, ...(await asOfIn(duck, ask)) };
@@ -152,13 +142,6 @@ async function asOfIn(
     erasedSql(knownRows(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
   return { asOf: asOfBy(asOf, rows, place.erased ?? []) };
-}
-
-async function keepDecisionsOf(duck: Duck, version: string): Promise<void> {
-  await duck.run('ALTER VIEW decisions RENAME TO decisions_of_all');
-  await duck.run(
-    `CREATE VIEW decisions AS SELECT * FROM decisions_of_all WHERE rule_version = ${quote(version)}`,
-  );
 }
 
 /** The rows in question. Times are epoch ms; null for all. */
@@ -195,10 +178,12 @@ export function withDayAfter<T extends RowFilter>(filter: T): T {
  */
 async function makeArchiveViews(
   duck: Duck,
-  { place, ...filter }: ArchiveAsk,
+  { place, decidedBy, ...filter }: ArchiveAsk,
 ): Promise<readonly ArchiveGap[]> {
   const { folder, leftOut = [] } = place;
-  await makeDecisionsView(duck, knownRows(place, 'decisions', filter));
+  const decided = knownRows(place, 'decisions', filter);
+  const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quote(decidedBy ?? '')})`;
+  await makeDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
   // Without an end: what became of an order is reported later.
   const reported = knownRows(place, 'outcomes', { ...filter, to: null });
   await duck.run(`CREATE VIEW outcomes AS FROM ${reported}`);

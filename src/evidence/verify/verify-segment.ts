@@ -22,7 +22,7 @@ export async function verifySegment(
   let sum = NOTHING_VERIFIED;
   try {
     for await (const rows of duck.stream(`SELECT * FROM ${archive.source([segment])} WHERE ${where}`))
-      sum = addVerifications(sum, verifyRows(rows, rulesOf, clientKeys));
+      sum = rows.map((row) => verifyRow(row, rulesOf, clientKeys)).reduce(addVerifications, sum);
     return sum;
   } catch {
     return { ...sum, unreadable: [segment.name] };
@@ -41,10 +41,6 @@ export function keptRules(archiveDir: string, rulesDir: string): RulesOf {
     return shelf.get(ruleVersion, digest) ?? fromFolder;
   };
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
-}
-
-function verifyRows(rows: readonly DuckRow[], rulesOf: RulesOf, clientKeys: ClientKeys): Verification {
-  return rows.map((row) => verifyRow(row, rulesOf, clientKeys)).reduce(addVerifications, NOTHING_VERIFIED);
 }
 
 function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Verification {
