@@ -47,21 +47,19 @@ function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWo
   const recorded = keptRules(archiveDir, rulesDir);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);
+  const kept = (version: string, digest: string) =>
+    isRuleVersion(version) ? recorded({ ruleVersion: version, digest }) : null;
   return {
     named: (version) => {
-      const digest = task.ruleSets[version] ?? '';
       const found = isDraft(version)
         ? soundDraft(version, draftFiles)
-        : isRuleVersion(version)
-          ? recorded({ ruleVersion: version, digest })
-          : null;
+        : kept(version, task.ruleSets[version] ?? '');
       if (found !== null) return found;
       throw new BadQuestion(`the files of ${version} were changed meanwhile; ask again`);
     },
     files: (version) =>
       isDraft(version) ? draftFiles : (readRuleFiles(join(rulesDir, version), []) ?? new Map()),
-    recorded: ({ ruleVersion, digest }) =>
-      isRuleVersion(ruleVersion) ? recorded({ ruleVersion, digest }) : null,
+    recorded: ({ ruleVersion, digest }) => kept(ruleVersion, digest),
   };
 }
 
