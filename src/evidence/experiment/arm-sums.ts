@@ -76,10 +76,8 @@ export class ArmSums {
   #unreportedOf(version: string): Moments {
     const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);
     const share = ofAll('granted') === 0 ? 0 : ofAll('unknown') / ofAll('granted');
-    const [unknown, granted] = [
-      this.#at(version, 'unknown', this.#looks),
-      this.#at(version, 'granted', this.#looks),
-    ];
+    const own = (what: Counted) => this.#at(version, what, this.#looks);
+    const [unknown, granted] = [own('unknown'), own('granted')];
     const both = this.count(version, 'unknownGranted');
     const squares = unknown.squares - 2 * share * both + share ** 2 * granted.squares;
     return {
