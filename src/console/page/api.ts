@@ -1,5 +1,5 @@
-import type { EvidenceJob, Session } from './answers.ts';
 import { useEffect, useRef, useState } from './html.ts';
+import type { Question, Session } from './questions.ts';
 import { forgetVisits } from './visits.ts';
 
 /** The platform that this tab shows; what another tab signed in for later is refused here. */
@@ -22,21 +22,6 @@ export function whoTypes() {
 
 /** A service that is started again takes a few seconds. */
 const UNREACHABLE_RETRY_SECONDS = 5;
-
-/**
- * A path of the platform API, below /v1/platform/; `answer` is never there and tells the
- * compiler of what shape the answer is. A change of something with a revision is made on that one only.
- */
-export interface Question<T> {
-  readonly path: string;
-  readonly revision?: number | null;
-  /** Of an answer in pages, the member to gather over all of them. */
-  readonly all?: string;
-  readonly answer?: T;
-}
-
-/** A question that a job works out; `result` is never there and tells of what shape that will be. */
-export type Work<Result> = Question<EvidenceJob> & { readonly result?: Result };
 
 /** What is known of an answer by now. */
 export interface Answer<T> {
@@ -119,8 +104,7 @@ const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo|slots)$|(?:At|Until|Sin
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * The page reckons in milliseconds since 1970, as the types of answers say; over HTTP every moment is a
- * text.
+ * The page reckons in milliseconds since 1970, as the types of answers say; over HTTP every moment is a text.
  */
 function withTimes(name: string, value: unknown) {
   if (!TIME_NAME.test(name)) return value;
@@ -154,7 +138,7 @@ async function send(
 
 /** Somebody else has to approve what was asked for. */
 const PROPOSED = 202;
-const WAITS = 'It was proposed. Somebody else approves it in Settings, Approvals, as';
+const WAITS = 'It was proposed. Somebody else approves it in Settings, as';
 const SECRET = 'The key is shown only now, and let in then:';
 
 const ASK_AGAIN = 'ask-again';

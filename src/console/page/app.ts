@@ -1,4 +1,3 @@
-import type { Session } from './answers.ts';
 import { ask, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
 import { html, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
@@ -9,6 +8,7 @@ import { toPath, toVersion } from './parts/links.ts';
 import { Empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
+import type { Session } from './questions.ts';
 import { RULE_FOLDERS, SIGN_IN } from './questions.ts';
 import { VisitCache } from './visits.ts';
 
@@ -143,16 +143,14 @@ function PlatformSwitch({ session }: { session: Session }) {
   </select>`;
 }
 
-/** The places; the time that is looked at goes along. */
-function Navigation({
-  places,
-  current,
-  words,
-}: {
+interface NavigationProps {
   places: readonly PlaceEntry[];
   current: PageEntry | null;
   words: Time['words'];
-}) {
+}
+
+/** The places; the time that is looked at goes along. */
+function Navigation({ places, current, words }: NavigationProps) {
   const here = useRef<HTMLElement | null>(null);
   // On a narrow screen the line scrolls, and begins where the reader is.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
@@ -216,16 +214,14 @@ function returnTo(top: number) {
   return stop;
 }
 
-/** The parts of the place that is shown; those of a version are apart from those of all. */
-function PlaceParts({
-  places,
-  current,
-  place: { version, query },
-}: {
+interface PlacePartsProps {
   places: readonly PlaceEntry[];
   current: PageEntry | null;
   place: Place;
-}) {
+}
+
+/** The parts of the place that is shown; those of a version are apart from those of all. */
+function PlaceParts({ places, current, place: { version, query } }: PlacePartsProps) {
   const here = places.find(({ pages }) => pages.some((one) => one === current));
   const parts =
     here?.pages.filter((one) => !one.isOpened && one.path.includes('*') === (version !== '')) ?? [];

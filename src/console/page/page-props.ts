@@ -1,5 +1,5 @@
-import type { Session } from './answers.ts';
 import type { Time } from './parts/time-span.ts';
+import type { Session } from './questions.ts';
 
 /** Where somebody is on the page, from the address after its hash: `#/rules/VERSION/ask/ID?days=…`. */
 export interface Place {

@@ -1,20 +1,17 @@
-import type { Session } from './answers.ts';
 import type { Html } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
-import { KeysPage, PeoplePage } from './pages/access.ts';
-import { ApprovalsPage } from './pages/approvals.ts';
-import { AuditPage } from './pages/audit.ts';
-
 import { ChangesPage } from './pages/changes.ts';
 import { DecisionPage, FindPage, PayerPage } from './pages/find/find.ts';
-
-import { ListsPage } from './pages/lists.ts';
-import { PlatformPage } from './pages/platform.ts';
 import { RolloutsPage } from './pages/rollout.ts';
 import { RulesPage, VersionPage } from './pages/rules.ts';
+import { AccessPage } from './pages/settings/access.ts';
+import { AuditPage, PROPOSERS } from './pages/settings/audit.ts';
+import { ListsPage } from './pages/settings/lists.ts';
+import { PlatformPage } from './pages/settings/platform.ts';
 import { TodayPage } from './pages/today.ts';
 import { WorthPage } from './pages/worth.ts';
 import type { SpanName } from './parts/time-span.ts';
+import type { Session } from './questions.ts';
 
 type Operation = Session['operations'][number];
 
@@ -84,13 +81,8 @@ export const PLACES: readonly PlaceEntry[] = [
     title: 'Settings',
     pages: [
       page('settings/lists', 'Lists', ['lists:read'], ListsPage),
-      page('settings/keys', 'Keys', ['keys'], KeysPage),
-      page('settings/people', 'People', ['keys'], PeoplePage),
-      page('settings/audit', 'Audit', ['audit'], AuditPage),
-      // A person who may propose sees what became of the proposals.
-      page('settings/approvals', 'Approvals', ['approve'], ApprovalsPage, {
-        or: ['operate', 'clients', 'keys'],
-      }),
+      page('settings/access', 'People and keys', ['keys'], AccessPage),
+      page('settings/audit', 'Audit and approvals', ['audit'], AuditPage, { or: PROPOSERS }),
       page('settings/platform', 'Platform', [], PlatformPage),
     ],
   },

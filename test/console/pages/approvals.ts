@@ -9,9 +9,9 @@ import { describeWithServer } from '../../servers/needed-programs.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
-describeConsole("the console's page Approvals", (tab) => {
+describeConsole("the console's approvals", (tab) => {
   it('says where proposals come from while there is none', async () => {
-    await tab.open('#/settings/approvals', NARROW);
+    await tab.open('#/settings/audit', NARROW);
     await tab.page.getByText('Nothing waits for approval').waitFor();
     await tab.expectNoFindings();
   });
@@ -60,20 +60,22 @@ describeWithServer('chromium', 'the console with APPROVALS=required', () => {
     const ann = await pageOf('ann', 'operate', '#/rollouts');
     await promote(ann, 'p2.v11', false);
     await ann.getByText('Nothing was changed yet').waitFor();
-    await ann.goto(`${eyes.application.platformUrl}/#/settings/approvals`);
+    await ann.goto(`${eyes.application.platformUrl}/#/settings/audit`);
     const card = { name: 'rollout: p2.v11 open' };
     await ann.getByRole('heading', card).waitFor();
     await ann.getByText('Somebody else decides, who may approve.').waitFor();
-    expect(await ann.getByRole('button', { name: 'Decide …' }).count()).to.equal(0);
+    expect(await ann.getByRole('button', { name: 'Approve …' }).count()).to.equal(0);
 
-    const bob = await pageOf('bob', 'approve', '#/settings/approvals');
+    const bob = await pageOf('bob', 'approve', '#/settings/audit');
     await bob.getByRole('heading', card).waitFor();
+    await bob.getByRole('button', { name: 'Approve …' }).click();
     await bob.getByLabel('Note to the proposer').fill('looked at the difference');
-    await bob.getByRole('button', { name: 'Decide …' }).click();
     await bob.getByRole('button', { name: 'Approve p2.v11' }).click();
+    await bob.getByText('1 proposal decided').click();
     await bob.getByRole('heading', { name: 'rollout: p2.v11 approved' }).waitFor();
     expect(await decides()).to.equal('p2.v11');
     await ann.reload();
+    await ann.getByText('1 proposal decided').click();
     await ann.getByText(': looked at the difference').waitFor();
   });
 

@@ -78,15 +78,17 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Propose it').click();
     await page.getByText('It is proposed: an operator of the installation sees it').waitFor();
     await tab.expectNoFindings();
-    await tab.visit('#/settings/approvals');
+    await tab.visit('#/settings/audit');
     await page.getByRole('heading', { name: 'release: p2.v36 open' }).waitFor();
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     try {
-      await tab.openAs(owner.key, '#/settings/approvals');
-      await tab.page.getByText('the draft p2.v36 of shop is fixed for good').waitFor();
+      await tab.openAs(owner.key, '#/settings/audit');
+      const effect = tab.page.getByRole('listitem').getByText('the draft p2.v36 of shop is fixed for good');
+      await effect.waitFor();
+      await tab.button('Approve …').click();
       await tab.page.getByLabel('Note to the proposer').fill('looked at it');
-      await tab.button('Decide …').click();
       await tab.button('Approve p2.v36').click();
+      await tab.page.getByText(/proposals? decided$/).click();
       await tab.page.getByRole('heading', { name: 'release: p2.v36 approved' }).waitFor();
       const { body } = await owner.ask<{ released: boolean }>('GET', 'rules/versions/p2.v36');
       expect([body.released, (await tab.shop.ask('GET', 'rules/drafts/p2.v36')).status]).to.deep.equal([

@@ -54,11 +54,13 @@ describeConsole("the console's page Lists", (tab) => {
     await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', { reason: 'first' });
     await tab.open('#/settings/lists/many-methods');
     const { page } = tab;
-    await page.getByText('Put many on many-methods').click();
     const values = Array.from({ length: 120 }, (_, index) => `method-${index + 1}`);
-    await page.getByLabel('Values').fill(`${values.join('\n')}\n{"value":"","reason":"none"}\n`);
-    await page.getByLabel('Reason for all').fill('a test of many');
-    await tab.button('Put them on the list').click();
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill(`${values.join('\n')}\n{"value":"","reason":"none"}\n`);
+    await form.getByLabel('Reason').fill('a test of many');
+    await tab.button('Put it on the list …').click();
+    await page.getByRole('heading', { name: 'Put 121 values on many-methods?' }).waitFor();
+    await tab.button('Put it on the list').click();
     await page.getByText('120 lines added').waitFor();
     await page.getByText(/^line 121: /).waitFor();
     await page.getByRole('heading', { name: 'many-methods: 121 entries' }).waitFor();

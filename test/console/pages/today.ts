@@ -174,6 +174,12 @@ describeConsole("the console's place Today", (tab) => {
     expect(await page.getByLabel('from', { exact: true }).inputValue()).to.equal('2026-01-01T14:03');
     await page.getByRole('link', { name: 'Rollouts', exact: true }).click();
     await page.waitForURL(/#\/rollouts\?from=.*&to=.*&zone=UTC$/);
+    await tab.visit('#/find?zone=UTC');
+    await page
+      .getByRole('link', { name: /^2\d{3}-/ })
+      .first()
+      .click();
+    await page.waitForURL(/#\/find\/decision\/.*\?zone=UTC$/);
   });
 
   it('tells what was known at a moment that its address names, and all again without it', async () => {

@@ -89,6 +89,7 @@ describeConsole("the console's page Worth", (tab) => {
       const cells = await table.locator('tbody tr td:nth-child(4)').allTextContents();
       return cells.map((text) => Number(text.replaceAll(',', '')));
     };
+    await page.getByText('Money by verdict rule', { exact: true }).click();
     await head.getByRole('button').press('Enter');
     await expectSorted(head, 'descending');
     const down = (await asked()).toSorted((a, b) => b - a);
@@ -97,6 +98,7 @@ describeConsole("the console's page Worth", (tab) => {
     await expectSorted(head, 'ascending');
     expect(await asked()).to.deep.equal(down.toReversed());
     await page.reload();
+    await page.getByText('Money by verdict rule', { exact: true }).click();
     await expectSorted(head, 'ascending');
     expect(await asked()).to.deep.equal(down.toReversed());
     await head.getByRole('button').click();
@@ -139,6 +141,7 @@ describeConsole("the console's page Worth", (tab) => {
     await tab.button('Work it out').click();
     await page.getByText(/ of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
     await tab.visit('#/rules/p2.v10/worth');
+    await page.getByText('Of late', { exact: true }).click();
     const late = page.getByRole('region', { name: 'Questions of late' });
     const row = late.getByRole('row', { name: /backtest.*p2\.v11/ }).first();
     await row.getByText('done').waitFor();

@@ -1,4 +1,3 @@
-import type { Draft, RuleDiff } from '../answers.ts';
 import { ask, may, useAnswer } from '../api.ts';
 import { html, useEffect, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
@@ -6,6 +5,7 @@ import { Differences } from '../parts/differences.ts';
 import { Choice, goTo } from '../parts/form.ts';
 import { toVersion } from '../parts/links.ts';
 import { answered, Empty, Loading, Trouble } from '../parts/notice.ts';
+import type { Draft, RuleDiff } from '../questions.ts';
 import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
 
 /** How a version, released or a draft, differs from another, and payers whom the two answer differently. */

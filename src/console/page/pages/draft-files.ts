@@ -1,10 +1,10 @@
-import type { CheckedDraft } from '../answers.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import type { CodeEditor, FileRemark } from '../parts/editor/code-editor.ts';
 import { Choice, Field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
 import { type ValueEdits, Values } from '../parts/values.ts';
 import { pathsOf, type WorkingCopy, withFile, withoutFile } from '../parts/working-copy.ts';
+import type { CheckedDraft } from '../questions.ts';
 
 /** Where somebody wants to be. */
 export interface Wanted {

@@ -1,4 +1,3 @@
-import type { CheckedDraft, Draft, RuleFolderList, Session } from '../answers.ts';
 import { ask, may, type Refusal, useAnswer } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Reason, useProposal } from '../parts/confirm.ts';
@@ -12,6 +11,7 @@ import { saveFile } from '../parts/save-file.ts';
 import { useValueEdits } from '../parts/values.ts';
 import { Pill } from '../parts/verdict.ts';
 import { copyOf, keptCopyOf, useCheck, type WorkingCopy, withFile } from '../parts/working-copy.ts';
+import type { CheckedDraft, Draft, RuleFolderList, Session } from '../questions.ts';
 import { keptDraft, proposedDraft, releaseOf, ruleFolder, savedDraft } from '../questions.ts';
 import { FileEditor, type Wanted } from './draft-files.ts';
 
@@ -70,18 +70,15 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
     <${Release} ...${{ draft, checked: current, list, session }} />`;
 }
 
-/** The last step: an operator releases, and whoever may not proposes it to those who may. */
-function Release({
-  draft: { copy, standing, take },
-  checked,
-  list,
-  session,
-}: {
+interface ReleaseProps {
   draft: OpenDraft;
   checked: CheckedDraft | null;
   list: RuleFolderList;
   session: Session;
-}) {
+}
+
+/** The last step: an operator releases, and whoever may not proposes it to those who may. */
+function Release({ draft: { copy, standing, take }, checked, list, session }: ReleaseProps) {
   const { version, from, files, revision } = copy;
   const [told, setTold] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
@@ -202,18 +199,15 @@ type Remark = CheckedDraft['problems'][number];
 
 type GoTo = (at: Remark['at']) => void;
 
-/** The remarks about the draft, each with a way to its place. */
-function Remarks({
-  checked,
-  checking,
-  error,
-  go,
-}: {
+interface RemarksProps {
   checked: CheckedDraft | null;
   checking: boolean;
   error: Refusal | null;
   go: GoTo;
-}) {
+}
+
+/** The remarks about the draft, each with a way to its place. */
+function Remarks({ checked, checking, error, go }: RemarksProps) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
     <h2>Problems ${checked && html`<${Sum} checked=${checked} />`}</h2>
     ${error && html`<${Trouble} error=${error} />`}

@@ -1,4 +1,3 @@
-import type { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../answers.ts';
 import { ask, may, useAnswer } from '../api.ts';
 import { html, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
@@ -7,9 +6,11 @@ import { ChangedSince } from '../parts/differences.ts';
 import { Choice, Field, type InputEvent, sent } from '../parts/form.ts';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
+import { cameText } from '../parts/marks.ts';
 import { answered, Empty, UnreadableRollout } from '../parts/notice.ts';
 import { columns, Table } from '../parts/table.ts';
 import { Pill, type Tone } from '../parts/verdict.ts';
+import type { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../questions.ts';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
 import { ExperimentPart, Trial } from './trial.ts';
@@ -85,11 +86,8 @@ function Head({ version, digest, state, children }: Candidate & { state: string;
 
 function Active({ rollout, ...changing }: Changing) {
   const { active, candidates, history } = rollout;
-  const came = cameBy(rollout);
   return html`<section class="card">
-    <${Head} ...${active} state="active">
-      ${came && `${came.action} on ${dateTime(came.at)} by ${came.who}: “${came.reason}”`}
-    <//>
+    <${Head} ...${active} state="active">${cameText(rollout)}<//>
     ${
       candidates.length === 0 &&
       history.length > 1 &&
@@ -97,15 +95,6 @@ function Active({ rollout, ...changing }: Changing) {
       html`<div class="buttons"><${TakeBack} rollout=${rollout} ...${changing} /></div>`
     }
   </section>`;
-}
-
-/** What made the active version active; null when the history is too long to tell. */
-function cameBy({ active, history }: Rollout) {
-  let came: Rollout['history'][number] | null = null;
-  // A candidate that is taken back leaves active what was active.
-  for (const entry of history)
-    if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
-  return came?.to === active.version ? came : null;
 }
 
 function OnTrial({ candidate, rollout, session, previous, propose }: Changing & { candidate: Candidate }) {
@@ -193,7 +182,7 @@ function PlanForm({
       ${MODES.map((one) => {
         const state = { checked: mode === one, disabled: one !== 'shadow' && !isReleased };
         const pick = () => setPlan({ ...plan, mode: one });
-        return html`<label class="choice">
+        return html`<label class="row">
           <input type="radio" name="mode" value=${one} ...${state} onChange=${pick} /> <b>${one}</b>
         </label>`;
       })}
@@ -214,7 +203,7 @@ function PlanForm({
         <//>
         ${
           beside.length > 0 &&
-          html`<label class="choice">
+          html`<label class="row">
             <input type="checkbox" checked=${keeps} onChange=${() => setPlan({ ...plan, keeps: !keeps })} />
             Keep ${sharesText(beside)} on trial
           </label>`
@@ -251,13 +240,13 @@ function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: b
       ${
         mode !== 'shadow' &&
         html`<${ChangedSince} before=${active.version} after=${version} />
-          <label class="choice">
+          <label class="row">
             <input type="checkbox" name="accept" /> It may answer very differently from ${active.version}
           </label>`
       }
       ${
         mayReturn &&
-        html`<label class="choice">
+        html`<label class="row">
           <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
         </label>`
       }

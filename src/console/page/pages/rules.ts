@@ -1,12 +1,3 @@
-import type {
-  DraftList,
-  OpenedRuleFolder,
-  Rollout,
-  RuleFolderList,
-  RulesReport,
-  Session,
-  Worked,
-} from '../answers.ts';
 import { ask, may, useAnswer } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
@@ -21,6 +12,15 @@ import { columns, Table } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
 import { Pill } from '../parts/verdict.ts';
 import { copyOf, keep } from '../parts/working-copy.ts';
+import type {
+  DraftList,
+  OpenedRuleFolder,
+  Rollout,
+  RuleFolderList,
+  RulesReport,
+  Session,
+  Worked,
+} from '../questions.ts';
 import {
   DRAFTS,
   EVIDENCE_JOBS,
@@ -55,17 +55,14 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
 
 type DraftSummary = DraftList['drafts'][number];
 
-function Versions({
-  list,
-  kept,
-  rollout,
-  words,
-}: {
+interface VersionsProps {
   list: readonly RuleFolder[];
   kept: readonly DraftSummary[];
   rollout: Rollout | null;
   words: Time['words'];
-}) {
+}
+
+function Versions({ list, kept, rollout, words }: VersionsProps) {
   const sound = list.filter((one) => one.sound);
   const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
   return html`<section class="card">
@@ -167,15 +164,13 @@ function useKeptReport(version: string, session: Session) {
   return useJob(job?.jobId ?? null, RULES_REPORT).data;
 }
 
-function Ladders({
-  version,
-  ladder,
-  platforms,
-}: {
+interface LaddersProps {
   version: string;
   ladder: LadderSettings;
   platforms: OpenedRuleFolder['platforms'];
-}) {
+}
+
+function Ladders({ version, ladder, platforms }: LaddersProps) {
   return html`<section class="card">
     <h2>Ladder of ${version}</h2>
     <div class="charts">
@@ -202,9 +197,6 @@ function Holdouts({ rules }: { rules: OpenedRuleFolder['rules'] }) {
   if (held.length === 0) return null;
   return html`<section class="card">
     <h2>Holdouts</h2>
-    <p class="faint">
-      For these shares of the clients a rule is skipped, so that it is seen what it costs and saves.
-    </p>
     <ul class="plain">
       ${held.map(
         ({ name, at, holdout }) => html`<li>${name}: ${holdout} <code>${at.file}:${at.line}</code></li>`,
@@ -226,19 +218,17 @@ function Problems({ problems, version }: { problems: OpenedRuleFolder['problems'
 
 type Problem = OpenedRuleFolder['problems'][number];
 
+interface FilesProps {
+  folder: OpenedRuleFolder;
+  report: Worked<RulesReport> | null;
+  query: URLSearchParams;
+}
+
 /**
  * The files of a version, and beside each rule the orders that it matched, once they are counted.
  * The address may name a file and a line in it.
  */
-function Files({
-  folder: { version, files, rules, problems, sound },
-  report,
-  query,
-}: {
-  folder: OpenedRuleFolder;
-  report: Worked<RulesReport> | null;
-  query: URLSearchParams;
-}) {
+function Files({ folder: { version, files, rules, problems, sound }, report, query }: FilesProps) {
   const named = query.get('file') ?? 'verdicts.yaml';
   const [chosen, setChosen] = useState(named);
   const file = files.find(({ path }) => path === chosen) ?? files[0];
@@ -277,17 +267,14 @@ function Files({
   </section>`;
 }
 
-function Line({
-  text,
-  number,
-  matched,
-  isNamed,
-}: {
+interface LineProps {
   text: string;
   number: number;
   matched: string | undefined;
   isNamed: boolean;
-}) {
+}
+
+function Line({ text, number, matched, isNamed }: LineProps) {
   const line = useRef<HTMLElement | null>(null);
   useEffect(() => {
     if (isNamed) line.current?.scrollIntoView({ block: 'center' });
@@ -329,15 +316,13 @@ function wordsOn(version: string, report: Worked<RulesReport> | null) {
     these were unpaid, as worked out at ${dateTime(job.askedAt)}; its ${worth} says more.`;
 }
 
-function BeginDraft({
-  list,
-  kept,
-  from,
-}: {
+interface BeginDraftProps {
   list: readonly RuleFolder[];
   kept: readonly DraftSummary[];
   from: string | null;
-}) {
+}
+
+function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const { attempt, trouble } = useAttempt();
   const begin = sent(({ source = '', version = '' }) =>
     attempt(async () => {

@@ -1,8 +1,8 @@
-import type { Session, SignIn } from '../answers.ts';
 import { ask, Refusal } from '../api.ts';
 import { html, useEffect, useRef } from '../html.ts';
 import { Field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
+import type { Session, SignIn } from '../questions.ts';
 import { SESSION, SIGN_IN } from '../questions.ts';
 
 interface Entering {

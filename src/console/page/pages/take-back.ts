@@ -1,24 +1,20 @@
-import type { Following, Rollout, RolloutStatus, Session } from '../answers.ts';
 import { ask } from '../api.ts';
 import { html } from '../html.ts';
 import { type Proposal, Reason } from '../parts/confirm.ts';
+import type { Following, Rollout, RolloutStatus, Session } from '../questions.ts';
 import { ROLL_BACK } from '../questions.ts';
 
-/** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
-export function TakeBack({
-  rollout,
-  previous,
-  session,
-  version: only,
-  propose,
-}: {
+interface TakeBackProps {
   rollout: Rollout;
   previous: RolloutStatus['previous'];
   session: Session;
   /** Only this one. */
   version?: string;
   propose: (change: Proposal<Following>) => void;
-}) {
+}
+
+/** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
+export function TakeBack({ rollout, previous, session, version: only, propose }: TakeBackProps) {
   const { revision } = rollout;
   const ways = takenBack(rollout, previous).filter(({ version }) => only === undefined || version === only);
   return ways.map(({ version, meaning, isCandidate }) => {

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import type { RolloutStatus, Session } from '../answers.ts';
 import { may, useAnswer } from '../api.ts';
 import { html, useMemo } from '../html.ts';
 import { Chart, Happened } from '../parts/chart.ts';
@@ -10,6 +9,7 @@ import { csvText, saveFile } from '../parts/save-file.ts';
 import { numbers, Table } from '../parts/table.ts';
 import { minuteWord, withWords } from '../parts/time-span.ts';
 import { colorsOf, VERDICTS } from '../parts/verdict.ts';
+import type { RolloutStatus, Session } from '../questions.ts';
 import { LISTS } from '../questions.ts';
 import {
   type Exploration,
@@ -25,20 +25,16 @@ import {
 
 const MEASURES = ['count', 'share', 'money'] as const;
 
-/** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
-export function Explored({
-  found,
-  view,
-  session,
-  status,
-  children,
-}: {
+interface ExploredProps {
   found: Exploration;
   view: View;
   session: Session;
   status: RolloutStatus | null;
   children: ComponentChildren;
-}) {
+}
+
+/** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
+export function Explored({ found, view, session, status, children }: ExploredProps) {
   const lists = useAnswer(may(session, 'lists:read') ? LISTS : null).data?.lists;
   const rollout = status?.rollout;
   const { by, verdict, measure } = view;

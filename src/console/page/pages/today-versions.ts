@@ -1,4 +1,3 @@
-import type { Following, NodeReport, Rollout, RolloutStatus, Session, TrialCounts } from '../answers.ts';
 import { may } from '../api.ts';
 import { html } from '../html.ts';
 import type { Proposal } from '../parts/confirm.ts';
@@ -7,6 +6,7 @@ import { toVersion } from '../parts/links.ts';
 import { Empty, UnreadableRollout } from '../parts/notice.ts';
 import { columns, Table } from '../parts/table.ts';
 import { Pill } from '../parts/verdict.ts';
+import type { Following, NodeReport, Rollout, RolloutStatus, Session, TrialCounts } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
 
 type Candidate = Rollout['candidates'][number];
@@ -27,7 +27,7 @@ export function Versions({
       Start a node; the first start chooses the first version.
     <//>`;
   const { active, candidates } = rollout;
-  return html`<section class="card deciding">
+  return html`<section class="card row">
     <div>
       <span class="faint">active</span>${' '}
       <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}

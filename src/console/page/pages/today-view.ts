@@ -1,6 +1,9 @@
-import type { Explored } from '../answers.ts';
+import { useAnswer } from '../api.ts';
+import { useMemo } from '../html.ts';
 import { toFound } from '../parts/links.ts';
 import { minuteWord, type Time } from '../parts/time-span.ts';
+import type { Explored } from '../questions.ts';
+import { exploration } from '../questions.ts';
 
 /** What the address asks of Today: a time, what is counted in it, and by what it is split. */
 
@@ -74,8 +77,32 @@ export function spanOfSlots({ slots, stepMs }: Exploration) {
   return { from, to: Math.max(from + 1, Math.min(now, (slots.at(-1) ?? 0) + stepMs)) };
 }
 
-/** The verdicts of the same time so much earlier. */
-export function earlierQuery(found: Exploration, view: View, agoMs: number) {
+/** The verdicts of the same time earlier; null where that would not be before it. */
+export interface Earlier {
+  readonly day: Exploration | null;
+  readonly week: Exploration | null;
+  /** As long ago as the address wants the change explained, and how long that is. */
+  readonly against: Exploration | null;
+  readonly agoMs: number;
+}
+
+/** Each of them is asked for once. */
+export function useEarlier(found: Exploration | null, view: View): Earlier {
+  const { from, to } = found === null ? { from: 0, to: 0 } : spanOfSlots(found);
+  const longMs = to - from;
+  const against = view.query.get('against') ?? (longMs <= DAY_MS ? 'day' : 'week');
+  const agoMs = Math.max(against === 'day' ? DAY_MS : against === 'week' ? WEEK_MS : 0, longMs);
+  const ask = (ms: number, isAsked: boolean) => {
+    const query = useMemo(() => earlierQuery(found, view, ms), [from, view, ms]);
+    return useAnswer(query !== null && isAsked ? exploration(query) : null).data?.exploration ?? null;
+  };
+  const [day, week] = [ask(DAY_MS, longMs <= DAY_MS), ask(WEEK_MS, longMs <= WEEK_MS)];
+  const other = ask(agoMs, agoMs !== DAY_MS && agoMs !== WEEK_MS);
+  return { day, week, against: agoMs === DAY_MS ? day : agoMs === WEEK_MS ? week : other, agoMs };
+}
+
+function earlierQuery(found: Exploration | null, view: View, agoMs: number) {
+  if (found === null) return null;
   const { from, to } = spanOfSlots(found);
   const asked = narrowed({ ...view, by: 'verdict', verdict: null, measure: 'count' });
   asked.set('from', utc(from - agoMs));
@@ -108,7 +135,7 @@ export function utc(epochMs: number) {
 
 /** Where the decisions of this time are listed, narrowed further by parameters of Find. */
 export function toDecisions(
-  { query, time, verdict }: View,
+  { query, verdict }: View,
   found: Exploration,
   more: Readonly<Record<string, string>>,
 ) {
@@ -116,7 +143,6 @@ export function toDecisions(
   const listed = new URLSearchParams({
     from: minuteWord(from),
     to: minuteWord(to - 1),
-    ...(time.words['zone'] && { zone: time.words['zone'] }),
     ...(verdict && { verdict }),
   });
   for (const name of FILTERS) if (query.has(name)) listed.set(name, query.get(name) ?? '');

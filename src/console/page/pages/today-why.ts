@@ -1,4 +1,3 @@
-import type { Following, RolloutStatus, Session } from '../answers.ts';
 import { may, useAnswer } from '../api.ts';
 import { html, useMemo } from '../html.ts';
 import type { Proposal } from '../parts/confirm.ts';
@@ -6,13 +5,14 @@ import { count, percent } from '../parts/format.ts';
 import { numbers, Table } from '../parts/table.ts';
 import { withWords } from '../parts/time-span.ts';
 import { VERDICTS } from '../parts/verdict.ts';
+import type { Following, RolloutStatus, Session } from '../questions.ts';
 import { exploration } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
 import {
   changeQuery,
   DAY_MS,
+  type Earlier,
   type Exploration,
-  earlierQuery,
   parameterOf,
   shareOf,
   spanOfSlots,
@@ -27,31 +27,22 @@ type Contribution = NonNullable<Exploration['change']>['contributions'][number];
 /** The first stands for all dimensions. */
 const COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
 
+interface WhyChangedProps {
+  found: Exploration;
+  view: View;
+  earlier: Earlier;
+  session: Session;
+  status: RolloutStatus | null;
+  propose: (change: Proposal<Following>) => void;
+}
+
 /**
  * Why a verdict changed since the same time earlier: the one that is chosen, or else the one that changed
  * most. A fall is explained by what took its place.
  */
-export function WhyChanged({
-  found,
-  view,
-  session,
-  status,
-  propose,
-}: {
-  found: Exploration;
-  view: View;
-  session: Session;
-  status: RolloutStatus | null;
-  propose: (change: Proposal<Following>) => void;
-}) {
+export function WhyChanged({ found, view, earlier, session, status, propose }: WhyChangedProps) {
   const { from, to } = spanOfSlots(found);
-  const against = view.query.get('against') ?? (to - from <= DAY_MS ? 'day' : 'week');
-  const agoMs =
-    against === 'before' || to - from > WEEK_MS ? to - from : against === 'day' ? DAY_MS : WEEK_MS;
-  const earlier = useAnswer(
-    exploration(useMemo(() => earlierQuery(found, view, agoMs), [from, view, agoMs])),
-  );
-  const before = earlier.data?.exploration ?? null;
+  const { against: before, agoMs } = earlier;
   const moved = before === null || sum(before.all) === 0 ? null : movedOf(found, before, view.verdict);
   const query = useMemo(
     () => (moved === null ? null : changeQuery(found, view, moved.rose, agoMs)),
@@ -118,18 +109,15 @@ function rowOf(
   ];
 }
 
-/** Taking back the version that is the likely cause. */
-function Remedy({
-  first,
-  session,
-  status,
-  propose,
-}: {
+interface RemedyProps {
   first: Contribution | undefined;
   session: Session;
   status: RolloutStatus | null;
   propose: (change: Proposal<Following>) => void;
-}) {
+}
+
+/** Taking back the version that is the likely cause. */
+function Remedy({ first, session, status, propose }: RemedyProps) {
   const rollout = status?.rollout ?? null;
   if (rollout === null || status === null || !may(session, 'operate')) return null;
   if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;

@@ -1,4 +1,3 @@
-import type { Reporting, RolloutStatus, Session } from '../answers.ts';
 import { may, useAnswer } from '../api.ts';
 import { html, useMemo } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
@@ -7,21 +6,20 @@ import { count, counted, dateTime, duration, percent, share } from '../parts/for
 import { answered } from '../parts/notice.ts';
 import type { Time } from '../parts/time-span.ts';
 import { Figures, VERDICTS } from '../parts/verdict.ts';
+import type { Reporting, RolloutStatus, Session } from '../questions.ts';
 import { exploration, OPEN_PROPOSALS, REPORTING, ROLLOUT_STATUS } from '../questions.ts';
 import { Explored } from './today-chart.ts';
 import { Nodes, troubleOfNodes, Versions } from './today-versions.ts';
 import {
-  DAY_MS,
+  type Earlier,
   type Exploration,
-  earlierQuery,
   exploredQuery,
   shareOf,
-  spanOfSlots,
   sum,
   toDecisions,
+  useEarlier,
   type View,
   viewOf,
-  WEEK_MS,
 } from './today-view.ts';
 import { WhyChanged } from './today-why.ts';
 
@@ -43,7 +41,8 @@ export function TodayPage({ session, place, time }: PageProps) {
   const status = rollout.data;
   const { propose, dialog } = useProposal(rollout.reload);
   const found = verdicts.data?.exploration ?? null;
-  const counts = { view, reporting };
+  const earlier = useEarlier(found, view);
+  const counts = { view, reporting, earlier };
   return html`
     <${Wrong} ...${{ session, found, reporting, status }} />
     ${status && html`<${Versions} ...${{ status, session, propose }} />`}
@@ -52,7 +51,7 @@ export function TodayPage({ session, place, time }: PageProps) {
       found &&
       answered(isSame ? verdicts : other, (all) => {
         const props = { found: all.exploration, view, session, status };
-        return html`<${Explored} ...${props}><${WhyChanged} ...${{ ...props, found, propose }} /><//>`;
+        return html`<${Explored} ...${props}><${WhyChanged} ...${{ ...props, found, earlier, propose }} /><//>`;
       })
     }
     ${status?.nodes && html`<${Nodes} rollout=${status.rollout} nodes=${status.nodes} />`}
@@ -66,18 +65,15 @@ function pollMsOf({ name, span }: Time) {
   return name === 'hour' || name === 'day' ? EVERY_MS : EVERY_MINUTE_MS;
 }
 
-/** What somebody has to look into before anything else. */
-function Wrong({
-  session,
-  found,
-  reporting,
-  status,
-}: {
+interface WrongProps {
   session: Session;
   found: Exploration | null;
   reporting: Reporting | null;
   status: RolloutStatus | null;
-}) {
+}
+
+/** What somebody has to look into before anything else. */
+function Wrong({ session, found, reporting, status }: WrongProps) {
   // Figures come first.
   const asks = may(session, 'approve') && (found !== null || !may(session, 'figures'));
   const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
@@ -102,7 +98,7 @@ function Wrong({
     found?.upTo && html`<p>What was decided since ${dateTime(found.upTo)} is not counted yet.</p>`,
     waiting.length > 0 &&
       html`<p>
-        <a href="#/settings/approvals">${counted(waiting.length, 'proposal')}</a> of others for you to decide.
+        <a href="#/settings/audit">${counted(waiting.length, 'proposal')}</a> of others for you to decide.
       </p>`,
   ].filter(Boolean);
   if (items.length === 0) return null;
@@ -122,9 +118,15 @@ function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting)
   </p>`;
 }
 
+interface CountsProps {
+  found: Exploration;
+  view: View;
+  reporting: Reporting | null;
+  earlier: Earlier;
+}
+
 /** The figures of a time against the same time a day and a week earlier, each leading to its decisions. */
-function Counts({ found, view, reporting }: { found: Exploration; view: View; reporting: Reporting | null }) {
-  const [day, week] = [useEarlier(found, view, DAY_MS), useEarlier(found, view, WEEK_MS)];
+function Counts({ found, view, reporting, earlier: { day, week } }: CountsProps) {
   const decisions = sum(found.all);
   if (decisions === 0)
     return html`<p class="notice">
@@ -145,14 +147,6 @@ function Counts({ found, view, reporting }: { found: Exploration; view: View; re
       ...items,
       ...(untold === null ? [] : [['unreported', percent(100 * untold), 'of the orders of a week'] as const]),
     ]} />`;
-}
-
-/** The same time so much earlier; nothing where it is not longer ago than the time itself is long. */
-function useEarlier(found: Exploration, view: View, agoMs: number) {
-  const { from, to } = spanOfSlots(found);
-  const isBefore = to - from <= agoMs;
-  const query = useMemo(() => earlierQuery(found, view, agoMs), [from, view]);
-  return useAnswer(isBefore ? exploration(query) : null).data?.exploration ?? null;
 }
 
 function pointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {

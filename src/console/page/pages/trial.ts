@@ -1,5 +1,4 @@
 import { shareInterval } from '../../../statistics/intervals.ts';
-import type { Experiment, Rollout, Session, TrialCounts } from '../answers.ts';
 import { ask, may } from '../api.ts';
 import { html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
@@ -10,6 +9,7 @@ import { SampleOrders } from '../parts/links.ts';
 import { useAttempt } from '../parts/notice.ts';
 import { numbers, Table } from '../parts/table.ts';
 import { GROUPS } from '../parts/verdict.ts';
+import type { Experiment, Rollout, Session, TrialCounts } from '../questions.ts';
 import { EXPERIMENT } from '../questions.ts';
 
 type Difference = TrialCounts['shadow']['differences'][number];
@@ -67,8 +67,7 @@ function ShadowDifferences({
 }
 
 /**
- * A change that does not touch the group is the same change for all groups: one row, with the groups'
- * counts.
+ * A change that does not touch the group is the same change for all groups: one row, with the groups' counts.
  */
 function mergedByGroup(differences: readonly Difference[]) {
   const rows = Map.groupBy(differences.map(apartFromGroup), ({ change }) => change);

@@ -1,4 +1,3 @@
-import type { EvidenceTable, RuleReport, RulesReport } from '../answers.ts';
 import { html, useState } from '../html.ts';
 import {
   cellText,
@@ -18,19 +17,17 @@ import { Empty } from '../parts/notice.ts';
 import { numbers, sorted, Table, useSort } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
 import { Figures } from '../parts/verdict.ts';
+import type { EvidenceTable, RuleReport, RulesReport } from '../questions.ts';
 
-/** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
-export function RulesOnOutcomes({
-  report,
-  version,
-  rule,
-  words,
-}: {
+interface RulesOnOutcomesProps {
   report: RulesReport;
   version: string;
   rule: string;
   words: Time['words'];
-}) {
+}
+
+/** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
+export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcomesProps) {
   const { orders, rules, unpaidShare, notes, tables } = report;
   if (report.decisions === 0) return html`<${Notes} notes=${notes} />`;
   const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
@@ -47,13 +44,21 @@ export function RulesOnOutcomes({
     ${shown.length === 0 && html`<${Empty} title="It matched nothing">In none of these decisions.<//>`}
     <${StatusLegend} />
     ${[...Map.groupBy(shown, ({ file }) => file)].map(
-      ([file, some]) => html`<section class="card" key=${`${file} ${rule}`}>
-        <h2>${file}</h2>
+      ([file, some]) => html`<details class="card" key=${`${file} ${rule}`} open=${isAsked(file, rule)}>
+        <summary><h2>${file}</h2></summary>
         <${RuleTable} file=${file} rules=${some} report=${report} opened=${rule.split('/')[1] ?? null} />
-      </section>`,
+      </details>`,
     )}
-    <${Notes} notes=${notes} />
-    ${rule === '' && html`<${EvidenceTables} tables=${ofAll} />`}`;
+    <details class="card">
+      <summary><h2>How to read it</h2></summary>
+      <${Notes} notes=${notes} />
+    </details>
+    ${rule === '' && html`<${EvidenceTables} tables=${ofAll} isFolded=${true} />`}`;
+}
+
+/** What is asked first: the rules of the verdicts, or the one that the address names. */
+function isAsked(file: string, rule: string) {
+  return file === 'verdicts.yaml' || rule !== '';
 }
 
 /** The tables of all orders. */
@@ -67,18 +72,15 @@ const COLUMNS = [
   { name: 'trend', kind: 'unsorted' as const },
 ];
 
-/** The rules of a file, each with its orders, and each opening to more. */
-function RuleTable({
-  file,
-  rules,
-  report,
-  opened: openedAtFirst,
-}: {
+interface RuleTableProps {
   file: string;
   rules: readonly RuleReport[];
   report: RulesReport;
   opened: string | null;
-}) {
+}
+
+/** The rules of a file, each with its orders, and each opening to more. */
+function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProps) {
   const [opened, setOpened] = useState(openedAtFirst);
   const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
   const sort = useSort(`Rules of ${file}`);
@@ -105,19 +107,15 @@ function cellOf(rule: RuleReport, place: number) {
   return cells[place] ?? null;
 }
 
-function Row({
-  rule,
-  report,
-  most,
-  isOpen,
-  toggle,
-}: {
+interface RowProps {
   rule: RuleReport;
   report: RulesReport;
   most: number;
   isOpen: boolean;
   toggle: () => void;
-}) {
+}
+
+function Row({ rule, report, most, isOpen, toggle }: RowProps) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, net, by = [] } = rule;
   const days = report.by === 'day' || report.by === 'week' ? by : [];
   const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
@@ -127,13 +125,13 @@ function Row({
     </th>
     <td class="line"><${OrdersBar} orders=${orders} most=${most} /></td>
     <td class="num">${count(sumOf(orders))}</td>
-    <td class="num extra">${count(matched)}</td>
-    <td class="num extra">${count(decided)}</td>
-    <td class="num extra">${decisive === null ? '–' : count(decisive)}</td>
+    <td class="num roomy">${count(matched)}</td>
+    <td class="num roomy">${count(decided)}</td>
+    <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
     <td class="share line"><${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} /></td>
-    <td class="num extra">${lift === null ? '–' : lift.toFixed(2)}</td>
+    <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
     <td class="num">${net ? `${cellText(net.value, 'money')} ${net.currency}` : 'give it a holdout'}</td>
-    <td class="extra"><${Trend} slices=${days} /></td>
+    <td class="roomy"><${Trend} slices=${days} /></td>
   </tr>`;
 }
 

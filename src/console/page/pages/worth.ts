@@ -1,4 +1,3 @@
-import type { EvidenceJob, EvidenceJobList, Presentation, RulesReport } from '../answers.ts';
 import { ask, useAnswer } from '../api.ts';
 import { html, useMemo, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
@@ -10,6 +9,7 @@ import { answered, Empty, useAttempt } from '../parts/notice.ts';
 import { columns, Table } from '../parts/table.ts';
 import { inUtc, MinuteField, minuteWord, type Time } from '../parts/time-span.ts';
 import { Pill } from '../parts/verdict.ts';
+import type { EvidenceJob, EvidenceJobList, Presentation, RulesReport } from '../questions.ts';
 import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.ts';
 import { RulesOnOutcomes } from './worth-of-rules.ts';
 
@@ -42,21 +42,16 @@ export function WorthPage({ place: { version, query }, time }: PageProps) {
   });
 }
 
-function OneQuestion({
-  version,
-  query,
-  time,
-  question,
-  jobs,
-  again,
-}: {
+interface OneQuestionProps {
   version: string;
   query: URLSearchParams;
   time: Time;
   question: Asked;
   jobs: EvidenceJobList['jobs'];
   again: () => void;
-}) {
+}
+
+function OneQuestion({ version, query, time, question, jobs, again }: OneQuestionProps) {
   // The end of a time without one moves on; the question stays until the address changes.
   const body = useMemo(() => bodyOf(question, version, query, time), [version, String(query)]);
   const [made, setMade] = useState<{ readonly body: string; readonly jobId: string } | null>(null);
@@ -198,10 +193,10 @@ const COLUMNS = [...columns('when', 'asked'), 'platform', 'question', 'about', '
 /** The owner of the installation sees what is under way of other platforms, too. */
 function OfLate({ jobs }: { jobs: EvidenceJobList['jobs'] }) {
   if (jobs.length === 0) return null;
-  return html`<section class="card">
-    <h2>Of late</h2>
+  return html`<details class="card">
+    <summary><h2>Of late</h2></summary>
     <${Table} name="Questions of late" columns=${COLUMNS} rows=${jobs.map(cellsOf)} />
-  </section>`;
+  </details>`;
 }
 
 const MINUTE_MS = 60_000;

@@ -7,8 +7,7 @@ import { numbers, Table } from './table.ts';
 import { Pill } from './verdict.ts';
 
 /**
- * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands
- * in
+ * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
  * the legend while no slot is pointed at.
  */
 interface Series {
@@ -19,7 +18,7 @@ interface Series {
 }
 
 /** An interval is a lower end, an upper end and a figure between them, at moments. */
-type ChartKind = 'bars' | 'lines' | 'interval';
+type ChartKind = 'bars' | 'interval';
 
 /** Told the place of the slot under the pointer. */
 type SetPlace = (place: number | null) => void;
@@ -74,7 +73,7 @@ export function Chart({
   const plot = useRef<UPlot | null>(null);
   const scheme = useScheme();
   const isInterval = kind === 'interval';
-  const heights = isInterval ? [] : at.map((_, slot) => heightOf(kind, series, slot));
+  const heights = isInterval ? [] : at.map((_, slot) => heightOf(series, slot));
   const drawing = { kind, at, series, setPlace, marks, heights, ...(brush ? { brush } : {}) };
   // What a kept plot reads when it is drawn again.
   const now = useRef(drawing);
@@ -108,19 +107,15 @@ function reading(value: number | null | undefined, format: (value: number) => st
   return value === null || value === undefined ? '–' : format(value);
 }
 
-function MinuteTable({
-  title,
-  at,
-  series,
-  format,
-  isInterval,
-}: {
+interface MinuteTableProps {
   title: string;
   at: readonly number[];
   series: readonly Series[];
   format: (value: number) => string;
   isInterval: boolean;
-}) {
+}
+
+function MinuteTable({ title, at, series, format, isInterval }: MinuteTableProps) {
   const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
   const columns = ['time', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
@@ -167,9 +162,9 @@ function stepOf(at: readonly number[]) {
   return at.length < 2 ? MINUTE_MS : (at[1] ?? 0) - (at[0] ?? 0);
 }
 
-function heightOf(kind: ChartKind, series: readonly Series[], slot: number) {
+function heightOf(series: readonly Series[], slot: number) {
   const values = series.map(({ values }) => values[slot] ?? 0);
-  return kind === 'bars' ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 function spanOf(at: readonly number[]) {
@@ -225,7 +220,7 @@ function options(element: HTMLElement, now: { readonly current: Drawing }): UPlo
     tzDate: (seconds) => new Date(minuteOf(seconds * 1000)),
     cursor: {
       y: false,
-      points: { show: kind === 'lines' },
+      points: { show: false },
       drag: { x: brush !== undefined, y: false, setScale: false },
     },
     hooks: {
@@ -326,8 +321,6 @@ function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
 
 function seriesOptions(kind: ChartKind, color: string): UPlot.Series {
   if (kind === 'interval') return { stroke: color, width: 1.75, points: { show: false } };
-  if (kind === 'lines')
-    return { stroke: color, width: 1.75, points: { size: 4, fill: color }, spanGaps: false };
   const bars = UPlot.paths.bars?.({ size: [0.8, 14] });
   return {
     stroke: color,

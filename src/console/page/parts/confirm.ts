@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { Session } from '../answers.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
+import type { Session } from '../questions.ts';
 import { Field, sent } from './form.ts';
 import { useAttempt } from './notice.ts';
 

@@ -1,5 +1,5 @@
-import type { Decision, FoundDecisions, HistoryEntry } from '../answers.ts';
 import { html } from '../html.ts';
+import type { Decision, FoundDecisions, HistoryEntry } from '../questions.ts';
 import { dateTime, factText, moneyText } from './format.ts';
 import { toDecision, toOrder, toPayer } from './links.ts';
 import { columns, numbers, Table } from './table.ts';

@@ -1,6 +1,6 @@
-import type { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../answers.ts';
 import { ask, useAnswer } from '../api.ts';
 import { html, useState } from '../html.ts';
+import type { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../questions.ts';
 import { REWRITE_CASES, ruleDiff } from '../questions.ts';
 import { counted, factText } from './format.ts';
 import { answered, useAttempt } from './notice.ts';
@@ -29,7 +29,7 @@ export function Differences({ diff: { before, after, differences, examples, note
   return html`<div role="status">
     ${[...parts].map(
       ([part, ofPart]) => html`<h3>${part}</h3>
-        <ul class="differences">
+        <ul class="plain">
           ${ofPart.map(
             ({ kind, text }) => html`<li>
               <${Pill} tone=${TONES[kind] ?? 'note'}>${kind}<//> ${arrowed(text)}
@@ -43,7 +43,7 @@ export function Differences({ diff: { before, after, differences, examples, note
       ${examples.map(
         ({ facts, before: was, after: is }) => html`<li>
           <p>${factsOf(facts)}</p>
-          <p class="example-answers">
+          <p class="row">
             <span><b>${before}</b> ${was.text}</span>
             <span><b>${after}</b> ${is.text}</span>
           </p>
@@ -96,26 +96,22 @@ export function Cases({
       <${Covered} name="rules that decided in a case" share=${rules} />
       <${Covered} name="conditions seen both true and false" share=${conditions} />
     </div>
-    ${
-      untestedRules.length > 0 &&
-      html`<h3>Rules without a test</h3>
-        <ul class="plain">
-          ${untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`)}
-        </ul>`
-    }
-    ${
-      oneSidedConditions.length > 0 &&
-      html`<details>
-        <summary>${counted(oneSidedConditions.length, 'condition')} seen only one way</summary>
-        <ul class="plain">
-          ${oneSidedConditions.map(
-            ({ rule, condition, missing }) =>
-              html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
-          )}
-        </ul>
-      </details>`
-    }
+    ${folded(
+      `${counted(untestedRules.length, 'rule')} without a test`,
+      untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`),
+    )}
+    ${folded(
+      `${counted(oneSidedConditions.length, 'condition')} seen only one way`,
+      oneSidedConditions.map(
+        ({ rule, condition, missing }) => html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
+      ),
+    )}
   </section>`;
+}
+
+function folded(title: string, lines: readonly unknown[]) {
+  if (lines.length === 0) return null;
+  return html`<details><summary>${title}</summary><ul class="plain">${lines}</ul></details>`;
 }
 
 function casesPill(passed: number, failed: number) {
@@ -125,14 +121,13 @@ function casesPill(passed: number, failed: number) {
   return html`<${Pill} tone="bad">${failed} failed<//> ${passed} passed`;
 }
 
-function Covered({
-  name,
-  share: { tested, total, percent },
-}: {
+interface CoveredProps {
   name: string;
   share: CasesRun['coverage']['rules'];
-}) {
-  return html`<p class="covered">
+}
+
+function Covered({ name, share: { tested, total, percent } }: CoveredProps) {
+  return html`<p class="row">
     <span>${name}</span>
     <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
     <b class="num">${tested} of ${total}</b>
@@ -140,15 +135,14 @@ function Covered({
 }
 
 function Failure({ failure: { caseName, at, lines } }: { failure: CasesRun['failures'][number] }) {
-  return html`<details class="case-failure">
+  return html`<details>
     <summary><span class="bad">✗</span> ${caseName} <code>${at.file}:${at.line}</code></summary>
     <pre class="scroll" tabindex="0">${lines.join('\n')}</pre>
   </details>`;
 }
 
 /**
- * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a
- * wait.
+ * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a wait.
  */
 function NewLengths({ copy, change }: Draft) {
   const [found, setFound] = useState<RewrittenCases | null>(null);

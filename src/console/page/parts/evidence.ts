@@ -1,7 +1,15 @@
 import type { ComponentChildren } from 'preact';
-import type { Estimate, EvidenceJob, EvidenceTable, OrderCounts, Presentation, Worked } from '../answers.ts';
-import { type Answer, ask, useAnswer, type Work } from '../api.ts';
+import { type Answer, ask, useAnswer } from '../api.ts';
 import { html } from '../html.ts';
+import type {
+  Estimate,
+  EvidenceJob,
+  EvidenceTable,
+  OrderCounts,
+  Presentation,
+  Work,
+  Worked,
+} from '../questions.ts';
 import { evidenceJob } from '../questions.ts';
 import { count, share } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
@@ -68,14 +76,19 @@ export function Notes({ notes }: Pick<Presentation, 'notes'>) {
   </ul>`;
 }
 
-/** Tables of a result, each on a card of its own. */
-export function EvidenceTables({ tables }: { tables: readonly EvidenceTable[] }) {
+/** Tables of a result, each on a card of its own, which opens. */
+export function EvidenceTables({ tables, isFolded = false }: EvidenceTablesProps) {
   return html`${tables.map(
-    (table) => html`<section class="card" key=${table.title}>
-      <h2>${table.title}</h2>
+    (table) => html`<details class="card" key=${table.title} open=${!isFolded}>
+      <summary><h2>${table.title}</h2></summary>
       <${ShownTable} table=${table} />
-    </section>`,
+    </details>`,
   )}`;
+}
+
+interface EvidenceTablesProps {
+  tables: readonly EvidenceTable[];
+  isFolded?: boolean;
 }
 
 export function ShownTable({ table: { title, columns, rows } }: { table: EvidenceTable }) {
@@ -181,7 +194,7 @@ function UnderWay({ job }: { job: EvidenceJob }) {
   const cancel = () => attempt(() => ask('DELETE', evidenceJob(job.jobId)));
   const { done, of } = job.progress ?? { done: 0, of: 0 };
   return html`<div class="notice" role="status">
-    <label class="under-way">
+    <label class="field stack">
       <span class="num">${howFar(job.state, done, of)}</span>
       <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
     </label>

@@ -9,33 +9,20 @@ export function typedInto(take: (text: string) => void) {
   return (event: { currentTarget: { value: string } }) => take(event.currentTarget.value);
 }
 
-/** A labelled field; `hint` says what belongs into it. */
-export function Field({
-  label,
-  hint,
-  children,
-}: {
+interface FieldProps {
   label: string;
   hint?: string;
   children: ComponentChildren;
-}) {
+}
+
+/** A labelled field; `hint` says what belongs into it. */
+export function Field({ label, hint, children }: FieldProps) {
   return html`<label class="field">
     <span>${label}</span>${children}${hint && html`<small>${hint}</small>`}
   </label>`;
 }
 
-/**
- * A labelled choice of words, or of values with other words for them; `any` is the label for none of them.
- */
-export function Choice({
-  label,
-  hint,
-  name,
-  chosen,
-  values,
-  any,
-  go,
-}: {
+interface ChoiceProps {
   label: string;
   hint?: string;
   name?: string;
@@ -43,7 +30,12 @@ export function Choice({
   values: readonly (string | readonly [value: string, words: string])[];
   any?: string;
   go?: (value: string) => void;
-}) {
+}
+
+/**
+ * A labelled choice of words, or of values with other words for them; `any` is the label for none of them.
+ */
+export function Choice({ label, hint, name, chosen, values, any, go }: ChoiceProps) {
   return html`<${Field} label=${label} hint=${hint}>
     <select name=${name} onChange=${go && typedInto(go)}>
       ${any && html`<option value="">${any}</option>`}
@@ -115,9 +107,9 @@ export function Copy({ label, text }: { label: string; text: string }) {
     }
   };
   const lines = text.split('\n').length;
-  return html`<div class="copy">
-    <label>
-      <span class="faint">${label}</span>
+  return html`<div class="row copy">
+    <label class="field">
+      <span>${label}</span>
       ${
         lines === 1
           ? html`<input ref=${field} readonly value=${text} />`

@@ -1,4 +1,4 @@
-import type { FactValue } from '../answers.ts';
+import type { FactValue } from '../questions.ts';
 
 export { counted } from '../../../counted.ts';
 

@@ -1,5 +1,5 @@
-import type { Ladder, OpenedRuleFolder } from '../answers.ts';
 import { html } from '../html.ts';
+import type { Ladder, OpenedRuleFolder } from '../questions.ts';
 import { dateTime, duration } from './format.ts';
 
 type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
@@ -8,14 +8,13 @@ const HEIGHT = 150;
 const BOTTOM = 122;
 const TOP = 34;
 
-/** The waits of a cooldown ladder as steps; heights are logarithmic, because levels grow by tens. */
-export function LadderSteps({
-  ladder: { levelsMs, resetAfterMs },
-  name,
-}: {
+interface LadderStepsProps {
   ladder: LadderSettings;
   name: string;
-}) {
+}
+
+/** The waits of a cooldown ladder as steps; heights are logarithmic, because levels grow by tens. */
+export function LadderSteps({ ladder: { levelsMs, resetAfterMs }, name }: LadderStepsProps) {
   const words = levelsMs.map((ms, index) => `level ${index + 1} ${duration(ms)}`).join(', ');
   const label = `First request: no wait; ${words}; the last level repeats`;
   return html`<figure class="chart">
@@ -43,22 +42,17 @@ function Steps({ levelsMs }: { levelsMs: readonly number[] }) {
     })}`;
 }
 
-/** A step and the way up to it from the height of the one before, `below`. */
-function Step({
-  from,
-  width,
-  y,
-  below,
-  wait,
-  name,
-}: {
+interface StepProps {
   from: number;
   width: number;
   y: number;
   below: number;
   wait: string;
   name: string;
-}) {
+}
+
+/** A step and the way up to it from the height of the one before, `below`. */
+function Step({ from, width, y, below, wait, name }: StepProps) {
   const [left, right, middle] = [from, from + width, from + width / 2].map((percent) => `${percent}%`);
   return html`<rect class="steps-fill" x=${left} y=${y} width=${`${width}%`} height=${BOTTOM - y} />
     <line class="steps-line" x1=${left} y1=${below} x2=${left} y2=${y} />

@@ -12,16 +12,17 @@ export function toOrder(orderRef: string) {
 }
 
 export function toPayer(clientIdKey: string) {
-  return `#/find/payer/${encodeURIComponent(clientIdKey)}`;
+  return toPath(`find/payer/${encodeURIComponent(clientIdKey)}`);
 }
 
 export function toDecision(decisionId: string) {
-  return `#/find/decision/${encodeURIComponent(decisionId)}`;
+  return toPath(`find/decision/${encodeURIComponent(decisionId)}`);
 }
 
-/** A place, with words of its address. */
+/** A place, with words of its address; times are shown there in the zone in which they are shown here. */
 export function toPath(path: string, query: Readonly<Record<string, string>> = {}) {
-  const words = new URLSearchParams(query).toString();
+  const zone = new URLSearchParams(location.hash.split('?')[1]).get('zone');
+  const words = new URLSearchParams({ ...query, ...(zone && { zone }) }).toString();
   return `#/${path}${words && `?${words}`}`;
 }
 

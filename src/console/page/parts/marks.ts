@@ -1,4 +1,4 @@
-import type { Explored, Rollout, SharedLists } from '../answers.ts';
+import type { Explored, Rollout, SharedLists } from '../questions.ts';
 import { count, dateTime } from './format.ts';
 
 interface Span {
@@ -50,4 +50,14 @@ function markOfChange({ at, action, from, to, who, reason, emergency = false }: 
 
 function gapText({ from, to, entries }: Explored['exploration']['gaps'][number]) {
   return `about ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost`;
+}
+
+/** What made the active version active; empty when the history is too long to tell. */
+export function cameText({ active, history }: Rollout) {
+  let came: Rollout['history'][number] | null = null;
+  // A candidate that is taken back leaves active what was active.
+  for (const entry of history)
+    if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
+  if (came?.to !== active.version) return '';
+  return `${came.action} on ${dateTime(came.at)} by ${came.who}, “${came.reason}”`;
 }

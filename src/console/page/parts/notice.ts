@@ -11,14 +11,13 @@ export function Loading() {
   return html`<p class="faint" role="status">Loading …</p>`;
 }
 
-/** A refusal in the service's own words, with a way on. */
-export function Trouble({
-  error,
-  retry,
-}: {
+interface TroubleProps {
   error: Error & { readonly status?: number };
   retry?: () => void;
-}) {
+}
+
+/** A refusal in the service's own words, with a way on. */
+export function Trouble({ error, retry }: TroubleProps) {
   return html`<div class="notice notice-bad" role="alert">
     <strong>${titleOf(error.status)}</strong>
     <p>${error.message}</p>

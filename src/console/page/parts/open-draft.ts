@@ -192,13 +192,12 @@ export function Standing({ draft, bytesMax }: { draft: OpenDraft; bytesMax: numb
     ${conflict && html`<${TwoCopies} draft=${draft} conflict=${conflict} />`}`;
 }
 
-function TwoCopies({
-  draft: { copy, take },
-  conflict: { detail, theirs },
-}: {
+interface TwoCopiesProps {
   draft: OpenDraft;
   conflict: Conflict;
-}) {
+}
+
+function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoCopiesProps) {
   const { attempt, trouble } = useAttempt();
   const { version } = copy;
   const leave = () => {

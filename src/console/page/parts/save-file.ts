@@ -1,3 +1,6 @@
+import { html } from '../html.ts';
+import { useAttempt } from './notice.ts';
+
 /** Gives somebody a file to keep, as a download. */
 export function saveFile(name: string, type: string, content: BlobPart) {
   const link = document.createElement('a');
@@ -25,4 +28,26 @@ function cell(value: unknown) {
 /** A line of JSON each. */
 export function linesOf(items: readonly unknown[]) {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
+}
+
+interface SaveAllProps {
+  name: string;
+  /** By what they are called, the texts to save, however many pages they take to gather. */
+  forms: Readonly<Record<string, () => Promise<string>>>;
+}
+
+/** A button for each form in which all of something can be saved. */
+export function SaveAll({ name, forms }: SaveAllProps) {
+  const { attempt, trouble } = useAttempt();
+  return html`<div class="buttons">
+      ${Object.entries(forms).map(([form, gather]) => {
+        const [file, type] = [
+          `${name}.${form.toLowerCase()}`,
+          form === 'CSV' ? 'text/csv' : 'application/x-ndjson',
+        ];
+        const save = () => attempt(async () => saveFile(file, type, await gather()));
+        return html`<button type="button" onClick=${save}>Save all as ${form}</button>`;
+      })}
+    </div>
+    ${trouble}`;
 }

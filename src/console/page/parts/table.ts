@@ -6,25 +6,20 @@ type ColumnKind = 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
 
-/**
- * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
- * sorted by its heads. A row is its cells, or comes drawn among the children.
- */
-export function Table({
-  name,
-  columns,
-  kind,
-  sort,
-  rows = [],
-  children,
-}: {
+interface TableProps {
   name: string;
   columns: readonly Column[];
   kind?: string;
   sort?: Sort;
   rows?: readonly (readonly ComponentChildren[])[];
   children?: ComponentChildren;
-}) {
+}
+
+/**
+ * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
+ * sorted by its heads. A row is its cells, or comes drawn among the children.
+ */
+export function Table({ name, columns, kind, sort, rows = [], children }: TableProps) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
     <table class=${kind}>
       <thead>

@@ -31,7 +31,7 @@ export function spanOf({ from, to }: { from?: string | null | undefined; to?: st
 /**
  * The moment at whose end a minute is over, as of which figures are asked for; nothing where none is named.
  */
-export function knownAt(minute: string | null | undefined): { readonly asOf?: number } {
+function knownAt(minute: string | null | undefined): { readonly asOf?: number } {
   const { to } = spanOf({ to: minute });
   return to === undefined ? {} : { asOf: to - 1 };
 }
@@ -41,16 +41,14 @@ export function minuteWord(epochMs: number) {
   return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
 
-/** A field for a minute. */
-export function MinuteField({
-  name,
-  label = name,
-  minute,
-}: {
+interface MinuteFieldProps {
   name: string;
   label?: string;
   minute: string | null | undefined;
-}) {
+}
+
+/** A field for a minute. */
+export function MinuteField({ name, label = name, minute }: MinuteFieldProps) {
   const at = beginOf(minute);
   return html`<${Field} label=${label}>
     <input type="datetime-local" name=${name} defaultValue=${at === undefined ? '' : minuteOf(at)} />

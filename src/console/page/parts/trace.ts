@@ -1,5 +1,5 @@
-import type { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../answers.ts';
 import { html } from '../html.ts';
+import type { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../questions.ts';
 import { factText } from './format.ts';
 import { toRule } from './links.ts';
 import { Pill } from './verdict.ts';
@@ -15,17 +15,16 @@ const SIGNS: Readonly<Record<string, string>> = {
   notIn: 'not in',
 };
 
+interface RulesTraceProps {
+  rules: RulesAccount;
+  version?: string;
+}
+
 /**
  * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
  * are shown, and the others lie behind their number. With a version each leads to what it was worth.
  */
-export function RulesTrace({
-  rules: { groups, signals, verdicts },
-  version,
-}: {
-  rules: RulesAccount;
-  version?: string;
-}) {
+export function RulesTrace({ rules: { groups, signals, verdicts }, version }: RulesTraceProps) {
   const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
     <${Part} title="Verdict" answer=${verdicts.verdict} ...${verdicts} version=${version} />
@@ -34,19 +33,15 @@ export function RulesTrace({
   </div>`;
 }
 
-function Part({
-  title,
-  answer,
-  why,
-  rules,
-  version,
-}: {
+interface PartProps {
   title: string;
   answer: string;
   why: string;
   rules: readonly RuleTrace[];
   version: string | undefined;
-}) {
+}
+
+function Part({ title, answer, why, rules, version }: PartProps) {
   const matched = rules.filter((rule) => rule.asked && rule.matched);
   const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
@@ -82,7 +77,7 @@ function RuleList({ rules, version }: { rules: readonly RuleTrace[]; version: st
 function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefined }) {
   const { name, gives, asked, matched, condition, description, at } = rule;
   const given = typeof gives === 'number' ? `weight ${gives}` : gives;
-  return html`<details open=${asked && matched} class=${ruleClass(rule)}>
+  return html`<details open=${asked && matched} class=${asked && matched ? 'rule rule-matched' : 'rule'}>
     <summary>
       <span class="mark">${markOf(rule)}</span> <b>${name}</b>
       <span class="faint">${statusOf(rule)}${matched && html` <span class="gives">${given}</span>`}</span>
@@ -100,11 +95,6 @@ function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefin
 /** An "all" at the top of a rule goes without saying. */
 function topConditions(condition: ConditionTrace) {
   return condition.kind === 'all' ? condition.conditions : [condition];
-}
-
-function ruleClass({ asked, matched }: RuleTrace) {
-  if (!asked) return 'rule rule-unasked';
-  return matched ? 'rule rule-matched' : 'rule';
 }
 
 function markOf({ asked, matched }: RuleTrace) {
@@ -156,21 +146,11 @@ function kindText(condition: Nested): string {
   }
 }
 
-/** The values that the rules saw; those that differ from `other` are marked. */
-export function FactsTable({
-  facts,
-  other,
-}: {
-  facts: Readonly<Record<string, FactValue>>;
-  other?: Readonly<Record<string, FactValue>> | undefined;
-}) {
+/** The values that the rules saw. */
+export function FactsTable({ facts }: { facts: Readonly<Record<string, FactValue>> }) {
   return html`<dl class="facts">
-    ${Object.entries(facts).map(([label, value]) => {
-      const differs = other !== undefined && other[label] !== value;
-      return html`<div class=${differs ? 'differs' : ''}>
-        <dt><code>${label}</code></dt>
-        <dd class="num">${factText(value)}</dd>
-      </div>`;
-    })}
+    ${Object.entries(facts).map(
+      ([label, value]) => html`<div><dt><code>${label}</code></dt><dd>${factText(value)}</dd></div>`,
+    )}
   </dl>`;
 }

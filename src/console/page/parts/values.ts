@@ -1,5 +1,5 @@
-import type { CheckedDraft } from '../answers.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
+import type { CheckedDraft } from '../questions.ts';
 import type { FileRemark } from './editor/code-editor.ts';
 import { sent, typedInto } from './form.ts';
 import { type Constant, type WorkingCopy, withValues } from './working-copy.ts';
@@ -68,10 +68,7 @@ export function Values({ path, checked, remarks, values, go }: ValuesProps) {
   };
   return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${sent(() => {})}>
     <h3>Values</h3>
-    <p class="faint">
-      What rules compare with, and how long waits are. A value is written into the YAML when you leave its
-      field, and is checked as if it were typed there.
-    </p>
+    <p class="faint">A value is written into the YAML when you leave its field.</p>
     <div role="status">
       ${
         read.length === 0 &&

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { VerdictCommand } from '../answers.ts';
 import { html } from '../html.ts';
+import type { VerdictCommand } from '../questions.ts';
 
 /** A state's tone. */
 export type Tone = 'plain' | 'good' | 'bad' | 'note';
@@ -17,7 +17,7 @@ export const GROUPS = [
   { name: 'NEW', color: '--group-new' },
   { name: 'STICKY', color: '--sticky' },
   { name: 'PAYING', color: '--get-new' },
-  { name: 'TRUSTED', color: '--group-trusted' },
+  { name: 'TRUSTED', color: '--accent' },
   { name: 'BLOCKED', color: '--block' },
 ] as const;
 
@@ -28,7 +28,7 @@ export function Verdict({ verdict, waitSeconds }: { verdict: VerdictCommand; wai
   </span>`;
 }
 
-export function signOf(verdict: VerdictCommand) {
+function signOf(verdict: VerdictCommand) {
   return VERDICTS.find(({ name }) => name === verdict)?.sign ?? '?';
 }
 
@@ -61,12 +61,12 @@ export function Figures({
 /** Colours of the names that have one of their own. */
 const OWN_COLORS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...VERDICTS, ...GROUPS].map(({ name, color }) => [name, color])),
-  ...{ bot: '--block', 'no bot': '--get-new', 1: '--wait-1', 2: '--wait-2', 3: '--wait-3' },
+  ...{ bot: '--block', 'no bot': '--get-new', 1: '--wait-1', 2: '--wait-2', 3: '--wait' },
 };
 
 const OTHER_COLORS = [
-  ...['--accent', '--sticky', '--wait-2', '--group-trusted', '--get-new', '--wait-4'],
-  ...['--block', '--group-new', '--wait-1', '--wait', '--wait-3'],
+  ...['--accent', '--sticky', '--wait-2', '--get-new', '--wait-4'],
+  ...['--block', '--group-new', '--wait-1', '--wait'],
 ] as const;
 
 /** A colour for each name, which it has everywhere, whatever stands beside it and however often it came. */

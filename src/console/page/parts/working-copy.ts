@@ -1,6 +1,6 @@
-import type { CheckedDraft, Draft, OpenedRuleFolder } from '../answers.ts';
 import { ask, type Refusal, useHealing } from '../api.ts';
 import { useEffect, useRef, useState } from '../html.ts';
+import type { CheckedDraft, Draft, OpenedRuleFolder } from '../questions.ts';
 import { CHECK_DRAFT, keptDraft } from '../questions.ts';
 
 export type Constant = OpenedRuleFolder['constants'][number];
@@ -17,8 +17,7 @@ export interface WorkingCopy {
 }
 
 /**
- * Keeps it as the platform's draft. Throws Refusal, of status 412 when somebody else changed that
- * meanwhile.
+ * Keeps it as the platform's draft. Throws Refusal, of status 412 when somebody else changed that meanwhile.
  */
 export function keep({ version, from, files, revision }: WorkingCopy) {
   return ask('PUT', keptDraft(version, revision), { from, files });
@@ -50,8 +49,7 @@ export function withFile(copy: WorkingCopy, path: string, text: string): Working
 }
 
 /**
- * The draft with other values of constants, by their paths; all else stays as it is. Whatever a value is,
- * it
+ * The draft with other values of constants, by their paths; all else stays as it is. Whatever a value is, it
  * stays one value of the file, so that the check tells what is wrong with it.
  */
 export function withValues(
@@ -105,10 +103,8 @@ export function pathsOf({ files }: WorkingCopy) {
 const TYPING_MS = 300;
 
 /**
- * What the service says of a draft, asked again whenever its text has not changed for a moment; one
- * question
- * at a time. What was said before stays until the next answer. A service that has no time now is asked
- * again
+ * What the service says of a draft, asked again whenever its text has not changed for a moment; one question
+ * at a time. What was said before stays until the next answer. A service that has no time now is asked again
  * when it said. `copy`: `current` is null when what was said is of an older text.
  */
 export function useCheck({ version, files }: WorkingCopy): {

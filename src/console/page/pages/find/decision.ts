@@ -1,4 +1,3 @@
-import type { Decision, DecisionWhatIf, Explanation, Session } from '../../answers.ts';
 import { may, useAnswer } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { amountOf, methodOf, outcomeText, outcomeTone } from '../../parts/decision-table.ts';
@@ -10,6 +9,7 @@ import { answered, Empty } from '../../parts/notice.ts';
 import { Table } from '../../parts/table.ts';
 import { FactsTable, RulesTrace } from '../../parts/trace.ts';
 import { Figures, Pill, Verdict } from '../../parts/verdict.ts';
+import type { Decision, DecisionWhatIf, Explanation, Session } from '../../questions.ts';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../questions.ts';
 
 /**

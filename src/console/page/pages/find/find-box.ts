@@ -1,9 +1,9 @@
-import type { Session } from '../../answers.ts';
 import { ask, may, Refusal } from '../../api.ts';
 import { html, useEffect, useRef, useState } from '../../html.ts';
 import { goTo, typedInto } from '../../parts/form.ts';
 import { dateTime } from '../../parts/format.ts';
 import { toDecision, toFound, toOrder, toPayer } from '../../parts/links.ts';
+import type { Session } from '../../questions.ts';
 import { client, decision, decisions, LISTS, listEntries } from '../../questions.ts';
 
 interface Hit {

@@ -1,4 +1,3 @@
-import type { FoundDecisions, Session } from '../../answers.ts';
 import { ask, may, type Refusal, useAnswer } from '../../api.ts';
 import { html, useEffect, useState } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
@@ -10,6 +9,7 @@ import { answered, Empty, Trouble } from '../../parts/notice.ts';
 import { csvText, saveFile } from '../../parts/save-file.ts';
 import type { Time } from '../../parts/time-span.ts';
 import { GROUPS, VERDICTS } from '../../parts/verdict.ts';
+import type { FoundDecisions, Session } from '../../questions.ts';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../../questions.ts';
 import { VisitCache } from '../../visits.ts';
 import { OpenedDecision } from './decision.ts';

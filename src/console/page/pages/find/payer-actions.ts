@@ -1,4 +1,3 @@
-import type { ClientView, Decision, Session } from '../../answers.ts';
 import { ask, askText, may } from '../../api.ts';
 import { html } from '../../html.ts';
 import type { Proposal } from '../../parts/confirm.ts';
@@ -6,6 +5,7 @@ import { endAfter, Field, LastDay } from '../../parts/form.ts';
 import { dateTime } from '../../parts/format.ts';
 import { useAttempt } from '../../parts/notice.ts';
 import { saveFile } from '../../parts/save-file.ts';
+import type { ClientView, Decision, Session } from '../../questions.ts';
 import { client, clientMember, endWait } from '../../questions.ts';
 
 /** What a payer's page can change, and whom it asks once more. */

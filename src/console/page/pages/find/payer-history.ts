@@ -1,4 +1,3 @@
-import type { Binding, ClientHistory, ClientView, HistoryEntry, Override, Session } from '../../answers.ts';
 import { may, useAnswer } from '../../api.ts';
 import { html, useEffect, useMemo, useRef, useState } from '../../html.ts';
 import { outcomeText, outcomeTone, whyNeither } from '../../parts/decision-table.ts';
@@ -7,6 +6,7 @@ import { clockSeconds, counted, dateTime, day, duration } from '../../parts/form
 import { toDecision, toFound, toOrder } from '../../parts/links.ts';
 import { answered, Empty } from '../../parts/notice.ts';
 import { groupTone, Pill, Verdict } from '../../parts/verdict.ts';
+import type { Binding, ClientHistory, ClientView, HistoryEntry, Override, Session } from '../../questions.ts';
 import { clientHistory } from '../../questions.ts';
 
 type OutcomeEntry = Extract<HistoryEntry, { kind: 'outcome' }>;

@@ -1,4 +1,3 @@
-import type { ClientLinks } from '../../answers.ts';
 import { ask, may, useAnswer } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { Choice, endAfter, Field, goTo, LastDay } from '../../parts/form.ts';
@@ -7,6 +6,7 @@ import { toPayer } from '../../parts/links.ts';
 import { answered } from '../../parts/notice.ts';
 import { numbers, Table } from '../../parts/table.ts';
 import { groupTone, Pill, VERDICTS } from '../../parts/verdict.ts';
+import type { ClientLinks } from '../../questions.ts';
 import { clientLinks, LISTS, listEntry } from '../../questions.ts';
 import type { Acts } from './payer-actions.ts';
 

@@ -1,4 +1,3 @@
-import type { ClientView, Session } from '../../answers.ts';
 import { useAnswer } from '../../api.ts';
 import { html, useEffect, useState } from '../../html.ts';
 import { useProposal } from '../../parts/confirm.ts';
@@ -7,6 +6,7 @@ import { toDecision } from '../../parts/links.ts';
 import { answered, Empty } from '../../parts/notice.ts';
 import { FactsTable } from '../../parts/trace.ts';
 import { Figures, groupTone, Pill, type Tone, Verdict } from '../../parts/verdict.ts';
+import type { ClientView, Session } from '../../questions.ts';
 import { client } from '../../questions.ts';
 import { ChangesByHand, KeepOrErase } from './payer-actions.ts';
 import { PayerHistory } from './payer-history.ts';

@@ -1,47 +1,65 @@
-import type { AuditCheck, AuditPage as Entries } from '../answers.ts';
-import { ask, useAnswer } from '../api.ts';
-import { html, useState } from '../html.ts';
-import type { PageProps } from '../page-props.ts';
-import { Choice, Field, goTo, sent } from '../parts/form.ts';
-import { counted, dateTime } from '../parts/format.ts';
-import { answered, Empty, useAttempt } from '../parts/notice.ts';
-import { csvText, linesOf, saveFile } from '../parts/save-file.ts';
-import { columns, Table } from '../parts/table.ts';
-import { inUtc, MinuteField, spanOf } from '../parts/time-span.ts';
-import { AUDIT_CHECK, auditEntries } from '../questions.ts';
+import { ask, may, useAnswer } from '../../api.ts';
+import { html, useState } from '../../html.ts';
+import type { PageProps } from '../../page-props.ts';
+import { Choice, Field, goTo, sent } from '../../parts/form.ts';
+import { counted, dateTime } from '../../parts/format.ts';
+import { answered, Empty, useAttempt } from '../../parts/notice.ts';
+import { csvText, linesOf, SaveAll } from '../../parts/save-file.ts';
+import { columns, Table } from '../../parts/table.ts';
+import { inUtc, MinuteField, spanOf } from '../../parts/time-span.ts';
+import type { AuditCheck, AuditPage as Found } from '../../questions.ts';
+import { AUDIT_CHECK, auditEntries } from '../../questions.ts';
+import { Proposals } from './proposals.ts';
 
-type Entry = Entries['entries'][number];
+type Entry = Found['entries'][number];
 
-type Fault = Entries['unreadable'][number];
+type Fault = Found['unreadable'][number];
 
-/** Who did what, newest first, and whether what is written there was changed since. */
-export function AuditPage({ place: { query } }: PageProps) {
-  const found = answered(
+/** Who may decide about proposals, and who may make them and sees what became of them. */
+export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
+
+/** What waits for somebody else, and who did what. */
+export function AuditPage({ place: { query }, session }: PageProps) {
+  return html`${PROPOSERS.some((one) => may(session, one)) && html`<${Proposals} session=${session} />`}
+    ${may(session, 'audit') && html`<${Filter} query=${query} /><${Entries} query=${query} /><${Chain} />`}`;
+}
+
+/** Newest first, and whether what is written there was changed since. */
+function Entries({ query }: { query: URLSearchParams }) {
+  const [lacking, setLacking] = useState<readonly Fault[]>([]);
+  const all = async () => {
+    const { entries, unreadable } = await allThatFit(query);
+    setLacking(unreadable);
+    return entries;
+  };
+  const forms = { CSV: async () => csvOf(await all()), NDJSON: async () => linesOf(await all()) };
+  return answered(
     useAnswer(auditEntries(asked(query))),
     ({ entries, unreadable, next }) => html`<section class="card">
       <h2>${counted(entries.length, 'entry', 'entries')}</h2>
       <${Faults} faults=${unreadable} />
       ${
         entries.length === 0
-          ? html`<${Nothing} next=${next} />`
+          ? html`<${Empty} title=${next === null ? 'Nothing fits' : 'Nothing of these fits'}>
+              ${next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.'}
+            <//>`
           : html`<${Table} name="Audit" kind="in-lines" columns=${COLUMNS} rows=${entries.map(cellsOf)} />`
       }
       ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
-      <${Export} query=${query} />
+      <${SaveAll} name="audit" forms=${forms} />
+      <div role="status">
+        ${lacking.length > 0 && html`<p>The file lacks:</p>`}
+        <${Faults} faults=${lacking} />
+      </div>
     </section>`,
   );
-  return html`<${Chain} /><${Filter} query=${query} />${found}`;
 }
 
 /** The query of the API for a filter in an address. */
 function asked(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
-  const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
-  return new URLSearchParams({
-    ...Object.fromEntries(named),
-    ...(from && { from: String(from) }),
-    ...(to && { to: String(to) }),
-  });
+  const span = spanOf({ from: query.get('from'), to: query.get('to') });
+  return new URLSearchParams([...named, ...Object.entries(span).map(([name, at]) => [name, String(at)])]);
 }
 
 function addressOf(query: URLSearchParams, after: string) {
@@ -65,19 +83,19 @@ function Chain() {
 }
 
 function Checked({ check: { checkedAt, entries, forgotten, faults } }: { check: AuditCheck }) {
+  if (faults.length > 0) return html`<${Faults} faults=${faults} />`;
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
-  if (faults.length === 0)
-    return html`<p class="good">
-      No entry was out of line at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
-      Whether somebody who writes to the store made the chain anew, the command${' '}
-      <code>audit verify --known</code> shows.
-    </p>`;
-  return html`<${Faults} faults=${faults} />`;
+  return html`<p>
+    No entry was out of line at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
+    Whether somebody who writes to the store made the chain anew, the command${' '}
+    <code>audit verify --known</code> shows.
+  </p>`;
 }
 
 function Faults({ faults }: { faults: readonly Fault[] }) {
-  if (faults.length === 0) return null;
-  return html`<ul class="notes bad">${faults.map(({ what }) => html`<li>${what}</li>`)}</ul>`;
+  return (
+    faults.length > 0 && html`<ul class="notes bad">${faults.map(({ what }) => html`<li>${what}</li>`)}</ul>`
+  );
 }
 
 function Filter({ query }: { query: URLSearchParams }) {
@@ -94,33 +112,12 @@ function Filter({ query }: { query: URLSearchParams }) {
 }
 
 const ACTIONS: Readonly<Record<Entry['action'], true>> = {
-  'key issued': true,
-  'wait ended': true,
-  'key revoked': true,
-  proposal: true,
-  'proposal approved': true,
-  'proposal rejected': true,
-  rollout: true,
-  draft: true,
-  release: true,
-  'sign-in': true,
-  'sign-out': true,
-  binding: true,
-  override: true,
-  list: true,
-  'client read': true,
-  'client erased': true,
-  'client rebuilt': true,
-  'secret forgotten': true,
-  'archive forgotten': true,
-  'archive adopted': true,
+  ...{ 'key issued': true, 'key revoked': true, 'wait ended': true, 'sign-in': true, 'sign-out': true },
+  ...{ proposal: true, 'proposal approved': true, 'proposal rejected': true },
+  ...{ rollout: true, draft: true, release: true, binding: true, override: true, list: true },
+  ...{ 'client read': true, 'client erased': true, 'client rebuilt': true },
+  ...{ 'secret forgotten': true, 'archive forgotten': true, 'archive adopted': true },
 };
-
-function Nothing({ next }: { next: string | null }) {
-  return html`<${Empty} title=${next === null ? 'Nothing fits' : 'Nothing of these fits'}>
-    ${next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.'}
-  <//>`;
-}
 
 const COLUMNS = [
   ...[...columns('when', 'when'), 'who', 'what', 'platform', 'about'],
@@ -147,32 +144,6 @@ function valueText(value: unknown, name = ''): string {
   return `(${members.map(([key, inner]) => `${key}: ${valueText(inner, key)}`).join(', ')})`;
 }
 
-const CSV_COLUMNS = [
-  ...['number', 'at', 'who', 'action', 'platform', 'subject', 'before', 'after', 'reason', 'hash'],
-];
-
-/** Saves all that fits, however many pages it takes. */
-function Export({ query }: { query: URLSearchParams }) {
-  const { attempt, trouble } = useAttempt();
-  const [lacking, setLacking] = useState<readonly Fault[]>([]);
-  const save = (kind: 'csv' | 'ndjson') =>
-    attempt(async () => {
-      const { entries, unreadable } = await allThatFit(query);
-      setLacking(unreadable);
-      const type = kind === 'csv' ? 'text/csv' : 'application/x-ndjson';
-      saveFile(`audit.${kind}`, type, kind === 'csv' ? csvOf(entries) : linesOf(entries));
-    });
-  return html`<div class="buttons">
-      <button type="button" onClick=${() => save('csv')}>Save all as CSV</button>
-      <button type="button" onClick=${() => save('ndjson')}>Save all as NDJSON</button>
-    </div>
-    <div role="status">
-      ${lacking.length > 0 && html`<p>The file lacks:</p>`}
-      <${Faults} faults=${lacking} />
-    </div>
-    ${trouble}`;
-}
-
 async function allThatFit(query: URLSearchParams) {
   const page = asked(query);
   page.delete('after');
@@ -187,12 +158,21 @@ async function allThatFit(query: URLSearchParams) {
   }
 }
 
+const CSV_COLUMNS = [
+  ...(['number', 'at', 'who', 'action', 'platform', 'subject', 'before', 'after'] as const),
+  ...(['reason', 'hash'] as const),
+];
+
 function csvOf(entries: readonly Entry[]) {
   const text = (state: unknown) => (state === null ? '' : JSON.stringify(state));
   const rows = entries.map((one) => {
-    const { number, at, who, action, platform, subject, before, after, reason, hash } = one;
-    const when = new Date(at).toISOString();
-    return [number, when, who, action, platform, subject, text(before), text(after), reason, hash];
+    const told = {
+      ...one,
+      at: new Date(one.at).toISOString(),
+      before: text(one.before),
+      after: text(one.after),
+    };
+    return CSV_COLUMNS.map((name) => told[name]);
   });
   return csvText([CSV_COLUMNS, ...rows]);
 }

@@ -1,0 +1,80 @@
+import { ask, may, useAnswer } from '../../api.ts';
+import { html } from '../../html.ts';
+import { type Proposal as Change, useProposal } from '../../parts/confirm.ts';
+import { ChangedSince } from '../../parts/differences.ts';
+import { Field } from '../../parts/form.ts';
+import { counted, dateTime } from '../../parts/format.ts';
+import { answered } from '../../parts/notice.ts';
+import { Pill, type Tone } from '../../parts/verdict.ts';
+import type { Proposal, Session } from '../../questions.ts';
+import { decideProposal, PROPOSALS } from '../../questions.ts';
+
+/** How often the page looks for proposals of others. */
+const EVERY_MS = 15_000;
+
+/** What waits for somebody else, with what it would change; and, folded, what was decided. */
+export function Proposals({ session }: { session: Session }) {
+  const answer = useAnswer(PROPOSALS, EVERY_MS);
+  const { propose, dialog } = useProposal(answer.reload);
+  const card = (proposal: Proposal) =>
+    html`<${OneProposal} key=${proposal.proposalId} ...${{ proposal, session, propose }} />`;
+  return html`${answered(answer, ({ proposals }) => {
+    const open = proposals.filter(({ state }) => state === 'open');
+    const decided = proposals.filter(({ state }) => state !== 'open');
+    return html`${open.map(card)}
+      ${open.length === 0 && html`<p class="faint">Nothing waits for approval.</p>`}
+      ${
+        decided.length > 0 &&
+        html`<details>
+          <summary>${counted(decided.length, 'proposal')} decided</summary>
+          <article>${decided.map(card)}</article>
+        </details>`
+      }`;
+  })}${dialog}`;
+}
+
+interface OneProposalProps {
+  proposal: Proposal;
+  session: Session;
+  propose: (change: Change<Proposal>) => void;
+}
+
+function OneProposal({ proposal, session, propose }: OneProposalProps) {
+  const { proposalId, what, subject, state, lines, versions, proposedBy, proposedAt } = proposal;
+  const { expiresAt, decidedBy, note } = proposal;
+  const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
+    propose({
+      title: `${verb} ${subject}?`,
+      action: `${verb} ${subject}`,
+      tone,
+      act: ({ reason }) => ask('POST', decideProposal(proposalId, way), { reason }),
+      children: html`<${Field} label="Note to the proposer">
+        <input name="reason" required maxlength="1000" autofocus />
+      <//>`,
+    });
+  return html`<section class="card">
+    <h2>${what}: ${subject} <${Pill} tone=${TONES[state]}>${state}<//></h2>
+    <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
+    ${versions !== null && may(session, 'rules:read') && html`<${ChangedSince} ...${versions} />`}
+    <p class="faint">
+      Proposed by ${proposedBy}, ${dateTime(proposedAt)};
+      ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
+      ${note !== null && `: ${note}`}
+    </p>
+    ${
+      state === 'open' &&
+      (may(session, 'approve')
+        ? html`<div class="buttons">
+            <button type="button" class="button-accent" onClick=${() => decide('approve', 'Approve', 'accent')}>
+              Approve …
+            </button>
+            <button type="button" onClick=${() => decide('reject', 'Return', 'bad')}>Return …</button>
+          </div>`
+        : html`<p>Somebody else decides, who may approve.</p>`)
+    }
+  </section>`;
+}
+
+const TONES: Readonly<Record<Proposal['state'], Tone>> = {
+  ...{ open: 'note', approved: 'good', failed: 'bad', rejected: 'bad', expired: 'bad' },
+};
