@@ -61,12 +61,23 @@ export function Figures({
 /** Colours of the names that have one of their own. */
 const OWN_COLORS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...VERDICTS, ...GROUPS].map(({ name, color }) => [name, color])),
-  ...{ bot: '--block', 'no bot': '--get-new', 1: '--wait-1', 2: '--wait-2', 3: '--wait' },
+  bot: '--block',
+  'no bot': '--get-new',
+  1: '--wait-1',
+  2: '--wait-2',
+  3: '--wait',
 };
 
 const OTHER_COLORS = [
-  ...['--accent', '--sticky', '--wait-2', '--get-new', '--wait-4'],
-  ...['--block', '--group-new', '--wait-1', '--wait'],
+  '--accent',
+  '--sticky',
+  '--wait-2',
+  '--get-new',
+  '--wait-4',
+  '--block',
+  '--group-new',
+  '--wait-1',
+  '--wait',
 ] as const;
 
 /** A colour for each name, which it has everywhere, whatever stands beside it and however often it came. */

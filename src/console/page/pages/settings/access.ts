@@ -79,8 +79,11 @@ function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
   const end = revokedAt ?? expiresAt;
   return [
     html`<code>${id}</code> ${status !== 'live' && html`<${Pill}>${status}<//>`}`,
-    ...[platform, owner ?? html`<span class="faint">nobody</span>`, operations.join(', ')],
-    ...[timeText(issuedAt), end === null ? 'no end' : timeText(end)],
+    platform,
+    owner ?? html`<span class="faint">nobody</span>`,
+    operations.join(', '),
+    timeText(issuedAt),
+    end === null ? 'no end' : timeText(end),
     status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`,
   ];
 }
@@ -144,7 +147,10 @@ function WhoMay({ provider, roles }: People) {
     </p>
     <${Table} name="Roles" kind="in-lines" columns=${ROLE_COLUMNS}
       rows=${roles.map(({ claim, value, role, platform, operations }) => [
-        ...[html`<code>${claim}</code>`, html`<code>${value}</code>`, role],
-        ...[platformText(platform), operations.join(', ')],
+        html`<code>${claim}</code>`,
+        html`<code>${value}</code>`,
+        role,
+        platformText(platform),
+        operations.join(', '),
       ])} />`;
 }

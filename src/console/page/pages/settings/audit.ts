@@ -112,11 +112,26 @@ function Filter({ query }: { query: URLSearchParams }) {
 }
 
 const ACTIONS: Readonly<Record<Entry['action'], true>> = {
-  ...{ 'key issued': true, 'key revoked': true, 'wait ended': true, 'sign-in': true, 'sign-out': true },
-  ...{ proposal: true, 'proposal approved': true, 'proposal rejected': true },
-  ...{ rollout: true, draft: true, release: true, binding: true, override: true, list: true },
-  ...{ 'client read': true, 'client erased': true, 'client rebuilt': true },
-  ...{ 'secret forgotten': true, 'archive forgotten': true, 'archive adopted': true },
+  'key issued': true,
+  'key revoked': true,
+  'wait ended': true,
+  'sign-in': true,
+  'sign-out': true,
+  proposal: true,
+  'proposal approved': true,
+  'proposal rejected': true,
+  rollout: true,
+  draft: true,
+  release: true,
+  binding: true,
+  override: true,
+  list: true,
+  'client read': true,
+  'client erased': true,
+  'client rebuilt': true,
+  'secret forgotten': true,
+  'archive forgotten': true,
+  'archive adopted': true,
 };
 
 const COLUMNS = [
@@ -159,9 +174,17 @@ async function allThatFit(query: URLSearchParams) {
 }
 
 const CSV_COLUMNS = [
-  ...(['number', 'at', 'who', 'action', 'platform', 'subject', 'before', 'after'] as const),
-  ...(['reason', 'hash'] as const),
-];
+  'number',
+  'at',
+  'who',
+  'action',
+  'platform',
+  'subject',
+  'before',
+  'after',
+  'reason',
+  'hash',
+] as const;
 
 function csvOf(entries: readonly Entry[]) {
   const text = (state: unknown) => (state === null ? '' : JSON.stringify(state));

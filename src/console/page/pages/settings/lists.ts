@@ -86,7 +86,10 @@ function AllLists({ lists, chosen }: { lists: readonly SharedList[]; chosen: str
           : html`<a href=${`#/settings/lists/${list}`} aria-current=${list === chosen ? 'true' : undefined}>
               <b>${list}</b>
             </a>`,
-        ...[KINDS[kind][0], entries, ended, dateTime(changedAt)],
+        KINDS[kind][0],
+        entries,
+        ended,
+        dateTime(changedAt),
       ])} />
   </section>`;
 }
@@ -138,7 +141,10 @@ function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
     });
   const end = expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt);
   return [
-    ...[html`<code>${value}</code>`, reason, who, dateTime(addedAt)],
+    html`<code>${value}</code>`,
+    reason,
+    who,
+    dateTime(addedAt),
     html`${end}${hasEnded && html` <${Pill}>ended<//>`}`,
     propose && html`<button type="button" onClick=${remove}>Remove …</button>`,
   ];
@@ -150,8 +156,11 @@ async function savedLines(name: string) {
   const told = (at: number) => new Date(at).toISOString();
   return linesOf(
     entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
-      ...{ value, reason, ...(expiresAt !== null && { expiresAt: told(expiresAt) }) },
-      ...{ who, addedAt: told(addedAt) },
+      value,
+      reason,
+      ...(expiresAt !== null && { expiresAt: told(expiresAt) }),
+      who,
+      addedAt: told(addedAt),
     })),
   );
 }

@@ -76,5 +76,9 @@ function OneProposal({ proposal, session, propose }: OneProposalProps) {
 }
 
 const TONES: Readonly<Record<Proposal['state'], Tone>> = {
-  ...{ open: 'note', approved: 'good', failed: 'bad', rejected: 'bad', expired: 'bad' },
+  open: 'note',
+  approved: 'good',
+  failed: 'bad',
+  rejected: 'bad',
+  expired: 'bad',
 };
