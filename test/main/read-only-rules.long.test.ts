@@ -3,7 +3,7 @@ import { chmodSync, cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { launchBrowser, openConsole, signIn, WIDE } from '../../scripts/screenshots/browser.ts';
-import type { OpenedRuleFolder } from '../../src/console/page/answers.ts';
+import type { OpenedRuleFolder } from '../../src/console/page/questions.ts';
 import { scoring } from '../cli/scoring.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
