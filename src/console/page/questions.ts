@@ -25,8 +25,8 @@ import type * as sdk from '../../sdk/records.ts';
 import type { Shape } from '../../shapes.ts';
 
 /**
- * Every question that the page asks, and the shape of its answer: as the API's document describes it, or as the
- * client library knows it.
+ * Every question that the page asks, and the shape of its answer: as the API's document describes it, or as
+ * the client library knows it.
  */
 
 export type { DecisionWhatIf, Reporting, RuleDiff };

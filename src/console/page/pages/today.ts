@@ -51,7 +51,8 @@ export function TodayPage({ session, place, time }: PageProps) {
       found &&
       answered(isSame ? verdicts : other, (all) => {
         const props = { found: all.exploration, view, session, status };
-        return html`<${Explored} ...${props}><${WhyChanged} ...${{ ...props, found, earlier, propose }} /><//>`;
+        const why = { ...props, found, earlier, propose };
+        return html`<${Explored} ...${props}><${WhyChanged} ...${why} /><//>`;
       })
     }
     ${status?.nodes && html`<${Nodes} rollout=${status.rollout} nodes=${status.nodes} />`}

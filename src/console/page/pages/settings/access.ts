@@ -42,7 +42,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
             rows=${found.people.map((one) => personCells(one, platform, propose))} />
           ${
             platform !== '*' &&
-            html`<p class="faint">Who has access to all platforms is shown to those who look at all of them.</p>`
+            html`<p class="faint">Who sees all platforms is shown to those who look at all of them.</p>`
           }
         </section>
         <section class="card">

@@ -39,7 +39,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
         own &&
         answered(entries, (found) =>
           found.entries.length === 0 && value === ''
-            ? html`<${Empty} title=${`Nothing is on the list ${item}`}>A rule that asks about it finds nobody.<//>`
+            ? html`<${Empty} title=${`Nothing is on the list ${item}`}>Rules find nobody on it.<//>`
             : html`<${Entries} key=${item} ...${{ name: item, after, found, value, find }}
                 propose=${mayChange ? propose : null} />`,
         )
@@ -111,9 +111,10 @@ const COLUMNS = ['value', ...columns('wide', 'reason'), 'by', 'since', 'until', 
 /** The entries of a list, a page at a time. */
 function Entries({ name, after, found: { entries, total, next }, value, find, propose }: EntriesProps) {
   const here = `#/settings/lists/${name}`;
+  const search = sent(({ sought = '' }) => find(sought.trim()));
   return html`<section class="card">
     <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
-    <form class="filters" onSubmit=${sent(({ sought = '' }) => find(sought.trim()))} onReset=${() => find('')}>
+    <form class="filters" onSubmit=${search} onReset=${() => find('')}>
       <${Field} label="Find a value"><input name="sought" defaultValue=${value} maxlength="256" /><//>
       <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
     </form>

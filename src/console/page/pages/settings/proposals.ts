@@ -52,6 +52,7 @@ function OneProposal({ proposal, session, propose }: OneProposalProps) {
         <input name="reason" required maxlength="1000" autofocus />
       <//>`,
     });
+  const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card">
     <h2>${what}: ${subject} <${Pill} tone=${TONES[state]}>${state}<//></h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
@@ -65,9 +66,7 @@ function OneProposal({ proposal, session, propose }: OneProposalProps) {
       state === 'open' &&
       (may(session, 'approve')
         ? html`<div class="buttons">
-            <button type="button" class="button-accent" onClick=${() => decide('approve', 'Approve', 'accent')}>
-              Approve …
-            </button>
+            <button type="button" class="button-accent" onClick=${approve}>Approve …</button>
             <button type="button" onClick=${() => decide('reject', 'Return', 'bad')}>Return …</button>
           </div>`
         : html`<p>Somebody else decides, who may approve.</p>`)
