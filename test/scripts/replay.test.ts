@@ -119,10 +119,8 @@ describe('a line of recorded payments', () => {
       '"kind" must be one of payment, outcome, binding, unbinding, not "refund"',
     ],
     [
-      ...([
-        'acceptors that are no array',
-        { kind: 'binding', requisiteRef: 'r', acceptorKeys: 'a' },
-      ] as const),
+      'acceptors that are no array',
+      { kind: 'binding', requisiteRef: 'r', acceptorKeys: 'a' },
       '"acceptorKeys" must be an array of strings, not "a"',
     ],
   ] as const)

@@ -88,11 +88,9 @@ describe('rules check', () => {
     ],
     [
       'escapes what workflow commands would read as their own',
-      ...([
-        { 'ladder.yaml': swap('[30s, 5m, 30m]', '["30%", 5m, 30m]') },
-        ['--format', 'github'],
-        1,
-      ] as const),
+      { 'ladder.yaml': swap('[30s, 5m, 30m]', '["30%", 5m, 30m]') },
+      ['--format', 'github'],
+      1,
       '::error file=p1.v1/ladder.yaml,line=6,col=10::a level must be a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d, not "30%25"\n',
     ],
     ['prints nothing for a valid rule set in a workflow', {}, ['--format', 'github'], 0, ''],
