@@ -119,7 +119,11 @@ export async function isArchivedElsewhere(
   folder: string | null,
 ): Promise<boolean> {
   const claimed = await registers.read(ARCHIVE_REGISTER);
-  if (claimed === null) return false;
-  const path = folder === null ? null : join(folder, ID_FILE);
-  return path === null || !existsSync(path) || readFileSync(path, 'utf8').trim() !== claimed;
+  return claimed !== null && (folder === null || archiveIdIn(folder) !== claimed);
+}
+
+/** Null where the folder is no archive. */
+export function archiveIdIn(folder: string): string | null {
+  const path = join(folder, ID_FILE);
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }

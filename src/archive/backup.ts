@@ -1,10 +1,10 @@
-import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
 import { NamedError } from '../named-error.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
-import { ID_FILE, RULE_SETS_FOLDER } from './archive-home.ts';
+import { archiveIdIn, ID_FILE, RULE_SETS_FOLDER } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
 import { SET_ASIDE_FOLDER } from './set-aside.ts';
@@ -85,14 +85,9 @@ function requireFitting(folder: string, target: string): void {
   if (!inside.startsWith('..'))
     throw new NotABackup(`${target} lies in the archive; name a folder elsewhere`);
   if (!existsSync(folder)) throw new NotABackup(`there is no archive in ${folder} yet`);
-  const [own, other] = [folder, target].map(idOf);
+  const [own, other] = [folder, target].map(archiveIdIn);
   if (other !== null && own !== other)
     throw new NotABackup(
       `${target} is a backup of another archive (${other}, this one is ${own}); name another folder`,
     );
-}
-
-function idOf(folder: string): string | null {
-  const path = join(folder, ID_FILE);
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }

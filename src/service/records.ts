@@ -70,12 +70,6 @@ export const ReportedOrderSchema = shape('An order with the outcome that holds',
 
 type ReportedOrder = Shape<typeof ReportedOrderSchema>;
 
-interface OrderOfClient {
-  readonly client: ClientKey;
-  readonly clientIdKey: string;
-  readonly orderRef: string;
-}
-
 const RECENT_DECISIONS_MAX = 20;
 
 /** Whoever looks at the last hour does not miss ten seconds. */
@@ -220,20 +214,19 @@ export class Records {
 
   /** The reports about the orders of some decisions; orders without one are left out. */
   async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
-    const orders = new Map(
-      decisions.map(({ platform, clientIdKey, orderRef }) => {
-        const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
-        return [`${client.hash} ${orderRef}`, { client, clientIdKey, orderRef }] as const;
-      }),
+    const oneOfEach = new Map(
+      decisions.map((one) => [JSON.stringify([one.platform, one.clientIdKey, one.orderRef]), one]),
     );
-    const known = await searchSteps.map([...orders.values()], (some) =>
-      Promise.all(some.map((order) => this.#reported(order))),
+    const known = await searchSteps.map([...oneOfEach.values()], (some) =>
+      Promise.all(some.map((decision) => this.#reported(decision))),
     );
     return known.flat();
   }
 
-  async #reported({ client, clientIdKey, orderRef }: OrderOfClient): Promise<readonly ReportedOrder[]> {
-    const { state, order: older } = await this.#parts.store.load(client, { orderRef });
+  async #reported({ platform, clientIdKey, orderRef }: Decision): Promise<readonly ReportedOrder[]> {
+    const { store } = this.#parts;
+    const client = store.clientKeys.of(platform, clientIdKey);
+    const { state, order: older } = await store.load(client, { orderRef });
     const order = recentOrder(state.outcomes, token(orderRef)) ?? older;
     if (order === null) return [];
     const { outcome, cause, occurredAt, turnedAway } = order;

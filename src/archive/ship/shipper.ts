@@ -143,15 +143,11 @@ export class Shipper {
       const { cursor } = page;
       const mayFollow = page.entries.length === pageEntriesMax;
       if (!mayFollow || entries >= commitEntriesMax) return { cursor, entries, more: mayFollow };
-      page = await this.#page(cursor);
+      page = await this.#parts.store.readJournal(cursor, pageEntriesMax);
       if (page.entries.length === 0) return { cursor, entries, more: false };
       if (page.gap !== null || page.entries.some(({ kind }) => kind === 'erasure'))
         return { cursor, entries, more: true };
     }
-  }
-
-  #page(after: string | null): Promise<JournalPage> {
-    return this.#parts.store.readJournal(after, this.#limits.pageEntriesMax);
   }
 
   /** Each once a page: one whose folder has changed since costs some 30 ms to find that out. */

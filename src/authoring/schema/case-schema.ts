@@ -150,8 +150,8 @@ const ACTIONS: Readonly<Record<StepKind, JsonSchema>> = {
     ['outcome'],
     'The platform reports the result of an order.',
   ),
-  binding: orNull(
-    mappingOf(
+  binding: {
+    ...mappingOf(
       {
         requisiteRef: text('The bound requisite.'),
         acceptorKeys: listOf(text('An acceptor.'), 'The acceptors.'),
@@ -161,7 +161,8 @@ const ACTIONS: Readonly<Record<StepKind, JsonSchema>> = {
       ['requisiteRef', 'acceptorKeys'],
       'The platform binds the client; null unbinds.',
     ),
-  ),
+    type: ['object', 'null'],
+  },
   override: {
     description: "A person's decision about the client; null lifts it.",
     anyOf: [
@@ -209,8 +210,4 @@ function expectationsOf(kind: StepKind): JsonSchema {
   const expect = Object.keys(members).length === 0 ? false : mappingOf(members, [], 'What must be answered.');
   // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
   return { if: { required: [kind] }, then: { properties: { expect } } };
-}
-
-function orNull(schema: JsonSchema): JsonSchema {
-  return { ...schema, type: ['object', 'null'] };
 }

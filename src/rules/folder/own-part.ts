@@ -32,11 +32,8 @@ function isSectionOf(platform: string) {
 
 /** A case that names no platform is about all of them. */
 function isCaseOf(platform: string) {
-  return (item: unknown) => isMap(item) && [undefined, platform].includes(nameOf(item.get('platform')));
-}
-
-function nameOf(value: unknown): string | undefined {
-  return value === undefined ? undefined : String(value);
+  return (item: unknown) =>
+    isMap(item) && (!item.has('platform') || String(item.get('platform')) === platform);
 }
 
 interface PartOfFile {
