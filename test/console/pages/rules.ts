@@ -49,7 +49,7 @@ describeConsole("the console's page Rules", (tab) => {
           '    priority: 90\n    holdout: 2%\n    holdoutMaxAmount: { EUR: "100.00" }',
         ),
     };
-    const saved = await owner.ask('PUT', 'rules/versions/p2.v40-patient', { from: 'p2.v10', files });
+    const saved = await owner.ask('PUT', 'rules/versions/p2.v40-patient', { files });
     expect([saved.status, saved.body.detail]).to.deep.equal([200, undefined]);
     try {
       await tab.openOwn(await tab.seeded.keyFor('rules:read'), '#/rules/p2.v40-patient');
