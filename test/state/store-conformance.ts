@@ -273,9 +273,11 @@ function describeSightings(store: () => Store): void {
 
   it('leave out a client last seen exactly at the edge of the window', async () => {
     const platform = newPlatform();
-    await see(newClient(platform), 'device', T0);
+    const client = newClient(platform);
+    await see(client, 'device', T0);
     expect(await count(newClient(platform), 'device', T0 + 999, 1000)).to.equal(2);
     expect(await count(newClient(platform), 'device', T0 + 1000, 1000)).to.equal(1);
+    expect(await count(client, 'device', T0 + 1000, 1000), 'the asking client').to.equal(1);
   });
 
   it('keep the latest time of a client when time runs backwards', async () => {
