@@ -139,7 +139,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
   const reporting = new ReportingWatch({
-    ...{ registers: store.registers, clock },
+    registers: store.registers,
+    clock,
     onTrouble: (error) => tellTrouble(parts.log)('whether platforms still report is not shared', error),
   });
   watchReporting(metrics.registry, () => reporting.known());
@@ -156,7 +157,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   await repeatErasures(erasure, parts.log);
   const auditEnd = new AuditEnd({
-    ...{ auditLog: store.auditLog, clock },
+    auditLog: store.auditLog,
+    clock,
     onTold: (known) => parts.log.info({ known }, 'the newest entry of the audit, for audit verify --known'),
     onTrouble: (error) => tellTrouble(parts.log)('the newest entry of the audit is not told', error),
   });

@@ -106,9 +106,12 @@ describe('the configuration', () => {
           SIGNAL_SECRET: GIVEN,
           OIDC_ISSUER: 'https://login.example.com',
         },
-        ...{ PLATFORM_URL: 'https://a.example.com', OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 's' },
-        ...{ OIDC_ROLES: 'groups:ops=operator@*', ARCHIVE_DIR: 's3://years' },
-        ...{ REDIS_URL: 'redis-sentinel://127.0.0.1/main' },
+        PLATFORM_URL: 'https://a.example.com',
+        OIDC_CLIENT_ID: 'id',
+        OIDC_CLIENT_SECRET: 's',
+        OIDC_ROLES: 'groups:ops=operator@*',
+        ARCHIVE_DIR: 's3://years',
+        REDIS_URL: 'redis-sentinel://127.0.0.1/main',
       },
       {
         get: (target, name) => {

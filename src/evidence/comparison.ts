@@ -108,8 +108,13 @@ export async function compare(duck: Duck, answers: string, codes: AnswerCodes): 
     ),
     changes: changed
       .map(({ base, candidate, counts: { decisions, ...orders }, samples }) => ({
-        ...{ from: base.verdict, to: candidate.verdict, fromRule: base.rule, toRule: candidate.rule },
-        ...{ count: decisions, ...orders, samples },
+        from: base.verdict,
+        to: candidate.verdict,
+        fromRule: base.rule,
+        toRule: candidate.rule,
+        count: decisions,
+        ...orders,
+        samples,
       }))
       .toSorted((a, b) => b.count - a.count || (changeName(a) < changeName(b) ? -1 : 1)),
   };

@@ -136,7 +136,10 @@ function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): Evid
       ...columns('share', 'mean score', 'paid share, 95 %'),
     ],
     rows: score.reliability.map(({ from, to, count: orders, meanScore, paidShare }) => [
-      ...[`${from.toFixed(1)} to ${to.toFixed(1)}`, orders, meanScore, paidShare],
+      `${from.toFixed(1)} to ${to.toFixed(1)}`,
+      orders,
+      meanScore,
+      paidShare,
     ]),
   };
 }

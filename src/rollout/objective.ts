@@ -21,7 +21,8 @@ const MEMBERS = {
     description: 'Of other currencies, by their names; amounts in one without a rate count as nothing',
   }),
   windowDays: Type.Integer({
-    ...{ minimum: 1, maximum: 90 },
+    minimum: 1,
+    maximum: 90,
     description: 'For so long after its first request what a client does counts',
   }),
   reversalDays: nullable(
@@ -61,8 +62,14 @@ export type GivenObjective = Shape<typeof PartialSchema>;
 
 /** Without a word about it: what is paid and lasts. */
 export const MONEY_ALONE: Objective = {
-  ...{ margin: 1, reversalCost: 0, requisiteCost: 0 },
-  ...{ currency: null, rates: {}, windowDays: 7, reversalDays: null, cap: null },
+  margin: 1,
+  reversalCost: 0,
+  requisiteCost: 0,
+  currency: null,
+  rates: {},
+  windowDays: 7,
+  reversalDays: null,
+  cap: null,
 };
 
 let isGiven: ValidateFunction<GivenObjective> | null = null;

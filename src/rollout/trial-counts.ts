@@ -111,7 +111,10 @@ export function sumTrialCounts({ tally }: TrialCounts, platform: string | null):
     });
     const shares = { blocked: ofClients('blocked'), waited: ofClients('waited'), bots: ofClients('bots') };
     return {
-      ...{ verdicts: of('verdicts'), blocks: of('blocks'), waits: of('waits'), bots: of('bots') },
+      verdicts: of('verdicts'),
+      blocks: of('blocks'),
+      waits: of('waits'),
+      bots: of('bots'),
       clients: { seen, ...shares, paid: ofClients('paid'), unpaid: ofClients('unpaid') },
     };
   };

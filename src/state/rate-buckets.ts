@@ -143,8 +143,14 @@ export class TokenLeases {
 function newCaller(now: number): Caller {
   const [asks, tokens, lapsed] = [0, 0, 0];
   return {
-    ...{ asks, asksBefore: 0, countedFromMs: now, tokens, lapseAtMs: now, isLeasing: false },
-    ...{ lapsed, lapsedAtMs: now },
+    asks,
+    asksBefore: 0,
+    countedFromMs: now,
+    tokens,
+    lapseAtMs: now,
+    isLeasing: false,
+    lapsed,
+    lapsedAtMs: now,
   };
 }
 

@@ -18,8 +18,15 @@ import { ArchivedStore } from './archived-store.ts';
 const platform = platformName('shop');
 
 const ASKED: ExplorationAsk = {
-  ...{ from: T0, to: T0 + 3_600_000, platform, by: 'verdict', verdict: null },
-  ...{ filter: {}, against: null, asOf: null, money: true },
+  from: T0,
+  to: T0 + 3_600_000,
+  platform,
+  by: 'verdict',
+  verdict: null,
+  filter: {},
+  against: null,
+  asOf: null,
+  money: true,
 };
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
@@ -54,7 +61,9 @@ describe('the exploration of an archive of which one file is damaged', () => {
     const damaged = segments.find(({ to }) => to === T0 + 3000) ?? expect.fail('there is the last segment');
     writeFileSync(place.archive.pathOf(damaged), 'torn');
     expect(await figures()).to.deep.equal({
-      ...{ decisions: 3, money: 25, gaps: [] },
+      decisions: 3,
+      money: 25,
+      gaps: [],
       unreadable: [{ from: T0 + 3000, to: T0 + 3000, decisions: 1 }],
     });
   });

@@ -41,8 +41,12 @@ const ruleList: fc.Arbitrary<readonly Rule<Group>[]> = fc
   .map((items) =>
     items
       .map(({ condition, priority, group }, index) => ({
-        ...{ name: `rule-${index}`, description: '', at: { ...HERE, line: index + 1 } },
-        ...{ condition, priority, params: { group } },
+        name: `rule-${index}`,
+        description: '',
+        at: { ...HERE, line: index + 1 },
+        condition,
+        priority,
+        params: { group },
       }))
       .toSorted((a, b) => b.priority - a.priority),
   );

@@ -82,9 +82,16 @@ class FirstPayer implements Payer {
 
   score({ amount, fingerprint, sign }: Scored, clockMs: number): readonly string[] {
     const request = {
-      ...{ sellPointKey: 's', method: 'card', amount: String(amount), currency: null, fingerprint, ip: null },
-      ...{ jsOk: sign === 'noScript' ? false : null, honeypotTriggered: sign === 'trap' },
-      ...{ userAgentPresent: sign === 'userAgent', userAgentIsAutomated: sign === 'automated' },
+      sellPointKey: 's',
+      method: 'card',
+      amount: String(amount),
+      currency: null,
+      fingerprint,
+      ip: null,
+      jsOk: sign === 'noScript' ? false : null,
+      honeypotTriggered: sign === 'trap',
+      userAgentPresent: sign === 'userAgent',
+      userAgentIsAutomated: sign === 'automated',
     };
     const now = momentFor(this.#state, clockMs);
     const { nextState, known } = contactByScore(this.#state, request, now);

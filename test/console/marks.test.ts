@@ -9,12 +9,22 @@ const [P2_V10, P2_V11] = [versionOf('p2.v10'), versionOf('p2.v11')];
 const span = { from: 10 * HOUR_MS, to: 20 * HOUR_MS };
 
 const change = (hour: number, more: Partial<RolloutEntry>): RolloutEntry => ({
-  ...{ at: hour * HOUR_MS, who: 'ann', action: 'canary', from: P2_V10, to: P2_V11, digest: 'd' },
-  ...{ reason: 'a longer wait', ...more },
+  at: hour * HOUR_MS,
+  who: 'ann',
+  action: 'canary',
+  from: P2_V10,
+  to: P2_V11,
+  digest: 'd',
+  reason: 'a longer wait',
+  ...more,
 });
 
 const rolloutWith = (...history: readonly RolloutEntry[]) => ({
-  ...{ revision: 1, active: { version: P2_V10, digest: 'd' }, candidates: [], ended: [], history },
+  revision: 1,
+  active: { version: P2_V10, digest: 'd' },
+  candidates: [],
+  ended: [],
+  history,
 });
 
 const told = (one: RolloutEntry) =>

@@ -34,9 +34,17 @@ function asked(orderRef: string, amount = '25', currency: string | null = null):
 }
 
 const SCORE: ScoreRequest = {
-  ...{ sellPointKey: 's', method: 'card', amount: '25', currency: null },
-  ...{ fingerprint: null, formerFingerprint: null, ip: null, formerIp: null, networks: [] },
-  ...{ jsOk: null, honeypotTriggered: false, userAgentPresent: false, userAgentIsAutomated: false },
+  sellPointKey: 's',
+  method: 'card',
+  amount: '25',
+  currency: null,
+  fingerprint: null,
+  ip: null,
+  networks: [],
+  jsOk: null,
+  honeypotTriggered: false,
+  userAgentPresent: false,
+  userAgentIsAutomated: false,
 };
 
 /** A payer with four unpaid orders in a row, whom the released rules block. */
@@ -165,7 +173,9 @@ describe('a holdout', () => {
   it('is kept by the archive in columns of its own', async () => {
     const decision = decide(chained(RULES, () => true));
     expect(await keptDecision(decision)).to.deep.include({
-      ...{ holdout_rule: [CHAIN], holdout_share: [0.1], holdout_held_out: [true] },
+      holdout_rule: [CHAIN],
+      holdout_share: [0.1],
+      holdout_held_out: [true],
     });
   });
 

@@ -18,8 +18,16 @@ const HOUR_MS = 3_600_000;
 const RULES = edited({});
 const CLIENT = clientKey(platformName('demo'), 'payer-1');
 const PAGE: ScoreRequest = {
-  ...{ sellPointKey: 'shop-1', method: 'card', amount: '25', currency: null, fingerprint: null, ip: null },
-  ...{ jsOk: false, honeypotTriggered: false, userAgentPresent: false, userAgentIsAutomated: false },
+  sellPointKey: 'shop-1',
+  method: 'card',
+  amount: '25',
+  currency: null,
+  fingerprint: null,
+  ip: null,
+  jsOk: false,
+  honeypotTriggered: false,
+  userAgentPresent: false,
+  userAgentIsAutomated: false,
 };
 
 function standing(state: ClientState, now: number): Standing {

@@ -41,8 +41,13 @@ class Payer {
 
   ask({ order, amount, currency }: Asked): Readonly<Record<string, FactValue>> {
     const request = {
-      ...{ sellPointKey: 'shop-1', method: 'card', requestId: 'r', arm: 'active' as const },
-      ...{ orderRef: order, amount, currency: currency ?? null },
+      sellPointKey: 'shop-1',
+      method: 'card',
+      requestId: 'r',
+      arm: 'active' as const,
+      orderRef: order,
+      amount,
+      currency: currency ?? null,
     };
     const standing = { client: DEMO, state: this.state, sightings: NO_SIGHTINGS, now: this.now };
     const { decision, nextState } = decideVerdict(RULES, standing, request);

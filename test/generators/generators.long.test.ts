@@ -234,7 +234,12 @@ describe('a client that is generated from the API documents', () => {
       const env = { CALLERS: service.callerUrl, PLATFORM: service.platformUrl, KEY: key, PAYER: name };
       const walked = await promisify(execFile)(process.execPath, [outfile], { env });
       expect(JSON.parse(walked.stdout)).to.deep.equal([
-        ...['NEW', 'GET_NEW', 'recorded', 'done', true, 'malformed-body'],
+        'NEW',
+        'GET_NEW',
+        'recorded',
+        'done',
+        true,
+        'malformed-body',
       ]);
     });
   }

@@ -280,7 +280,13 @@ describeOnStores('shared lists', (store) => {
       put('carl'),
     ];
     expect(await editor.change(desk, edits)).to.deep.equal([
-      ...['added', 'removed', 'removed', 'added', 'added', 'removed', 'added'],
+      'added',
+      'removed',
+      'removed',
+      'added',
+      'added',
+      'removed',
+      'added',
     ]);
     const listed = ['ann', 'bob', 'carl'].map((name) => isListed(node, platform, name));
     expect(listed).to.deep.equal([false, true, true]);

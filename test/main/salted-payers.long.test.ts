@@ -52,7 +52,8 @@ async function decisionsAbout(
       const { headers } = await askUnlessStandstill(() => shop.verdict({ clientIdKey, orderRef }, close));
       ids.push(headers.get('X-Decision-Id') ?? '');
       await shop.ask('PUT', `client/override?clientIdKey=${clientIdKey}`, {
-        ...{ group: 'TRUSTED', reason: 'a regular' },
+        group: 'TRUSTED',
+        reason: 'a regular',
       });
     }
   return ids;

@@ -116,7 +116,10 @@ describe('a rollout', () => {
       [tried],
     );
     expect(steps.map((step) => step?.active.version ?? null)).to.deep.equal([
-      ...['p2.v12', 'p2.v12', 'p2.v11', 'p2.v10'],
+      'p2.v12',
+      'p2.v12',
+      'p2.v11',
+      'p2.v10',
       null,
     ]);
   });

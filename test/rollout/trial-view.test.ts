@@ -11,7 +11,13 @@ import { decisionFor, newClient } from '../state/clients.ts';
 const { version, digest } = currentRules();
 
 const CANDIDATE: Candidate = {
-  ...{ version, digest, mode: 'shadow', percent: 0, trial: 'a trial', since: 1, stageSince: 1 },
+  version,
+  digest,
+  mode: 'shadow',
+  percent: 0,
+  trial: 'a trial',
+  since: 1,
+  stageSince: 1,
   guardPoints: null,
   slices: [],
 };

@@ -42,7 +42,12 @@ describe('a line of recorded payments', () => {
     ...LINE,
     kind: 'payment',
     line: 7,
-    ...{ toPayCurrency: null, fingerprint: null, ip: null, userAgent: null, clientHints: null, abuse: null },
+    toPayCurrency: null,
+    fingerprint: null,
+    ip: null,
+    userAgent: null,
+    clientHints: null,
+    abuse: null,
   };
   const { clientIdKey, orderRef } = LINE;
   const ABOUT = { line: 7, at: START, clientIdKey };

@@ -26,9 +26,23 @@ export function makeAuthority(): Authority {
     issue: (name) => {
       const files = { certificateFile: path(`${name}.pem`), keyFile: path(`${name}.key`) };
       openssl(
-        ...['req', '-x509', ...NEW_KEY, '-CA', caFile, '-CAkey', path('ca.key')],
-        ...['-keyout', files.keyFile, '-out', files.certificateFile, '-subj', `/CN=${name}`],
-        ...['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost', '-addext', 'basicConstraints=CA:FALSE'],
+        'req',
+        '-x509',
+        ...NEW_KEY,
+        '-CA',
+        caFile,
+        '-CAkey',
+        path('ca.key'),
+        '-keyout',
+        files.keyFile,
+        '-out',
+        files.certificateFile,
+        '-subj',
+        `/CN=${name}`,
+        '-addext',
+        'subjectAltName=IP:127.0.0.1,DNS:localhost',
+        '-addext',
+        'basicConstraints=CA:FALSE',
       );
       return files;
     },

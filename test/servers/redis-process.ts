@@ -18,8 +18,12 @@ export interface RedisProcess {
 
 /** Keeps nothing on disk, and lets a replica follow at once. */
 export const MEMORY_ONLY: readonly string[] = [
-  ...['--save', '', '--appendonly', 'no'],
-  ...['--repl-diskless-sync-delay', '0'],
+  '--save',
+  '',
+  '--appendonly',
+  'no',
+  '--repl-diskless-sync-delay',
+  '0',
 ];
 
 /** Writes an append-only file, flushed to disk every second. */

@@ -85,7 +85,9 @@ export async function startSentinel(failoverAfterMs = SOON_MS / 2): Promise<Redi
   const master = await startRedis(directory, await freePort(), MEMORY_ONLY);
   const replica = await startRedis(directory, await freePort(), [
     ...MEMORY_ONLY,
-    ...['--replicaof', '127.0.0.1', String(master.port)],
+    '--replicaof',
+    '127.0.0.1',
+    String(master.port),
   ]);
   await until('the replica follows', () => isFollowing(replica.port));
   const sentinels = await Promise.all(
@@ -112,9 +114,14 @@ async function startClusterNode(
   mkdirSync(own);
   const node = await startRedis(own, port, [
     ...options,
-    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
-    ...['--cluster-announce-port', String(announcedPort)],
-    ...['--cluster-node-timeout', String(failoverAfterMs)],
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--cluster-announce-port',
+    String(announcedPort),
+    '--cluster-node-timeout',
+    String(failoverAfterMs),
   ]);
   return { ...node, busPort, announcedPort };
 }

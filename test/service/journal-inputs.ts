@@ -27,9 +27,21 @@ function inputOf(entry: JournalEntry): readonly Input[] {
   if (entry.kind !== 'verdict') return [];
   const { sellPointKey, orderRef, ruleVersion, digest, verdict, facts } = entry.decision;
   const asked: AskedInput = {
-    ...{ kind: 'verdict', at, platform, clientIdKey, sellPointKey, orderRef, ruleVersion, digest, verdict },
-    ...{ method: 'card', amount: String(facts['amount']), currency: String(facts['currency']) },
-    ...{ clientHash: 0n, orderKey: 0n, sightings: NO_SIGHTINGS },
+    kind: 'verdict',
+    at,
+    platform,
+    clientIdKey,
+    sellPointKey,
+    orderRef,
+    ruleVersion,
+    digest,
+    verdict,
+    method: 'card',
+    amount: String(facts['amount']),
+    currency: String(facts['currency']),
+    clientHash: 0n,
+    orderKey: 0n,
+    sightings: NO_SIGHTINGS,
   };
   return [asked];
 }

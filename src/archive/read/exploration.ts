@@ -263,8 +263,11 @@ class SlotTable {
 
   addRow(row: DuckRow): void {
     const { slot, decisions, ...order } = numbersOf(row, {
-      ...{ slot: 0, decisions: 0 },
-      ...{ amount: 0, granted: 0, paid: 0 },
+      slot: 0,
+      decisions: 0,
+      amount: 0,
+      granted: 0,
+      paid: 0,
     });
     const [value, currency] = [textOf(row['value']), textOf(row['currency'])];
     if (value === null) addAt(this.all, slot, decisions);

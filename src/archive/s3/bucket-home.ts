@@ -214,7 +214,8 @@ export class BucketHome implements ArchiveHome {
         `${this.name} has no ${LOG}${name}, which the store names as its newest; when one of the two was put back from a backup, run archive adopt`,
       );
     const { parent, beside, ...state }: ArchiveState & Pick<Head, 'parent' | 'beside'> = {
-      ...{ parent: null, beside: [] },
+      parent: null,
+      beside: [],
       ...parseSnapshot(text, name),
     };
     return { name, parent, beside, state };

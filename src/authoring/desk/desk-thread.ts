@@ -121,7 +121,10 @@ async function check({
     return {
       digest: null,
       problems: firstOf(made.problems),
-      ...{ notes: [], coverage: null, lostCases: null, constants: constantsOf(files) },
+      notes: [],
+      coverage: null,
+      lostCases: null,
+      constants: constantsOf(files),
     };
   const { ruleSet } = made;
   const { problems, notes } = examine(ruleSet, files, lists);

@@ -317,7 +317,11 @@ function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
 
 function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, isBot }: Assessment): Told {
   return {
-    ...{ verdict: null, rule: null, waitSeconds: null, ladder: null, heldOut: [] },
+    verdict: null,
+    rule: null,
+    waitSeconds: null,
+    ladder: null,
+    heldOut: [],
     requisite: clientGroup === 'STICKY' && factOf('hasBinding') === true,
     clientGroup,
     isBot,
@@ -345,7 +349,10 @@ function decided(
   const concluded = concludeVerdict(rules, settings, assessment, standing, isHeldOut);
   const { verdict, rule, waitSeconds } = concluded;
   return {
-    ...{ verdict, rule, waitSeconds, payLimitValue: null },
+    verdict,
+    rule,
+    waitSeconds,
+    payLimitValue: null,
     ladder: ladderText(concluded.ladderAfter, concluded.ladder),
     requisite: verdict === 'GET_SAME_STICKY',
     clientGroup: assessment.clientGroup,

@@ -68,11 +68,13 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
     candidates.push({
       values,
       present: place === 0,
-      ...{ changed, changedShare },
+      changed,
+      changedShare,
       opened: await sumsOfOrders(duck, openedBy(side)),
       closed: await sumsOfOrders(duck, closedBy(side)),
       closedPayments: await closedPaymentsOf(duck, reversals, closedBy(side)),
-      ...{ earlier: before, later: after },
+      earlier: before,
+      later: after,
       onFront: { earlier: earlierFront[place] === true, later: laterFront[place] === true },
       waits: notes.waits,
       heldOut: notes.heldOut.counts(),
@@ -86,7 +88,9 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
     against: against?.version ?? null,
     ...span,
     versions: [...new Set((await evidence.decidingRules()).map(({ ruleVersion }) => ruleVersion))].toSorted(),
-    ...{ compared, reproduced, splitAt },
+    compared,
+    reproduced,
+    splitAt,
     parts: {
       earlier: await timePart(duck, 'earlier', splitAt),
       later: await timePart(duck, 'later', splitAt),
@@ -94,7 +98,9 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
     reversals,
     emptyLists: lists,
     heldOut: noted[0]?.heldOut.counts() ?? [],
-    ...{ candidates, transitions, changes },
+    candidates,
+    transitions,
+    changes,
   };
 }
 

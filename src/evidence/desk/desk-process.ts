@@ -22,7 +22,12 @@ const works = {
     const whose = question.decidedBy?.read(options) ?? null;
     const ask = {
       place: { kind: 'archive', folder: segmentsDir, erased, leftOut },
-      ...{ from, to, asOf, platform, threads: 1, holdoutSecret },
+      from,
+      to,
+      asOf,
+      platform,
+      threads: 1,
+      holdoutSecret,
       ...(whose === null ? {} : { decidedBy: whose }),
     } as const;
     const onProgress = eachTenth((done, of) => progress({ done, of }));

@@ -175,7 +175,10 @@ export function experimentOf(
     const active = arms.find(({ version }) => version === stage?.active) ?? null;
     const candidates = arms.filter((arm) => arm !== active);
     return {
-      ...{ at, arms, active, candidates },
+      at,
+      arms,
+      active,
+      candidates,
       differences: active === null ? [] : differencesOf(active, candidates),
     };
   });

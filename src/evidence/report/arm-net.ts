@@ -41,8 +41,13 @@ export function armNet(found: Experiment, candidate: string, isInActive: boolean
   const value = without('value', -1);
   if (value === null) return null;
   return {
-    ...{ by: 'trial', currency: objective.currency ?? '', clients: arm.clients, value },
-    ...{ payments: without('paid'), amount: without('amount') },
-    ...{ reversals: without('reversals'), requisites: without('unpaidRequisites') },
+    by: 'trial',
+    currency: objective.currency ?? '',
+    clients: arm.clients,
+    value,
+    payments: without('paid'),
+    amount: without('amount'),
+    reversals: without('reversals'),
+    requisites: without('unpaidRequisites'),
   };
 }

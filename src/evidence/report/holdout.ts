@@ -142,9 +142,13 @@ async function resultOf(duck: Duck, share: number, currency: string): Promise<Ho
   return {
     holdout: figures,
     net: {
-      ...{ by: 'holdout', currency, clients },
-      ...{ payments: prevented('payments'), amount: prevented('amount') },
-      ...{ reversals: prevented('reversals'), requisites: prevented('requisites') },
+      by: 'holdout',
+      currency,
+      clients,
+      payments: prevented('payments'),
+      amount: prevented('amount'),
+      reversals: prevented('reversals'),
+      requisites: prevented('requisites'),
       // What did not happen was worth this; the rule brought in the opposite.
       value: timesOf(prevented('value'), -1),
     },

@@ -251,10 +251,7 @@ function ofSlices({
   return by.filter(({ matched }) => matched > 0).map((part) => [[file, name, part.slice], part]);
 }
 
-const MONEY = columns(
-  'money',
-  ...['asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown'],
-);
+const MONEY = columns('money', 'asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown');
 
 /** A row for each currency of each one: amounts of two are never added. */
 function moneyTable(

@@ -50,7 +50,11 @@ const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 export const ListEntryViewSchema = named(
   'ListEntry',
   shape('One entry of a shared list', {
-    ...{ value, reason, who, addedAt, expiresAt },
+    value,
+    reason,
+    who,
+    addedAt,
+    expiresAt,
     hasEnded: yesNo('It is past its end, and does not count any more'),
     change: count('The number of the change that wrote it'),
   }),

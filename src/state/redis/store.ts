@@ -86,7 +86,11 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const { versions, ...records } = shared;
   const load = redisClients({ connection, calls, clocks, decisions, installation, memory: health });
   return {
-    ...{ name, clientKeys, check, ...records, ...load },
+    name,
+    clientKeys,
+    check,
+    ...records,
+    ...load,
     ...redisJournal(door, decisions),
     texts: redisStoredTexts(connection, calls, erasure, versions),
     rateBuckets: redisRateBuckets({ connection, runOn: tokenCalls.on }),

@@ -207,7 +207,9 @@ export interface SqliteFile {
 export function fileOf(db: DatabaseSync, writes: GroupCommit, clock: () => number): SqliteFile {
   const run: RunCall = (call) => (writes.lost === null ? sqliteCall(call) : Promise.reject(writes.lost));
   return {
-    ...{ db, clock, run },
+    db,
+    clock,
+    run,
     read: (work) => run(async () => work()),
     readPage: oneATurn(run),
     write: (work) => run(() => writes.run(work)),

@@ -123,7 +123,11 @@ describe('an order that was refused weeks ago', () => {
   };
   const expired = (orderRef: string) =>
     service.outcome(platform, {
-      ...{ clientIdKey: 'ann', orderRef, outcome: 'UNPAID', cause: 'EXPIRED', occurredAt: null },
+      clientIdKey: 'ann',
+      orderRef,
+      outcome: 'UNPAID',
+      cause: 'EXPIRED',
+      occurredAt: null,
     });
   const outcomes = async () => (await store.load(client)).state.outcomes;
 

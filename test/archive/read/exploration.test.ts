@@ -49,7 +49,10 @@ describe('the exploration of decisions', () => {
       return explore(
         archive,
         of({
-          ...{ from: from + DAY_MS, to: from + 2 * DAY_MS, verdict, against: { from, to: from + DAY_MS } },
+          from: from + DAY_MS,
+          to: from + 2 * DAY_MS,
+          verdict,
+          against: { from, to: from + DAY_MS },
           ...ask,
         }),
       );

@@ -129,7 +129,10 @@ function ordinaryDay(from: number, decisions: number, draw: Draw): readonly Deci
     const at = from + Math.floor((seq / decisions) * DAY_MS);
     return {
       ...decisionFor(newClient(platform, `payer-${seq % 97}`), seq + 1, `order-${from}-${seq}`, at),
-      ...{ verdict, rule, ruleVersion: V10, sellPointKey: `till-${Math.floor(5 * draw())}` },
+      verdict,
+      rule,
+      ruleVersion: V10,
+      sellPointKey: `till-${Math.floor(5 * draw())}`,
       clientGroup: draw() < 0.6 ? 'NEW' : 'PAYING',
       signals: rule === 'bot' || draw() < 0.05 ? [signal] : [],
       facts: { amount: 10 + Math.floor(90 * draw()), currency: 'EUR', method: draw() < 0.5 ? 'card' : 'p2p' },

@@ -42,7 +42,12 @@ describe('rules diff', () => {
     expect(code).to.equal(1);
     const printed = JSON.parse(stdout);
     expect(Object.keys(printed)).to.deep.equal([
-      ...['before', 'after', 'differences', 'examples', 'searched', 'note'],
+      'before',
+      'after',
+      'differences',
+      'examples',
+      'searched',
+      'note',
     ]);
     expect(printed.differences).to.deep.equal([
       { part: 'bot-signals', name: 'no-javascript', kind: 'changed', text: 'no-javascript: weight 3 -> 4' },

@@ -70,8 +70,17 @@ const ACTIVE = { version, digest };
 /** The report of a node. */
 function report(pid: number, hasStaleLists = false): NodeView {
   return {
-    ...{ nodeId: `node-${pid}`, host: 'h', pid, startedAt: 0, seenAt: 0, revision: 1, active: ACTIVE },
-    ...{ versions: [], refused: [], trouble: null, hasStaleLists },
+    nodeId: `node-${pid}`,
+    host: 'h',
+    pid,
+    startedAt: 0,
+    seenAt: 0,
+    revision: 1,
+    active: ACTIVE,
+    versions: [],
+    refused: [],
+    trouble: null,
+    hasStaleLists,
   };
 }
 

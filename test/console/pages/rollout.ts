@@ -121,7 +121,11 @@ describeConsole("the console's place Rollouts", (tab) => {
   it('cannot bring in a canary of all clients with a guard, also past the page', async () => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     const { status, body } = await owner.ask('POST', 'rules/rollout', {
-      ...{ version: 'p2.v11', mode: 'canary', percent: 100, guard: 5, reason: 'a test' },
+      version: 'p2.v11',
+      mode: 'canary',
+      percent: 100,
+      guard: 5,
+      reason: 'a test',
     });
     expect(status).to.equal(400);
     expect(body.errors).to.deep.equal([
@@ -139,7 +143,9 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.page.getByRole('dialog').getByLabel('Reason').fill('mine');
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     const theirs = await owner.ask('POST', 'rules/rollout', {
-      ...{ version: 'p2.v11', mode: 'shadow', reason: 'theirs' },
+      version: 'p2.v11',
+      mode: 'shadow',
+      reason: 'theirs',
     });
     expect(theirs.status).to.equal(200);
     await tab.button('Shadow p2.v11').click();

@@ -5,8 +5,11 @@ import { until } from '../../servers/until.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 const STOPPED = {
-  ...{ newestAt: '2026-11-20T10:00:00.000Z', awaitedSince: '2026-11-20T10:01:00.000Z', awaited: 120 },
-  ...{ usualMs: 1_200_000, stopped: true },
+  newestAt: '2026-11-20T10:00:00.000Z',
+  awaitedSince: '2026-11-20T10:01:00.000Z',
+  awaited: 120,
+  usualMs: 1_200_000,
+  stopped: true,
 };
 
 const minute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16)}Z`;

@@ -74,8 +74,13 @@ describe('a backtest', () => {
   it('shows a changed verdict by rule with its order, as a report on recorded facts does', async () => {
     expect((await recorded('p2.v11', 'p2.v10')).changes).to.deep.equal([
       {
-        ...{ from: 'WAIT', to: 'GET_NEW', fromRule: 'asked-too-early', toRule: 'otherwise' },
-        ...{ count: 1, ...orders(1, 0, 0, 0), samples: ['ann-2'] },
+        from: 'WAIT',
+        to: 'GET_NEW',
+        fromRule: 'asked-too-early',
+        toRule: 'otherwise',
+        count: 1,
+        ...orders(1, 0, 0, 0),
+        samples: ['ann-2'],
       },
     ]);
   });

@@ -63,7 +63,10 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
     ]);
     const young = await on(20);
     expect(young.candidates[1]?.closedPayments).to.deep.equal({
-      ...{ reversed: 0, held: 0, immature: 9, reversedShare: null },
+      reversed: 0,
+      held: 0,
+      immature: 9,
+      reversedShare: null,
     });
     expect(presentBacktest(young).notes).to.include(
       'Not mature: reversals seen so far: 1, too few or too young to tell when a payment is safe. 49 paid orders may yet be reversed: do not judge by that yet.',

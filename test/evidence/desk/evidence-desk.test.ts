@@ -69,7 +69,10 @@ describe('the evidence desk', () => {
       kind: 'report',
       options: { version: 'p2.v10' },
       ruleSets: { 'p2.v10': place.rules('p2.v10').digest },
-      ...{ platform: null, from, to: null, asOf: null },
+      platform: null,
+      from,
+      to: null,
+      asOf: null,
     });
     const over = async (desk: EvidenceDesk, { platform, jobId }: EvidenceJob): Promise<EvidenceJob> => {
       for (;;) {

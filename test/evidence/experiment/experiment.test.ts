@@ -66,10 +66,14 @@ describeOnStores('an experiment', (store) => {
     const arms = ['p2.v10', 'p2.v11', 'p2.v12'].map((version, place) => {
       const mine = lived.filter((one) => one.version === version);
       return {
-        ...{ version, share: [0.4, 0.4, 0.2][place], clients: mine.length },
-        ...{ paid: sum(mine, ({ paid }) => paid), requisites: sum(mine, ({ requisites }) => requisites) },
-        ...{ waits: sum(mine, ({ waits }) => waits), lostAfterWait: sum(mine, ({ lost }) => lost) },
-        ...{ money: sum(mine, ({ amount }) => amount) / 100 },
+        version,
+        share: [0.4, 0.4, 0.2][place],
+        clients: mine.length,
+        paid: sum(mine, ({ paid }) => paid),
+        requisites: sum(mine, ({ requisites }) => requisites),
+        waits: sum(mine, ({ waits }) => waits),
+        lostAfterWait: sum(mine, ({ lost }) => lost),
+        money: sum(mine, ({ amount }) => amount) / 100,
         reversed: sum(mine, ({ reversed }) => reversed) / 100,
         waitsEnded: sum(mine, ({ waitsEnded }) => waitsEnded),
       };
@@ -78,7 +82,13 @@ describeOnStores('an experiment', (store) => {
     expect(
       found.arms.map(
         ({ version, share, clients, orders, requisites, waits, lostAfterWait, money, waitsEnded }) => ({
-          ...{ version, share, clients, paid: orders.paid, requisites, waits, lostAfterWait },
+          version,
+          share,
+          clients,
+          paid: orders.paid,
+          requisites,
+          waits,
+          lostAfterWait,
           money: Number(money['EUR']?.paid.toFixed(2)),
           reversed: money['EUR']?.reversed,
           waitsEnded,
@@ -113,7 +123,8 @@ describeOnStores('an experiment', (store) => {
   it('is vetoed where more than a twentieth of the clients are on devices of several arms', () => {
     expect(found.vetoes).to.deep.equal([
       {
-        ...{ veto: 'sharedDevices', version: null },
+        veto: 'sharedDevices',
+        version: null,
         why: `8 of ${CLIENTS + 1} clients are on devices of several arms`,
       },
     ]);

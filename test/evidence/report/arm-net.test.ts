@@ -37,7 +37,9 @@ describe('the net of a rule by a trial', () => {
   const arm = { ...none, share: 0.5, matureShare: 1, money: {} };
   const orders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
   const found: Experiment = {
-    ...{ ...nothing, version: 'p2.v10', objective: { ...MONEY_ALONE, currency: 'EUR' } },
+    ...nothing,
+    version: 'p2.v10',
+    objective: { ...MONEY_ALONE, currency: 'EUR' },
     arms: [
       { ...arm, orders, version: 'p2.v10', clients: 100 },
       { ...arm, orders, version: 'p2.v11', clients: 10 },
@@ -49,12 +51,18 @@ describe('the net of a rule by a trial', () => {
 
   it('is what the other arm did more, for each client of the arm that has the rule', () => {
     expect(armNet(found, 'p2.v11', true)).to.deep.equal({
-      ...{ by: 'trial', currency: 'EUR', clients: 100, ...unknown },
+      by: 'trial',
+      currency: 'EUR',
+      clients: 100,
+      ...unknown,
       payments: { value: 200, low: -100, high: 400 },
       value: { value: -200, low: -400, high: 100 },
     });
     expect(armNet(found, 'p2.v11', false)).to.deep.equal({
-      ...{ by: 'trial', currency: 'EUR', clients: 10, ...unknown },
+      by: 'trial',
+      currency: 'EUR',
+      clients: 10,
+      ...unknown,
       payments: { value: -20, low: -40, high: 10 },
       value: { value: 20, low: -10, high: 40 },
     });

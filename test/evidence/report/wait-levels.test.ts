@@ -38,8 +38,17 @@ describe('the cost of a wait by level', () => {
     });
     const [first, second] = levels;
     expect(first).to.deep.include({
-      ...{ version: 'p2.v10', ladder: null, level: 1, waitSeconds: 30 },
-      ...{ orders: 4, unknown: 1, early: 0, cameBack: 2, granted: 2, paid: 1, lost: 1 },
+      version: 'p2.v10',
+      ladder: null,
+      level: 1,
+      waitSeconds: 30,
+      orders: 4,
+      unknown: 1,
+      early: 0,
+      cameBack: 2,
+      granted: 2,
+      paid: 1,
+      lost: 1,
       backAfterSeconds: { median: 150, p90: 190 },
       currency: 'EUR',
       amount: { asked: 30, paid: 20, lost: 10 },
@@ -172,7 +181,11 @@ async function countByHand({ duck, span }: Evidence): Promise<readonly string[]>
       const granted = some.filter(([, wait]) => wait.granted !== null).length;
       const paid = some.filter(([name]) => paying.has(name)).length;
       return [
-        ...[`level ${level}`, some.length, ended('unknown'), ended('early'), ended('cameBack')],
+        `level ${level}`,
+        some.length,
+        ended('unknown'),
+        ended('early'),
+        ended('cameBack'),
         ...[granted, paid, ended('lost')],
       ].join(' ');
     })

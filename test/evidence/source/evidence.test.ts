@@ -147,8 +147,16 @@ describe('evidence', () => {
   it('fetches every table of a remote archive: also the devices of scores, and later reports', () => {
     const isWanted = isEvidence({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
     const segment = (table: TableName, from: number) => ({
-      ...{ name: table, table, platform: PLATFORM, day: '2026-07', from, to: from, rows: 1, bytes: 1 },
-      ...{ firstTick: 0, lastTick: 0 },
+      name: table,
+      table,
+      platform: PLATFORM,
+      day: '2026-07',
+      from,
+      to: from,
+      rows: 1,
+      bytes: 1,
+      firstTick: 0,
+      lastTick: 0,
     });
     const within = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY)));
     const later = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY + 2 * HOUR)));

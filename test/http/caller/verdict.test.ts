@@ -80,8 +80,11 @@ describeOnStores('POST /v1/client/verdict', (store) => {
   it('carries stickyRequisiteRef with GET_SAME_STICKY and with nothing else', async () => {
     await shop.bind('bound');
     expect((await shop.verdict({ clientIdKey: 'bound' })).body).to.deep.equal({
-      ...{ verdict: 'GET_SAME_STICKY', stickyRequisiteRef: 'requisite-7' },
-      ...{ reason: 'The client is bound to a requisite.', ruleVersion: 'p2.v10', isBot: false },
+      verdict: 'GET_SAME_STICKY',
+      stickyRequisiteRef: 'requisite-7',
+      reason: 'The client is bound to a requisite.',
+      ruleVersion: 'p2.v10',
+      isBot: false,
     });
     const { body } = await shop.verdict({ clientIdKey: 'bound' });
     expect(body).to.have.all.keys('verdict', 'waitSeconds', 'reason', 'ruleVersion', 'isBot');
@@ -104,10 +107,21 @@ describeOnStores('POST /v1/client/verdict', (store) => {
     expect(headers.get('Content-Type')).to.equal('application/json; charset=utf-8');
     const [decision] = await shop.decisions({ orderRef: 'order-named' });
     expect(decision).to.deep.include({
-      ...{ decisionId: headers.get('X-Decision-Id'), requestId: headers.get('X-Request-Id'), seq: 1 },
-      ...{ platform: 'shop', sellPointKey: 'shop-1', clientIdKey: 'named', orderRef: 'order-named' },
-      ...{ ruleVersion: 'p2.v10', arm: 'active', verdict: 'GET_NEW', rule: 'otherwise', isBot: false },
-      ...{ clientGroup: 'NEW', paymentScore: '0.5000', at: service.clock.now() },
+      decisionId: headers.get('X-Decision-Id'),
+      requestId: headers.get('X-Request-Id'),
+      seq: 1,
+      platform: 'shop',
+      sellPointKey: 'shop-1',
+      clientIdKey: 'named',
+      orderRef: 'order-named',
+      ruleVersion: 'p2.v10',
+      arm: 'active',
+      verdict: 'GET_NEW',
+      rule: 'otherwise',
+      isBot: false,
+      clientGroup: 'NEW',
+      paymentScore: '0.5000',
+      at: service.clock.now(),
     });
   });
 });

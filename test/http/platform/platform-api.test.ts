@@ -141,13 +141,18 @@ describeOnStores('the API for the platform', (store) => {
     const { status, body } = await shop.client(clientIdKey);
     expect(status).to.equal(200);
     expect(body).to.deep.include({
-      ...{ clientIdKey, ruleVersion: 'p2.v10', clientGroup: 'PAYING', paymentScore: '0.8571', isBot: false },
+      clientIdKey,
+      ruleVersion: 'p2.v10',
+      clientGroup: 'PAYING',
+      paymentScore: '0.8571',
+      isBot: false,
       ...{
         signals: ['automated-user-agent'],
         decisionCount: 2,
         ladder: { level: 0, attemptOpen: false, waitUntil: null },
       },
-      ...{ binding: null, override: null },
+      binding: null,
+      override: null,
     });
     expect(body.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['viewed-2', 'viewed-1']);
     expect((await shop.client(clientIdKey)).body).to.deep.equal(body);

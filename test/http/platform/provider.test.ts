@@ -135,7 +135,9 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect(await Promise.all(live)).to.deep.equal([true, false, true]);
     const { entries } = await new Audit(store().auditLog, Date.now).read(null, 1000);
     expect(entries.findLast(({ action }) => action === 'key revoked')).to.deep.include({
-      ...{ who: 'service', platform: 'shop', subject: atShop },
+      who: 'service',
+      platform: 'shop',
+      subject: atShop,
       reason: 'its owner signed in without a role that keeps keys there',
     });
   });

@@ -75,8 +75,12 @@ describe('a request body', () => {
         const answer = await shop.post('verdict', text);
         expect(answer.headers.get('Content-Type')).to.equal('application/problem+json');
         expect(answer.body).to.deep.equal({
-          ...{ title: 'malformed JSON body', status: 400, code: 'malformed-body', retryable: false },
-          ...{ detail, requestId: answer.headers.get('X-Request-Id') },
+          title: 'malformed JSON body',
+          status: 400,
+          code: 'malformed-body',
+          retryable: false,
+          detail,
+          requestId: answer.headers.get('X-Request-Id'),
         });
       }
     });
@@ -249,9 +253,22 @@ describe('a request body', () => {
 
     it('refuses times that do not exist or have another form', async () => {
       const moments = [
-        ...['2025-02-29T10:00:00Z', '2025-02-30T10:00:00Z', '2025-04-31T10:00:00Z', '2025-13-01T10:00:00Z'],
-        ...['2025-01-01T24:01:00Z', '2025-01-01', '2025-01-01T10:00:00', 'yesterday', '1735689600000'],
-        ...['1960-01-01T00:00:00Z', -1, 1.5, 1e300, true, [], {}],
+        '2025-02-29T10:00:00Z',
+        '2025-02-30T10:00:00Z',
+        '2025-04-31T10:00:00Z',
+        '2025-13-01T10:00:00Z',
+        '2025-01-01T24:01:00Z',
+        '2025-01-01',
+        '2025-01-01T10:00:00',
+        'yesterday',
+        '1735689600000',
+        '1960-01-01T00:00:00Z',
+        -1,
+        1.5,
+        1e300,
+        true,
+        [],
+        {},
         ...[1_795_431_599, 1e9, 1_795_431_599_000, 0],
       ];
       for (const moment of moments) {

@@ -74,8 +74,15 @@ describe('callers who send their bodies slowly', () => {
 
 describe('the body of an operation that needs no key', () => {
   const open = openOperation({
-    ...{ method: 'post', path: '/open', operationId: 'open', label: 'open', tag: '' },
-    ...{ summary: '', description: '', answers: {}, refusals: [] },
+    method: 'post',
+    path: '/open',
+    operationId: 'open',
+    label: 'open',
+    tag: '',
+    summary: '',
+    description: '',
+    answers: {},
+    refusals: [],
     body: jsonBody('Open', Type.Object({}), {}),
     answer: (_ctx, _parts, body) => body(),
   });

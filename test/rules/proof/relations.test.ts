@@ -122,7 +122,10 @@ function act(
     case 'score': {
       const { fingerprint, ip, userAgent, jsOk, honeypotTriggered } = action;
       const body = {
-        ...{ clientIdKey, sellPointKey: 'shop-1', amountRequested: '10', selectedMethodKey: 'card' },
+        clientIdKey,
+        sellPointKey: 'shop-1',
+        amountRequested: '10',
+        selectedMethodKey: 'card',
         ...(fingerprint === undefined ? {} : { fingerprint }),
         ...(ip === undefined ? {} : { ip }),
         ...(userAgent === undefined ? {} : { userAgent }),

@@ -94,8 +94,12 @@ describeWithServer('redis-server', 'a Lua script', () => {
       const partition = partitionOf(client.hash);
       const [keptMs, entries, decisions, notes] = [RETENTION.decisionMs, 5, 2, 2];
       const commitScript = commitScriptOf({
-        ...{ stateMs: keptMs, recordMs: keptMs, shapeMs: keptMs },
-        ...{ decisionsOfOrders: decisions, notes, installation: 'ours' },
+        stateMs: keptMs,
+        recordMs: keptMs,
+        shapeMs: keptMs,
+        decisionsOfOrders: decisions,
+        notes,
+        installation: 'ours',
       });
       const stamp = { raw: '', storeTimeMs: 0, arrivedMs: 0 };
       let snapshot = { state: UNKNOWN_CLIENT, order: null, answer: null, stamp };

@@ -44,7 +44,12 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
   it('15 s ahead still sees the heartbeats of the others', async () => {
     const { version, digest } = currentRules();
     const report = {
-      ...{ nodeId: 'a', host: 'h', pid: 1, startedAt: 0, seenAt: 0, revision: 1 },
+      nodeId: 'a',
+      host: 'h',
+      pid: 1,
+      startedAt: 0,
+      seenAt: 0,
+      revision: 1,
       active: { version, digest },
       versions: [],
       refused: [],

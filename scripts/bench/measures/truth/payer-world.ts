@@ -87,7 +87,10 @@ export class PayerWorld {
     );
     const byHash = new Map(this.#payers.map((payer) => [payer.client.hash, payer]));
     this.#service = new ScoringService({
-      ...{ store, ruleSource, clock: () => this.now, metrics: new Metrics() },
+      store,
+      ruleSource,
+      clock: () => this.now,
+      metrics: new Metrics(),
       pseudonym: (_kind, text) => text,
       holdoutDraw: (client, at) => (rule, share) => {
         const isHeldOut = holdoutDraw(client, at)(rule, share);
@@ -224,15 +227,21 @@ function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<World
   if (isRing)
     return {
       ...self,
-      ...{ fingerprint: `ring-${ring}`, arrivesMs: ARRIVAL_DAYS * DAY_MS * ringAt + (DAY_MS / 4) * at },
-      ...{ payChance: 0.5, patienceMs: 3_600_000, ordersMax: some(4), reverses: 0.4 },
+      fingerprint: `ring-${ring}`,
+      arrivesMs: ARRIVAL_DAYS * DAY_MS * ringAt + (DAY_MS / 4) * at,
+      payChance: 0.5,
+      patienceMs: 3_600_000,
+      ordersMax: some(4),
+      reverses: 0.4,
     };
   return kind < 0.35
     ? { ...self, payChance: 0.1, patienceMs: 7_200_000, ordersMax: some(12), reverses: 0 }
     : {
         ...self,
-        ...{ payChance: 0.6 + 0.35 * draw(), patienceMs: 60_000 + 1_200_000 * draw() },
-        ...{ ordersMax: some(3), reverses: 0.01 },
+        payChance: 0.6 + 0.35 * draw(),
+        patienceMs: 60_000 + 1_200_000 * draw(),
+        ordersMax: some(3),
+        reverses: 0.01,
       };
 }
 

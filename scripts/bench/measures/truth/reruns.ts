@@ -57,7 +57,10 @@ const LONGER_LADDER = { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[10m, 
 
 /** Versions of p2.v10, and what of each there is to know. */
 const VERSIONS = {
-  ...{ 'p2.v11': [CHAIN], 'p2.v12': [DEVICE], 'p2.v13': [LONGER_LADDER], 'p2.v14': [WITHOUT_CHAIN] },
+  'p2.v11': [CHAIN],
+  'p2.v12': [DEVICE],
+  'p2.v13': [LONGER_LADDER],
+  'p2.v14': [WITHOUT_CHAIN],
 } as const;
 
 const HOLDOUTS = [
@@ -116,8 +119,11 @@ export async function rerunsOf(seed: number, payers: number): Promise<SeedResult
 }
 
 const FIGURE_OF = {
-  ...{ value: 'value', amount: 'amount', paid: 'payments' },
-  ...{ reversals: 'reversals', unpaidRequisites: 'requisites' },
+  value: 'value',
+  amount: 'amount',
+  paid: 'payments',
+  reversals: 'reversals',
+  unpaidRequisites: 'requisites',
 } as const satisfies Record<(typeof METRICS)[number], keyof Figures>;
 
 /** The same payers under one version alone. */

@@ -66,8 +66,12 @@ function* drawn({ draws }: TruthPlan): Generator<Figure> {
   });
   const runs = Math.ceil(draws / 7);
   const power = new DrawnExperiments(LIGHT).run({
-    ...{ draws: runs, clients: 10 * CLIENTS, looks: 20 * LOOKS },
-    ...{ share: 0.5, effect: 1.05, untilPrinted: true },
+    draws: runs,
+    clients: 10 * CLIENTS,
+    looks: 20 * LOOKS,
+    share: 0.5,
+    effect: 1.05,
+    untilPrinted: true,
   });
   yield figure(
     `a true difference of 5 % is recommended within the clients that are named, of ${runs} draws`,

@@ -196,7 +196,8 @@ function TrendChart({
   const [at, series] = useMemo(() => {
     const seen = trend.filter((one) => one.version === version && one.metric === metric);
     const line = (name: string, figure: 'value' | 'low' | 'high') => ({
-      ...{ name, color: figure === 'value' ? '--accent' : '--ink-faint' },
+      name,
+      color: figure === 'value' ? '--accent' : '--ink-faint',
       values: seen.map((one) => 1000 * one[figure]),
       total: thousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
     });

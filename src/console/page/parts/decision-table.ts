@@ -6,7 +6,10 @@ import { columns, numbers, Table } from './table.ts';
 import { Pill, type Tone, Verdict } from './verdict.ts';
 
 const COLUMNS = [
-  ...['time', 'verdict', ...columns('key', 'order', 'payer'), ...numbers('amount')],
+  'time',
+  'verdict',
+  ...columns('key', 'order', 'payer'),
+  ...numbers('amount'),
   ...[...columns('key', 'method'), 'outcome', 'rule', 'version', 'group', ...numbers('score')],
 ];
 

@@ -40,7 +40,8 @@ describe('POST /v1/platform/evidence', () => {
 
   it('refuses with 429 what is more than may wait of a platform', async () => {
     const questions = Array.from({ length: 8 }, (_, n) => ({
-      ...{ kind: 'report', version: 'p2.v10' },
+      kind: 'report',
+      version: 'p2.v10',
       from: 1_700_000_000_000 + n,
     }));
     const asked = await Promise.all(questions.map((body) => shop.ask<JobView>('POST', 'evidence', body)));

@@ -53,9 +53,18 @@ describeWithServer('redis-server', 'Redis behind TLS', () => {
     };
     // By default Redis asks clients for a certificate.
     secureOptions = [
-      ...['--port', '0', '--bind', '127.0.0.1', '--tls-replication', 'yes'],
-      ...['--tls-cert-file', server.certificateFile, '--tls-key-file', server.keyFile],
-      ...['--tls-ca-cert-file', authority.caFile],
+      '--port',
+      '0',
+      '--bind',
+      '127.0.0.1',
+      '--tls-replication',
+      'yes',
+      '--tls-cert-file',
+      server.certificateFile,
+      '--tls-key-file',
+      server.keyFile,
+      '--tls-ca-cert-file',
+      authority.caFile,
     ];
   });
   after(() => Promise.all(processes.map((each) => end(each))));

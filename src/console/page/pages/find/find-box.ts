@@ -154,7 +154,9 @@ async function found(session: Session, text: string): Promise<readonly HitGroup[
     {
       title: 'decision',
       hits: [...(decided === null ? [] : [decided]), ...requests].map((one) => ({
-        ...{ href: toDecision(one.decisionId), name: one.orderRef, about: about(one) },
+        href: toDecision(one.decisionId),
+        name: one.orderRef,
+        about: about(one),
       })),
     },
     { title: 'list', hits: entries },
@@ -184,7 +186,9 @@ async function entriesOf(text: string): Promise<readonly Hit[]> {
   const found = asked.map(async ({ list }) => {
     const of = await known(ask('GET', listEntries(list, { value: text, limit: 1 })));
     return (of?.entries ?? []).map(({ reason }) => ({
-      ...{ href: `#/settings/lists/${list}`, name: list, about: reason },
+      href: `#/settings/lists/${list}`,
+      name: list,
+      about: reason,
     }));
   });
   return (await Promise.all(found)).flat();

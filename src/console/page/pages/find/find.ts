@@ -168,7 +168,9 @@ function isToTheEnd({ next, lookedAt: { complete, upTo, unread } }: FoundDecisio
 }
 
 const UNREAD = {
-  ...{ away: 'is out of reach', damaged: 'cannot be read', noRoom: 'exceeds ARCHIVE_CACHE_MAX' },
+  away: 'is out of reach',
+  damaged: 'cannot be read',
+  noRoom: 'exceeds ARCHIVE_CACHE_MAX',
   tooMany: 'waits to be shipped',
 };
 
@@ -187,10 +189,20 @@ type Filter = ReadonlyMap<string, string>;
 
 /** What the filters are called, by the parameter of the API. */
 const LABELS = {
-  ...{ verdict: 'verdict', rule: 'rule', outcome: 'outcome' },
-  ...{ orderRef: 'order', clientIdKey: 'payer', requestId: 'request' },
-  ...{ method: 'method', sellPointKey: 'point of sale', amountMin: 'amount from', amountMax: 'amount to' },
-  ...{ clientGroup: 'group', signal: 'signal', ruleVersion: 'version', arm: 'arm' },
+  verdict: 'verdict',
+  rule: 'rule',
+  outcome: 'outcome',
+  orderRef: 'order',
+  clientIdKey: 'payer',
+  requestId: 'request',
+  method: 'method',
+  sellPointKey: 'point of sale',
+  amountMin: 'amount from',
+  amountMax: 'amount to',
+  clientGroup: 'group',
+  signal: 'signal',
+  ruleVersion: 'version',
+  arm: 'arm',
 } as const;
 
 const NAMES = Object.entries(LABELS);
@@ -281,8 +293,22 @@ function RuleNames({ version }: { version: string | undefined }) {
 }
 
 const CSV_COLUMNS = [
-  ...['decidedAt', 'decisionId', 'requestId', 'orderRef', 'clientIdKey', 'sellPointKey', 'amount', 'method'],
-  ...['outcome', 'verdict', 'waitSeconds', 'rule', 'ruleVersion', 'clientGroup', 'isBot', 'paymentScore'],
+  'decidedAt',
+  'decisionId',
+  'requestId',
+  'orderRef',
+  'clientIdKey',
+  'sellPointKey',
+  'amount',
+  'method',
+  'outcome',
+  'verdict',
+  'waitSeconds',
+  'rule',
+  'ruleVersion',
+  'clientGroup',
+  'isBot',
+  'paymentScore',
   'reason',
 ];
 

@@ -56,9 +56,13 @@ function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {
 }
 
 const CLIENT_COLUMNS = [
-  ...['list', 'payer', 'tied by'],
+  'list',
+  'payer',
+  'tied by',
   ...numbers('devices', 'paid', 'reversed', 'unpaid', 'turned away', 'unknown'),
-  ...['paid of granted', 'paid / reversed / unpaid', 'answers'],
+  'paid of granted',
+  'paid / reversed / unpaid',
+  'answers',
 ];
 
 const TIES = { self: 'the payer', device: 'device', addresses: 'addresses', address: 'one address' } as const;
@@ -85,8 +89,12 @@ function clientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey:
 }
 
 const DEVICE_COLUMNS = [
-  ...['kind', 'value for a list', ...numbers('payers')],
-  ...['first seen', 'last seen', 'blocking it refuses'],
+  'kind',
+  'value for a list',
+  ...numbers('payers'),
+  'first seen',
+  'last seen',
+  'blocking it refuses',
 ];
 
 function deviceCells({ kind, value, clients, firstAt, lastAt, followed, refused, lists }: LinkedDevice) {

@@ -116,7 +116,8 @@ function standingOf({ override, clientGroup, ladder, decisions: [last] }: Client
     return { tone: 'bad', title: 'No wait is due, but the last answer was BLOCK', why: '' };
   if (attemptOpen)
     return {
-      ...{ tone: 'note', title: 'An attempt is open' },
+      tone: 'note',
+      title: 'An attempt is open',
       why: 'A requisite was granted and is not reported as paid. Whoever asks again may be told to wait.',
     };
   return { tone: 'good', title: 'May try now', why: '' };
