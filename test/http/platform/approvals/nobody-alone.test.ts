@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type Operation as Grant, grantable, INSTALLATION } from '../../../../src/access/access-keys.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
+import { exampleOf } from '../../../../src/http/openapi/example.ts';
 import { PLATFORM_OPERATIONS } from '../../../../src/http/platform/platform-operations.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { temporarySqlite } from '../../../stores/temporary-store.ts';
@@ -86,7 +87,8 @@ function bodiesOf(
   return Object.entries(content).flatMap(([type, { name, example }]) => {
     const properties: unknown = Reflect.get(shapes[name] ?? {}, 'properties');
     const members = Object.keys(typeof properties === 'object' && properties !== null ? properties : {});
-    let variants: object[] = [typeof example === 'object' && example !== null ? example : {}];
+    const shown = example ?? exampleOf(shapes[name] ?? {});
+    let variants: object[] = [typeof shown === 'object' && shown !== null ? shown : {}];
     for (const member of members.filter((one) => one in WANTED || one === 'digest')) {
       variants = variants.flatMap((one) => wanted(member).map((value) => ({ ...one, [member]: value })));
     }
