@@ -49,6 +49,7 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     const { page, complaints } = await own.open('#/rules/p2.v10/worth', own.seeded.operatorKey);
     const analyst = new Analyst(page, { version: VERSION, reason: 'a complaint', pictures: 40 });
     await page.getByRole('button', { name: 'Work it out' }).click();
+    await page.getByText('How to read it').click();
     await page.getByText('Intervals are of 95 %').waitFor();
     await page.getByRole('link', { name: 'Rules', exact: true }).first().click();
     await analyst.beginDraft();
