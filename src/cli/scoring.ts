@@ -2,6 +2,7 @@ import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Command, CommanderError, Help, type Option } from 'commander';
+import { parseDecisionId } from '../client/client-key.ts';
 import { NamedError } from '../named-error.ts';
 import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
 import { printError } from './print.ts';
@@ -41,10 +42,17 @@ export async function main(args: readonly string[]): Promise<void> {
     .showHelpAfterError();
   for (const load of asked(args[0])) (await load())(program);
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(decisionIdsLast(args), { from: 'user' });
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** The id of a decision may begin with "-", and is no option for that. */
+function decisionIdsLast(args: readonly string[]): readonly string[] {
+  const isId = (arg: string) => arg.startsWith('-') && parseDecisionId(arg) !== null;
+  const ids = args.filter(isId);
+  return ids.length === 0 ? args : [...args.filter((arg) => !isId(arg)), '--', ...ids];
 }
 
 /** A default is shown as it would be written after the option: without quotes. */

@@ -96,6 +96,11 @@ describe('the decisions commands', () => {
     expect(await run(['explain', unknown, '--json'])).to.include({ exitCode: 1, stdout: 'null\n' });
   });
 
+  it('explain: takes an id that begins with "-" for an id', async () => {
+    const { exitCode, stdout } = await run(['explain', '-h34Vn1_j5uDKUPnKIBMzZ.2.mwzmwn2t', '--json']);
+    expect({ exitCode, stdout }).to.deep.equal({ exitCode: 1, stdout: 'null\n' });
+  });
+
   it('explain: says which versions there are when the one that decided is missing', async () => {
     const other = rulesFolder('p3.v1');
     const { exitCode, stdout } = await run(['explain', id()], other);

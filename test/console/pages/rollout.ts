@@ -47,8 +47,6 @@ describeConsole("the console's place Rollouts", (tab) => {
 
   it('shows a refused rollout in the service’s words, and changes nothing', async () => {
     await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
-    await tab.button('Work it out').click();
-    await tab.page.getByText('On trial with these shares since').waitFor();
     await tab.page.route('**/rules/rollout', (route) =>
       route.continue({ postData: JSON.stringify({ version: 'p2.v12', mode: 'active', reason: 'r' }) }),
     );

@@ -41,6 +41,9 @@ describeConsole("the console's page Rules", (tab) => {
     );
     const text = (path: string) => body.files.find((file) => file.path === path)?.text ?? '';
     const files = {
+      ...Object.fromEntries(
+        body.files.map(({ path, text: as }) => [path, as.replaceAll('p2.v10', 'p2.v40-patient')]),
+      ),
       'ladder.yaml': `${text('ladder.yaml')}ladders:\n  patient: [2m, 20m, 40m]\n`,
       'verdicts.yaml': text('verdicts.yaml')
         .replaceAll('verdict: WAIT\n', 'verdict: WAIT\n        ladder: patient\n')
