@@ -73,9 +73,9 @@ describeWithServer('chromium', 'from a complaint to a released change, as the gu
     await analyst.startShadow();
     await page.getByRole('heading', { name: VERSION }).first().waitFor();
     await analyst.picture('complaint-shadow');
-    expect(complaints).to.deep.equal([]);
-    // The box asked for a payer of that name, too.
-    expect(platform.complaints.filter((one) => !one.includes('404'))).to.deep.equal([]);
+    // The box asked for a payer of that name, too, and the open draft for itself while it was put into RULES_DIR.
+    const others = [...complaints, ...platform.complaints].filter((one) => !one.includes('404'));
+    expect(others).to.deep.equal([]);
     expect((await own.seeded.audit()).map(({ action }) => action).slice(-3)).to.deep.equal([
       'release',
       'draft',
