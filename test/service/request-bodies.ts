@@ -20,3 +20,8 @@ export function verdictBody(members: object = {}) {
     ...members,
   };
 }
+
+/** What a bulk call answers of a line that it cannot read. */
+export function malformedLine(line: number, detail: string) {
+  return { line, error: 'malformed JSON body', code: 'malformed-body', detail, retryable: false };
+}

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { malformedLine } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -107,22 +108,15 @@ describeOnStores('shared lists over HTTP', (store) => {
     });
     expect(answer.status).to.equal(200);
     const said = answer.body.trim().split('\n');
-    const fault = (line: number, detail: string) => ({
-      line,
-      error: 'malformed JSON body',
-      code: 'malformed-body',
-      detail,
-      retryable: false,
-    });
     const stray = 'is not known; allowed: value, remove, reason, expiresAt';
     const past = 'expiresAt is in the past; leave it out for an entry without an end.';
     expect(said.map((line): unknown => JSON.parse(line))).to.deep.equal([
       { line: 1, value: 'ann', result: 'added' },
-      fault(2, '/reason is required.'),
-      fault(3, 'The body is not valid JSON.'),
-      { ...fault(4, `/kind ${stray}.`), errors: [{ pointer: '/kind', detail: stray }] },
+      malformedLine(2, '/reason is required.'),
+      malformedLine(3, 'The body is not valid JSON.'),
+      { ...malformedLine(4, `/kind ${stray}.`), errors: [{ pointer: '/kind', detail: stray }] },
       { line: 5, value: 'nobody', result: 'absent' },
-      { ...fault(6, past), error: 'not for this list', code: 'not-for-list' },
+      { ...malformedLine(6, past), error: 'not for this list', code: 'not-for-list' },
     ]);
   });
 

@@ -9,6 +9,7 @@ import { GrantWatch } from '../../../src/http/request/authenticate.ts';
 import type { OrderReport } from '../../../src/service/scoring.ts';
 import { until } from '../../servers/until.ts';
 import type { Answer } from '../../service/http-call.ts';
+import { malformedLine } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 
 interface ResultLine {
@@ -62,26 +63,19 @@ describe('a stream of outcomes', () => {
       Buffer.from(`\uFEFF${report('mixed', 'marked')}\n`),
       Buffer.from(`${report('mixed', 'good-4')}\n`),
     ]);
-    const fault = (line: number, detail: string) => ({
-      line,
-      error: 'malformed JSON body',
-      code: 'malformed-body',
-      detail,
-      retryable: false,
-    });
     const errors = (pointer: string, detail: string) => ({ errors: [{ pointer, detail }] });
     expect(await send(Uint8Array.from(bytes))).to.deep.equal([
       { line: 1, clientIdKey: 'mixed', orderRef: 'good-1', result: 'recorded' },
-      fault(2, 'The body is not valid JSON.'),
-      fault(3, 'A line must have at most 32768 bytes.'),
-      fault(4, 'The body is not valid UTF-8.'),
+      malformedLine(2, 'The body is not valid JSON.'),
+      malformedLine(3, 'A line must have at most 32768 bytes.'),
+      malformedLine(4, 'The body is not valid UTF-8.'),
       {
-        ...fault(5, '/outcome must be one of PAID, UNPAID.'),
+        ...malformedLine(5, '/outcome must be one of PAID, UNPAID.'),
         ...errors('/outcome', 'must be one of PAID, UNPAID'),
       },
-      { ...fault(6, '/cause goes only with UNPAID.'), ...errors('/cause', 'goes only with UNPAID') },
-      { ...fault(7, 'The body must be a JSON object.'), ...errors('', 'must be a JSON object') },
-      fault(8, 'The body starts with a byte order mark; send plain UTF-8.'),
+      { ...malformedLine(6, '/cause goes only with UNPAID.'), ...errors('/cause', 'goes only with UNPAID') },
+      { ...malformedLine(7, 'The body must be a JSON object.'), ...errors('', 'must be a JSON object') },
+      malformedLine(8, 'The body starts with a byte order mark; send plain UTF-8.'),
       { line: 9, clientIdKey: 'mixed', orderRef: 'good-4', result: 'recorded' },
     ]);
     expect((await shop.client('mixed')).body.outcomes.paidCount).to.equal(2);
