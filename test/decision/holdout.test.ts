@@ -15,8 +15,8 @@ import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { keptDecision } from '../archive/kept-decision.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
-import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
-import { itTells } from '../rule-fixtures/told.ts';
+import { itTellsOfEdits } from '../rule-fixtures/rule-edits.ts';
+import { type Edit, edited, editedFiles, edits, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 import { startService } from '../service/running-service.ts';
 
@@ -230,26 +230,7 @@ describe('a holdout', () => {
     ]);
   });
 
-  describe('is refused for', () => {
-    const bad = {
-      'a share of nobody': chainHoldsOut('    holdout: 0%\n'),
-      'a share without its sign': chainHoldsOut('    holdout: "2"\n'),
-      'a bound without a holdout': chainHoldsOut('    holdoutMaxAmount: { EUR: "5" }\n'),
-      'a bound that is a number': chainHoldsOut('    holdout: 2%\n    holdoutMaxAmount: { EUR: 5 }\n'),
-      "a person's decision": swap('    priority: 100\n', '    priority: 100\n    holdout: 2%\n'),
-      'what a shared list says': edits(
-        chainHoldsOut('    holdout: 2%\n'),
-        swap(
-          '{ fact: unpaidChain, operator: greaterThanInclusive, value: 4 }',
-          '{ not: { any: [{ fact: listed, params: { list: bad }, operator: equal, value: false }] } }',
-        ),
-      ),
-    };
-    const told = Object.entries(bad).map(
-      ([title, edit]) => [title, () => problemsOf({ 'groups.yaml': edit })] as const,
-    );
-    itTells(new URL('bad-holdouts.txt', import.meta.url), Object.fromEntries(told));
-  });
+  describe('is refused for', () => itTellsOfEdits(new URL('bad-holdouts.txt', import.meta.url)));
 });
 
 describe('the draw for a holdout', () => {

@@ -8,7 +8,7 @@ type Tell = () => readonly string[] | Promise<readonly string[]>;
  * file first: then its difference is what to review.
  */
 export function itTells(file: URL, told: Readonly<Record<string, Tell>>): void {
-  const kept = new Map<string, readonly string[]>();
+  let kept: ReadonlyMap<string, readonly string[]>;
   before(async () => {
     if (process.env['TOLD'] === 'write') {
       const paragraphs: string[] = [];
@@ -16,10 +16,7 @@ export function itTells(file: URL, told: Readonly<Record<string, Tell>>): void {
         paragraphs.push([title, ...(await tell())].join('\n  '));
       writeFileSync(file, `${paragraphs.join('\n\n')}\n`);
     }
-    for (const paragraph of readFileSync(file, 'utf8').trimEnd().split('\n\n')) {
-      const [title = '', ...lines] = paragraph.split('\n  ');
-      kept.set(title, lines);
-    }
+    kept = paragraphsOf(file);
   });
 
   for (const [title, tell] of Object.entries(told))
@@ -30,4 +27,15 @@ export function itTells(file: URL, told: Readonly<Record<string, Tell>>): void {
   it('nothing else is kept', () => {
     expect([...kept.keys()]).to.deep.equal(Object.keys(told));
   });
+}
+
+/** The lines under each title of a file. */
+export function paragraphsOf(file: URL): ReadonlyMap<string, readonly string[]> {
+  const paragraphs = readFileSync(file, 'utf8').trimEnd().split('\n\n');
+  return new Map(
+    paragraphs.map((paragraph) => {
+      const [title = '', ...lines] = paragraph.split('\n  ');
+      return [title, lines];
+    }),
+  );
 }

@@ -11,8 +11,8 @@ import {
   schemaText,
 } from '../../../src/authoring/schema/rule-schema.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
-import { BAD_CONDITIONS, BAD_RULES, BAD_SETTINGS } from '../../rule-fixtures/bad-rules.ts';
 import { randomVerdicts } from '../../rule-fixtures/random-rules.ts';
+import { editedRulesIn } from '../../rule-fixtures/rule-edits.ts';
 import {
   type Edit,
   editedFiles,
@@ -99,7 +99,7 @@ describe('the schemas of rule files', () => {
   // Titles of bad-rules.txt.
   itTells(new URL('accepted.txt', import.meta.url), {
     'what a schema accepts, and "rules check" refuses': () =>
-      Object.entries({ ...BAD_CONDITIONS, ...BAD_RULES, ...BAD_SETTINGS })
+      [...editedRulesIn(new URL('../../rule-fixtures/bad-rules.txt', import.meta.url))]
         .filter(([, files]) => Object.entries(files).every(([path, edit]) => validates(path, edit)))
         .map(([title]) => title),
   });

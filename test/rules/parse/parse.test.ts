@@ -3,120 +3,15 @@ import fc from 'fast-check';
 import { FACTS } from '../../../src/facts/catalogue.ts';
 import { parse } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
+import { editsOf, itTellsOfEdits } from '../../rule-fixtures/rule-edits.ts';
 import {
-  BAD_CONDITIONS,
-  BAD_FILES,
-  BAD_RULES,
-  BAD_SETTINGS,
-  condition,
-} from '../../rule-fixtures/bad-rules.ts';
-import {
-  type Edit,
   edited,
-  edits,
   problemsOf,
   SOUND_FILES,
   SOUND_VERSION,
   swap,
   whole,
 } from '../../rule-fixtures/sound-rules.ts';
-import { itTells } from '../../rule-fixtures/told.ts';
-
-/** What stands near to something that is refused, and is sound. */
-const ACCEPTED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
-  'two rules of equal priority that no payer can match both': {
-    'groups.yaml': swap('priority: 90', 'priority: 100'),
-  },
-  'the highest value that a fact can have': { 'bot-signals.yaml': swap('value: 60 }', 'value: 64 }') },
-  'a whole number written with a fraction of zero': {
-    'bot-signals.yaml': swap('value: 60 }', 'value: 60.0 }'),
-  },
-  '"in" with a list of one': {
-    'groups.yaml': swap(
-      'fact: overrideGroup, operator: equal, value: BLOCKED',
-      'fact: overrideGroup, operator: in, value: [BLOCKED]',
-    ),
-  },
-  'the longest window': {
-    'bot-signals.yaml': swap(
-      'fact: earlyRequests, params: { window: 10m }',
-      'fact: earlyRequests, params: { window: 24h }',
-    ),
-  },
-  'the client group in bot-signals.yaml': {
-    'bot-signals.yaml': swap(
-      'fact: jsOk, operator: equal, value: false',
-      'fact: clientGroup, operator: equal, value: NEW',
-    ),
-  },
-  'a text for the payer with words that are also names of facts': {
-    'verdicts.yaml': swap(
-      'reason: "The client is blocked."',
-      'reason: "The client is blocked.", payerText: "Please choose another method, amount or device."',
-    ),
-  },
-  'a threshold that only all signals together reach': {
-    'bot-signals.yaml': swap('threshold: 4', 'threshold: 33'),
-  },
-  'weights of 0.7 and 0.1 for a threshold of 0.8, which doubles miss by a hair': {
-    'bot-signals.yaml': whole(
-      [
-        'threshold: 0.8',
-        'rules:',
-        '  - name: first',
-        '    conditions: { all: [{ fact: jsOk, operator: equal, value: false }] }',
-        '    event: { type: signal, params: { weight: 0.7 } }',
-        '  - name: second',
-        '    conditions: { all: [{ fact: jsOk, operator: equal, value: false }] }',
-        '    event: { type: signal, params: { weight: 0.1 } }',
-        '',
-      ].join('\n'),
-    ),
-  },
-  'GET_SAME_STICKY with the binding demanded on both ways of an "any"': {
-    'verdicts.yaml': swap(
-      '      all:\n        - { fact: bindingFitsMethod, operator: equal, value: true }',
-      '      any:\n        - all: [{ fact: bindingFitsMethod, operator: equal, value: true }]\n        - { fact: hasBinding, operator: equal, value: true }',
-    ),
-  },
-  'GET_SAME_STICKY with the binding demanded by a named condition': {
-    'verdicts.yaml': edits(
-      swap(
-        'rules:\n',
-        'conditions:\n  bound: { all: [{ fact: hasBinding, operator: equal, value: true }] }\nrules:\n',
-      ),
-      swap(
-        '      all:\n        - { fact: bindingFitsMethod, operator: equal, value: true }',
-        '      condition: bound',
-      ),
-    ),
-  },
-  'a named condition used twice, and one that names another': {
-    'groups.yaml': edits(
-      swap(
-        'rules:\n',
-        'conditions:\n  paid: { not: { condition: unpaid } }\n  unpaid: { all: [{ fact: paidCount, operator: equal, value: 0 }] }\nrules:\n',
-      ),
-      swap(
-        '        - { fact: hasBinding, operator: equal, value: true }',
-        '        - condition: paid\n        - condition: paid',
-      ),
-    ),
-  },
-  'smoothing that leaves the score as it is with the first payment': {
-    'ruleset.yaml': swap('{ prior: 0.5, weight: 0.4 }', '{ prior: 0.25, weight: 2 }'),
-  },
-  'a resetAfter one second longer than the longest wait': {
-    'ladder.yaml': swap('resetAfter: 24h', 'resetAfter: 1801s'),
-  },
-  'a rule without a description': { 'groups.yaml': swap('    description: At least one paid order.\n', '') },
-  'no limits file where no platform enables scoring limits': {
-    'limits.yaml': () => null,
-    'ruleset.yaml': swap('scoringLimits: true', 'scoringLimits: false'),
-  },
-  'a document marker at the start': { 'ladder.yaml': (sound) => `---\n${sound}` },
-  'lines that end as on Windows': { 'groups.yaml': (sound) => sound.replaceAll('\n', '\r\n') },
-};
 
 /** Texts that break things in the wrong place. */
 const TROUBLE = [
@@ -204,24 +99,16 @@ describe('parsing a rule set', () => {
     ]);
   });
 
-  describe('refuses', () => {
-    const bad = { ...BAD_CONDITIONS, ...BAD_RULES, ...BAD_SETTINGS, ...BAD_FILES };
-    const told = Object.entries(bad).map(([title, files]) => [title, () => problemsOf(files)] as const);
-    itTells(new URL('../../rule-fixtures/bad-rules.txt', import.meta.url), Object.fromEntries(told));
-  });
+  for (const file of ['bad-rules', 'bad-files', 'accepted-rules'])
+    describe(`tells what is wrong with ${file}.txt`, () =>
+      itTellsOfEdits(new URL(`../../rule-fixtures/${file}.txt`, import.meta.url)));
 
   it('refuses an unknown fact that is near to none, a member of every object, with the names of all', () => {
-    expect(problemsOf(condition('{ fact: constructor, operator: equal, value: true }'))).to.deep.equal([
+    expect(
+      problemsOf(editsOf(['- condition: { fact: constructor, operator: equal, value: true }'])),
+    ).to.deep.equal([
       `verdicts.yaml:10:19  unknown fact "constructor"; allowed: ${[...FACTS.keys()].join(', ')}`,
     ]);
-  });
-
-  describe('accepts', () => {
-    for (const [title, files] of Object.entries(ACCEPTED)) {
-      it(title, () => {
-        expect(problemsOf(files)).to.deep.equal([]);
-      });
-    }
   });
 
   it('refuses more than 500 files before it reads one of them', () => {
@@ -242,6 +129,10 @@ describe('parsing a rule set', () => {
     expect(problemsOf({ 'groups.yaml': whole(text) })).to.deep.equal([
       'groups.yaml:2002:5  a file holds at most 500 rules',
     ]);
+  });
+
+  it('takes lines that end as on Windows', () => {
+    expect(problemsOf({ 'groups.yaml': (sound) => sound.replaceAll('\n', '\r\n') })).to.deep.equal([]);
   });
 
   it('survives a long chain of named conditions', () => {
