@@ -62,4 +62,18 @@ describe('the device book', () => {
     const { fingerprint } = book.sightings('ann', shown, WINDOWS, CLIENTS_ON_DEVICE_MAX + 5);
     expect(fingerprint.get(HOUR_MS)).to.equal(CLIENTS_ON_DEVICE_MAX);
   });
+
+  it('forgets who was last seen before the longest window, as the stores do', () => {
+    const book = new DeviceBook();
+    const shown = { fingerprints: ['x'], ips: [] };
+    for (const [client, at] of [
+      ['ann', 1],
+      ['bob', 2],
+      ['cid', 1 + SHARING_WINDOW_MS_MAX],
+    ] as const)
+      book.record(client, shown, at);
+    const everMs = { fingerprint: [Number.MAX_SAFE_INTEGER], ip: [] };
+    const { fingerprint } = book.sightings('dan', shown, everMs, SHARING_WINDOW_MS_MAX);
+    expect([...fingerprint.values()]).to.deep.equal([3]);
+  });
 });

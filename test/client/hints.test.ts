@@ -8,8 +8,10 @@ import {
   hintsKnownTo,
   type KnownHints,
   knownHints,
+  rememberedHints,
   type ScoreHints,
   withScore,
+  withUnansweredScore,
 } from '../../src/client/hints.ts';
 import { asStored } from '../../src/client/state-document.ts';
 
@@ -63,6 +65,20 @@ describe('the hints of scores', () => {
       ['x/16', 'x/24', 'y/16'],
     ]);
     expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
+  });
+
+  it('end with the 24th hour: for who looks, for the store, for the next score and for a repeated one', () => {
+    const { hints, now } = scored({ fingerprint: 'x' });
+    const leftAfter = (ms: number) => {
+      const at = now + ms;
+      const { fingerprints, scored } = knownHints(hints, at);
+      const { shown } = withUnansweredScore(hints, NOTHING, at);
+      const [{ request } = asking('')] = hints.asked;
+      const { asked } = withScore(hints, NOTHING, asking(request), at);
+      return [fingerprints, scored, rememberedHints(hints, at), shown.length, asked.at === now];
+    };
+    expect(leftAfter(HINTS_VALID_MS - 1)).to.deep.equal([['x'], true, hints, 1, true]);
+    expect(leftAfter(HINTS_VALID_MS)).to.deep.equal([[], false, null, 0, false]);
   });
 
   it('are the same in whatever order the scores were asked', () => {
