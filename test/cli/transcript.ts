@@ -11,7 +11,8 @@ export interface Stage {
 
 /**
  * Tests that commands print what a file has kept. Each of its paragraphs is a title, lines that begin with "- " and say what the
- * stage is to be like, and commands after "$ ", each with the lines that it printed, errors after "! ", and its exit code but 0.
+ * stage is to be like, and commands after "$ ", each with the lines that it printed, errors after "! ", and its exit code but 0. Of
+ * long texts `| head 5`, `| tail 1` and `| grep words` keep some lines.
  */
 export function itPrints(file: URL, stageOf: (given: readonly string[]) => Stage | Promise<Stage>): void {
   const told = [...paragraphsOf(file)].map(([title, lines]) => {
@@ -34,20 +35,35 @@ export function itPrints(file: URL, stageOf: (given: readonly string[]) => Stage
 }
 
 async function printedBy(command: string, { run, named = {} }: Stage): Promise<readonly string[]> {
-  const words = [...command.slice(2).matchAll(/'([^']*)'|\S+/g)].map(([word, quoted = word]) => quoted);
-  const args = words.map((word) =>
-    Object.entries(named).reduce(
-      (text, [name, is]) => (typeof is === 'string' ? text.replaceAll(name, is) : text),
-      word,
-    ),
-  );
-  const { exitCode, stdout, stderr } = await run(args);
-  const shown = (text: string) =>
-    Object.entries(named).reduce((line, [name, is]) => line.replaceAll(is, name), text);
-  const lines = (text: string) => (text === '' ? [] : shown(text).replace(/\n$/, '').split('\n'));
-  return [
-    ...lines(stdout),
-    ...lines(stderr).map((line) => `! ${line}`.trimEnd()),
-    ...(exitCode === 0 ? [] : [`exit code ${exitCode}`]),
-  ];
+  const [whole = '', part] = command.slice(2).split(' | ');
+  const words = [...whole.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted = word]) => quoted);
+  const { exitCode, stdout, stderr } = await run(words.map((word) => withTexts(word, named)));
+  const lines = (text: string) => (text === '' ? [] : withNames(text, named).replace(/\n$/, '').split('\n'));
+  const printed = [...lines(stdout), ...lines(stderr).map((line) => `! ${line}`.trimEnd())];
+  return [...partOf(printed, part), ...(exitCode === 0 ? [] : [`exit code ${exitCode}`])];
+}
+
+function partOf(lines: readonly string[], part: string | undefined): readonly string[] {
+  const [, kind, which = ''] = /^(head|tail|grep) (.*)$/.exec(part ?? '') ?? [];
+  switch (kind) {
+    case 'head':
+      return lines.slice(0, Number(which));
+    case 'tail':
+      return lines.slice(-Number(which));
+    case 'grep':
+      return lines.filter((line) => line.includes(which));
+    default:
+      return lines;
+  }
+}
+
+type Named = NonNullable<Stage['named']>;
+
+function withTexts(word: string, named: Named): string {
+  const texts = Object.entries(named).filter(([, is]) => typeof is === 'string');
+  return texts.reduce((text, [name, is]) => text.replaceAll(name, String(is)), word);
+}
+
+function withNames(text: string, named: Named): string {
+  return Object.entries(named).reduce((line, [name, is]) => line.replaceAll(is, name), text);
 }
