@@ -88,10 +88,19 @@ describe('drift', () => {
     expect(intervals.later?.high).to.be.within(0.08, 0.1);
     expect(first?.index).to.be.above((first?.byChance ?? 0) * 10);
     expect(others.filter(({ index, byChance }) => index > byChance)).to.deep.equal([]);
-    // A reader may sort them otherwise, so it names no order.
-    expect(presentDrift(found).tables.at(-1)?.title).to.equal(
-      'Facts that moved by more than chance explains',
-    );
+  });
+
+  it('shows a reader only what moved by more than chance explains', () => {
+    const [first] = found.facts;
+    if (first === undefined) expect.fail('no fact');
+    const byChance = { ...first, fact: 'by chance', index: first.byChance };
+    const { tables } = presentDrift({ ...found, facts: [byChance, first] });
+    // A reader may sort them otherwise, so the title names no order.
+    expect(tables.at(-1)?.title).to.equal('Facts that moved by more than chance explains');
+    expect(tables.at(-1)?.rows.map(([fact]) => fact)).to.deep.equal(['amount']);
+    const none = presentDrift({ ...found, facts: [byChance] });
+    expect(none.notes.at(-1)).to.equal('No fact has moved by more than chance explains.');
+    expect(none.tables.some(({ name }) => name === 'facts')).to.equal(false);
   });
 
   it('lowers the effective number of clients for a client with most requests, where it says what chance explains', async () => {
