@@ -1,8 +1,67 @@
 import { expect } from 'chai';
-import { dateTime } from '../../src/console/page/parts/format.ts';
+import { capOf } from '../../src/console/page/parts/chart-cap.ts';
+import { dateTime, factText, moneyText, VERSION_NAME } from '../../src/console/page/parts/format.ts';
 import { marksOf } from '../../src/console/page/parts/marks.ts';
 import type { RolloutEntry } from '../../src/rollout/rollout.ts';
+import { RULE_VERSION_PATTERN } from '../../src/rules/rule-set.ts';
 import { versionOf } from '../rollout/rule-folders.ts';
+
+describe('the value of a fact in the console', () => {
+  it('has no rounding error, no exponent and no empty text', () => {
+    for (const [value, text] of [
+      [25, '25'],
+      [1234567.5, '1234567.5'],
+      [0.5833, '0.5833'],
+      [0.00012345, '0.00012345'],
+      [0.00000001, '0.00000001'],
+      [0.1 + 0.2, '0.3'],
+      [1e21, '1000000000000000000000'],
+      [999_999_999, 'never'],
+      ['', '(empty)'],
+      [true, 'true'],
+      [[0.00005, 2], '0.00005, 2'],
+    ] as const)
+      expect(factText(value)).to.equal(text);
+  });
+});
+
+describe('an amount in the console', () => {
+  it('keeps its zeros and its decimals', () => {
+    for (const [amount, currency, text] of [
+      [25, 'EUR', '25.00 EUR'],
+      [25.5, 'EUR', '25.50 EUR'],
+      [500, 'JPY', '500 JPY'],
+      [1.25, 'USDT', '1.25 USDT'],
+      [0.00004, 'BTC', '0.00004 BTC'],
+      [25, '', '25'],
+    ] as const)
+      expect(moneyText(amount, currency)).to.equal(text);
+  });
+});
+
+const usual = Array.from({ length: 40 }, (_, index) => 80 + (index % 20));
+
+describe('the upper end of a chart', () => {
+  it('is the tallest slot where none stands out', () => {
+    expect(capOf(usual)).to.deep.equal({ top: 99, cut: 0 });
+    expect(capOf([])).to.deep.equal({ top: 0, cut: 0 });
+  });
+
+  it('leaves out a spike that would flatten all other slots', () => {
+    expect(capOf([...usual, 9000, 0])).to.deep.equal({ top: 1.5 * 98, cut: 1 });
+  });
+
+  it('leaves out nothing that lasts, nor anything among few slots', () => {
+    expect(capOf([...usual, ...Array(10).fill(9000)])).to.deep.equal({ top: 9000, cut: 0 });
+    expect(capOf([1, 1, 9000])).to.deep.equal({ top: 9000, cut: 0 });
+  });
+});
+
+describe("the console's field for the name of a version", () => {
+  it('takes what the service takes', () => {
+    expect(`^${VERSION_NAME}$`).to.equal(RULE_VERSION_PATTERN);
+  });
+});
 
 const HOUR_MS = 3_600_000;
 const [P2_V10, P2_V11] = [versionOf('p2.v10'), versionOf('p2.v11')];
