@@ -68,6 +68,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   VerdictBody: 'VerdictRequest',
 };
 
+/** Fewer are equal by chance. */
+const BASE_MEMBERS_MIN = 3;
+
 type TypeName = 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'null';
 
 /** JSON Schema as far as the documents use it. */
@@ -149,6 +152,8 @@ class Records {
   readonly #sent: ReadonlySet<string>;
   /** By their shape. */
   readonly #named: ReadonlyMap<string, string>;
+  /** The members of shapes that others may extend. */
+  readonly #bases = new Map<string, ReadonlySet<string>>();
 
   constructor(schemas: Schemas, sent: ReadonlySet<string>) {
     this.#schemas = schemas;
@@ -157,6 +162,15 @@ class Records {
   }
 
   text(names: ReadonlySet<string>): string {
+    const got = [...names].filter((name) => !this.#sent.has(name));
+    const shapes = [
+      ...Object.keys(NAMED).map((name) => [name, this.#example(name)] as const),
+      ...got.map((name) => [nameOf(name), this.#schemas[name] ?? {}] as const),
+    ];
+    for (const [name, schema] of shapes) {
+      const members = this.#members(schema, false);
+      if (members.length >= BASE_MEMBERS_MIN) this.#bases.set(name, new Set(members));
+    }
     const shared = Object.keys(NAMED).map((name) => this.#declaration(name, this.#example(name), false));
     const records = [...names]
       .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b), 'en'))
@@ -174,8 +188,21 @@ class Records {
   }
 
   #declaration(name: string, schema: Schema, isSent: boolean): string {
-    const head = schema.properties === undefined ? `type ${name} =` : `interface ${name}`;
-    return `${comment(schema)}export ${head} ${this.#structure(schema, isSent)}\n`;
+    if (schema.properties === undefined)
+      return `${comment(schema)}export type ${name} = ${this.#structure(schema, isSent)}\n`;
+    const { base, rest } = this.#based(this.#members(schema, isSent), isSent);
+    const head = base === null ? name : `${name} extends ${base}`;
+    return `${comment(schema)}export interface ${head} {\n${rest.join('\n')}\n}\n`;
+  }
+
+  /** What is got and has all members of a named shape and more: the largest such shape, and the others. */
+  #based(members: readonly string[], isSent: boolean) {
+    const known = isSent ? [] : [...this.#bases].filter(([, its]) => its.size < members.length);
+    const [base = null, its = new Set()] =
+      known
+        .filter(([, its]) => its.isSubsetOf(new Set(members)))
+        .toSorted(([, a], [, b]) => b.size - a.size)[0] ?? [];
+    return { base, rest: members.filter((member) => !its.has(member)) };
   }
 
   #type(schema: Schema, isSent: boolean): string {
@@ -197,7 +224,7 @@ class Records {
   #plain(type: TypeName, schema: Schema, isSent: boolean): string {
     switch (type) {
       case 'object':
-        return schema.properties === undefined ? this.#dictionary(schema) : this.#members(schema, isSent);
+        return schema.properties === undefined ? this.#dictionary(schema) : this.#literal(schema, isSent);
       case 'array':
         return `readonly (${this.#type(schema.items ?? {}, isSent)})[]`;
       case 'integer':
@@ -212,8 +239,15 @@ class Records {
     return `Readonly<Record<string, ${this.#type(value, false)}>>`;
   }
 
-  #members({ properties = {}, required = [] }: Schema, isSent: boolean): string {
-    const members = Object.entries(properties).map(([name, member]) => {
+  /** Without a line break at its beginning a literal that is short enough stays on one line. */
+  #literal(schema: Schema, isSent: boolean): string {
+    const { base, rest } = this.#based(this.#members(schema, isSent), isSent);
+    const literal = `{${rest.join(isSent ? '\n' : ' ')}\n}`;
+    return base === null ? literal : `${base} & ${literal}`;
+  }
+
+  #members({ properties = {}, required = [] }: Schema, isSent: boolean): readonly string[] {
+    return Object.entries(properties).map(([name, member]) => {
       const isOptional = !required.includes(name);
       const told = isSent && isOptional ? withoutNull(member) : member;
       const type = this.#type(told, isSent);
@@ -221,7 +255,6 @@ class Records {
       const optional = isOptional ? `?: ${type} | undefined` : `: ${type}`;
       return `${comment(told)}readonly ${name}${optional};`;
     });
-    return `{\n${members.join('\n')}\n}`;
   }
 }
 

@@ -106,12 +106,7 @@ export interface BindingEvent {
   readonly subject: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: {
-    readonly clientIdKey: string;
-    readonly kind: 'binding';
-    readonly at: string;
-    readonly binding: Binding | null;
-  };
+  readonly data: HistoryBinding & { readonly clientIdKey: string };
 }
 
 /** A refusal */
@@ -156,22 +151,12 @@ export interface ClientHistory {
 export interface ClientLinks {
   readonly clientIdKey: string;
   readonly from: string;
-  readonly asOf?: {
-    readonly at: string;
-    readonly erasedPayers: number;
-    readonly erasedRows: number;
-  };
+  readonly asOf?: { readonly at: string; readonly erasedPayers: number; readonly erasedRows: number };
   readonly complete: boolean;
   readonly devices: readonly LinkedDevice[];
   readonly clients: readonly LinkedClient[];
-  readonly cut: {
-    readonly devices: number;
-    readonly clients: number;
-  };
-  readonly proposal: {
-    readonly clients: readonly string[];
-    readonly refused: RefusedPayers;
-  };
+  readonly cut: { readonly devices: number; readonly clients: number };
+  readonly proposal: { readonly clients: readonly string[]; readonly refused: RefusedPayers };
 }
 
 /** What is known of a client */
@@ -266,11 +251,7 @@ export interface Decision {
   readonly rule: string;
   readonly signals: readonly string[];
   readonly facts: Readonly<Record<string, number | boolean | string>>;
-  readonly holdout?: readonly {
-    readonly rule: string;
-    readonly share: number;
-    readonly heldOut: boolean;
-  }[];
+  readonly holdout?: readonly { readonly rule: string; readonly share: number; readonly heldOut: boolean }[];
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;
 }
@@ -284,10 +265,7 @@ export interface ErasureEvent {
   readonly subject?: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: {
-    readonly kind: 'erasure';
-    readonly at: string;
-  };
+  readonly data: { readonly kind: 'erasure'; readonly at: string };
 }
 
 /** What happened to the clients of a platform */
@@ -301,18 +279,8 @@ export interface Explanation {
   readonly decision: Decision;
   readonly rules: RulesAccount | null;
   readonly ladder: {
-    readonly before: {
-      readonly level: number;
-      readonly attemptOpen: boolean;
-      readonly waitUntil: string | null;
-      readonly words: string;
-    };
-    readonly after: {
-      readonly level: number;
-      readonly attemptOpen: boolean;
-      readonly waitUntil: string | null;
-      readonly words: string;
-    };
+    readonly before: Ladder & { readonly words: string };
+    readonly after: Ladder & { readonly words: string };
   };
   readonly sharedLists: readonly string[];
   readonly reproduced: boolean;
@@ -351,14 +319,11 @@ export interface FoundDecisions {
     }[];
   };
   readonly outcomes:
-    | readonly {
+    | readonly (OrderOutcome & {
         readonly clientIdKey: string;
         readonly orderRef: string;
-        readonly outcome: 'PAID' | 'UNPAID';
-        readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-        readonly occurredAt: string;
         readonly turnedAway?: boolean;
-      }[]
+      })[]
     | null;
 }
 
@@ -412,13 +377,10 @@ export type HistoryEntry =
   | HistoryWaitEnded;
 
 /** An outcome was reported, and counted or corrected */
-export interface HistoryOutcome {
+export interface HistoryOutcome extends OrderOutcome {
   readonly kind: 'outcome';
   readonly at: string;
   readonly orderRef: string;
-  readonly outcome: 'PAID' | 'UNPAID';
-  readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-  readonly occurredAt: string;
   readonly turnedAway?: boolean;
 }
 
@@ -466,12 +428,9 @@ export interface HistoryWaitEnded {
 }
 
 /** A client was bound to a requisite, or unbound */
-export interface KeptBinding {
-  readonly kind: 'binding';
-  readonly at: string;
+export interface KeptBinding extends HistoryBinding {
   readonly platform: string;
   readonly clientIdKey: string;
-  readonly binding: Binding | null;
 }
 
 /** What became of an order, as it was reported */
@@ -488,12 +447,9 @@ export interface KeptOutcome {
 }
 
 /** A person decided about a client, or lifted that */
-export interface KeptOverride {
-  readonly kind: 'override';
-  readonly at: string;
+export interface KeptOverride extends HistoryOverride {
   readonly platform: string;
   readonly clientIdKey: string;
-  readonly override: Override | null;
   readonly who: string;
 }
 
@@ -511,21 +467,14 @@ export interface KeptScore {
     readonly fingerprint: string | null;
     readonly ip: string | null;
     readonly networks?: readonly string[];
-    readonly former?: {
-      readonly fingerprint: string | null;
-      readonly ip: string | null;
-    };
+    readonly former?: { readonly fingerprint: string | null; readonly ip: string | null };
     readonly jsOk: boolean | null;
     readonly honeypotTriggered: boolean;
     readonly userAgentPresent: boolean;
     readonly userAgentIsAutomated: boolean;
   };
   readonly ruleVersion: string;
-  readonly holdout?: readonly {
-    readonly rule: string;
-    readonly share: number;
-    readonly heldOut: boolean;
-  }[];
+  readonly holdout?: readonly { readonly rule: string; readonly share: number; readonly heldOut: boolean }[];
   readonly answer: ScoreAnswer;
 }
 
@@ -578,10 +527,7 @@ export interface LinkedMoney {
 }
 
 /** Orders by what became of them; those whose last outcome is technical are left out */
-export interface LinkedOrders {
-  readonly paid: number;
-  readonly reversed: number;
-  readonly unpaid: number;
+export interface LinkedOrders extends LinkedMoney {
   readonly turnedAway: number;
   readonly unknown: number;
 }
@@ -694,10 +640,7 @@ export interface NodeReport {
     readonly digest: string;
     readonly released: boolean;
   }[];
-  readonly refused: readonly {
-    readonly version: string;
-    readonly problems: readonly string[];
-  }[];
+  readonly refused: readonly { readonly version: string; readonly problems: readonly string[] }[];
   readonly trouble: string | null;
   readonly hasStaleLists: boolean;
 }
@@ -711,26 +654,10 @@ export interface OutcomeEvent {
   readonly subject: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: {
-    readonly clientIdKey: string;
-    readonly kind: 'outcome';
-    readonly at: string;
-    readonly orderRef: string;
-    readonly outcome: 'PAID' | 'UNPAID';
-    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
-    readonly occurredAt: string;
-    readonly turnedAway?: boolean;
-  };
+  readonly data: HistoryOutcome & { readonly clientIdKey: string };
 }
 
-export type OutcomeLineResult =
-  | {
-      readonly line: number;
-      readonly clientIdKey: string;
-      readonly orderRef: string;
-      readonly result: OutcomeEffect;
-    }
-  | RefusedLine;
+export type OutcomeLineResult = (OutcomeResult & { readonly line: number }) | RefusedLine;
 
 export interface OutcomeReport {
   /** Stable identifier of the client */
@@ -770,12 +697,7 @@ export interface OverrideEvent {
   readonly subject: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: {
-    readonly clientIdKey: string;
-    readonly kind: 'override';
-    readonly at: string;
-    readonly override: Override | null;
-  };
+  readonly data: HistoryOverride & { readonly clientIdKey: string };
 }
 
 /** What happened, as a CloudEvent 1.0; `type` says what its data are */
@@ -794,10 +716,7 @@ export interface Proposal {
   readonly what: 'rollout' | 'release' | 'override' | 'key';
   readonly subject: string;
   readonly lines: readonly string[];
-  readonly versions: {
-    readonly before: string;
-    readonly after: string;
-  } | null;
+  readonly versions: { readonly before: string; readonly after: string } | null;
   readonly proposedBy: string;
   readonly proposedAt: string;
   readonly expiresAt: string;
@@ -842,10 +761,7 @@ export interface Rollout {
     readonly version: string;
     readonly digest: string;
     readonly percent: number;
-    readonly slices: readonly {
-      readonly from: number;
-      readonly to: number;
-    }[];
+    readonly slices: readonly { readonly from: number; readonly to: number }[];
     readonly mode: 'shadow' | 'canary';
     readonly trial: string;
     readonly since: string;
@@ -857,10 +773,7 @@ export interface Rollout {
     readonly version: string;
     readonly digest: string;
     readonly percent: number;
-    readonly slices: readonly {
-      readonly from: number;
-      readonly to: number;
-    }[];
+    readonly slices: readonly { readonly from: number; readonly to: number }[];
   }[];
   readonly history: readonly {
     readonly at: string;
@@ -870,10 +783,7 @@ export interface Rollout {
     readonly to: string;
     readonly digest: string;
     readonly percent?: number;
-    readonly also?: readonly {
-      readonly version: string;
-      readonly percent: number;
-    }[];
+    readonly also?: readonly { readonly version: string; readonly percent: number }[];
     readonly reason: string;
     readonly acceptedDifference?: string;
     readonly emergency?: boolean;
@@ -892,8 +802,7 @@ export interface RolloutRequest {
   /** Candidates beside `version`, in one draw with it: no client is in two of them */
   readonly also?:
     | readonly {
-        /** Another candidate */
-        readonly version: string;
+        /** Another candidate */ readonly version: string;
         readonly percent: number;
       }[]
     | undefined;
@@ -991,8 +900,7 @@ export interface ScoreRequest {
   readonly userAgent?: string | undefined;
   readonly clientHints?:
     | {
-        /** The page executed JavaScript */
-        readonly jsOk?: boolean | undefined;
+        /** The page executed JavaScript */ readonly jsOk?: boolean | undefined;
         /** A trap field was filled in */
         readonly honeypotTriggered?: boolean | undefined;
       }
@@ -1021,23 +929,12 @@ export interface SharedLists {
 export interface TrialCounts {
   readonly version: string;
   readonly trial: string;
-  readonly arms: {
-    readonly active: TrialArm;
-    readonly candidate: TrialArm;
-  };
+  readonly arms: { readonly active: TrialArm; readonly candidate: TrialArm };
   readonly earliest: string | null;
   readonly shares: readonly {
     readonly name: 'BLOCK' | 'WAIT' | 'bot flag' | 'paid';
-    readonly active: {
-      readonly value: number;
-      readonly low: number;
-      readonly high: number;
-    } | null;
-    readonly candidate: {
-      readonly value: number;
-      readonly low: number;
-      readonly high: number;
-    } | null;
+    readonly active: { readonly value: number; readonly low: number; readonly high: number } | null;
+    readonly candidate: { readonly value: number; readonly low: number; readonly high: number } | null;
   }[];
   readonly breach: string | null;
   readonly gains: readonly string[];
@@ -1065,12 +962,7 @@ export interface VerdictEvent {
   readonly subject: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: {
-    readonly clientIdKey: string;
-    readonly kind: 'verdict';
-    readonly at: string;
-    readonly decision: Decision;
-  };
+  readonly data: HistoryVerdict & { readonly clientIdKey: string };
 }
 
 export interface VerdictRequest {
@@ -1106,12 +998,5 @@ export interface WaitEndedEvent {
   readonly subject: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: {
-    readonly clientIdKey: string;
-    readonly kind: 'waitEnded';
-    readonly at: string;
-    readonly decisionId: string;
-    readonly reason: string;
-    readonly by: string;
-  };
+  readonly data: HistoryWaitEnded & { readonly clientIdKey: string };
 }
