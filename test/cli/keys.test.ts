@@ -42,11 +42,6 @@ describe('keys', () => {
     expect(shown.stdout.split('\n')[0]).to.contain(`${who}  key issued  shop ${id}: nothing -> {"id":`);
   });
 
-  it('have their default shown in the help as it would be written, without quotes', async () => {
-    const { stdout } = await scoring(['keys', 'issue', '--help'], env);
-    expect(stdout).to.match(/\(default:\s+365d\)/);
-  });
-
   it('end after a year, at a given time, or never on request', async () => {
     const daysOf = async (...args: string[]) => {
       const { expiresAt } = JSON.parse((await issue(...SCORE, ...args)).stdout);
@@ -54,27 +49,6 @@ describe('keys', () => {
     };
     const days = [await daysOf(), await daysOf('--expires', '90d'), await daysOf('--expires', 'never')];
     expect(days).to.deep.equal([365, 90, null]);
-  });
-
-  it('of the whole installation are called *, and they alone may operate', async () => {
-    const { stdout } = await issue('--platform', '*', '--operations', 'rules,operate');
-    expect(JSON.parse(stdout)).to.deep.include({ platform: '*', operations: ['rules', 'operate'] });
-    for (const [platform, operations, why] of [
-      [
-        'shop',
-        'rules,operate',
-        `"operate" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
-      ],
-      [
-        '*',
-        'clients',
-        'keys of the whole installation may have lists:read, lists, rules:read, rules, operate, keys, audit, approve; issue a key of a platform for "clients"',
-      ],
-    ] as const) {
-      const { exitCode, stderr } = await issue('--platform', platform, '--operations', operations);
-      expect(exitCode).to.equal(2);
-      expect(stderr).to.contain(`error: ${why}`);
-    }
   });
 
   it('are issued as soon as another process unlocks the SQLite file, and the wait is explained', async () => {
@@ -92,26 +66,9 @@ describe('keys', () => {
     );
     expect(JSON.parse(command.stdout())).to.include({ platform: 'shop' });
   });
-
-  it('refuse an owner that could not be shown', async () => {
-    const { exitCode, stderr } = await issue(...SCORE, '--owner', 'a\u001b[2J');
-    expect(exitCode).to.equal(2);
-    expect(stderr).to.contain('error: --owner must be 1 to 64 printable characters, not "a\\u001b[2J"');
-  });
 });
 
-describe('a command on a new store', () => {
-  it('says once which store it made, because REDIS_URL may have been forgotten', async () => {
-    const env = { DATA_DIR: join(temporaryDirectory(), 'data') };
-    const first = await scoring(['keys', 'list'], env);
-    const path = join(env.DATA_DIR, 'scoring.sqlite');
-    expect([first.exitCode, first.stderr]).to.deep.equal([
-      0,
-      `The store is sqlite ${path}: it was made just now, because REDIS_URL is not set.\n`,
-    ]);
-    expect((await scoring(['keys', 'list'], env)).stderr).to.equal('');
-  });
-
+describe('a store', () => {
   it('made by a service finds the demo key, which expires within a day and is audited', async () => {
     const dataDir = temporaryDirectory();
     const service = await spawnService(dataDir, { ARCHIVE_DIR: 'off' });

@@ -36,11 +36,17 @@ export function itPrints(file: URL, stageOf: (given: readonly string[]) => Stage
 
 async function printedBy(command: string, { run, named = {} }: Stage): Promise<readonly string[]> {
   const [whole = '', part] = command.slice(2).split(' | ');
-  const words = [...whole.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted = word]) => quoted);
+  const words = [...whole.matchAll(/'[^']*'|"(?:\\.|[^"])*"|\S+/g)].map(([word]) => wordOf(word));
   const { exitCode, stdout, stderr } = await run(words.map((word) => withTexts(word, named)));
   const lines = (text: string) => (text === '' ? [] : withNames(text, named).replace(/\n$/, '').split('\n'));
   const printed = [...lines(stdout), ...lines(stderr).map((line) => `! ${line}`.trimEnd())];
   return [...partOf(printed, part), ...(exitCode === 0 ? [] : [`exit code ${exitCode}`])];
+}
+
+/** A word as it was meant, which may be in quotes, those of JSON with its escapes. */
+function wordOf(text: string): string {
+  if (text.startsWith("'")) return text.slice(1, -1);
+  return text.startsWith('"') ? JSON.parse(text) : text;
 }
 
 function partOf(lines: readonly string[], part: string | undefined): readonly string[] {
