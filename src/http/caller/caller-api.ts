@@ -12,6 +12,7 @@ import { documentRoutes, type ServedDocument } from '../openapi/docs.ts';
 import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
 import {
   addOperations,
+  chapter,
   jsonAnswer,
   jsonBody,
   mountRoutes,
@@ -34,13 +35,10 @@ interface ScoreParts {
 }
 
 const score = operation({
-  method: 'post',
-  path: '/v1/client/score',
-  operationId: 'score',
+  route: 'post /v1/client/score',
   summary: 'Which payer this is',
   description:
     'Interface, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
-  tag: 'Scoring',
   grant: 'score',
   body: jsonBody('ScoreBody', ScoreBodySchema, {
     sellPointKey: 'shop-1',
@@ -63,11 +61,6 @@ const score = operation({
     return answer;
   },
 });
-
-interface VerdictParts {
-  readonly service: ScoringService;
-  readonly workLimit: WorkLimit;
-}
 
 const ALWAYS = {
   reason: word('For people, free form', 'No reason to hold the payer back.'),
@@ -135,13 +128,10 @@ const IDEMPOTENCY_KEY: Parameter<string | null> = {
 };
 
 const verdict = operation({
-  method: 'post',
-  path: '/v1/client/verdict',
-  operationId: 'verdict',
+  route: 'post /v1/client/verdict',
   summary: 'Whether a requisite may be issued right now',
   description:
     'Interface, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
-  tag: 'Scoring',
   grant: 'verdict',
   parameters: [IDEMPOTENCY_KEY],
   body: jsonBody('VerdictBody', VerdictBodySchema, {
@@ -159,7 +149,7 @@ const verdict = operation({
     },
   },
   refusals: [BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
-  answer: async ({ ctx, caller, body }, { service, workLimit }: VerdictParts) => {
+  answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
     const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
     const given = await body();
     const { requestId, admitted } = ctx.state;
@@ -173,6 +163,8 @@ const verdict = operation({
     return answer;
   },
 });
+
+const OPERATIONS = chapter('Scoring', { score, verdict });
 
 export interface CallerApiParts {
   readonly service: ScoringService;
@@ -196,7 +188,7 @@ export interface CallerApiParts {
 export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
   const router = strictRouter(parts.basePath);
-  addOperations(router, [score, verdict], parts, {
+  addOperations(router, OPERATIONS, parts, {
     keys,
     browsers: null,
     // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
@@ -242,7 +234,7 @@ export function callerDocument(basePath: string): OpenApiDocument {
     description: DESCRIPTION,
     serverUrl: basePath === '' ? '/' : basePath,
     tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
-    operations: [score, verdict],
+    operations: OPERATIONS,
     elsewhere: [],
     isStrict: false,
   });

@@ -31,15 +31,16 @@ export function searchTurns(): Turns {
   return new Turns(SEARCHES);
 }
 
+const METHODS = ['get', 'put', 'post', 'delete'] as const;
+
+type Method = (typeof METHODS)[number];
+
 /** One operation of a listener: all that its route and its place in the API document are made from. */
 interface OperationSpec {
-  readonly method: 'get' | 'put' | 'post' | 'delete';
-  /** Below the base path, with parameters in braces: `/v1/platform/lists/{list}/entries`. */
-  readonly path: string;
-  readonly operationId: string;
+  /** Method and path below the base path, with parameters in braces: `get /v1/platform/lists/{list}/entries`. */
+  readonly route: `${Method} /${string}`;
   readonly summary: string;
   readonly description: string;
-  readonly tag: string;
   readonly parameters?: readonly ParameterSpec[];
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Besides those that follow from the parameters, the grant and the body. */
@@ -54,8 +55,8 @@ export interface AnswerSpec {
   readonly text?: true;
 }
 
-/** An operation as routes and documents take it. */
-export interface Operation<Parts> extends OperationSpec {
+/** An operation without its name. */
+export interface Declared<Parts> extends OperationSpec {
   /** Null when no key is needed. */
   readonly grant: Grant | null;
   readonly body: RequestBodySpec | null;
@@ -63,6 +64,25 @@ export interface Operation<Parts> extends OperationSpec {
   readonly isGated: boolean;
   /** Checks the request and gives what to answer with: JSON, text or a stream; undefined for nothing. */
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
+}
+
+/** An operation as routes and documents take it. */
+export interface Operation<Parts> extends Declared<Parts> {
+  readonly method: Method;
+  readonly path: string;
+  readonly operationId: string;
+  readonly tag: string;
+}
+
+/** The operations of one chapter of the API document, by the names that they have there. */
+export function chapter<Parts>(
+  tag: string,
+  operations: Readonly<Record<string, Declared<Parts>>>,
+): readonly Operation<Parts>[] {
+  return Object.entries(operations).map(([operationId, declared]) => {
+    const method = METHODS.find((one) => declared.route.startsWith(`${one} `)) ?? 'get';
+    return { ...declared, method, path: declared.route.replace(/^\w+ /, ''), operationId, tag };
+  });
 }
 
 /** What all operations of a listener share. */
@@ -107,7 +127,7 @@ export interface KeyedSpec<Parts, Body> extends OperationSpec {
 }
 
 /** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
-export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Operation<Parts> {
+export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Declared<Parts> {
   const { answer, body, gate, grant, isSearch = false, ...rest } = spec;
   const isGated = gate !== undefined;
   return {
@@ -212,7 +232,7 @@ interface OpenSpec<Parts, Body> extends OperationSpec {
 }
 
 /** Declares an operation that needs no key. */
-export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Operation<Parts> {
+export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Declared<Parts> {
   const { answer, label, body, ...rest } = spec;
   return {
     ...rest,

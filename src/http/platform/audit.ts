@@ -1,7 +1,7 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import { AUDIT_ACTIONS, AuditEntrySchema } from '../../access/audit.ts';
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
-import { jsonAnswer, operation } from '../operation/operation.ts';
+import { chapter, jsonAnswer, operation } from '../operation/operation.ts';
 import {
   NUMBER_PLACES,
   queryAfter,
@@ -34,13 +34,10 @@ export const AuditPageSchema = named(
 );
 
 const readAudit = operation({
-  method: 'get',
-  path: '/v1/platform/audit',
-  operationId: 'readAudit',
+  route: 'get /v1/platform/audit',
   summary: 'Who did what',
   description:
     'At the platform of whoever asks, newest first; the whole installation is shown all. An answer looks through some thousand entries: it may hold few that fit, or none, and `next` leads on. What told of an erased payer is gone.',
-  tag: 'Access',
   grant: 'audit',
   isSearch: true,
   parameters: [WHO, ACTION, FROM, TO, AFTER, LIMIT],
@@ -75,13 +72,10 @@ export const AuditCheckSchema = named(
 );
 
 const checkAudit = operation({
-  method: 'get',
-  path: '/v1/platform/audit/check',
-  operationId: 'checkAudit',
+  route: 'get /v1/platform/audit/check',
   summary: 'Whether the audit was changed',
   description:
     'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. It shows nothing that somebody who writes the store chained anew: only the command finds that, by an entry kept elsewhere. Of entries of other platforms it says nothing but their number.',
-  tag: 'Access',
   grant: 'audit',
   isSearch: true,
   answers: jsonAnswer('What does not fit', AuditCheckSchema),
@@ -91,4 +85,4 @@ const checkAudit = operation({
   },
 });
 
-export const AUDIT_OPERATIONS = [readAudit, checkAudit];
+export const AUDIT_OPERATIONS = chapter('Access', { readAudit, checkAudit });

@@ -22,7 +22,7 @@ import { type Records, ReportedOrderSchema } from '../../service/records.ts';
 import { list, named, nullable, shape } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { RETENTION } from '../../state/retention.ts';
-import { type Asked, jsonAnswer, operation } from '../operation/operation.ts';
+import { type Asked, chapter, jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
   pathText,
@@ -144,13 +144,10 @@ const AFTER = queryAfter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parse
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
 const listDecisions = operation<PlatformParts>({
-  method: 'get',
-  path: '/v1/platform/decisions',
-  operationId: 'listDecisions',
+  route: 'get /v1/platform/decisions',
   summary: 'Decisions of an order or a client',
   description:
     'Newest first: of an order, of a client, or with neither of all. The other parameters leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
-  tag: 'Decisions',
   grant: 'decisions',
   isSearch: true,
   parameters: [
@@ -175,12 +172,9 @@ const listDecisions = operation<PlatformParts>({
 });
 
 const readDecision = operation<PlatformParts>({
-  method: 'get',
-  path: '/v1/platform/decisions/{decisionId}',
-  operationId: 'readDecision',
+  route: 'get /v1/platform/decisions/{decisionId}',
   summary: 'One decision',
   description: 'The record of one answered verdict.',
-  tag: 'Decisions',
   grant: 'decisions',
   isSearch: true,
   parameters: [DECISION_ID],
@@ -288,13 +282,10 @@ function given(members: object): object {
 
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
 const explainDecision = operation<PlatformParts>({
-  method: 'get',
-  path: '/v1/platform/decisions/{decisionId}/explanation',
-  operationId: 'explainDecision',
+  route: 'get /v1/platform/decisions/{decisionId}/explanation',
   summary: 'Why a decision fell as it did',
   description:
     'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
-  tag: 'Decisions',
   grant: 'decisions',
   isSearch: true,
   parameters: [DECISION_ID],
@@ -316,14 +307,11 @@ const explainDecision = operation<PlatformParts>({
 const VERSION = requiredVersion('version', 'The rule set to ask, like p2.v11');
 
 /** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
-export const askDecisionWhatIf = operation<RolloutParts>({
-  method: 'get',
-  path: '/v1/platform/decisions/{decisionId}/what-if',
-  operationId: 'askDecisionWhatIf',
+const askDecisionWhatIf = operation<RolloutParts>({
+  route: 'get /v1/platform/decisions/{decisionId}/what-if',
   summary: 'What another version would have answered then',
   description:
     'The same question on the recorded facts, the client as it was then. Null when the record lacks facts that the version asks; `missing` names them. The key needs both operations.',
-  tag: 'Decisions',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
   answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
@@ -334,4 +322,6 @@ export const askDecisionWhatIf = operation<RolloutParts>({
   },
 });
 
-export const DECISION_OPERATIONS = [listDecisions, readDecision, explainDecision];
+export const WHAT_IF_OPERATIONS = chapter('Decisions', { askDecisionWhatIf });
+
+export const DECISION_OPERATIONS = chapter('Decisions', { listDecisions, readDecision, explainDecision });

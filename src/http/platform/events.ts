@@ -16,7 +16,7 @@ import {
 } from '../../shapes.ts';
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
-import { type Asked, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
+import { type Asked, chapter, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
 import { badParameter, queryAfter, queryLimit, queryWhole, textPlaces } from '../operation/parameters.ts';
 import { GrantWatch } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '../request/refusals.ts';
@@ -198,17 +198,14 @@ const PageSchema = named(
   }),
 );
 
-export const readEvents = operation({
-  method: 'get',
-  path: '/v1/platform/events',
-  operationId: 'readEvents',
+const readEvents = operation({
+  route: 'get /v1/platform/events',
   summary: 'What happened, oldest first',
   description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
 which stays valid while the archive keeps its rows. Each event comes at least once, and the events of a payer in
 their order; the \`id\` of an event never changes, so that what was seen before can be dropped. What was lost before
 the feed had it is an event of the type \`gap\`. With \`wait\` an answer without events comes after that time, or when the
 node shuts down.`,
-  tag: 'Events',
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],
   answers: jsonAnswer('A page of events', PageSchema),
@@ -233,6 +230,8 @@ node shuts down.`,
     }
   },
 });
+
+export const EVENT_OPERATIONS = chapter('Events', { readEvents });
 
 const UNKNOWN_PLACE =
   'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the list begins anew.';

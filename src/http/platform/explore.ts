@@ -16,7 +16,7 @@ import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { NOW_KEPT_MS } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
-import { jsonAnswer, operation } from '../operation/operation.ts';
+import { chapter, jsonAnswer, operation } from '../operation/operation.ts';
 import {
   BAD_PARAMETER,
   queryChoice,
@@ -114,14 +114,11 @@ const INCLUDE = queryChoice(
   'Also what was asked for, granted and paid, which looks at every order',
 );
 
-export const readExploration = operation({
-  method: 'get',
-  path: '/v1/platform/explore',
-  operationId: 'readExploration',
+const readExploration = operation({
+  route: 'get /v1/platform/explore',
   summary: 'Why the mix of verdicts changed',
   description:
     'Counts of decisions over a time, split by what they have in common. Compared with another time, it says what contributes to the difference, the likely cause first: a value ranks by its share of the difference less its share of everything before.',
-  tag: 'Console',
   grant: FIGURES_OR_RULES,
   isSearch: true,
   parameters: [
@@ -142,6 +139,8 @@ export const readExploration = operation({
     exploration: await records.explore(askOf(ctx, caller, clock())),
   }),
 });
+
+export const EXPLORE_OPERATIONS = chapter('Console', { readExploration });
 
 function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);

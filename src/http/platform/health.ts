@@ -1,7 +1,7 @@
 import { Type } from '../../json-schema.ts';
 import { ReportingSchema } from '../../metrics/reporting.ts';
 import { choice, named, shape, word } from '../../shapes.ts';
-import { jsonAnswer, openOperation, operation } from '../operation/operation.ts';
+import { chapter, jsonAnswer, openOperation, operation } from '../operation/operation.ts';
 import type { PlatformParts } from './parts.ts';
 
 const LivenessSchema = named(
@@ -22,15 +22,14 @@ const ReadinessSchema = named(
   }),
 );
 
-const SHARED = { method: 'get', description: 'No key is needed.', tag: 'Health' } as const;
+const NO_KEY = 'No key is needed.';
 
 /** Asked by those who decide whether the node gets traffic, and is healthy. */
 export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 
 const readLiveness = openOperation({
-  ...SHARED,
-  path: HEALTH_PATHS[0],
-  operationId: 'readLiveness',
+  route: `get ${HEALTH_PATHS[0]}`,
+  description: NO_KEY,
   label: 'livez',
   summary: 'Whether the process runs',
   answers: jsonAnswer('It does', LivenessSchema),
@@ -38,9 +37,8 @@ const readLiveness = openOperation({
 });
 
 const readReadiness = openOperation({
-  ...SHARED,
-  path: HEALTH_PATHS[1],
-  operationId: 'readReadiness',
+  route: `get ${HEALTH_PATHS[1]}`,
+  description: NO_KEY,
   label: 'readyz',
   summary: 'Whether the process should get traffic',
   answers: {
@@ -62,9 +60,8 @@ const readReadiness = openOperation({
 });
 
 const readMetrics = openOperation({
-  ...SHARED,
-  path: HEALTH_PATHS[2],
-  operationId: 'readMetrics',
+  route: `get ${HEALTH_PATHS[2]}`,
+  description: NO_KEY,
   label: 'metrics',
   summary: 'Prometheus metrics',
   answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
@@ -75,15 +72,13 @@ const readMetrics = openOperation({
 });
 
 const readReporting = operation({
-  method: 'get',
-  path: '/v1/platform/reporting',
-  operationId: 'readReporting',
+  route: 'get /v1/platform/reporting',
   summary: 'Whether the platform reports outcomes',
   description: 'As all nodes see it.',
-  tag: 'Console',
   grant: 'figures',
   answers: jsonAnswer('What is known of its reports', ReportingSchema),
   answer: ({ caller: { platform } }, { reporting }: PlatformParts) => reporting(platform),
 });
 
-export const HEALTH_OPERATIONS = [readReporting, readLiveness, readReadiness, readMetrics];
+export const REPORTING_OPERATIONS = chapter('Console', { readReporting });
+export const HEALTH_OPERATIONS = chapter('Health', { readLiveness, readReadiness, readMetrics });

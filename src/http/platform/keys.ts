@@ -15,7 +15,7 @@ import { type Caller, isPerson } from '../../access/caller.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
-import { type Asked, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
+import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { PAGE_IN_TIME, pageInTime, pathText } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
@@ -87,13 +87,10 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
 }
 
 const listKeys = operation({
-  method: 'get',
-  path: '/v1/platform/keys',
-  operationId: 'listKeys',
+  route: 'get /v1/platform/keys',
   summary: 'The access keys of the platform',
   description:
     'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
-  tag: 'Access',
   grant: 'keys',
   parameters: PAGE_IN_TIME,
   answers: jsonAnswer('Newest first', KeyListSchema),
@@ -105,13 +102,10 @@ const listKeys = operation({
 });
 
 const issueKey = operation({
-  method: 'post',
-  path: '/v1/platform/keys',
-  operationId: 'issueKey',
+  route: 'post /v1/platform/keys',
   summary: 'Issues a key of the platform',
   description:
     'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it, and one that a person issues within 90 days, or when he signs in without a role that keeps keys there. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
-  tag: 'Access',
   grant: 'keys',
   body: jsonBody('IssueKeyBody', IssueKeyBodySchema),
   answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema),
@@ -151,12 +145,9 @@ async function newKey(
 }
 
 const revokeKey = operation({
-  method: 'delete',
-  path: '/v1/platform/keys/{keyId}',
-  operationId: 'revokeKey',
+  route: 'delete /v1/platform/keys/{keyId}',
   summary: 'Revokes a key of the platform',
   description: 'It is refused on every node within a second, and the sessions that it opened end.',
-  tag: 'Access',
   grant: 'keys',
   parameters: [KEY_IN_PATH],
   answers: jsonAnswer('As it is kept for 30 days', AccessKeySchema),
@@ -172,4 +163,4 @@ const revokeKey = operation({
   },
 });
 
-export const KEY_OPERATIONS = [listKeys, issueKey, revokeKey];
+export const KEY_OPERATIONS = chapter('Access', { listKeys, issueKey, revokeKey });

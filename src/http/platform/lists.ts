@@ -10,7 +10,7 @@ import {
 } from '../../lists/list-editor.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/rule-set.ts';
 import { choice, instant, text, word } from '../../shapes.ts';
-import { DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
+import { chapter, DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
 import {
   NUMBER_PLACES,
   type Parameter,
@@ -69,13 +69,10 @@ const AFTER_CHANGE = queryAfter(NUMBER_PLACES);
 const VALUE = queryText('value', 'Only the entry for this value');
 
 const readLists = operation({
-  method: 'get',
-  path: '/v1/platform/lists',
-  operationId: 'readLists',
+  route: 'get /v1/platform/lists',
   summary: 'The shared lists',
   description:
     'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
-  tag: 'Lists',
   grant: 'lists:read',
   parameters: [AFTER_LIST, LIMIT],
   answers: jsonAnswer('As this node holds them', SharedListsSchema),
@@ -84,13 +81,10 @@ const readLists = operation({
 });
 
 const readListEntries = operation({
-  method: 'get',
-  path: '/v1/platform/lists/{list}/entries',
-  operationId: 'readListEntries',
+  route: 'get /v1/platform/lists/{list}/entries',
   summary: 'The entries of a shared list',
   description:
     'Newest first. Fingerprints and single addresses are shown by their HMAC; `value` finds one by itself.',
-  tag: 'Lists',
   grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
   answers: jsonAnswer('As this node holds them', ListEntriesSchema),
@@ -115,13 +109,10 @@ const OTHER_KIND = refusal(
 );
 
 const makeList = operation({
-  method: 'put',
-  path: '/v1/platform/lists/{list}',
-  operationId: 'makeList',
+  route: 'put /v1/platform/lists/{list}',
   summary: 'Makes a shared list',
   description:
     'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing.',
-  tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
   body: jsonBody('ListBody', Type.Object({ kind: listKind })),
@@ -155,13 +146,10 @@ function editedBy(caller: Caller, list: string): EditedList {
 }
 
 const putListEntry = operation({
-  method: 'put',
-  path: '/v1/platform/lists/{list}/entries',
-  operationId: 'putListEntry',
+  route: 'put /v1/platform/lists/{list}/entries',
   summary: 'Puts a value on a shared list',
   description:
     'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
-  tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: jsonBody('ListEntryBody', ListEntryBodySchema),
@@ -178,12 +166,9 @@ const putListEntry = operation({
 });
 
 const removeListEntry = operation({
-  method: 'delete',
-  path: '/v1/platform/lists/{list}/entries',
-  operationId: 'removeListEntry',
+  route: 'delete /v1/platform/lists/{list}/entries',
   summary: 'Takes a value from a shared list',
   description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
-  tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
   answers: DONE,
@@ -213,12 +198,9 @@ const LINES_BODY: RequestBody<'lines'> = {
 };
 
 const importListEntries = operation({
-  method: 'post',
-  path: '/v1/platform/lists/{list}/entries',
-  operationId: 'importListEntries',
+  route: 'post /v1/platform/lists/{list}/entries',
   summary: 'Changes a shared list by many lines',
   description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes of each hundred how many were added, changed and removed, with a digest; each entry keeps its own reason.`,
-  tag: 'Lists',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
   body: LINES_BODY,
@@ -240,11 +222,11 @@ const importListEntries = operation({
   },
 });
 
-export const LIST_OPERATIONS = [
+export const LIST_OPERATIONS = chapter('Lists', {
   readLists,
   makeList,
   readListEntries,
   importListEntries,
   putListEntry,
   removeListEntry,
-];
+});

@@ -7,7 +7,7 @@ import { TooManyWaiting } from '../../service/client-turns.ts';
 import type { OrderReport, OutcomeRecorder } from '../../service/scoring.ts';
 import { choice, instant, key, named, shape, word } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
-import { operation, type RequestBody } from '../operation/operation.ts';
+import { chapter, operation, type RequestBody } from '../operation/operation.ts';
 import type { GrantWatch } from '../request/authenticate.ts';
 import { bodyOf, contentType, readJson, requireContentType } from '../request/body.ts';
 import { HttpProblem, MALFORMED_BODY } from '../request/problems.ts';
@@ -175,13 +175,10 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
   },
 };
 
-export const reportOutcomes = operation({
-  method: 'post',
-  path: '/v1/platform/outcomes',
-  operationId: 'reportOutcomes',
+const reportOutcomes = operation({
+  route: 'post /v1/platform/outcomes',
   summary: 'What became of an order',
   description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. Final per orderRef: a repeat changes nothing, a later different one supersedes. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID.`,
-  tag: 'Outcomes',
   grant: 'outcomes',
   body: OUTCOMES_BODY,
   answers: {
@@ -211,3 +208,5 @@ export const reportOutcomes = operation({
     return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };
   },
 });
+
+export const OUTCOME_OPERATIONS = chapter('Outcomes', { reportOutcomes });

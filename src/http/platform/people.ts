@@ -2,7 +2,7 @@ import { grantable, INSTALLATION, including, OPERATIONS } from '../../access/acc
 import { ROLES, type Role } from '../../access/roles.ts';
 import { Type } from '../../json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
+import { chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { notFound, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
 import { signed } from './session.ts';
@@ -54,13 +54,10 @@ export const PeopleSchema = named(
 );
 
 const listPeople = operation({
-  method: 'get',
-  path: '/v1/platform/people',
-  operationId: 'listPeople',
+  route: 'get /v1/platform/people',
   summary: 'Who is signed in, and who may sign in',
   description:
     'Those whose roles and keys are of the platform; people with a role or a key of the whole installation, and its roles, are shown to its own keys and people alone. listKeys shows who has a key.',
-  tag: 'Access',
   grant: 'keys',
   isSearch: true,
   answers: jsonAnswer('By name', PeopleSchema),
@@ -96,13 +93,10 @@ const NOT_SIGNED_IN = refusal(
 );
 
 const signOutPerson = operation({
-  method: 'post',
-  path: '/v1/platform/people/sign-out',
-  operationId: 'signOutPerson',
+  route: 'post /v1/platform/people/sign-out',
   summary: 'Signs somebody out',
   description:
     'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. A person who still has a role or a key can sign in again: take these away first.',
-  tag: 'Access',
   grant: 'keys',
   body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it', 'person:248289761001') })),
   answers: { 204: { description: 'Nobody with that id is signed in here now' } },
@@ -115,4 +109,4 @@ const signOutPerson = operation({
   },
 });
 
-export const PEOPLE_OPERATIONS = [listPeople, signOutPerson];
+export const PEOPLE_OPERATIONS = chapter('Access', { listPeople, signOutPerson });

@@ -3,14 +3,14 @@ import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from '../request/authentica
 import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { AUDIT_OPERATIONS } from './audit.ts';
 import { CLIENT_OPERATIONS } from './client/client.ts';
-import { askDecisionWhatIf, DECISION_OPERATIONS } from './decisions.ts';
-import { readEvents } from './events.ts';
+import { DECISION_OPERATIONS, WHAT_IF_OPERATIONS } from './decisions.ts';
+import { EVENT_OPERATIONS } from './events.ts';
 import { EVIDENCE_OPERATIONS } from './evidence/evidence.ts';
-import { readExploration } from './explore.ts';
-import { HEALTH_OPERATIONS } from './health.ts';
+import { EXPLORE_OPERATIONS } from './explore.ts';
+import { HEALTH_OPERATIONS, REPORTING_OPERATIONS } from './health.ts';
 import { KEY_OPERATIONS } from './keys.ts';
 import { LIST_OPERATIONS } from './lists.ts';
-import { reportOutcomes } from './outcomes.ts';
+import { OUTCOME_OPERATIONS } from './outcomes.ts';
 import { PEOPLE_OPERATIONS } from './people.ts';
 import { PROPOSAL_OPERATIONS } from './proposals.ts';
 import { CHECK_OPERATIONS } from './rules/drafts/check-draft.ts';
@@ -19,26 +19,27 @@ import { ROLLOUT_OPERATIONS } from './rules/rollout.ts';
 import { RULE_DIFF_OPERATIONS } from './rules/rule-diff.ts';
 import { RULE_FOLDER_OPERATIONS } from './rules/rule-folders.ts';
 import { SESSION_OPERATIONS } from './session.ts';
-import { readSettings } from './settings.ts';
+import { SETTINGS_OPERATIONS } from './settings.ts';
 
 /** All operations of the platform's listener, by what a node must have to answer them. */
 export const PLATFORM_OPERATIONS = {
   always: [
-    reportOutcomes,
+    ...OUTCOME_OPERATIONS,
     ...CLIENT_OPERATIONS,
     ...DECISION_OPERATIONS,
-    readEvents,
+    ...EVENT_OPERATIONS,
     ...LIST_OPERATIONS,
     ...PROPOSAL_OPERATIONS,
     ...KEY_OPERATIONS,
     ...AUDIT_OPERATIONS,
     ...PEOPLE_OPERATIONS,
-    readSettings,
+    ...SETTINGS_OPERATIONS,
     ...SESSION_OPERATIONS,
-    readExploration,
+    ...EXPLORE_OPERATIONS,
+    ...REPORTING_OPERATIONS,
     ...HEALTH_OPERATIONS,
   ],
-  withRollout: [...ROLLOUT_OPERATIONS, askDecisionWhatIf],
+  withRollout: [...ROLLOUT_OPERATIONS, ...WHAT_IF_OPERATIONS],
   withEvidence: EVIDENCE_OPERATIONS,
   withRuleFolders: [
     ...RULE_FOLDER_OPERATIONS,

@@ -10,7 +10,7 @@ import {
 import { Type } from '../../json-schema.ts';
 import { draftOf } from '../../service/approvals.ts';
 import { list, named, nextPlace, shape, text } from '../../shapes.ts';
-import { jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
+import { chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { PAGE_IN_TIME, pageInTime, pathText, queryChoice } from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
@@ -46,13 +46,10 @@ export const ProposalListSchema = named(
 );
 
 const listProposals = operation({
-  method: 'get',
-  path: '/v1/platform/proposals',
-  operationId: 'listProposals',
+  route: 'get /v1/platform/proposals',
   summary: 'What waits for somebody else, or did',
   description:
     'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
-  tag: 'Approvals',
   grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE, ...PAGE_IN_TIME],
   answers: jsonAnswer('With what each would change', ProposalListSchema),
@@ -86,11 +83,8 @@ const WAYS = {
 
 const decide = (way: keyof typeof WAYS) =>
   operation({
-    method: 'post',
-    path: `/v1/platform/proposals/{proposalId}/${way}`,
-    operationId: `${way}Proposal`,
+    route: `post /v1/platform/proposals/{proposalId}/${way}`,
     ...WAYS[way],
-    tag: 'Approvals',
     grant: 'approve',
     parameters: [PROPOSAL_IN_PATH],
     body: BODY,
@@ -104,4 +98,8 @@ const decide = (way: keyof typeof WAYS) =>
     },
   });
 
-export const PROPOSAL_OPERATIONS = [listProposals, decide('approve'), decide('reject')];
+export const PROPOSAL_OPERATIONS = chapter('Approvals', {
+  listProposals,
+  approveProposal: decide('approve'),
+  rejectProposal: decide('reject'),
+});

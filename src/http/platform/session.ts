@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
 import { networkOf } from '../../decision/requests.ts';
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../../shapes.ts';
-import { DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
+import { chapter, DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
 import { queryChoice, type RouteContext } from '../operation/parameters.ts';
 import {
   ANY_OF_THE_PLATFORM,
@@ -49,12 +49,9 @@ async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts,
 }
 
 const readSession = operation({
-  method: 'get',
-  path: '/v1/platform/session',
-  operationId: 'readSession',
+  route: 'get /v1/platform/session',
   summary: 'What whoever asks may do',
   description: 'For any operation of the platform. The console shows the pages that belong to them.',
-  tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
   answers: jsonAnswer('Where, and which operations', SessionSchema),
   answer: async ({ ctx, caller }, parts: PlatformParts) =>
@@ -72,14 +69,11 @@ export const SignInSchema = named(
 );
 
 const readSignIn = openOperation({
-  method: 'get',
-  path: '/v1/platform/sign-in',
-  operationId: 'readSignIn',
+  route: 'get /v1/platform/sign-in',
   label: 'sign-in',
   summary: 'How to sign in',
   description:
     'No key is needed: the console asks before anybody has signed in. For a browser that is signed in the answer is that of readSession.',
-  tag: 'Console',
   answers: jsonAnswer('What the console offers', SignInSchema),
   refusals: [OTHER_SITE, OTHER_PLATFORM, ...grantRefusals(ANY_OF_THE_PLATFORM)],
   answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
@@ -100,14 +94,11 @@ const TOO_MANY_REFUSED = refusal('too-many-refused', 'Too many sign-ins of the a
 );
 
 const signIn = openOperation({
-  method: 'post',
-  path: '/v1/platform/session',
-  operationId: 'signIn',
+  route: 'post /v1/platform/session',
   label: 'sign-in',
   summary: 'Sign in with a key',
   description:
     'For browsers, which then need no key: they keep the secret of a session in a cookie that no script can read. It ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
-  tag: 'Console',
   body: jsonBody('SignInBody', shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) })),
   answers: jsonAnswer('As readSession answers from now on', SessionSchema),
   refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
@@ -172,13 +163,10 @@ const SESSIONS = queryChoice(
 );
 
 const signOut = openOperation({
-  method: 'delete',
-  path: '/v1/platform/session',
-  operationId: 'signOut',
+  route: 'delete /v1/platform/session',
   label: 'sign-out',
   summary: 'Sign out',
   description: 'Ends the session of the cookie, or all sessions of whoever signed in, in every browser.',
-  tag: 'Console',
   parameters: [SESSIONS],
   answers: DONE,
   refusals: [OTHER_SITE],
@@ -206,4 +194,4 @@ export function signed({ actor, platform }: Caller) {
   return { who: actor.text, platform, subject: null, before: null, reason: null };
 }
 
-export const SESSION_OPERATIONS = [readSession, readSignIn, signIn, signOut];
+export const SESSION_OPERATIONS = chapter('Console', { readSession, readSignIn, signIn, signOut });

@@ -1,6 +1,6 @@
 import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { RETENTION } from '../../state/retention.ts';
-import { jsonAnswer, operation } from '../operation/operation.ts';
+import { chapter, jsonAnswer, operation } from '../operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { PLATFORM_SHARES } from '../server/listener-shares.ts';
 import type { PlatformParts } from './parts.ts';
@@ -30,14 +30,11 @@ export const SettingsSchema = named(
   }),
 );
 
-export const readSettings = operation({
-  method: 'get',
-  path: '/v1/platform/settings',
-  operationId: 'readSettings',
+const readSettings = operation({
+  route: 'get /v1/platform/settings',
   summary: 'What the service is set to',
   description:
     'As the node that answers read it at its start. The console shows it; nothing of it is secret.',
-  tag: 'Console',
   grant: ANY_OF_THE_PLATFORM,
   answers: jsonAnswer('Of this node', SettingsSchema),
   answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {
@@ -58,3 +55,5 @@ export const readSettings = operation({
     };
   },
 });
+
+export const SETTINGS_OPERATIONS = chapter('Console', { readSettings });

@@ -6,6 +6,7 @@ import Koa from 'koa';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import {
   addOperations,
+  chapter,
   jsonBody,
   mountRoutes,
   openOperation,
@@ -74,11 +75,8 @@ describe('callers who send their bodies slowly', () => {
 
 describe('the body of an operation that needs no key', () => {
   const open = openOperation({
-    method: 'post',
-    path: '/open',
-    operationId: 'open',
+    route: 'post /open',
     label: 'open',
-    tag: '',
     summary: '',
     description: '',
     answers: {},
@@ -91,7 +89,7 @@ describe('the body of an operation that needs no key', () => {
 
   it('is refused when it does not come in time', async () => {
     const router = strictRouter('');
-    addOperations(router, [open], null, {
+    addOperations(router, chapter('', { open }), null, {
       keys: new AccessKeys(store.documents, Date.now),
       browsers: null,
       isStrict: false,

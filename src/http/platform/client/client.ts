@@ -39,7 +39,7 @@ import {
   word,
   yesNo,
 } from '../../../shapes.ts';
-import { DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
+import { chapter, DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryAfter, queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
 import { HttpProblem, notFound, refusal, tooMany } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
@@ -140,9 +140,7 @@ const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client
 );
 
 const readClient = clientOperation({
-  method: 'get',
-  below: '',
-  operationId: 'readClient',
+  route: 'get /v1/platform/client',
   summary: 'What is known of a client',
   description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
@@ -158,9 +156,7 @@ const readClient = clientOperation({
 });
 
 const readClientHistory = clientOperation({
-  method: 'get',
-  below: '/history',
-  operationId: 'readClientHistory',
+  route: 'get /v1/platform/client/history',
   summary: 'What happened to a client',
   description:
     'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing of what the page shows are left out. Fingerprints and IPs are not kept.',
@@ -202,9 +198,7 @@ const AS_OF = queryInstant(
 const CLIENTS = queryLimit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
 const readClientLinks = clientOperation({
-  method: 'get',
-  below: '/links',
-  operationId: 'readClientLinks',
+  route: 'get /v1/platform/client/links',
   summary: 'Who shares devices and addresses with a client',
   description:
     'The clients of the platform that were seen on its devices and addresses, with what became of their orders; whom a list could block together, and which payers that would refuse. Of a device nothing but its HMAC is known.',
@@ -226,9 +220,7 @@ const readClientLinks = clientOperation({
 });
 
 const exportClient = clientOperation({
-  method: 'get',
-  below: '/export',
-  operationId: 'exportClient',
+  route: 'get /v1/platform/client/export',
   summary: 'All that is held on a client, as one document',
   description:
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
@@ -254,9 +246,7 @@ const exportClient = clientOperation({
 });
 
 const eraseClient = clientOperation({
-  method: 'delete',
-  below: '',
-  operationId: 'eraseClient',
+  route: 'delete /v1/platform/client',
   summary: 'Forgets a client',
   description:
     'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
@@ -274,9 +264,7 @@ const BindingBodySchema = Type.Object({
 });
 
 const bindClient = clientOperation({
-  method: 'put',
-  below: '/binding',
-  operationId: 'bindClient',
+  route: 'put /v1/platform/client/binding',
   summary: 'Binds a client to a requisite',
   description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
   grant: 'clients',
@@ -291,9 +279,7 @@ const bindClient = clientOperation({
 });
 
 const unbindClient = clientOperation({
-  method: 'delete',
-  below: '/binding',
-  operationId: 'unbindClient',
+  route: 'delete /v1/platform/client/binding',
   summary: 'Lifts a binding',
   description: 'The client is no longer bound.',
   grant: 'clients',
@@ -311,9 +297,7 @@ const OverrideBodySchema = Type.Object({
 });
 
 const overrideClient = clientOperation({
-  method: 'put',
-  below: '/override',
-  operationId: 'overrideClient',
+  route: 'put /v1/platform/client/override',
   summary: 'Blocks or trusts a client by decision',
   description: "A person's decision, which goes before what the rules count. It lifts no wait.",
   grant: 'clients',
@@ -333,9 +317,7 @@ async function overrideOf({ body, clientIdKey }: AskedAboutClient<Shape<typeof O
 }
 
 const liftOverride = clientOperation({
-  method: 'delete',
-  below: '/override',
-  operationId: 'liftOverride',
+  route: 'delete /v1/platform/client/override',
   summary: 'Lifts an override',
   description: 'The rules decide about the client again.',
   grant: 'clients',
@@ -385,9 +367,7 @@ const TOO_MANY_WAITS_ENDED = refusal(
 );
 
 const endWait = clientOperation({
-  method: 'post',
-  below: '/wait/end',
-  operationId: 'endWait',
+  route: 'post /v1/platform/client/wait/end',
   summary: 'Ends a wait of a client now',
   description: `The client may ask again at once, for a requisite if the rules have no other reason to refuse it. Level of
 the ladder, open attempt, counters and a block stay. The page of the payer does not know it: tell the payer to
@@ -435,7 +415,7 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
   },
 });
 
-export const CLIENT_OPERATIONS = [
+export const CLIENT_OPERATIONS = chapter('Clients', {
   readClient,
   readClientHistory,
   readClientLinks,
@@ -446,4 +426,4 @@ export const CLIENT_OPERATIONS = [
   overrideClient,
   liftOverride,
   endWait,
-];
+});

@@ -29,7 +29,7 @@ import {
   word,
   yesNo,
 } from '../../../shapes.ts';
-import { DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
+import { chapter, DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import {
@@ -182,13 +182,10 @@ function memberOf({ schema, isRequired }: Option<unknown>) {
 }
 
 const askEvidence = operation({
-  method: 'post',
-  path: '/v1/platform/evidence',
-  operationId: 'askEvidence',
+  route: 'post /v1/platform/evidence',
   summary: 'A question to recorded decisions',
   description:
     'Asks for what the command "rules" of the kind prints. It is worked out from the archive in a process of its own. A version is one in RULES_DIR, or a draft that the platform keeps. The same question within ten minutes leads to the same job.',
-  tag: 'Evidence',
   grant: 'rules',
   body: BODY,
   answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
@@ -275,13 +272,10 @@ const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
 }));
 
 const listEvidence = operation({
-  method: 'get',
-  path: '/v1/platform/evidence',
-  operationId: 'listEvidence',
+  route: 'get /v1/platform/evidence',
   summary: 'What was worked out of late',
   description:
     'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
-  tag: 'Evidence',
   grant: 'rules',
   answers: jsonAnswer('Newest first', EvidenceJobListSchema),
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
@@ -291,12 +285,9 @@ const listEvidence = operation({
 });
 
 const readEvidence = operation({
-  method: 'get',
-  path: '/v1/platform/evidence/{jobId}',
-  operationId: 'readEvidence',
+  route: 'get /v1/platform/evidence/{jobId}',
   summary: 'How far a job is, and what it came to',
   description: 'Any node answers, whichever works on it. Kept for seven days, across restarts.',
-  tag: 'Evidence',
   grant: 'rules',
   parameters: [JOB_ID],
   answers: jsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
@@ -311,13 +302,10 @@ const readEvidence = operation({
 });
 
 const removeEvidence = operation({
-  method: 'delete',
-  path: '/v1/platform/evidence/{jobId}',
-  operationId: 'removeEvidence',
+  route: 'delete /v1/platform/evidence/{jobId}',
   summary: 'Stop a job, or forget what it came to',
   description:
     'One that is under way ends within a second or two, on whichever node; one that is over is forgotten. The owner of the installation stops what is under way of any platform.',
-  tag: 'Evidence',
   grant: 'rules',
   parameters: [JOB_ID],
   answers: DONE,
@@ -352,4 +340,9 @@ export function jobView({
   return { ...asked, ...job, ruleSets: named };
 }
 
-export const EVIDENCE_OPERATIONS = [askEvidence, listEvidence, readEvidence, removeEvidence];
+export const EVIDENCE_OPERATIONS = chapter('Evidence', {
+  askEvidence,
+  listEvidence,
+  readEvidence,
+  removeEvidence,
+});

@@ -12,7 +12,7 @@ import { type Goal, totalOf, whyNoDraw } from '../../../rollout/rollout.ts';
 import { whyUnguarded } from '../../../rollout/trial-view.ts';
 import { versionText } from '../../../rules/rule-set.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
-import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
+import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
 import type { RolloutParts } from '../parts.ts';
 import { versionInBody } from './rule-version.ts';
@@ -103,13 +103,10 @@ const ROLLOUT_REFUSED = refusal(
 const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
 
 const readRollout = operation({
-  method: 'get',
-  path: '/v1/platform/rules',
-  operationId: 'readRollout',
+  route: 'get /v1/platform/rules',
   summary: 'Which version decides',
   description:
     'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
-  tag: 'Rules',
   grant: 'rules:read',
   answers: jsonAnswer('As it stands', RolloutStatusSchema),
   answer: ({ caller: { platform } }, { fleet, store, records }: RolloutParts) =>
@@ -123,13 +120,10 @@ const readRollout = operation({
 });
 
 const changeRollout = operation({
-  method: 'post',
-  path: '/v1/platform/rules/rollout',
-  operationId: 'rollOut',
+  route: 'post /v1/platform/rules/rollout',
   summary: 'Brings a version to shadow, canary or active',
   description:
     'percent, guard, also and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.',
-  tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
@@ -151,13 +145,10 @@ async function rolloutOf({ body }: Asked<Shape<typeof RolloutBodySchema>>) {
 }
 
 const takeBack = operation({
-  method: 'post',
-  path: '/v1/platform/rules/rollback',
-  operationId: 'rollBack',
+  route: 'post /v1/platform/rules/rollback',
   summary: 'Takes the last step back',
   description:
     'Takes the candidate back that `version` names, or all; or without any returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
-  tag: 'Rules',
   grant: 'operate',
   body: jsonBody('RollbackBody', RollbackBodySchema),
   answers: FOLLOWING,
@@ -197,4 +188,8 @@ function goalOf(body: Shape<typeof RolloutBodySchema>): Goal {
   return { ...canary, guardPoints: guard };
 }
 
-export const ROLLOUT_OPERATIONS = [readRollout, changeRollout, takeBack];
+export const ROLLOUT_OPERATIONS = chapter('Rules', {
+  readRollout,
+  rollOut: changeRollout,
+  rollBack: takeBack,
+});

@@ -1,7 +1,7 @@
 import { RuleDiffSchema } from '../../../authoring/diff/rule-diff.ts';
 import { Type } from '../../../json-schema.ts';
 import { versionText } from '../../../rules/rule-set.ts';
-import { jsonAnswer, operation } from '../../operation/operation.ts';
+import { chapter, jsonAnswer, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import type { RuleParts } from '../parts.ts';
 import { atDesk, DESK_FULL, DRAFT_MEMBERS, draftBody, draftText } from './drafts/draft-body.ts';
@@ -19,13 +19,10 @@ const BEFORE = requiredVersion('before', 'The version to start from');
 const AFTER = requiredVersion('after', 'The version that changes it');
 
 const compareRuleFolders = operation({
-  method: 'get',
-  path: '/v1/platform/rules/diff',
-  operationId: 'compareRuleFolders',
+  route: 'get /v1/platform/rules/diff',
   summary: 'In what two versions differ',
   description:
     'By meaning, with payers whom the two answer differently: as the command `rules diff` shows them. The search for these is ended after some seconds.',
-  tag: 'Rules',
   grant: 'rules',
   parameters: [BEFORE, AFTER],
   answers: jsonAnswer('The differences and examples; both empty when the two decide alike', RuleDiffSchema),
@@ -42,12 +39,9 @@ const compareRuleFolders = operation({
 });
 
 const compareDraft = operation({
-  method: 'post',
-  path: '/v1/platform/rules/drafts/diff',
-  operationId: 'compareDraft',
+  route: 'post /v1/platform/rules/drafts/diff',
   summary: 'In what a draft differs from a version',
   description: 'As `compareRuleFolders` does it, for files that lie nowhere yet. Nothing is kept.',
-  tag: 'Rules',
   grant: 'rules',
   body: draftBody(
     'CompareDraftBody',
@@ -67,4 +61,4 @@ const compareDraft = operation({
     }),
 });
 
-export const RULE_DIFF_OPERATIONS = [compareRuleFolders, compareDraft];
+export const RULE_DIFF_OPERATIONS = chapter('Rules', { compareRuleFolders, compareDraft });

@@ -34,7 +34,7 @@ import {
   word,
   yesNo,
 } from '../../../shapes.ts';
-import { type Asked, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
+import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
 import type { RuleParts } from '../parts.ts';
@@ -125,12 +125,9 @@ export const OpenedRuleFolderSchema = named(
 );
 
 const listRuleFolders = operation({
-  method: 'get',
-  path: '/v1/platform/rules/versions',
-  operationId: 'listRuleFolders',
+  route: 'get /v1/platform/rules/versions',
   summary: 'The rule sets on this node',
   description: 'Newest first, also those that are refused because they have problems.',
-  tag: 'Rules',
   grant: 'rules:read',
   answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema),
   answer: async (_asked, { loadedRules }: RuleParts) => ({
@@ -143,13 +140,10 @@ const listRuleFolders = operation({
 });
 
 const readRuleFolder = operation({
-  method: 'get',
-  path: '/v1/platform/rules/versions/{version}',
-  operationId: 'readRuleFolder',
+  route: 'get /v1/platform/rules/versions/{version}',
   summary: 'A rule set with its files',
   description:
     'Its files as text, its problems or its ladder, rules, facts and coverage by cases. A key of a platform is shown neither the sections nor the cases of other platforms: the files say so in their first line.',
-  tag: 'Rules',
   grant: 'rules:read',
   parameters: [VERSION_IN_PATH],
   answers: jsonAnswer(
@@ -262,13 +256,10 @@ const RELEASE_REFUSED = refusal(
 );
 
 const releaseVersion = operation({
-  method: 'post',
-  path: '/v1/platform/rules/versions/{version}/release',
-  operationId: 'releaseVersion',
+  route: 'post /v1/platform/rules/versions/{version}/release',
   summary: 'Fixes a version for good',
   description:
     'As the command "rules release": when nothing is found in it and all its cases pass. From then on it may decide, once somebody rolls it out, and its files never change.',
-  tag: 'Rules',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
   body: jsonBody('ReleaseBody', ReleaseBodySchema),
@@ -288,4 +279,4 @@ async function releaseOf({ ctx, body }: Asked<Shape<typeof ReleaseBodySchema>>) 
   return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
 
-export const RULE_FOLDER_OPERATIONS = [listRuleFolders, readRuleFolder, releaseVersion];
+export const RULE_FOLDER_OPERATIONS = chapter('Rules', { listRuleFolders, readRuleFolder, releaseVersion });

@@ -20,7 +20,7 @@ import {
   word,
   yesNo,
 } from '../../../../shapes.ts';
-import { jsonAnswer, operation } from '../../../operation/operation.ts';
+import { chapter, jsonAnswer, operation } from '../../../operation/operation.ts';
 import { hangUp } from '../../../request/hang-up.ts';
 import { HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
 import type { RuleParts } from '../../parts.ts';
@@ -55,13 +55,10 @@ export const CheckedDraftSchema = named(
 );
 
 const checkDraft = operation({
-  method: 'post',
-  path: '/v1/platform/rules/drafts/check',
-  operationId: 'checkDraft',
+  route: 'post /v1/platform/rules/drafts/check',
   summary: 'The remarks about a draft',
   description:
     'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet. Nothing is kept.',
-  tag: 'Rules',
   grant: 'rules',
   body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS)),
   answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
@@ -97,13 +94,10 @@ export const RewrittenCasesSchema = named(
 );
 
 const rewriteCases = operation({
-  method: 'post',
-  path: '/v1/platform/rules/drafts/cases',
-  operationId: 'rewriteCases',
+  route: 'post /v1/platform/rules/drafts/cases',
   summary: 'The cases of a draft with the lengths of waits that it gives now',
   description:
     'As "rules test --update" writes them: the case files that change, comments and layout kept. A draft that is not sound has none. Nothing is kept.',
-  tag: 'Rules',
   grant: 'rules',
   body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
   answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
@@ -141,13 +135,10 @@ const DRAFT_REFUSED = refusal(
 );
 
 const saveDraft = operation({
-  method: 'put',
-  path: '/v1/platform/rules/versions/{version}',
-  operationId: 'saveDraft',
+  route: 'put /v1/platform/rules/versions/{version}',
   summary: 'Keeps a draft in RULES_DIR',
   description:
     'On the node that answers; other nodes have it when they share the folder. Only when it is sound, never in place of a released version or of one on trial, and of another draft only when `replaces` names what lies there. A draft decides nothing until it is released.',
-  tag: 'Rules',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
   body: draftBody('SaveDraftBody', SaveDraftBodySchema),
@@ -188,4 +179,4 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   );
 }
 
-export const CHECK_OPERATIONS = [checkDraft, rewriteCases, saveDraft];
+export const CHECK_OPERATIONS = chapter('Rules', { checkDraft, rewriteCases, saveDraft });

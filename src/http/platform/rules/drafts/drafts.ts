@@ -11,7 +11,7 @@ import { Type } from '../../../../json-schema.ts';
 import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
 import { count, list, named, nextPlace, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/example.ts';
-import { DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
+import { chapter, DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
 import { PAGE_IN_TIME, type Parameter, pageInTime } from '../../../operation/parameters.ts';
 import {
   badRequest,
@@ -110,12 +110,9 @@ function changedText(
 }
 
 const listDrafts = operation({
-  method: 'get',
-  path: '/v1/platform/rules/drafts',
-  operationId: 'listDrafts',
+  route: 'get /v1/platform/rules/drafts',
   summary: 'Rule sets that people work on',
   description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
-  tag: 'Rules',
   grant: 'rules',
   parameters: PAGE_IN_TIME,
   answers: jsonAnswer('A page', DraftListSchema),
@@ -129,12 +126,9 @@ const listDrafts = operation({
 });
 
 const readDraft = operation({
-  method: 'get',
-  path: '/v1/platform/rules/drafts/{version}',
-  operationId: 'readDraft',
+  route: 'get /v1/platform/rules/drafts/{version}',
   summary: 'A draft with its files',
   description: 'As it was written last.',
-  tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION_IN_PATH],
   answers: withETag(jsonAnswer('The draft', DraftSchema)),
@@ -154,12 +148,9 @@ const WriteBodySchema = Type.Object({
 });
 
 const writeDraft = operation({
-  method: 'put',
-  path: '/v1/platform/rules/drafts/{version}',
-  operationId: 'writeDraft',
+  route: 'put /v1/platform/rules/drafts/{version}',
   summary: 'Keeps what was typed',
   description: `Sound or not, in the store and not in RULES_DIR. Only if nobody changed it since the revision that If-Match names; without If-Match only if there is none yet. A platform has ${DRAFTS_MAX} drafts at most.`,
-  tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, IF_MATCH],
   body: draftBody('WriteDraftBody', WriteBodySchema),
@@ -179,13 +170,10 @@ const writeDraft = operation({
 });
 
 const proposeDraft = operation({
-  method: 'post',
-  path: '/v1/platform/rules/drafts/{version}/proposal',
-  operationId: 'proposeDraft',
+  route: 'post /v1/platform/rules/drafts/{version}/proposal',
   summary: 'Proposes the release of a draft',
   description:
     'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass.',
-  tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
@@ -203,13 +191,10 @@ const proposeDraft = operation({
 });
 
 const discardDraft = operation({
-  method: 'delete',
-  path: '/v1/platform/rules/drafts/{version}',
-  operationId: 'discardDraft',
+  route: 'delete /v1/platform/rules/drafts/{version}',
   summary: 'Discards a draft',
   description:
     'Only if nobody changed it since the revision that If-Match names. What lies in RULES_DIR stays.',
-  tag: 'Rules',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   answers: DONE,
@@ -252,4 +237,10 @@ async function orRefused<T>(
   }
 }
 
-export const DRAFT_OPERATIONS = [listDrafts, readDraft, writeDraft, discardDraft, proposeDraft];
+export const DRAFT_OPERATIONS = chapter('Rules', {
+  listDrafts,
+  readDraft,
+  writeDraft,
+  discardDraft,
+  proposeDraft,
+});
