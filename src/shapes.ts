@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from './json-schema.ts';
 import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
-/** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. */
+/** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. Who needs many imports all as `s`. */
 
 /** A text of 1 to `maxLength` code points of well-formed Unicode. */
 export function text(maxLength: number, description: string, example?: string) {

@@ -10,20 +10,7 @@ import {
   ruleVersion,
   verdict,
 } from '../rules/rule-set.ts';
-import {
-  count,
-  DIGEST_EXAMPLE,
-  epochMs,
-  list,
-  meaning,
-  membersOf,
-  named,
-  type Shape,
-  shape,
-  showing,
-  word,
-  yesNo,
-} from '../shapes.ts';
+import * as s from '../shapes.ts';
 import { HoldoutSchema } from './holdout.ts';
 
 /** Which rule set of a rollout decided. */
@@ -32,26 +19,26 @@ export const ARMS = ['active', 'candidate'] as const;
 export type Arm = (typeof ARMS)[number];
 
 /** As text, so that each decision of the trial has it as it was when the trial began. */
-export const objective = word(
+export const objective = s.word(
   'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
 );
 
 /** The draw of a client while several versions each decide for a share of the clients. */
-const DrawSchema = shape('Of a trial: what the client was drawn into', {
+const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
   version: Type.Unsafe<RuleVersion>(ruleVersion),
   percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
-  since: epochMs('Since when the shares of the trial are these'),
+  since: s.epochMs('Since when the shares of the trial are these'),
   objective: Type.Optional(objective),
 });
 
-export type Draw = Shape<typeof DrawSchema>;
+export type Draw = s.Shape<typeof DrawSchema>;
 
-export const isBot = showing(yesNo('Bot flag'), false);
+export const isBot = s.showing(s.yesNo('Bot flag'), false);
 
 /** The rule's name in a decision when no rule matched. */
 export const OTHERWISE = 'otherwise';
 
-export const paymentScoreText = showing(
+export const paymentScoreText = s.showing(
   Type.String({
     pattern: '^[01]\\.[0-9]{4}$',
     description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
@@ -62,7 +49,7 @@ export const waitSeconds = Type.Integer({
   minimum: 1,
   description: 'Only with WAIT: show a timer, then ask again',
 });
-export const stickyRequisiteRef = word('Only with GET_SAME_STICKY: the requisite to show');
+export const stickyRequisiteRef = s.word('Only with GET_SAME_STICKY: the requisite to show');
 
 /**
  * All that is recorded of a decision. The type, the positional record, the columns of the archive, the shape in the
@@ -74,18 +61,18 @@ const RECORDED = {
     minimum: 1,
     description: 'Number of the decision among those of this client, from 1 and without gaps',
   }),
-  at: epochMs('When it was decided'),
+  at: s.epochMs('When it was decided'),
   platform: tenant('Whose client'),
-  sellPointKey: word('Point of sale', 'shop-1'),
-  clientIdKey: word('Client', 'ann'),
-  orderRef: word("The caller's order", 'order-1'),
-  requestId: word('As in X-Request-Id and in the log', '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11'),
+  sellPointKey: s.word('Point of sale', 'shop-1'),
+  clientIdKey: s.word('Client', 'ann'),
+  orderRef: s.word("The caller's order", 'order-1'),
+  requestId: s.word('As in X-Request-Id and in the log', '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11'),
   ruleVersion: Type.Unsafe<RuleVersion>(ruleVersion),
-  digest: showing(
+  digest: s.showing(
     Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
-    DIGEST_EXAMPLE,
+    s.DIGEST_EXAMPLE,
   ),
-  arm: meaning<Arm>(
+  arm: s.meaning<Arm>(
     { active: 'the version that decides for all others', candidate: 'the one on trial' },
     'Which rule set of a rollout decided',
   ),
@@ -93,37 +80,37 @@ const RECORDED = {
   verdict,
   waitSeconds: Type.Optional(waitSeconds),
   ladder: Type.Optional(
-    word('The named ladder that the wait is of; absent without WAIT, and on the ladder without a name'),
+    s.word('The named ladder that the wait is of; absent without WAIT, and on the ladder without a name'),
   ),
   waitFloorMs: Type.Optional(
-    count('How long the wait before was, ms, where the ladder would have given a shorter one'),
+    s.count('How long the wait before was, ms, where the ladder would have given a shorter one'),
   ),
   stickyRequisiteRef: Type.Optional(stickyRequisiteRef),
-  reason: word('As answered', 'No reason to hold the payer back.'),
+  reason: s.word('As answered', 'No reason to hold the payer back.'),
   isBot,
   clientGroup,
   paymentScore: paymentScoreText,
-  rule: word('The rule that gave the verdict, or "otherwise"', 'otherwise'),
-  signals: list(Type.String(), 'The bot signals that matched'),
-  facts: showing(
+  rule: s.word('The rule that gave the verdict, or "otherwise"', 'otherwise'),
+  signals: s.list(Type.String(), 'The bot signals that matched'),
+  facts: s.showing(
     Type.Record(factValue, {
       description: 'The values that the rules saw, by label, like "verdicts(10m)"',
     }),
     { paidCount: 0, clientGroup: 'NEW', 'verdicts(10m)': 1 },
   ),
-  holdout: Type.Optional(list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
+  holdout: Type.Optional(s.list(HoldoutSchema, 'Rules that may be skipped, and matched; absent without one')),
   ladderBefore: LadderSchema,
   ladderAfter: LadderSchema,
 };
 
 /** A decision without its id, which follows from client, number and time. */
-export const RecordedDecisionSchema = shape('One answered verdict with all that explains it', RECORDED);
+export const RecordedDecisionSchema = s.shape('One answered verdict with all that explains it', RECORDED);
 
 /** Contains no fingerprint, IP or User-Agent, only what the facts say about them. */
-export const DecisionSchema = named(
+export const DecisionSchema = s.named(
   'Decision',
-  shape('One answered verdict with all that explains it', {
-    decisionId: showing(
+  s.shape('One answered verdict with all that explains it', {
+    decisionId: s.showing(
       Type.String({ pattern: DECISION_ID_PATTERN, description: 'As in X-Decision-Id' }),
       'gU2xN0cVq3b1T7mZk9Lw4q.1.mwq8lds0',
     ),
@@ -131,9 +118,9 @@ export const DecisionSchema = named(
   }),
 );
 
-export const DECISION_MEMBERS = membersOf(DecisionSchema);
+export const DECISION_MEMBERS = s.membersOf(DecisionSchema);
 
-export type Decision = Shape<typeof DecisionSchema>;
+export type Decision = s.Shape<typeof DecisionSchema>;
 
 /** The verdict answer of the interface (section 2.4), and nothing else. */
 export type VerdictAnswer = Pick<
@@ -154,15 +141,17 @@ export function verdictAnswer(decision: Decision): VerdictAnswer {
 }
 
 /** The score answer of the interface, section 2.2. */
-export const ScoreAnswerSchema = named(
+export const ScoreAnswerSchema = s.named(
   'ScoreAnswer',
-  shape('Interface, section 2.2', {
+  s.shape('Interface, section 2.2', {
     clientGroup,
     paymentScore: paymentScoreText,
     isBot,
-    preferredAcceptorKey: Type.Optional(list(Type.String(), 'Only for STICKY: the acceptors of the binding')),
+    preferredAcceptorKey: Type.Optional(
+      s.list(Type.String(), 'Only for STICKY: the acceptors of the binding'),
+    ),
     payLimitValue: Type.Optional(
-      list(
+      s.list(
         Type.String({ pattern: '^[A-Z0-9]{3,4}:[0-9]+(\\.[0-9]+)?$' }),
         'Only when the platform enables scoring limits: the most to be paid at once, by currency, like "EUR:250.00"',
       ),
@@ -170,7 +159,7 @@ export const ScoreAnswerSchema = named(
   }),
 );
 
-export type ScoreAnswer = Shape<typeof ScoreAnswerSchema>;
+export type ScoreAnswer = s.Shape<typeof ScoreAnswerSchema>;
 
 /** A part of a reason text, as far as rendering needs it. */
 export type RenderedPart =

@@ -1,18 +1,7 @@
 import { Audit } from '../access/audit.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
-import {
-  count,
-  digestWord,
-  epochMs,
-  list,
-  named,
-  nullable,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../shapes.ts';
+import * as s from '../shapes.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { Documents } from '../state/documents.ts';
 import type { Registers } from '../state/store.ts';
@@ -20,39 +9,39 @@ import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
 /** What a node reports about itself, every second. */
-export const NodeSchema = named(
+export const NodeSchema = s.named(
   'Node',
-  shape('One node, as it reports itself', {
-    nodeId: word('New at every start'),
-    host: word('Its machine'),
-    pid: count('Its process'),
-    startedAt: epochMs('Start'),
-    seenAt: epochMs('Last report'),
-    revision: count('Of the rollout that it follows'),
+  s.shape('One node, as it reports itself', {
+    nodeId: s.word('New at every start'),
+    host: s.word('Its machine'),
+    pid: s.count('Its process'),
+    startedAt: s.epochMs('Start'),
+    seenAt: s.epochMs('Last report'),
+    revision: s.count('Of the rollout that it follows'),
     active: versionRef('The version that decides on it'),
-    versions: list(
-      shape('A loaded version', {
-        version: word('Like p2.v10'),
-        digest: digestWord('Over its files'),
-        released: yesNo('False for a draft'),
+    versions: s.list(
+      s.shape('A loaded version', {
+        version: s.word('Like p2.v10'),
+        digest: s.digestWord('Over its files'),
+        released: s.yesNo('False for a draft'),
       }),
       'What it has loaded',
     ),
-    refused: list(
-      shape('A folder that is not sound', {
+    refused: s.list(
+      s.shape('A folder that is not sound', {
         version: Type.Unsafe<RuleVersion>(ruleVersion),
-        problems: list(Type.String(), 'With file, line and column'),
+        problems: s.list(Type.String(), 'With file, line and column'),
       }),
       'What it refuses',
     ),
-    trouble: nullable(word('Why it does not follow the newest revision; null when it does')),
-    hasStaleLists: yesNo(
+    trouble: s.nullable(s.word('Why it does not follow the newest revision; null when it does')),
+    hasStaleLists: s.yesNo(
       'It could not ask the store for the shared lists for more than 10 s; changes since then do not count there',
     ),
   }),
 );
 
-export type NodeView = Shape<typeof NodeSchema>;
+export type NodeView = s.Shape<typeof NodeSchema>;
 
 /** What a process knows of itself; its counts go to the store. */
 export interface NodeReport extends NodeView {

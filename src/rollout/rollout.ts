@@ -4,59 +4,46 @@ import { type Draw, objective } from '../decision/decision.ts';
 import { parseJsonObject } from '../files/json-object.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
-import {
-  choice,
-  digestWord,
-  epochMs,
-  list,
-  meaning,
-  named,
-  nullable,
-  percent,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../shapes.ts';
+import * as s from '../shapes.ts';
 
 /** A version, with its digest when somebody chose it. */
-const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: digestWord('Over its files') };
+const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: s.digestWord('Over its files') };
 
-export const versionRef = (description: string) => shape(description, VERSION);
+export const versionRef = (description: string) => s.shape(description, VERSION);
 
-export type VersionRef = Shape<ReturnType<typeof versionRef>>;
+export type VersionRef = s.Shape<ReturnType<typeof versionRef>>;
 
 const DRAWN = {
   ...VERSION,
-  percent: percent('Of the clients'),
-  slices: list(
-    shape('From one place in the draw to another, in percent', {
-      from: percent('The first'),
-      to: percent('Behind the last'),
+  percent: s.percent('Of the clients'),
+  slices: s.list(
+    s.shape('From one place in the draw to another, in percent', {
+      from: s.percent('The first'),
+      to: s.percent('Behind the last'),
     }),
     'Which clients; none of a shadow',
   ),
 };
 
 /** A version on trial beside the active one. */
-const CandidateSchema = shape('A version on trial', {
+const CandidateSchema = s.shape('A version on trial', {
   ...DRAWN,
-  mode: choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
+  mode: s.choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
   /** Gives each trial other clients than the last; kept while the percent of a trial changes. */
-  trial: word('Names the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
-  since: epochMs('Since when it is on trial'),
-  stageSince: epochMs('Since when the shares of all candidates are these, beside this active version'),
-  guardPoints: nullable(percent('Ends the trial when a share is off by more points than this')),
+  trial: s.word('Names the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
+  since: s.epochMs('Since when it is on trial'),
+  stageSince: s.epochMs('Since when the shares of all candidates are these, beside this active version'),
+  guardPoints: s.nullable(s.percent('Ends the trial when a share is off by more points than this')),
   objective: Type.Optional(objective),
 });
 
-export type Candidate = Shape<typeof CandidateSchema>;
+export type Candidate = s.Shape<typeof CandidateSchema>;
 
 /** One change of the rollout, for anyone who asks later what happened. */
-const RolloutEntrySchema = shape('One change', {
-  at: epochMs('When'),
-  who: word('Who', 'ann'),
-  action: meaning(
+const RolloutEntrySchema = s.shape('One change', {
+  at: s.epochMs('When'),
+  who: s.word('Who', 'ann'),
+  action: s.meaning(
     {
       start: 'the first version of the store',
       shadow: 'a candidate is compared',
@@ -68,44 +55,44 @@ const RolloutEntrySchema = shape('One change', {
     },
     'What',
   ),
-  from: nullable(VERSION.version),
+  from: s.nullable(VERSION.version),
   to: VERSION.version,
-  digest: digestWord('Over the files of `to`'),
-  percent: Type.Optional(percent('Only of a canary')),
+  digest: s.digestWord('Over the files of `to`'),
+  percent: Type.Optional(s.percent('Only of a canary')),
   also: Type.Optional(
-    list(
-      shape('Another candidate', { version: VERSION.version, percent: percent('Of the clients') }),
+    s.list(
+      s.shape('Another candidate', { version: VERSION.version, percent: s.percent('Of the clients') }),
       'Beside `to`',
     ),
   ),
-  reason: word('Why', 'chargebacks'),
+  reason: s.word('Why', 'chargebacks'),
   acceptedDifference: Type.Optional(
-    word('How it was much another policy, which whoever did it accepted; not for one platform'),
+    s.word('How it was much another policy, which whoever did it accepted; not for one platform'),
   ),
-  emergency: Type.Optional(yesNo('One person returned to it alone')),
+  emergency: Type.Optional(s.yesNo('One person returned to it alone')),
 });
 
-export type RolloutEntry = Shape<typeof RolloutEntrySchema>;
+export type RolloutEntry = s.Shape<typeof RolloutEntrySchema>;
 
 /** Which version decides, shared by the fleet. Every change makes a new revision. */
-export const RolloutSchema = named(
+export const RolloutSchema = s.named(
   'Rollout',
-  shape('Which version decides', {
+  s.shape('Which version decides', {
     revision: Type.Integer({ minimum: 1, description: 'One more for every change' }),
     active: versionRef('The version that decides'),
-    candidates: list(
+    candidates: s.list(
       CandidateSchema,
       'The versions on trial: one shadow, or one or several canaries in one draw',
     ),
-    ended: list(
-      shape('A candidate that was taken back', DRAWN),
+    ended: s.list(
+      s.shape('A candidate that was taken back', DRAWN),
       'Their clients are decided by the active version, and compared with nobody until shares change',
     ),
-    history: list(RolloutEntrySchema, 'Newest last'),
+    history: s.list(RolloutEntrySchema, 'Newest last'),
   }),
 );
 
-export type Rollout = Shape<typeof RolloutSchema>;
+export type Rollout = s.Shape<typeof RolloutSchema>;
 
 let isRollout: ValidateFunction<Rollout> | null = null;
 

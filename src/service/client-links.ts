@@ -23,19 +23,7 @@ import { Type } from '../json-schema.ts';
 import type { ListCopy } from '../lists/list-node.ts';
 import { DAY_MS } from '../rules/duration.ts';
 import { VERDICTS } from '../rules/rule-set.ts';
-import {
-  choice,
-  count,
-  epochMs,
-  list,
-  meaning,
-  named,
-  nullable,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../shapes.ts';
+import * as s from '../shapes.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Store } from '../state/store.ts';
 
@@ -43,21 +31,21 @@ const ORDERS_PER_CLIENT_MAX = 500;
 
 const money = (description: string) => Type.Number({ minimum: 0, description });
 
-const LinkedOrdersSchema = named(
+const LinkedOrdersSchema = s.named(
   'LinkedOrders',
-  shape('Orders by what became of them; those whose last outcome is technical are left out', {
-    paid: count('Paid, and not taken back'),
-    reversed: count('Paid and taken back'),
-    unpaid: count('A requisite was shown, or nobody asked here, and it was not paid'),
-    turnedAway: count('No requisite was shown, so that nobody could pay'),
-    unknown: count('A requisite was shown, and nothing was reported'),
+  s.shape('Orders by what became of them; those whose last outcome is technical are left out', {
+    paid: s.count('Paid, and not taken back'),
+    reversed: s.count('Paid and taken back'),
+    unpaid: s.count('A requisite was shown, or nobody asked here, and it was not paid'),
+    turnedAway: s.count('No requisite was shown, so that nobody could pay'),
+    unknown: s.count('A requisite was shown, and nothing was reported'),
   }),
 );
 
 const LinkedMoneySchema = Type.Record(
-  named(
+  s.named(
     'LinkedMoney',
-    shape('Amounts of orders by what became of them', {
+    s.shape('Amounts of orders by what became of them', {
       paid: money('Of those paid'),
       reversed: money('Of those taken back'),
       unpaid: money('Of those unpaid'),
@@ -66,80 +54,80 @@ const LinkedMoneySchema = Type.Record(
   { description: 'By currency, in its units' },
 );
 
-const RefusedSchema = named(
+const RefusedSchema = s.named(
   'RefusedPayers',
-  shape('Whom a block would refuse who paid so far, and what they paid', {
-    clients: count('Whom it would refuse, payers or not'),
-    payers: count('Of these, clients with a paid order that was not taken back'),
-    orders: count('Their paid orders'),
+  s.shape('Whom a block would refuse who paid so far, and what they paid', {
+    clients: s.count('Whom it would refuse, payers or not'),
+    payers: s.count('Of these, clients with a paid order that was not taken back'),
+    orders: s.count('Their paid orders'),
     money: Type.Record(money('Sum'), { description: 'What they paid, by currency' }),
   }),
 );
 
-const LinkedDeviceSchema = named(
+const LinkedDeviceSchema = s.named(
   'LinkedDevice',
-  shape('A device, or an address', {
-    kind: choice(DEVICE_KINDS, 'What it is'),
-    value: word(
+  s.shape('A device, or an address', {
+    kind: s.choice(DEVICE_KINDS, 'What it is'),
+    value: s.word(
       'As shared lists of the platform take it, and no other platform knows it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
       'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
     ),
-    ofClient: yesNo('The client itself was seen on it'),
-    firstAt: epochMs('When one of the clients shown was first seen on it'),
-    lastAt: epochMs('When one of them was last seen on it'),
-    clients: count('Clients of the platform that were seen on it within the time looked at'),
-    followed: yesNo(`False: on it are more than ${DEVICE_CLIENTS_MAX} clients, and it links nobody`),
-    lists: list(Type.String(), 'Shared lists that hold this very value now'),
-    refused: nullable(RefusedSchema),
+    ofClient: s.yesNo('The client itself was seen on it'),
+    firstAt: s.epochMs('When one of the clients shown was first seen on it'),
+    lastAt: s.epochMs('When one of them was last seen on it'),
+    clients: s.count('Clients of the platform that were seen on it within the time looked at'),
+    followed: s.yesNo(`False: on it are more than ${DEVICE_CLIENTS_MAX} clients, and it links nobody`),
+    lists: s.list(Type.String(), 'Shared lists that hold this very value now'),
+    refused: s.nullable(RefusedSchema),
   }),
 );
 
-const LinkedClientSchema = named(
+const LinkedClientSchema = s.named(
   'LinkedClient',
-  shape('A client that is linked to the one asked about', {
-    clientIdKey: word('As the caller chose it', 'ann'),
-    tie: meaning(TIES, 'How it is linked to the client'),
-    devices: list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
-    firstAt: epochMs('When it was first seen on one of the devices shown'),
-    lastAt: epochMs('When it was last seen on one of them'),
+  s.shape('A client that is linked to the one asked about', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    tie: s.meaning(TIES, 'How it is linked to the client'),
+    devices: s.list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
+    firstAt: s.epochMs('When it was first seen on one of the devices shown'),
+    lastAt: s.epochMs('When it was last seen on one of them'),
     orders: LinkedOrdersSchema,
     money: LinkedMoneySchema,
-    verdicts: shape('What it was answered', {
-      GET_NEW: count('Answers'),
-      GET_SAME_STICKY: count('Answers'),
-      WAIT: count('Answers'),
-      BLOCK: count('Answers'),
+    verdicts: s.shape('What it was answered', {
+      GET_NEW: s.count('Answers'),
+      GET_SAME_STICKY: s.count('Answers'),
+      WAIT: s.count('Answers'),
+      BLOCK: s.count('Answers'),
     }),
-    cut: yesNo(`It has more orders; the newest ${ORDERS_PER_CLIENT_MAX} are counted`),
-    override: nullable(overrideGroup),
-    lists: list(Type.String(), 'Shared lists that it is on now by its clientIdKey'),
-    proposed: yesNo('It is one of those who might be blocked together; see `proposal`'),
+    cut: s.yesNo(`It has more orders; the newest ${ORDERS_PER_CLIENT_MAX} are counted`),
+    override: s.nullable(overrideGroup),
+    lists: s.list(Type.String(), 'Shared lists that it is on now by its clientIdKey'),
+    proposed: s.yesNo('It is one of those who might be blocked together; see `proposal`'),
   }),
 );
 
-export const ClientLinksSchema = named(
+export const ClientLinksSchema = s.named(
   'ClientLinks',
-  shape('Who shares devices and addresses with a client', {
-    clientIdKey: word('As the caller chose it', 'ann'),
-    from: epochMs('Since when was looked'),
+  s.shape('Who shares devices and addresses with a client', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    from: s.epochMs('Since when was looked'),
     asOf: Type.Optional(asOfShape),
-    complete: yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
-    devices: list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
-    clients: list(LinkedClientSchema, 'The client itself first, then the closest ties'),
-    cut: shape('What is there and not shown', {
-      devices: count('Devices and addresses'),
-      clients: count('Clients; those with the weakest ties are left out first'),
+    complete: s.yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
+    devices: s.list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
+    clients: s.list(LinkedClientSchema, 'The client itself first, then the closest ties'),
+    cut: s.shape('What is there and not shown', {
+      devices: s.count('Devices and addresses'),
+      clients: s.count('Clients; those with the weakest ties are left out first'),
     }),
-    proposal: shape(
+    proposal: s.shape(
       'Whom a list could block together: linked more closely than by a single address, without an override TRUSTED, and with no more orders paid than unpaid or taken back; nobody where none of them has one of these',
-      { clients: list(Type.String(), 'Who'), refused: RefusedSchema },
+      { clients: s.list(Type.String(), 'Who'), refused: RefusedSchema },
     ),
   }),
 );
 
-export type ClientLinks = Shape<typeof ClientLinksSchema>;
-export type LinkedClient = Shape<typeof LinkedClientSchema>;
-export type RefusedPayers = Shape<typeof RefusedSchema>;
+export type ClientLinks = s.Shape<typeof ClientLinksSchema>;
+export type LinkedClient = s.Shape<typeof LinkedClientSchema>;
+export type RefusedPayers = s.Shape<typeof RefusedSchema>;
 
 /** How far to look: `depth` 1 is whom the client shares something with, 2 also whom those share something with. */
 export interface LinksBounds {

@@ -7,18 +7,7 @@ import {
   ObjectiveSchema,
   objectiveInWords,
 } from '../../rollout/objective.ts';
-import {
-  always,
-  count,
-  epochMs,
-  list,
-  meaning,
-  nullable,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../../shapes.ts';
+import * as s from '../../shapes.ts';
 import {
   columns,
   countText,
@@ -47,25 +36,25 @@ import {
 
 const FIGURES = {
   orders: orderCounts,
-  requisites: count('Verdicts that let a requisite be shown'),
-  waits: count('WAIT verdicts'),
-  lostAfterWait: count(
+  requisites: s.count('Verdicts that let a requisite be shown'),
+  waits: s.count('WAIT verdicts'),
+  lostAfterWait: s.count(
     'Orders that were told to wait, not paid, and whose client was granted nothing within 24 hours',
   ),
 };
 
-const ArmSchema = shape(
+const ArmSchema = s.shape(
   'The clients that were drawn into a version, whichever came to decide, each with its first days once nothing of them changes any more',
   {
-    version: word('The version'),
+    version: s.word('The version'),
     share: number('Of the clients, 0 to 1: the chance of the draw'),
-    clients: count('Who count'),
-    young: count('Who asked, and do not count yet: they are in no other figure'),
-    matureShare: nullable(number('Of all who asked, those who count, 0 to 1; null without anybody')),
+    clients: s.count('Who count'),
+    young: s.count('Who asked, and do not count yet: they are in no other figure'),
+    matureShare: s.nullable(number('Of all who asked, those who count, 0 to 1; null without anybody')),
     ...FIGURES,
-    waitsEnded: count('Waits that a person ended before their time'),
+    waitsEnded: s.count('Waits that a person ended before their time'),
     money: Type.Record(
-      shape('Amounts of orders', {
+      s.shape('Amounts of orders', {
         paid: number('Whose last outcome is PAID'),
         reversed: number('That were paid and taken back'),
       }),
@@ -76,8 +65,8 @@ const ArmSchema = shape(
 );
 
 const DIFFERENCE = {
-  version: word('The version'),
-  metric: word(
+  version: s.word('The version'),
+  metric: s.word(
     'value, amount, reversedAmount, paid, unpaid, turnedAway, reversals, requisites, unpaidRequisites, waits, lostAfterWait, or like money.EUR.paid',
   ),
   value: number('The difference of the means over all clients'),
@@ -86,58 +75,60 @@ const DIFFERENCE = {
 };
 
 /** What `rules experiment --json` prints, but for notes and tables; the member names are stable. */
-export const ExperimentSchema = shape('What the versions on trial are worth', {
-  kind: always('experiment'),
-  version: nullable(word('The version that decides for all others; null without a trial')),
+export const ExperimentSchema = s.shape('What the versions on trial are worth', {
+  kind: s.always('experiment'),
+  version: s.nullable(s.word('The version that decides for all others; null without a trial')),
   ...SPAN,
-  since: nullable(epochMs('Since when the shares of the trial are these; null without a trial')),
-  objective: nullable(ObjectiveSchema),
-  isFixed: yesNo('The objective is that of the rollout; another one recommends nothing'),
-  earliest: nullable(epochMs('When the first client counts; null without a trial')),
-  arms: list(ArmSchema, 'The active version first'),
-  levels: list(
-    shape('The orders of an arm that were first asked for on one level of the ladder', {
-      version: word('The version'),
-      level: count('Of the ladder, from 0'),
+  since: s.nullable(s.epochMs('Since when the shares of the trial are these; null without a trial')),
+  objective: s.nullable(ObjectiveSchema),
+  isFixed: s.yesNo('The objective is that of the rollout; another one recommends nothing'),
+  earliest: s.nullable(s.epochMs('When the first client counts; null without a trial')),
+  arms: s.list(ArmSchema, 'The active version first'),
+  levels: s.list(
+    s.shape('The orders of an arm that were first asked for on one level of the ladder', {
+      version: s.word('The version'),
+      level: s.count('Of the ladder, from 0'),
       ...FIGURES,
     }),
     'By arm and level',
   ),
-  differences: list(
-    shape('By how much a client of a version differs from one of the active version', {
+  differences: s.list(
+    s.shape('By how much a client of a version differs from one of the active version', {
       ...DIFFERENCE,
-      clientsToGo: nullable(
-        count(
+      clientsToGo: s.nullable(
+        s.count(
           `Until a difference of ${percentText(MATTERS_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
         ),
       ),
     }),
     'None of a metric that fewer than 50 clients of an arm have, or effectively fewer',
   ),
-  trend: list(
-    shape('A difference as it was known at a moment', { at: epochMs('The moment'), ...DIFFERENCE }),
+  trend: s.list(
+    s.shape('A difference as it was known at a moment', { at: s.epochMs('The moment'), ...DIFFERENCE }),
     'At up to thirty moments since the shares are these, the oldest first; the last are `differences`',
   ),
-  vetoes: list(
-    shape('What speaks against a recommendation', {
-      veto: meaning(VETOES, 'Its name'),
-      version: nullable(
-        word('Not to become active, whatever its value; null: nothing is recommended at all'),
+  vetoes: s.list(
+    s.shape('What speaks against a recommendation', {
+      veto: s.meaning(VETOES, 'Its name'),
+      version: s.nullable(
+        s.word('Not to become active, whatever its value; null: nothing is recommended at all'),
       ),
-      why: word('The figures'),
+      why: s.word('The figures'),
     }),
     'Of candidates, and of the whole trial',
   ),
-  recommendation: shape('What the figures say', {
-    version: nullable(word('To make active, or to keep: then all others are to be taken back; null: go on')),
-    takeBack: list(word('A version'), 'Worse than the active version'),
+  recommendation: s.shape('What the figures say', {
+    version: s.nullable(
+      s.word('To make active, or to keep: then all others are to be taken back; null: go on'),
+    ),
+    takeBack: s.list(s.word('A version'), 'Worse than the active version'),
     errorBound: number(
       'In at most this share of experiments on versions that are the same something is recommended',
     ),
   }),
 });
 
-export type Experiment = Shape<typeof ExperimentSchema>;
+export type Experiment = s.Shape<typeof ExperimentSchema>;
 export type ExperimentLevel = Experiment['levels'][number];
 
 /** By what clients are judged. */

@@ -1,19 +1,7 @@
 import type { EventFeed, FeedPage, FeedRecord } from '../../archive/read/event-feed.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type TProperties, Type } from '../../json-schema.ts';
-import {
-  always,
-  count,
-  epochMs,
-  list,
-  named,
-  oneOf,
-  type Shape,
-  shape,
-  word,
-  writtenInstant,
-  writtenMoments,
-} from '../../shapes.ts';
+import * as s from '../../shapes.ts';
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import { type Asked, chapter, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
@@ -29,20 +17,20 @@ function cloudEvent<
   const Data extends TProperties,
   const Subject extends TProperties,
 >(type: Name, description: string, subject: Subject, data: Data) {
-  return named(
+  return s.named(
     `${type.charAt(0).toUpperCase()}${type.slice(1)}Event`,
-    shape(description, {
-      specversion: always('1.0'),
-      id: word(
+    s.shape(description, {
+      specversion: s.always('1.0'),
+      id: s.word(
         'Always the same for the same event: what was seen under it may be dropped',
         'shop.0.0.1.m7v1k0',
       ),
-      source: word('The platform, as a URI-reference', 'client-scoring/shop'),
-      type: always(type),
+      source: s.word('The platform, as a URI-reference', 'client-scoring/shop'),
+      type: s.always(type),
       ...subject,
-      time: writtenInstant('When it was accepted'),
-      datacontenttype: always('application/json'),
-      data: shape('By type', data),
+      time: s.writtenInstant('When it was accepted'),
+      datacontenttype: s.always('application/json'),
+      data: s.shape('By type', data),
     }),
   );
 }
@@ -53,14 +41,14 @@ function payerEvent<const Name extends string, const Data extends TProperties>(
   description: string,
   data: Data,
 ) {
-  const subject = word('The payer, by a number of this installation; that of an erasure is the same');
-  const clientIdKey = word('The payer, as the caller chose it');
+  const subject = s.word('The payer, by a number of this installation; that of an erasure is the same');
+  const clientIdKey = s.word('The payer, as the caller chose it');
   return cloudEvent(type, description, { subject }, { clientIdKey, ...data });
 }
 
-export const PlatformEventSchema = named(
+export const PlatformEventSchema = s.named(
   'PlatformEvent',
-  oneOf(
+  s.oneOf(
     'type',
     {
       verdict: payerEvent('verdict', 'A verdict was answered', HAPPENED.verdict.properties),
@@ -81,22 +69,22 @@ export const PlatformEventSchema = named(
         'A payer was erased: whoever keeps earlier events with this subject removes them',
         {
           subject: Type.Optional(
-            word(
+            s.word(
               'As in the events of the payer; absent when that is more than 30 days ago and nobody knows it any more: whoever keeps events from before it, and did not read on since, reads the feed anew from its beginning',
             ),
           ),
         },
-        { kind: always('erasure'), at: epochMs('When it was accepted') },
+        { kind: s.always('erasure'), at: s.epochMs('When it was accepted') },
       ),
       gap: cloudEvent(
         'gap',
         'Events were lost before the feed had them, of this or another platform',
         {},
         {
-          kind: always('gap'),
-          from: epochMs('About; 0 where nobody knows'),
-          to: epochMs('About; 0 where nobody knows'),
-          entries: count('How many, about; 0 where nobody knows'),
+          kind: s.always('gap'),
+          from: s.epochMs('About; 0 where nobody knows'),
+          to: s.epochMs('About; 0 where nobody knows'),
+          entries: s.count('How many, about; 0 where nobody knows'),
         },
       ),
     },
@@ -104,7 +92,7 @@ export const PlatformEventSchema = named(
   ),
 );
 
-type PlatformEvent = Shape<typeof PlatformEventSchema>;
+type PlatformEvent = s.Shape<typeof PlatformEventSchema>;
 
 /** The events of a page, the gaps first. */
 function eventsOf(
@@ -187,14 +175,14 @@ const WAIT = queryWhole(
   'Seconds to wait while there is no event',
 );
 
-const PageSchema = named(
+const PageSchema = s.named(
   'EventPage',
-  shape('What happened to the clients of a platform', {
-    events: list(
+  s.shape('What happened to the clients of a platform', {
+    events: s.list(
       PlatformEventSchema,
       'Oldest first, at most about `limit`; it may be empty although more follows',
     ),
-    next: word('Where to read on, also behind no events', '1'),
+    next: s.word('Where to read on, also behind no events', '1'),
   }),
 );
 
@@ -299,7 +287,7 @@ async function pageText(feed: EventFeed, platform: PlatformName, after: string |
   const { cursor, ended, ...page } = await feed.page(platform, after, limit);
   const events = eventsOf(platform, page, feed.numberOf);
   const text = await jsonInSteps({
-    events: events.map(writtenMoments(PlatformEventSchema)),
+    events: events.map(s.writtenMoments(PlatformEventSchema)),
     next: cursor ?? feed.beginning,
   });
   return { text, cursor, isEmpty: ended && events.length === 0 };

@@ -14,21 +14,7 @@ import {
 import { ListEntrySchema, type StoredEntry } from '../../lists/list-entry.ts';
 import type { ListNode } from '../../lists/list-node.ts';
 import { NAME_PATTERN } from '../../rules/rule-set.ts';
-import {
-  count,
-  epochMs,
-  instant,
-  key,
-  list,
-  named,
-  nextPlace,
-  nullable,
-  type Shape,
-  shape,
-  text,
-  word,
-  yesNo,
-} from '../../shapes.ts';
+import * as s from '../../shapes.ts';
 import { LIST_CHANGES_MAX } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { pageOf, textPlaces } from '../operation/parameters.ts';
@@ -47,56 +33,56 @@ import {
 
 const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 
-export const ListEntryViewSchema = named(
+export const ListEntryViewSchema = s.named(
   'ListEntry',
-  shape('One entry of a shared list', {
+  s.shape('One entry of a shared list', {
     value,
     reason,
     who,
     addedAt,
     expiresAt,
-    hasEnded: yesNo('It is past its end, and does not count any more'),
-    change: count('The number of the change that wrote it'),
+    hasEnded: s.yesNo('It is past its end, and does not count any more'),
+    change: s.count('The number of the change that wrote it'),
   }),
 );
 
-export const ListEntriesSchema = named(
+export const ListEntriesSchema = s.named(
   'ListEntries',
-  shape('Entries of a shared list', {
-    list: word('Its name', 'blocked-devices'),
+  s.shape('Entries of a shared list', {
+    list: s.word('Its name', 'blocked-devices'),
     kind: listKind,
-    total: count('How many entries it has'),
-    entries: list(ListEntryViewSchema, 'What was changed last comes first'),
-    next: nextPlace,
+    total: s.count('How many entries it has'),
+    entries: s.list(ListEntryViewSchema, 'What was changed last comes first'),
+    next: s.nextPlace,
   }),
 );
 
-export const SharedListSchema = named(
+export const SharedListSchema = s.named(
   'SharedList',
-  shape('A shared list', {
-    list: word('Its name', 'blocked-devices'),
+  s.shape('A shared list', {
+    list: s.word('Its name', 'blocked-devices'),
     kind: listKind,
-    entries: count('How many it has'),
-    ended: count('How many of them are past their end'),
-    changedAt: epochMs('When an entry was last added or changed, or it was made'),
-    ofInstallation: yesNo('It belongs to the whole installation and holds for every platform'),
+    entries: s.count('How many it has'),
+    ended: s.count('How many of them are past their end'),
+    changedAt: s.epochMs('When an entry was last added or changed, or it was made'),
+    ofInstallation: s.yesNo('It belongs to the whole installation and holds for every platform'),
   }),
 );
 
-export const SharedListsSchema = named(
+export const SharedListsSchema = s.named(
   'SharedLists',
-  shape('The shared lists as this node holds them', {
-    lists: list(SharedListSchema, 'Of the own platform, and those of the whole installation; by name'),
-    next: nextPlace,
-    ageMs: nullable(count('Since the node compared its copy with the store, ms; null: it never could')),
-    isStale: yesNo('That is too long ago: changes of the last seconds may be missing'),
+  s.shape('The shared lists as this node holds them', {
+    lists: s.list(SharedListSchema, 'Of the own platform, and those of the whole installation; by name'),
+    next: s.nextPlace,
+    ageMs: s.nullable(s.count('Since the node compared its copy with the store, ms; null: it never could')),
+    isStale: s.yesNo('That is too long ago: changes of the last seconds may be missing'),
   }),
 );
 
 export function viewOfEntry(
   entry: StoredEntry,
   { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
-): Shape<typeof ListEntryViewSchema> {
+): s.Shape<typeof ListEntryViewSchema> {
   const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
   return { value, reason, who, addedAt, expiresAt, hasEnded: hasEnded(entry, now), change: version };
 }
@@ -114,7 +100,7 @@ export function viewOfEntries(
   kind: ListKind,
   entries: ReadonlyMap<string, StoredEntry> | null,
   { now, editor, ...asked }: EntriesAsk,
-): Shape<typeof ListEntriesSchema> {
+): s.Shape<typeof ListEntriesSchema> {
   const all = [...(entries?.values() ?? [])];
   const { page, next } = pageOf(all, ({ version }) => version, asked);
   return {
@@ -131,7 +117,7 @@ export function viewOfLists(
   node: ListNode,
   platform: PlatformName,
   { now, ...asked }: { readonly now: number; readonly after: string | null; readonly limit: number },
-): Shape<typeof SharedListsSchema> {
+): s.Shape<typeof SharedListsSchema> {
   const { ageMs, isStale } = node.report();
   const owners = new Set<ListOwner>([platform, '*']);
   const made = [...owners].flatMap((owner) => node.copy.madeBy(owner));
@@ -151,7 +137,7 @@ export function viewOfList(
   node: ListNode,
   { owner, list: name, kind, addedAt }: StoredEntry,
   now: number,
-): Shape<typeof SharedListSchema> {
+): s.Shape<typeof SharedListSchema> {
   const entries = [...(node.copy.list(owner, name)?.values() ?? [])];
   return {
     list: name,
@@ -169,10 +155,10 @@ function hasEnded({ expiresAt }: StoredEntry, now: number): boolean {
 
 export const ListLineSchema = Type.Object(
   {
-    value: key('What is put on the list, or taken from it'),
+    value: s.key('What is put on the list, or taken from it'),
     remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
-    reason: Type.Optional(text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
-    expiresAt: Type.Optional(instant),
+    reason: Type.Optional(s.text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
+    expiresAt: Type.Optional(s.instant),
   },
   { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },
 );

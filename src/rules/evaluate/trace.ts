@@ -1,18 +1,7 @@
 import { Engine, type EngineResult, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
 import { type FactValue, factValue } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
-import {
-  always,
-  choice,
-  list,
-  named,
-  oneOf,
-  pointerTo,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../../shapes.ts';
+import * as s from '../../shapes.ts';
 import {
   type Condition,
   type ConditionTree,
@@ -27,59 +16,59 @@ import { matcher } from '../matcher.ts';
 import { location } from '../problem.ts';
 import type { Matchable, Rule, RuleSet } from '../rule-set.ts';
 
-const JUDGED = { passed: yesNo('Whether it holds'), at: location };
+const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
 
 const SEEN = {
-  fact: word('By label, like "verdicts(10m)"'),
-  operator: choice(OPERATORS, "json-rules-engine's"),
+  fact: s.word('By label, like "verdicts(10m)"'),
+  operator: s.choice(OPERATORS, "json-rules-engine's"),
   expected: Type.Union([factValue, Type.Array(factValue)]),
-  list: Type.Optional(word('The list of the rule set that the expected values stand in')),
+  list: Type.Optional(s.word('The list of the rule set that the expected values stand in')),
   seen: factValue,
 };
 
-type Judged = Shape<TObject<typeof JUDGED>>;
+type Judged = s.Shape<TObject<typeof JUDGED>>;
 
 /** A condition with what it saw: the tree that the analyst wrote, with values and places. */
-export type ConditionTrace = ConditionTree<Judged, Shape<TObject<typeof SEEN>>>;
+export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>>;
 
 const CONDITION = 'Condition';
 
-const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: pointerTo(CONDITION) });
+const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: s.pointerTo(CONDITION) });
 
-const GROUP = named(
+const GROUP = s.named(
   'ConditionGroup',
-  shape('All or any of several', {
-    kind: choice(['all', 'any'], 'Which of the two'),
+  s.shape('All or any of several', {
+    kind: s.choice(['all', 'any'], 'Which of the two'),
     ...JUDGED,
-    conditions: list(innerCondition, 'In the order written'),
+    conditions: s.list(innerCondition, 'In the order written'),
   }),
 );
 
 /** Holds itself, so its type is that of the tree. */
-const ConditionSchema = named(
+const ConditionSchema = s.named(
   CONDITION,
   Type.Unsafe<ConditionTrace>(
-    oneOf(
+    s.oneOf(
       'kind',
       {
         all: GROUP,
         any: GROUP,
-        not: named(
+        not: s.named(
           'NegatedCondition',
-          shape('The opposite of another', { kind: always('not'), ...JUDGED, condition: innerCondition }),
+          s.shape('The opposite of another', { kind: s.always('not'), ...JUDGED, condition: innerCondition }),
         ),
-        reference: named(
+        reference: s.named(
           'NamedCondition',
-          shape('Another by its name', {
-            kind: always('reference'),
-            name: word('The shared condition'),
+          s.shape('Another by its name', {
+            kind: s.always('reference'),
+            name: s.word('The shared condition'),
             ...JUDGED,
             condition: innerCondition,
           }),
         ),
-        comparison: named(
+        comparison: s.named(
           'Comparison',
-          shape('A fact compared with a value', { kind: always('comparison'), ...JUDGED, ...SEEN }),
+          s.shape('A fact compared with a value', { kind: s.always('comparison'), ...JUDGED, ...SEEN }),
         ),
       },
       'A condition as the analyst wrote it, with the values it saw',
@@ -89,19 +78,19 @@ const ConditionSchema = named(
 
 export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;
 
-export const RuleTraceSchema = named(
+export const RuleTraceSchema = s.named(
   'RuleTrace',
-  shape('One rule with what it saw', {
-    name: word('Of the rule'),
-    description: word("The analyst's words"),
+  s.shape('One rule with what it saw', {
+    name: s.word('Of the rule'),
+    description: s.word("The analyst's words"),
     priority: Type.Number({ description: 'Higher is asked first' }),
     at: location,
     gives: Type.Unsafe<string | number>({
       type: ['string', 'number'],
       description: 'What it gives when it matches: a group, a weight, a verdict',
     }),
-    asked: yesNo('False behind the first match: the decision did not depend on it'),
-    matched: yesNo('Whether its conditions hold, asked or not'),
+    asked: s.yesNo('False behind the first match: the decision did not depend on it'),
+    matched: s.yesNo('Whether its conditions hold, asked or not'),
     heldOut: Type.Optional(
       Type.True({ description: 'The client is held out of it, so that it does not count' }),
     ),
@@ -109,7 +98,7 @@ export const RuleTraceSchema = named(
   }),
 );
 
-export type RuleTrace = Shape<typeof RuleTraceSchema>;
+export type RuleTrace = s.Shape<typeof RuleTraceSchema>;
 
 export interface RuleSetTrace {
   readonly groups: readonly RuleTrace[];

@@ -6,39 +6,27 @@ import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts
 import type { ScoreRequest } from '../../../decision/requests.ts';
 import { type TProperties, Type } from '../../../json-schema.ts';
 import { ruleVersion } from '../../../rules/rule-set.ts';
-import {
-  always,
-  epochMs,
-  list,
-  named,
-  nextPlace,
-  nullable,
-  oneOf,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../../../shapes.ts';
+import * as s from '../../../shapes.ts';
 import type { HistoryPlace, JournalEntry } from '../../../state/journal.ts';
 
-const at = epochMs('When it was accepted');
+const at = s.epochMs('When it was accepted');
 
-const ScoredRequestSchema = shape('What the caller asked with', {
-  sellPointKey: word('Point of sale', 'shop-1'),
-  method: word('The selectedMethodKey'),
-  amount: word('The amountRequested'),
-  currency: nullable(word("The toPayCurrency; null: the platform's")),
-  jsOk: nullable(yesNo('The page executed JavaScript; null when the caller did not say')),
-  honeypotTriggered: yesNo('A trap field was filled in'),
-  fingerprintPresent: yesNo('A fingerprint came with it'),
-  ipPresent: yesNo('An IP came with it'),
-  userAgentPresent: yesNo('A User-Agent came with it'),
-  userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
+const ScoredRequestSchema = s.shape('What the caller asked with', {
+  sellPointKey: s.word('Point of sale', 'shop-1'),
+  method: s.word('The selectedMethodKey'),
+  amount: s.word('The amountRequested'),
+  currency: s.nullable(s.word("The toPayCurrency; null: the platform's")),
+  jsOk: s.nullable(s.yesNo('The page executed JavaScript; null when the caller did not say')),
+  honeypotTriggered: s.yesNo('A trap field was filled in'),
+  fingerprintPresent: s.yesNo('A fingerprint came with it'),
+  ipPresent: s.yesNo('An IP came with it'),
+  userAgentPresent: s.yesNo('A User-Agent came with it'),
+  userAgentIsAutomated: s.yesNo('The User-Agent is that of a program'),
 });
 
 function happened<const Kind extends string, P extends TProperties>(kind: Kind, told: string, members: P) {
   const name = `History${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
-  return named(name, shape(told, { kind: always(kind), at, ...members }));
+  return s.named(name, s.shape(told, { kind: s.always(kind), at, ...members }));
 }
 
 /** What happens to clients, by its kind. */
@@ -50,47 +38,47 @@ export const HAPPENED = {
   }),
   verdict: happened('verdict', 'A verdict was asked', { decision: DecisionSchema }),
   outcome: happened('outcome', 'An outcome was reported, and counted or corrected', {
-    orderRef: word("The caller's order", 'order-1'),
+    orderRef: s.word("The caller's order", 'order-1'),
     outcome,
-    cause: nullable(outcomeCause),
-    occurredAt: epochMs('When the order became final, as reported'),
+    cause: s.nullable(outcomeCause),
+    occurredAt: s.epochMs('When the order became final, as reported'),
     turnedAway: Type.Optional(turnedAway),
   }),
-  binding: happened('binding', 'A binding was set or lifted', { binding: nullable(BindingSchema) }),
-  override: happened('override', 'An override was set or lifted', { override: nullable(OverrideSchema) }),
+  binding: happened('binding', 'A binding was set or lifted', { binding: s.nullable(BindingSchema) }),
+  override: happened('override', 'An override was set or lifted', { override: s.nullable(OverrideSchema) }),
   waitEnded: happened('waitEnded', 'A person ended a wait before its time', {
-    decisionId: word('The decision that imposed the wait'),
-    reason: word('Why', 'the payer called'),
-    by: word('Who, as the audit names it', 'ann'),
+    decisionId: s.word('The decision that imposed the wait'),
+    reason: s.word('Why', 'the payer called'),
+    by: s.word('Who, as the audit names it', 'ann'),
   }),
 } as const;
 
-const HistoryEntrySchema = named(
+const HistoryEntrySchema = s.named(
   'HistoryEntry',
-  oneOf('kind', HAPPENED, 'One thing that happened to a client; `kind` says which members it has'),
+  s.oneOf('kind', HAPPENED, 'One thing that happened to a client; `kind` says which members it has'),
 );
 
-export const ClientHistorySchema = named(
+export const ClientHistorySchema = s.named(
   'ClientHistory',
-  shape('What happened to a client', {
-    clientIdKey: word('As the caller chose it', 'ann'),
-    entries: list(HistoryEntrySchema, 'Newest first, at most `limit`'),
-    next: nextPlace,
-    complete: yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
+  s.shape('What happened to a client', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    entries: s.list(HistoryEntrySchema, 'Newest first, at most `limit`'),
+    next: s.nextPlace,
+    complete: s.yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
   }),
 );
 
 /** A score request as the platform sees it: whether a device was told, and not which. */
-type ScoredRequest = Shape<typeof ScoredRequestSchema>;
+type ScoredRequest = s.Shape<typeof ScoredRequestSchema>;
 
 /** One thing that happened to a client; `kind` says which members it has. Times are epoch ms. */
-export type HistoryEntry = Shape<typeof HistoryEntrySchema>;
+export type HistoryEntry = s.Shape<typeof HistoryEntrySchema>;
 
 /** What happened to a client as the platform sees it, newest first. No HMACs. */
 export function viewOfHistory(
   clientIdKey: string,
   { entries, complete, next }: HistoryPage,
-): Shape<typeof ClientHistorySchema> {
+): s.Shape<typeof ClientHistorySchema> {
   return {
     clientIdKey,
     entries: withoutRepeats(entries).map(viewOfEntry),

@@ -25,20 +25,7 @@ import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '../../../
 import { BY_PERSON_MAX } from '../../../service/ended-waits.ts';
 import type { ClientView } from '../../../service/records.ts';
 import type { BeforeAndAfter } from '../../../service/scoring.ts';
-import {
-  count,
-  epochMs,
-  instant,
-  key,
-  list,
-  named,
-  nullable,
-  type Shape,
-  shape,
-  text,
-  word,
-  yesNo,
-} from '../../../shapes.ts';
+import * as s from '../../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import { queryAfter, queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
 import { HttpProblem, notFound, refusal, tooMany } from '../../request/problems.ts';
@@ -48,32 +35,32 @@ import type { PlatformParts } from '../parts.ts';
 import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
 import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
 
-const ClientSchema = named(
+const ClientSchema = s.named(
   'Client',
-  shape('What is known of a client', {
-    clientIdKey: word('As the caller chose it', 'ann'),
+  s.shape('What is known of a client', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
     ruleVersion,
     clientGroup,
     paymentScore: paymentScoreText,
     isBot,
-    signals: list(Type.String(), 'The bot signals that match now'),
-    firstSeenAt: nullable(epochMs('First contact')),
-    lastVerdictAt: nullable(epochMs('Last verdict')),
-    decisionCount: count('Decisions made'),
+    signals: s.list(Type.String(), 'The bot signals that match now'),
+    firstSeenAt: s.nullable(s.epochMs('First contact')),
+    lastVerdictAt: s.nullable(s.epochMs('Last verdict')),
+    decisionCount: s.count('Decisions made'),
     ladder: LadderSchema,
-    outcomes: shape('Final outcomes, each order counted once', {
-      paidCount: count('Paid orders'),
-      unpaidCount: count('Unpaid orders'),
-      lastPaidAt: nullable(epochMs('Last payment')),
-      lastUnpaidAt: nullable(epochMs('Last unpaid order')),
+    outcomes: s.shape('Final outcomes, each order counted once', {
+      paidCount: s.count('Paid orders'),
+      unpaidCount: s.count('Unpaid orders'),
+      lastPaidAt: s.nullable(s.epochMs('Last payment')),
+      lastUnpaidAt: s.nullable(s.epochMs('Last unpaid order')),
     }),
-    binding: nullable(BindingSchema),
-    override: nullable(OverrideSchema),
+    binding: s.nullable(BindingSchema),
+    override: s.nullable(OverrideSchema),
     facts: Type.Record(factValue, {
       description:
         'What the rules would see now, by label; none of a request, because nobody asks for anything',
     }),
-    decisions: list(DecisionSchema, 'The last ones, newest first'),
+    decisions: s.list(DecisionSchema, 'The last ones, newest first'),
     unread: Type.Optional(unreadDecisions),
   }),
 );
@@ -83,7 +70,7 @@ function viewOfClient(
   platform: PlatformName,
   clientIdKey: string,
   { state, ladder, facts, rules, decisions, unread, now }: ClientView,
-): Shape<typeof ClientSchema> {
+): s.Shape<typeof ClientSchema> {
   const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
   const { smoothing } = settingsOf(rules, platform);
@@ -257,10 +244,10 @@ const eraseClient = clientOperation({
 });
 
 const BindingBodySchema = Type.Object({
-  requisiteRef: key('Reference to the bound requisite', 'requisite-7'),
-  acceptorKeys: Type.Array(key('An acceptor', 'acceptor-1'), { minItems: 1, maxItems: 20 }),
-  method: Type.Optional(key('The only method that the binding fits; absent: all')),
-  expiresAt: Type.Optional(instant),
+  requisiteRef: s.key('Reference to the bound requisite', 'requisite-7'),
+  acceptorKeys: Type.Array(s.key('An acceptor', 'acceptor-1'), { minItems: 1, maxItems: 20 }),
+  method: Type.Optional(s.key('The only method that the binding fits; absent: all')),
+  expiresAt: Type.Optional(s.instant),
 });
 
 const bindClient = clientOperation({
@@ -292,8 +279,8 @@ const unbindClient = clientOperation({
 
 const OverrideBodySchema = Type.Object({
   group: overrideGroup,
-  reason: text(1000, 'Why, for whoever reads it later', 'chargebacks'),
-  expiresAt: Type.Optional(instant),
+  reason: s.text(1000, 'Why, for whoever reads it later', 'chargebacks'),
+  expiresAt: Type.Optional(s.instant),
 });
 
 const overrideClient = clientOperation({
@@ -311,7 +298,7 @@ const overrideClient = clientOperation({
   },
 });
 
-async function overrideOf({ body, clientIdKey }: AskedAboutClient<Shape<typeof OverrideBodySchema>>) {
+async function overrideOf({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof OverrideBodySchema>>) {
   const { expiresAt, ...override } = await body();
   return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
 }
@@ -330,10 +317,10 @@ const liftOverride = clientOperation({
   },
 });
 
-const WaitEndSchema = named(
+const WaitEndSchema = s.named(
   'WaitEnd',
-  shape('What came of it', {
-    ended: yesNo('False: this wait was ended before, in the last 24 hours'),
+  s.shape('What came of it', {
+    ended: s.yesNo('False: this wait was ended before, in the last 24 hours'),
   }),
 );
 
@@ -376,8 +363,8 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
   body: jsonBody(
     'WaitEndBody',
     Type.Object({
-      decisionId: key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
-      reason: text(1000, 'Why, for whoever reads it later', 'the payer called'),
+      decisionId: s.key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
+      reason: s.text(1000, 'Why, for whoever reads it later', 'the payer called'),
     }),
   ),
   answers: jsonAnswer('Also when it was ended before', WaitEndSchema),

@@ -13,22 +13,7 @@ import { QUESTIONS } from '../../../evidence/questions.ts';
 import { Type } from '../../../json-schema.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
 import { isRuleVersion, type RuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
-import {
-  always,
-  choice,
-  count,
-  digestWord,
-  epochMs,
-  instant,
-  list,
-  named,
-  nullable,
-  oneOf,
-  type Shape,
-  shape,
-  word,
-  yesNo,
-} from '../../../shapes.ts';
+import * as s from '../../../shapes.ts';
 import { chapter, DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';
 import { hangUp } from '../../request/hang-up.ts';
@@ -53,65 +38,65 @@ import {
 
 const KINDS = QUESTIONS.map(({ kind }) => kind);
 
-export const EvidenceJobSchema = named(
+export const EvidenceJobSchema = s.named(
   'EvidenceJob',
-  shape('Something that is worked out from the archive', {
-    jobId: word('Leads to it, and to its result, for seven days', '0b7c61ff-3a0e'),
-    platform: word('Whose it is; * is the owner of the installation', 'shop'),
-    kind: choice(KINDS, 'What was asked'),
+  s.shape('Something that is worked out from the archive', {
+    jobId: s.word('Leads to it, and to its result, for seven days', '0b7c61ff-3a0e'),
+    platform: s.word('Whose it is; * is the owner of the installation', 'shop'),
+    kind: s.choice(KINDS, 'What was asked'),
     options: Type.Record(Type.Unknown(), {
       description: 'What was asked for besides, by the names in the body',
     }),
-    ruleSets: list(
-      shape('A rule set by its files', { ruleVersion, digest: digestWord('Over its files') }),
+    ruleSets: s.list(
+      s.shape('A rule set by its files', { ruleVersion, digest: s.digestWord('Over its files') }),
       'Those that were named, as they were when it was asked',
     ),
-    from: nullable(epochMs('Decisions from this time on; null: from the first')),
-    to: nullable(epochMs('Decisions before this time; null: to the last')),
-    asOf: nullable(epochMs('What was known then; null: all that is known')),
-    state: choice(JOB_STATES, 'How far it is'),
-    askedBy: word('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
-    askedAt: epochMs('When it was asked for'),
-    startedAt: nullable(epochMs('When its turn came')),
-    endedAt: nullable(epochMs('When it was over')),
-    progress: nullable(shape('How far the work is', { done: count('Decisions'), of: count('All') })),
-    trouble: nullable(word('Why it failed; null unless it did')),
+    from: s.nullable(s.epochMs('Decisions from this time on; null: from the first')),
+    to: s.nullable(s.epochMs('Decisions before this time; null: to the last')),
+    asOf: s.nullable(s.epochMs('What was known then; null: all that is known')),
+    state: s.choice(JOB_STATES, 'How far it is'),
+    askedBy: s.word('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
+    askedAt: s.epochMs('When it was asked for'),
+    startedAt: s.nullable(s.epochMs('When its turn came')),
+    endedAt: s.nullable(s.epochMs('When it was over')),
+    progress: s.nullable(s.shape('How far the work is', { done: s.count('Decisions'), of: s.count('All') })),
+    trouble: s.nullable(s.word('Why it failed; null unless it did')),
   }),
 );
 
-export type JobView = Shape<typeof EvidenceJobSchema>;
+export type JobView = s.Shape<typeof EvidenceJobSchema>;
 
-const QuestionSchema = shape('A question, for a page that asks it', {
-  kind: choice(KINDS, 'As the body names it'),
-  title: word('In words', 'What each rule was worth'),
-  options: list(
-    shape('Something that it leaves open', {
-      name: word('As the body has it', 'version'),
-      kind: choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
-      description: word('What it says', 'A rule set, like p2.v11; absent: the one that decided last'),
-      isRequired: yesNo('It must be there'),
-      values: list(word('One of them'), 'Of a choice'),
-      form: nullable(word('How a value is written')),
+const QuestionSchema = s.shape('A question, for a page that asks it', {
+  kind: s.choice(KINDS, 'As the body names it'),
+  title: s.word('In words', 'What each rule was worth'),
+  options: s.list(
+    s.shape('Something that it leaves open', {
+      name: s.word('As the body has it', 'version'),
+      kind: s.choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
+      description: s.word('What it says', 'A rule set, like p2.v11; absent: the one that decided last'),
+      isRequired: s.yesNo('It must be there'),
+      values: s.list(s.word('One of them'), 'Of a choice'),
+      form: s.nullable(s.word('How a value is written')),
     }),
     'Besides the time',
   ),
 });
 
-export const EvidenceJobListSchema = named(
+export const EvidenceJobListSchema = s.named(
   'EvidenceJobList',
-  shape('What may be asked, and what was of late', {
-    questions: list(QuestionSchema, 'All of them'),
-    jobs: list(EvidenceJobSchema, 'Newest first; at most 40 are kept'),
+  s.shape('What may be asked, and what was of late', {
+    questions: s.list(QuestionSchema, 'All of them'),
+    jobs: s.list(EvidenceJobSchema, 'Newest first; at most 40 are kept'),
   }),
 );
 
-const OpenedEvidenceSchema = named(
+const OpenedEvidenceSchema = s.named(
   'OpenedEvidence',
-  shape('A job with its result', {
+  s.shape('A job with its result', {
     job: EvidenceJobSchema,
     result: Type.Union(
       [
-        oneOf(
+        s.oneOf(
           'kind',
           Object.fromEntries(QUESTIONS.map(({ kind, schema }) => [kind, schema])),
           'What the command "rules" of that kind prints with --json',
@@ -150,10 +135,10 @@ const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
 
 /** The members of a body that name the time of the decisions. */
 const SPAN_MEMBERS = {
-  from: Type.Optional(instant),
-  to: Type.Optional(instant),
+  from: Type.Optional(s.instant),
+  to: Type.Optional(s.instant),
   asOf: Type.Optional({
-    ...instant,
+    ...s.instant,
     description: 'What was known then: only decisions and reports that had come by this time',
   }),
 } as const;
@@ -167,7 +152,7 @@ const BODY = kindBody(
       {
         name: `${kind[0]?.toUpperCase()}${kind.slice(1)}Body`,
         schema: Type.Object({
-          kind: always(kind),
+          kind: s.always(kind),
           ...Object.fromEntries(options.map((option) => [option.name, memberOf(option)])),
           ...SPAN_MEMBERS,
         }),

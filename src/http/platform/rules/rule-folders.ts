@@ -20,20 +20,7 @@ import {
   type RuleVersion,
   ruleVersion,
 } from '../../../rules/rule-set.ts';
-import {
-  DIGEST_EXAMPLE,
-  digestWord,
-  list,
-  named,
-  nullable,
-  oneOf,
-  type Shape,
-  shape,
-  showing,
-  text,
-  word,
-  yesNo,
-} from '../../../shapes.ts';
+import * as s from '../../../shapes.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
@@ -42,28 +29,28 @@ import { BAD_VERSION, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH, withinLimits 
 
 /** The rule sets of a node as they are answered. */
 
-const RuleFolderSchema = named(
+const RuleFolderSchema = s.named(
   'RuleFolder',
-  shape('A rule set on this node', {
+  s.shape('A rule set on this node', {
     version: ruleVersion,
-    sound: yesNo('False: it has problems, and decides nothing'),
-    released: yesNo('False for a draft, and for one that is not sound'),
-    digest: nullable(digestWord('SHA-256 over its files; null when it is not sound')),
-    description: word("The analyst's words; empty when it is not sound", 'A longer first wait.'),
+    sound: s.yesNo('False: it has problems, and decides nothing'),
+    released: s.yesNo('False for a draft, and for one that is not sound'),
+    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it is not sound')),
+    description: s.word("The analyst's words; empty when it is not sound", 'A longer first wait.'),
   }),
 );
 
-export const RuleFolderListSchema = named(
+export const RuleFolderListSchema = s.named(
   'RuleFolderList',
-  shape('The rule sets on this node', {
-    versions: list(RuleFolderSchema, 'Newest first'),
-    writable: yesNo('False: this node may not write to RULES_DIR, so that no draft can be kept there'),
+  s.shape('The rule sets on this node', {
+    versions: s.list(RuleFolderSchema, 'Newest first'),
+    writable: s.yesNo('False: this node may not write to RULES_DIR, so that no draft can be kept there'),
   }),
 );
 
-const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
-  levelsMs: list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
-  ladders: Type.Record(list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
+const LadderSettingsSchema = s.shape('Waits of the cooldown ladder', {
+  levelsMs: s.list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
+  ladders: Type.Record(s.list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
     description: 'The ladders that rules name, by name',
   }),
   resetAfterMs: Type.Integer({
@@ -72,55 +59,57 @@ const LadderSettingsSchema = shape('Waits of the cooldown ladder', {
   }),
 });
 
-const problems = list(ProblemSchema, 'In the order of reading');
+const problems = s.list(ProblemSchema, 'In the order of reading');
 
-export const OpenedRuleFolderSchema = named(
+export const OpenedRuleFolderSchema = s.named(
   'OpenedRuleFolder',
-  shape('A rule set with its files', {
+  s.shape('A rule set with its files', {
     ...RuleFolderSchema.properties,
-    filesDigest: nullable(
-      word('SHA-256 over its files, sound or not; null when something cannot be read, or is not shown'),
+    filesDigest: s.nullable(
+      s.word('SHA-256 over its files, sound or not; null when something cannot be read, or is not shown'),
     ),
-    whole: yesNo('False: a text was cut, because it is long'),
-    files: list(
-      shape('A file', {
-        path: word('Below the folder', 'ladder.yaml'),
-        text: word('As it stands', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
+    whole: s.yesNo('False: a text was cut, because it is long'),
+    files: s.list(
+      s.shape('A file', {
+        path: s.word('Below the folder', 'ladder.yaml'),
+        text: s.word('As it stands', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
       }),
       'All but release.json',
     ),
     problems,
-    ladder: nullable(LadderSettingsSchema),
-    platforms: list(
-      shape('A platform with a ladder of its own', {
-        name: word('Its name', 'asked-too-early'),
+    ladder: s.nullable(LadderSettingsSchema),
+    platforms: s.list(
+      s.shape('A platform with a ladder of its own', {
+        name: s.word('Its name', 'asked-too-early'),
         ladder: LadderSettingsSchema,
       }),
       'Empty when there is none',
     ),
-    rules: list(
-      shape('A rule', {
-        name: word('Its name', 'asked-too-early'),
+    rules: s.list(
+      s.shape('A rule', {
+        name: s.word('Its name', 'asked-too-early'),
         at: location,
         gives: Type.Unsafe<string | number>({
           type: ['string', 'number'],
           description: 'A group, a weight or a verdict',
         }),
-        holdout: nullable(word('The share of the clients for whom it is skipped, and up to which amounts')),
+        holdout: s.nullable(
+          s.word('The share of the clients for whom it is skipped, and up to which amounts'),
+        ),
       }),
       'By file, in the order of asking',
     ),
-    facts: list(
-      shape('A fact that the rules ask for', {
-        label: word('With its window, like "verdicts(10m)"', 'attemptOpen'),
-        domain: oneOf('type', DOMAINS, 'What values the fact can have'),
-        unit: nullable(word('Of its values; null: none')),
-        description: word('What it counts', 'A requisite was granted and is not paid yet'),
+    facts: s.list(
+      s.shape('A fact that the rules ask for', {
+        label: s.word('With its window, like "verdicts(10m)"', 'attemptOpen'),
+        domain: s.oneOf('type', DOMAINS, 'What values the fact can have'),
+        unit: s.nullable(s.word('Of its values; null: none')),
+        description: s.word('What it counts', 'A requisite was granted and is not paid yet'),
       }),
       'Each once',
     ),
-    constants: list(ConstantSchema, 'In the order of the files'),
-    coverage: nullable(RuleCoverageSchema),
+    constants: s.list(ConstantSchema, 'In the order of the files'),
+    coverage: s.nullable(RuleCoverageSchema),
   }),
 );
 
@@ -177,7 +166,7 @@ function isWritable(folder: string): Promise<boolean> {
   );
 }
 
-function summary(version: RuleVersion, loadedRules: LoadedRules): Shape<typeof RuleFolderSchema> {
+function summary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof RuleFolderSchema> {
   const ruleSet = loadedRules.get(version);
   return {
     version,
@@ -198,7 +187,7 @@ function holdoutText({ share, maxAmounts }: Holdout): string {
 }
 
 /** A rule set with its files; an unsound one has problems instead of everything after them. */
-type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
+type OpenedRuleFolder = s.Shape<typeof OpenedRuleFolderSchema>;
 
 /** A ladder without the places of its levels, which explanations tell. */
 function waitsOf({ levelsMs, ladders, resetAfterMs }: LadderSettings): LadderSettings {
@@ -232,18 +221,18 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
 }
 
 const ReleaseBodySchema = Type.Object({
-  digest: showing(
+  digest: s.showing(
     Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
-    DIGEST_EXAMPLE,
+    s.DIGEST_EXAMPLE,
   ),
-  reason: text(1000, 'Why, for the audit log', 'longer first wait'),
+  reason: s.text(1000, 'Why, for the audit log', 'longer first wait'),
 });
 
-const ReleasedVersionSchema = named(
+const ReleasedVersionSchema = s.named(
   'ReleasedVersion',
-  shape('A version that may decide, and never changes', {
+  s.shape('A version that may decide, and never changes', {
     version: ruleVersion,
-    digest: digestWord('SHA-256 over its files'),
+    digest: s.digestWord('SHA-256 over its files'),
     lostCases: lostCasesMember,
   }),
 );
@@ -275,7 +264,7 @@ const releaseVersion = operation({
   },
 });
 
-async function releaseOf({ ctx, body }: Asked<Shape<typeof ReleaseBodySchema>>) {
+async function releaseOf({ ctx, body }: Asked<s.Shape<typeof ReleaseBodySchema>>) {
   return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
 

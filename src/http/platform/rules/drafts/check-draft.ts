@@ -8,18 +8,7 @@ import { DraftRefused } from '../../../../rules/folder/draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/relations.ts';
 import { type RuleVersion, ruleVersion } from '../../../../rules/rule-set.ts';
-import {
-  count,
-  digestWord,
-  list,
-  named,
-  nullable,
-  type Shape,
-  shape,
-  text,
-  word,
-  yesNo,
-} from '../../../../shapes.ts';
+import * as s from '../../../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../../../operation/operation.ts';
 import { hangUp } from '../../../request/hang-up.ts';
 import { HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
@@ -36,21 +25,21 @@ import {
   draftUnsound,
 } from './draft-body.ts';
 
-const RemarkSchema = shape('A remark about a rule file', {
+const RemarkSchema = s.shape('A remark about a rule file', {
   ...ProblemSchema.properties,
-  example: nullable(word('Facts that show it')),
+  example: s.nullable(s.word('Facts that show it')),
 });
 
-export const CheckedDraftSchema = named(
+export const CheckedDraftSchema = s.named(
   'CheckedDraft',
-  shape('The remarks about a draft', {
-    sound: yesNo('False: nodes would refuse it'),
-    digest: nullable(digestWord('SHA-256 over its files; null when it is not sound')),
-    problems: list(RemarkSchema, 'Why it is not sound; otherwise what prevents its release'),
-    notes: list(RemarkSchema, 'Worth knowing, and no obstacle'),
-    coverage: nullable(RuleCoverageSchema),
+  s.shape('The remarks about a draft', {
+    sound: s.yesNo('False: nodes would refuse it'),
+    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it is not sound')),
+    problems: s.list(RemarkSchema, 'Why it is not sound; otherwise what prevents its release'),
+    notes: s.list(RemarkSchema, 'Worth knowing, and no obstacle'),
+    coverage: s.nullable(RuleCoverageSchema),
     lostCases: lostCasesMember,
-    constants: list(ConstantSchema, 'What a backtest or a form may vary, as far as its files can be read'),
+    constants: s.list(ConstantSchema, 'What a backtest or a form may vary, as far as its files can be read'),
   }),
 );
 
@@ -64,7 +53,7 @@ const checkDraft = operation({
   answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
-    atDesk(desk, caller, async (): Promise<Shape<typeof CheckedDraftSchema>> => {
+    atDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
       const draft = draftText(await body());
       const known = knownLists(lists.copy, clock(), caller.platform);
       const { digest, problems, notes, ...rest } = await withinLimits(() =>
@@ -80,16 +69,16 @@ const checkDraft = operation({
     }),
 });
 
-function told({ at, message, example }: Remark): Shape<typeof RemarkSchema> {
+function told({ at, message, example }: Remark): s.Shape<typeof RemarkSchema> {
   return { at, message, example: example ? formatExample(example) : null };
 }
 
-export const RewrittenCasesSchema = named(
+export const RewrittenCasesSchema = s.named(
   'RewrittenCases',
-  shape('The cases of a draft with the lengths of waits that it gives now', {
+  s.shape('The cases of a draft with the lengths of waits that it gives now', {
     files: DRAFT_FILES,
-    lines: list(ChangedLineSchema, 'What changes in them'),
-    left: count('Cases that fail by more than the length of a wait, and stay as they are'),
+    lines: s.list(ChangedLineSchema, 'What changes in them'),
+    left: s.count('Cases that fail by more than the length of a wait, and stay as they are'),
   }),
 );
 
@@ -103,7 +92,7 @@ const rewriteCases = operation({
   answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
-    atDesk(desk, caller, async (): Promise<Shape<typeof RewrittenCasesSchema>> => {
+    atDesk(desk, caller, async (): Promise<s.Shape<typeof RewrittenCasesSchema>> => {
       const draft = draftText(await body());
       const rewritten = await withinLimits(() => desk.rewriteCases(caller.platform, draft, hangUp(ctx)));
       const { files = new Map(), lines = [], left = [] } = rewritten ?? {};
@@ -114,16 +103,16 @@ const rewriteCases = operation({
 const SaveDraftBodySchema = Type.Object({
   files: DRAFT_FILES,
   replaces: Type.Optional(
-    text(64, 'The filesDigest of the draft that it replaces; absent: nothing may lie there yet'),
+    s.text(64, 'The filesDigest of the draft that it replaces; absent: nothing may lie there yet'),
   ),
 });
 
-export const SavedDraftSchema = named(
+export const SavedDraftSchema = s.named(
   'SavedDraft',
-  shape('A draft as it is kept', {
+  s.shape('A draft as it is kept', {
     version: ruleVersion,
-    digest: digestWord('SHA-256 over its files'),
-    loaded: yesNo('This node has taken it up; otherwise it does within a few seconds'),
+    digest: s.digestWord('SHA-256 over its files'),
+    loaded: s.yesNo('This node has taken it up; otherwise it does within a few seconds'),
   }),
 );
 
