@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { OrderStatus } from '../archive/order-status.ts';
 import { ArchiveReader } from '../archive/read/archive-reader.ts';
 import {
   DecisionLookup,
@@ -8,7 +7,6 @@ import {
   type LookedUpDecisions,
 } from '../archive/read/decision-lookup.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
-import type { FoundDecisions } from '../archive/read/found-decisions.ts';
 import type { LinksAsk } from '../archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
@@ -20,7 +18,6 @@ import { recentOrder } from '../client/outcomes.ts';
 import type { Assessment } from '../decision/assess.ts';
 import { factsNow, type Standing } from '../decision/decide.ts';
 import type { Decision } from '../decision/decision.ts';
-import type { DecisionFilter } from '../decision/decision-filter.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
@@ -84,7 +81,7 @@ const RULE_SETS_MAX = 8;
 export class Records {
   readonly #parts: RecordsParts;
   readonly #past: ArchiveReader;
-  readonly #decisions: DecisionLookup;
+  readonly decisions: DecisionLookup;
   /** Questions up to now, by what was asked. */
   readonly #explored = new LRUCache<string, Promise<Exploration>>({ max: EXPLORED_MAX, ttl: NOW_KEPT_MS });
   readonly #shelf: ArchivedRuleSets | null;
@@ -95,7 +92,7 @@ export class Records {
     this.#parts = parts;
     const { store, archive = null } = parts;
     this.#past = archive ?? ArchiveReader.withoutArchive(store);
-    this.#decisions = new DecisionLookup(store, this.#past);
+    this.decisions = new DecisionLookup(store, this.#past);
     this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null);
   }
 
@@ -107,7 +104,7 @@ export class Records {
     const { rules } = this.#parts.ruleSource.choose(client);
     const [standing, { decisions, unread }] = await Promise.all([
       this.#standing(client, state, rules),
-      this.#decisions.ofClient(client, RECENT_DECISIONS_MAX),
+      this.decisions.ofClient(client, RECENT_DECISIONS_MAX),
     ]);
     const { now } = standing;
     const ladder = settle(state.ladder, state.lastVerdictAt, settingsOf(rules, platform).ladder, now);
@@ -126,7 +123,7 @@ export class Records {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
-    const { entries, complete, next } = await this.#decisions.history(client, limit, after);
+    const { entries, complete, next } = await this.decisions.history(client, limit, after);
     const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
     return {
       entries,
@@ -153,7 +150,7 @@ export class Records {
     who: string,
   ): AsyncGenerator<string> {
     const { store, clock } = this.#parts;
-    return clientExport({ ...parts, store, clock, decisions: this.#decisions }, client, who);
+    return clientExport({ ...parts, store, clock, decisions: this.decisions }, client, who);
   }
 
   /** The decisions of a time, and why the mix changed. Of what goes on still, one answer is for all who ask within some seconds. */
@@ -168,14 +165,9 @@ export class Records {
     return exploration;
   }
 
-  /** Null when there is no such decision; for callers that may see every platform. */
-  anyDecision(decisionId: string): Promise<Decision | null> {
-    return this.#parts.store.decision(decisionId);
-  }
-
   /** The decision of this id, where it is one of this platform. */
   async decision(platform: PlatformName, decisionId: string): Promise<LookedUpDecision> {
-    const { decision, unread } = await this.#decisions.decision(decisionId, platform);
+    const { decision, unread } = await this.decisions.decision(decisionId, platform);
     return { decision: decision?.platform === platform ? decision : null, unread };
   }
 
@@ -186,30 +178,6 @@ export class Records {
     const kept = this.#shelf?.get(ruleVersion, digest) ?? null;
     if (kept !== null) this.#ruleSets.set(digest, kept);
     return kept;
-  }
-
-  decisionsOfOrder(platform: PlatformName, orderRef: string): Promise<LookedUpDecisions> {
-    return this.#decisions.ofOrder(platform, orderRef);
-  }
-
-  /** A client's decisions with a seq below `beforeSeq`. */
-  decisionsOfClient(
-    platform: PlatformName,
-    clientIdKey: string,
-    limit: number,
-    beforeSeq?: number,
-  ): Promise<LookedUpDecisions> {
-    return this.#decisions.ofClient(this.#parts.store.clientKeys.of(platform, clientIdKey), limit, beforeSeq);
-  }
-
-  /** The platform's newest decisions that fit and whose order has the status, if one is asked for. */
-  findDecisions(
-    platform: PlatformName,
-    filter: DecisionFilter,
-    limit: number,
-    status: OrderStatus | null = null,
-  ): Promise<FoundDecisions> {
-    return this.#decisions.find(platform, filter, limit, status);
   }
 
   /** The reports about the orders of some decisions; orders without one are left out. */

@@ -45,6 +45,19 @@ export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSp
   throw badParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
 }
 
+type Said<Parameters> = {
+  readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never;
+};
+
+/** What each of some parameters says. */
+export function readAll<Parameters extends object>(
+  ctx: RouteContext,
+  parameters: Parameters,
+): Said<Parameters>;
+export function readAll(ctx: RouteContext, parameters: Readonly<Record<string, Parameter<unknown>>>): object {
+  return Object.fromEntries(Object.entries(parameters).map(([name, one]) => [name, one.read(ctx)]));
+}
+
 /** A part of the path, whatever it is. */
 export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
   const schema = { type: 'string', minLength: 1, ...told };

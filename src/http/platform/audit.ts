@@ -9,13 +9,16 @@ import {
   queryInstant,
   queryLimit,
   queryText,
+  readAll,
 } from '../operation/parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
-const WHO = queryText('who', 'Only entries of whoever has this in the name, in any case');
-const ACTION = queryChoice('action', AUDIT_ACTIONS, 'Only entries about this');
-const FROM = queryInstant('from', 'Only entries from then on');
-const TO = queryInstant('to', 'Only entries from before');
+const FILTERS = {
+  who: queryText('who', 'Only entries of whoever has this in the name, in any case'),
+  action: queryChoice('action', AUDIT_ACTIONS, 'Only entries about this'),
+  from: queryInstant('from', 'Only entries from then on'),
+  to: queryInstant('to', 'Only entries from before'),
+};
 const AFTER = queryAfter(NUMBER_PLACES);
 const LIMIT = queryLimit();
 
@@ -40,20 +43,14 @@ const readAudit = operation({
     'At the platform of whoever asks, newest first; the whole installation is shown all. An answer looks through some thousand entries: it may hold few that fit, or none, and `next` leads on. What told of an erased payer is gone.',
   grant: 'audit',
   isSearch: true,
-  parameters: [WHO, ACTION, FROM, TO, AFTER, LIMIT],
+  parameters: [...Object.values(FILTERS), AFTER, LIMIT],
   answers: jsonAnswer('A page', AuditPageSchema),
   answer: async (
     { ctx, caller: { platform } },
     { audit }: PlatformParts,
   ): Promise<Shape<typeof AuditPageSchema>> => {
     const { next, ...found } = await audit.search(
-      {
-        platform: isInstallation(platform) ? null : platform,
-        who: WHO.read(ctx),
-        action: ACTION.read(ctx),
-        from: FROM.read(ctx),
-        to: TO.read(ctx),
-      },
+      { platform: isInstallation(platform) ? null : platform, ...readAll(ctx, FILTERS) },
       AFTER.read(ctx),
       LIMIT.read(ctx),
     );

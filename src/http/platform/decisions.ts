@@ -33,6 +33,7 @@ import {
   queryLimit,
   queryText,
   type RouteContext,
+  readAll,
 } from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 import type { PlatformParts, RolloutParts } from './parts.ts';
@@ -104,43 +105,39 @@ const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 const ORDER_REF = queryText('orderRef', 'The order that the caller quotes');
 const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside an orderRef');
 export const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
-const RULE = queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly');
-const RULE_VERSION = queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10');
-const GROUP = queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group');
-const SIGNAL = queryText('signal', 'Only decisions in which this bot signal matched; compared exactly');
-const SELL_POINT = queryText('sellPointKey', 'Only decisions at this point of sale; compared exactly');
-const REQUEST_ID = queryText('requestId', 'Only the decision of this request, by its X-Request-Id');
-const METHOD = queryText('method', 'Only decisions about this payment method; compared exactly');
-const ARM = queryChoice('arm', ARMS, 'Only decisions of the active version, or of those on trial');
 const OUTCOME = queryChoice(
   'outcome',
   ['PAID', 'UNPAID', 'UNKNOWN'] as const,
   'Only decisions whose order came to this; beside neither orderRef nor clientIdKey',
 );
-const AMOUNT_MIN = queryAmount('amountMin', 'Only decisions about at least this amount, in any currency');
-const AMOUNT_MAX = queryAmount('amountMax', 'Only decisions about at most this amount, in any currency');
 
 /** What decisions have in common, besides a verdict and a time. */
-export const COMMON_FILTERS = [
-  RULE,
-  RULE_VERSION,
-  GROUP,
-  SIGNAL,
-  SELL_POINT,
-  METHOD,
-  ARM,
-  AMOUNT_MIN,
-  AMOUNT_MAX,
-] as const;
+const COMMON = {
+  rule: queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly'),
+  ruleVersion: queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10'),
+  clientGroup: queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group'),
+  signal: queryText('signal', 'Only decisions in which this bot signal matched; compared exactly'),
+  sellPointKey: queryText('sellPointKey', 'Only decisions at this point of sale; compared exactly'),
+  method: queryText('method', 'Only decisions about this payment method; compared exactly'),
+  arm: queryChoice('arm', ARMS, 'Only decisions of the active version, or of those on trial'),
+  amountMin: queryAmount('amountMin', 'Only decisions about at least this amount, in any currency'),
+  amountMax: queryAmount('amountMax', 'Only decisions about at most this amount, in any currency'),
+};
+
+export const COMMON_FILTERS = Object.values(COMMON);
 
 const INCLUDE = queryChoice(
   'include',
   ['outcomes'],
   'Also what was reported about the orders that are listed',
 );
-const FROM = queryInstant('from', 'Only decisions from this time on');
-const TO = queryInstant('to', 'Only decisions before this time');
-const AFTER = queryAfter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
+const OWN = {
+  verdict: VERDICT,
+  requestId: queryText('requestId', 'Only the decision of this request, by its X-Request-Id'),
+  from: queryInstant('from', 'Only decisions from this time on'),
+  to: queryInstant('to', 'Only decisions before this time'),
+  after: queryAfter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId }),
+};
 const LIMIT = queryLimit(DECISIONS_LISTED);
 
 const listDecisions = operation<PlatformParts>({
@@ -154,12 +151,12 @@ const listDecisions = operation<PlatformParts>({
     ORDER_REF,
     CLIENT_ID_KEY,
     VERDICT,
-    REQUEST_ID,
+    OWN.requestId,
     ...COMMON_FILTERS,
     OUTCOME,
-    FROM,
-    TO,
-    AFTER,
+    OWN.from,
+    OWN.to,
+    OWN.after,
     LIMIT,
     INCLUDE,
   ],
@@ -197,11 +194,11 @@ function listed(
   if (outcome !== null) {
     if (orderRef !== null || clientIdKey !== null)
       throw BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
-    return records.findDecisions(platform, filter, limit, outcome);
+    return records.decisions.find(platform, filter, limit, outcome);
   }
   if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
   if (clientIdKey !== null) return ofClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
-  return records.findDecisions(platform, filter, limit);
+  return records.decisions.find(platform, filter, limit);
 }
 
 interface Search {
@@ -214,7 +211,7 @@ async function ofOrder(
   orderRef: string,
   { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
 ): Promise<FoundDecisions> {
-  const { decisions: all, unread } = await records.decisionsOfOrder(platform, orderRef);
+  const { decisions: all, unread } = await records.decisions.ofOrder(platform, orderRef);
   const found = await findInPages(async () => all, filter, limit);
   const { lookedAt } = found;
   // Of an order with very many decisions the store gives the newest.
@@ -229,12 +226,7 @@ async function ofClient(
   let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
   let unread: readonly UnreadDecisions[] = [];
   const nextPage = async () => {
-    const page = await records.decisionsOfClient(
-      client.platform,
-      client.clientIdKey,
-      PAGE_DECISIONS_MAX,
-      before,
-    );
+    const page = await records.decisions.ofClient(client, PAGE_DECISIONS_MAX, before);
     before = page.decisions.at(-1)?.seq;
     // Every page that asks the archive meets the same files.
     if (page.unread.length > 0) unread = page.unread;
@@ -245,31 +237,12 @@ async function ofClient(
 }
 
 function filterOf(ctx: RouteContext): DecisionFilter {
-  const own = given({
-    from: FROM.read(ctx),
-    to: TO.read(ctx),
-    after: AFTER.read(ctx),
-    verdict: VERDICT.read(ctx),
-    requestId: REQUEST_ID.read(ctx),
-  });
-  return { ...commonFilterOf(ctx), ...own };
+  return { ...commonFilterOf(ctx), ...given(readAll(ctx, OWN)) };
 }
 
 /** What `COMMON_FILTERS` say. */
-export function commonFilterOf(
-  ctx: RouteContext,
-): Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict' | 'requestId'> {
-  return given({
-    ruleVersion: RULE_VERSION.read(ctx),
-    rule: RULE.read(ctx),
-    clientGroup: GROUP.read(ctx),
-    signal: SIGNAL.read(ctx),
-    amountMin: AMOUNT_MIN.read(ctx),
-    amountMax: AMOUNT_MAX.read(ctx),
-    sellPointKey: SELL_POINT.read(ctx),
-    method: METHOD.read(ctx),
-    arm: ARM.read(ctx),
-  });
+export function commonFilterOf(ctx: RouteContext) {
+  return given(readAll(ctx, COMMON));
 }
 
 type Given<Members> = { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };

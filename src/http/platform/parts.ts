@@ -44,7 +44,7 @@ export interface RolloutView {
 /** What the listener of the platform is made of. */
 export interface PlatformApiParts {
   readonly service: ScoringService;
-  readonly store: Pick<Store, 'registers' | 'documents' | 'load' | 'tallies'>;
+  readonly store: Pick<Store, 'registers' | 'documents' | 'load' | 'tallies' | 'decision'>;
   readonly records: Records;
   readonly erasure: Erasure;
   readonly keys: AccessKeys;

@@ -92,6 +92,6 @@ function approvalsOf(parts: PlatformApiParts, desk: RuleDesk | null): Approvals 
     loadedRules: rollout?.loadedRules ?? null,
     desk,
     decidedLately: async (platform, from, limit) =>
-      (await records.findDecisions(platform, { from }, limit)).decisions,
+      (await records.decisions.find(platform, { from }, limit)).decisions,
   });
 }

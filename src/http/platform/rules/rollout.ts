@@ -114,7 +114,7 @@ const readRollout = operation({
       platform: isInstallation(platform) ? null : platform,
       decisionOf: async (decisionId) =>
         isInstallation(platform)
-          ? records.anyDecision(decisionId)
+          ? store.decision(decisionId)
           : (await records.decision(platform, decisionId)).decision,
     }),
 });
