@@ -4,21 +4,17 @@ import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
 import { Audit } from './access/audit.ts';
 import { AuditEnd } from './access/audit-end.ts';
-import type { ProviderSettings } from './access/identity-provider.ts';
 import { Sessions } from './access/sessions.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
-import type { DeskLimits } from './authoring/desk/rule-desk.ts';
 import { holdoutDraw } from './decision/holdout.ts';
-import type { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { type CallerApiParts, callerApi, callerDocument } from './http/caller/caller-api.ts';
 import { servedDocument } from './http/openapi/docs.ts';
-import type { Readiness, RolloutView } from './http/platform/parts.ts';
+import type { NodeParts, Readiness } from './http/platform/parts.ts';
 import { platformApi } from './http/platform/platform-api.ts';
-import type { RateLimit } from './http/request/rate-limit.ts';
 import { certificateEndsMs } from './http/server/certificate.ts';
 import {
   type Address,
@@ -54,46 +50,21 @@ import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
 
-export interface ApplicationParts {
+export interface ApplicationParts extends NodeParts {
   readonly store: Store;
   readonly ruleSource: RuleSource;
   /** Decisions of years; null where the node has no archive. */
   readonly archive?: ArchiveReader | null;
-  /** Works out what rules were worth; absent: nobody may ask. */
-  readonly evidence?: EvidenceDesk;
   /** What the metrics show of the archive; null where there is none. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped; absent when it does not ship. */
   readonly shipping?: Shipping | null;
-  /** What the platform may see and change of the rollout; null when the rule set is fixed. */
-  readonly rollout: RolloutView | null;
-  /** The folder of the rule sets, whose files the console shows; without it none are shown. */
-  readonly rulesDir?: string | undefined;
-  /** What work on a rule set may take; the desk's own limits when absent. */
-  readonly deskLimits?: DeskLimits;
-  /** Epoch ms. */
-  readonly clock: () => number;
   /** Keys the HMACs of fingerprints and IPs. */
   readonly signalSecret: string;
   /** What keyed them before, while it is being changed. */
   readonly signalSecretPrevious?: string | null;
-  /** Who was erased, outside every backup; null where that is not kept. */
   readonly erasureLedger?: ErasureLedger | null;
-  /** How long the archive keeps rows, ms. */
-  readonly archiveKeepMs?: number;
-  /** How long the store keeps decisions that the archive has, ms. */
-  readonly decisionsHotMs?: number;
-  /** Whether somebody else approves what reaches most payers; absent: nobody has to. */
-  readonly requiresApproval?: boolean;
-  readonly rateLimit: RateLimit;
-  readonly basePath: string;
-  readonly caller: Address;
   readonly platform: Address;
-  /** Where people reach the console; null: wherever they do. */
-  readonly consoleUrl?: URL | null;
-  /** Where people sign in; null: with keys alone. */
-  readonly provider?: ProviderSettings | null;
-  readonly log: Logger;
   /** The process's own when absent. */
   readonly pace?: Pace;
 }

@@ -41,8 +41,42 @@ export interface RolloutView {
   readonly report: () => NodeReport;
 }
 
+/** What a node gives to its listeners. */
+export interface NodeParts {
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** What the platform may see and change of the rollout; null when the rule set is fixed. */
+  readonly rollout: RolloutView | null;
+  /** The folder of the rule sets, whose files the console shows; without it none are shown. */
+  readonly rulesDir?: string | undefined;
+  /** What work on a rule set may take; the desk's own limits when absent. */
+  readonly deskLimits?: DeskLimits;
+  /** Works out what the rules of `rulesDir` were worth; without it the API has no such operations. */
+  readonly evidence?: EvidenceDesk;
+  /** Where people reach the console; null: wherever they do. */
+  readonly consoleUrl?: URL | null;
+  /** Where people sign in; null: with keys alone. */
+  readonly provider?: ProviderSettings | null;
+  readonly rateLimit: RateLimit;
+  /** Where callers reach this node. */
+  readonly caller: Address;
+  /** '' or a path like `/scoring`. */
+  readonly basePath: string;
+  /** Whether somebody else approves what reaches most payers (APPROVALS); absent: nobody has to. */
+  readonly requiresApproval?: boolean;
+  /** Null or absent where nothing is archived. */
+  readonly archive?: object | null;
+  /** How long the archive keeps rows, ms. */
+  readonly archiveKeepMs?: number;
+  /** How long the store keeps decisions that the archive has, ms. */
+  readonly decisionsHotMs?: number;
+  /** Who was erased, outside every backup; null where that is not kept. */
+  readonly erasureLedger?: object | null;
+  readonly log: Logger;
+}
+
 /** What the listener of the platform is made of. */
-export interface PlatformApiParts {
+export interface PlatformApiParts extends NodeParts {
   readonly service: ScoringService;
   readonly store: Pick<Store, 'registers' | 'documents' | 'load' | 'tallies' | 'decision'>;
   readonly records: Records;
@@ -50,43 +84,18 @@ export interface PlatformApiParts {
   readonly keys: AccessKeys;
   readonly sessions: Sessions;
   readonly audit: Audit;
-  /** Where people reach the console; null: wherever they do. */
-  readonly consoleUrl?: URL | null;
-  /** Where they sign in; null: with keys alone. */
-  readonly provider?: ProviderSettings | null;
   readonly clientKeys: ClientKeys;
   readonly readiness: Readiness;
-  readonly clock: () => number;
-  /** Null when the rule set is fixed: then there is nothing to roll out. */
-  readonly rollout: RolloutView | null;
-  /** The folder of the rule sets, for showing their files; without it none are shown. */
-  readonly rulesDir?: string | undefined;
-  readonly deskLimits?: DeskLimits;
   readonly feed: EventFeed;
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
-  /** Works out what the rules of `rulesDir` were worth; without it the API has no such operations. */
-  readonly evidence?: EvidenceDesk;
   /** Hides addresses in the log. */
   readonly pseudonym: Pseudonym;
   readonly names: PlatformNames;
   /** Of the listener for callers, for the page that shows both. */
   readonly callerDocument: ServedDocument;
-  readonly log: Logger;
   readonly metrics: Metrics;
-
   readonly reporting: (platform: PlatformName) => Promise<Reporting>;
-  readonly rateLimit: RateLimit;
-  /** Where callers reach this node. */
-  readonly caller: Address;
-  readonly basePath: string;
-  /** Whether somebody else approves what reaches most payers (APPROVALS). */
-  readonly requiresApproval?: boolean;
-  /** Null or absent where nothing is archived. */
-  readonly archive?: object | null;
-  readonly archiveKeepMs?: number;
-  readonly decisionsHotMs?: number;
-  readonly erasureLedger?: object | null;
 }
 
 /** What its operations work with. */
