@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import { type Carrier, SimulatedStore, type StoreServer } from './simulated-store.ts';
+import { type Carrier, type StoreServer, simulatedStore } from './simulated-store.ts';
 import type { StoredClients } from './stored-clients.ts';
 
 /** The faults of a seed, as probabilities per message, call or request. */
@@ -96,7 +96,7 @@ export class SimulatedFleet {
     const life = { alive: true };
     const skewMs = this.#random.whole(-this.#faults.skewMs, this.#faults.skewMs);
     const clock = () => this.#scheduler.nowMs + skewMs;
-    const store = new SimulatedStore(this.#clients, this.#server, this.#carrier(life), clock);
+    const store = simulatedStore(this.#clients, this.#server, this.#carrier(life), clock);
     const service = new ScoringService({
       store,
       ruleSource: fixedRules(currentRules()),

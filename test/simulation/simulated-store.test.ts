@@ -1,11 +1,11 @@
-import { describeStore } from '../state/store-conformance.ts';
-import { SimulatedStore } from './simulated-store.ts';
+import { describeClientStore } from '../state/store-conformance.ts';
+import { simulatedStore } from './simulated-store.ts';
 import { StoredClients } from './stored-clients.ts';
 
-describeStore('the simulated store', async () => {
+describeClientStore('the simulated store', async () => {
   const clients = new StoredClients();
   return {
-    store: new SimulatedStore(clients, clients, async (call) => call(), Date.now),
+    store: simulatedStore(clients, clients, async (call) => call(), Date.now),
     spoil: async (client, text) => clients.spoil(client, text),
     dump: async () => clients.dump(),
     end: async () => {},

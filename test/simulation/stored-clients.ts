@@ -101,7 +101,7 @@ export class StoredClients {
     if (stored !== undefined) this.#clients.set(hash, { ...stored, raw });
   }
 
-  erase({ platform, hash }: ClientKey, nowMs: number): void {
+  erase({ platform, hash }: Pick<ClientKey, 'platform' | 'hash'>, nowMs: number): void {
     const answers = this.#clients.get(hash)?.answers ?? NOTHING.answers;
     for (const key of answers.keys()) this.#claims.delete(JSON.stringify([platform, key]));
     this.#clients.delete(hash);
@@ -109,13 +109,6 @@ export class StoredClients {
     const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: clientNumber(hash) } as const;
     const others = this.#journal.filter(({ clientHash }) => clientHash !== hash);
     this.#journal = [...others, { clientHash: '', text: journalText(erasure) }];
-  }
-
-  /** Forgets who was erased in the entries before a number of them; their places stay. */
-  forgetErasures(before: number): void {
-    this.#journal = this.#journal.map((row, index) =>
-      row.clientHash === '' && index < before ? { clientHash: '', text: '' } : row,
-    );
   }
 
   /** A client's decisions in their order. */
@@ -161,7 +154,6 @@ export class StoredClients {
 
   /** The entry of a row; none where the decision that it refers to is not kept. */
   #placed({ clientHash, text }: JournalRow, seq: number): readonly Placed<JournalRecord>[] {
-    if (text === '') return [];
     const [parsed, place] = [parseJournalText(text), { partition: 0, ms: 0, seq }];
     if ('kind' in parsed) return [{ ...parsed, place }];
     const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;

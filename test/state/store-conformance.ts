@@ -40,6 +40,27 @@ export interface StoreUnderTest {
 
 /** The conformance suite of `Store`, for every adapter. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
+  describeClientStore(name, open, (store) => {
+    describe('documents', () => describeDocuments(store));
+    describe('registers', () => describeRegisters(store));
+    describe('the records of shared lists', () => describeListLog(store));
+    describe('rate buckets', () => describeRateBuckets(store));
+    describe('the journal', () => describeJournal(store));
+    it('checks its health by a write on every server, and says which store it is', async () => {
+      const health = await store().check();
+      expect(health).not.to.deep.equal([]);
+      expect(health.map(({ failure }) => failure)).to.deep.equal(health.map(() => null));
+      expect(store().name).to.be.a('string').and.not.equal('');
+    });
+  });
+}
+
+/** The part of it that concerns clients alone, and what else the store has. */
+export function describeClientStore(
+  name: string,
+  open: () => Promise<StoreUnderTest>,
+  describeMore: (store: () => Store) => void = () => {},
+): void {
   describe(`the store port on ${name}`, () => {
     let opened: StoreUnderTest;
     before(async () => {
@@ -52,19 +73,9 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
     describe('decisions', () => describeDecisions(store));
     describe('orders, answers and claims', () => describeOrders(store));
     describe('sightings', () => describeSightings(store));
-    describe('documents', () => describeDocuments(store));
-    describe('registers', () => describeRegisters(store));
-    describe('the records of shared lists', () => describeListLog(store));
-    describe('rate buckets', () => describeRateBuckets(store));
-    describe('the journal', () => describeJournal(store));
     describe('erasure', () => describeErasure(store, () => opened.dump()));
     describe('a state that cannot be read', () => describeUnreadable(() => opened));
-    it('checks its health by a write on every server, and says which store it is', async () => {
-      const health = await store().check();
-      expect(health).not.to.deep.equal([]);
-      expect(health.map(({ failure }) => failure)).to.deep.equal(health.map(() => null));
-      expect(store().name).to.be.a('string').and.not.equal('');
-    });
+    describeMore(store);
   });
 }
 
