@@ -138,11 +138,11 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
       const status = await tryToCommit(change, next, !believed);
       if (status === 'shapeless') {
         storedShapes.delete(place);
-        return told(await tryToCommit(change, next, true));
+        return resultOf(await tryToCommit(change, next, true));
       }
       if (status === 'committed' && !believed && shape !== undefined)
         storedShapes.set(place, performance.now());
-      return told(status);
+      return resultOf(status);
     },
   };
 }
@@ -197,7 +197,7 @@ function readLoadReply(what: string, reply: unknown) {
   };
 }
 
-function told(status: CommitStatus): 'committed' | 'conflict' {
+function resultOf(status: CommitStatus): 'committed' | 'conflict' {
   switch (status) {
     case 'committed':
     case 'conflict':
