@@ -11,52 +11,22 @@ import {
   queryText,
 } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pause } from './connection.ts';
-import type {
-  Binding,
-  ClientExport,
-  ClientHistory,
-  ClientLinks,
-  ClientView,
-  Decision,
-  EventPage,
-  Explanation,
-  Following,
-  FoundDecisions,
-  ListChange,
-  ListEntries,
-  ListEntry,
-  ListKind,
-  ListLineResult,
-  NewBinding,
-  NewListEntry,
-  NewOverride,
-  OutcomeEffect,
-  OutcomeReport,
-  OutcomeResult,
-  Override,
-  PlatformEvent,
-  RefusedLine as RefusedLineRecord,
-  RollbackRequest,
-  RolloutRequest,
-  RolloutStatus,
-  SharedList,
-  SharedLists,
-} from './records.ts';
+import type * as records from './records.ts';
 
 /** The result of one line of many: taken, or refused without stopping the others. */
 type LineResult<Result> = { readonly result: Result } | RefusedLine;
 
-interface RefusedLine extends Omit<RefusedLineRecord, 'line'> {
+interface RefusedLine extends Omit<records.RefusedLine, 'line'> {
   /** The service could not take it after several tries: send it later, or it is lost. */
   readonly retryable: boolean;
 }
 
-export type ReportedOutcome = { readonly report: OutcomeReport } & LineResult<OutcomeEffect>;
+export type ReportedOutcome = { readonly report: records.OutcomeReport } & LineResult<records.OutcomeEffect>;
 
 /** `absent`: it was not there to be removed. */
-export type ListEffect = Extract<ListLineResult, { result: unknown }>['result'];
+export type ListEffect = Extract<records.ListLineResult, { result: unknown }>['result'];
 
-export type MadeListChange = { readonly change: ListChange } & LineResult<ListEffect>;
+export type MadeListChange = { readonly change: records.ListChange } & LineResult<ListEffect>;
 
 /** Where a reader of the feed stores its position, like a file or a row of its database. */
 export interface FeedPlace {
@@ -94,7 +64,7 @@ export class PlatformClient {
   }
 
   /** The final outcome of an order: a repeat changes nothing, a later different one supersedes it. */
-  async reportOutcome(report: OutcomeReport, options?: CallOptions): Promise<OutcomeResult> {
+  async reportOutcome(report: records.OutcomeReport, options?: CallOptions): Promise<records.OutcomeResult> {
     checkKey('clientIdKey', report.clientIdKey);
     checkKey('orderRef', report.orderRef);
     return jsonOf(await this.#send('POST', 'outcomes', report, options));
@@ -105,15 +75,19 @@ export class PlatformClient {
    * reports without a result may not be recorded: send them again, which does no harm.
    */
   async *reportOutcomes(
-    reports: Iterable<OutcomeReport> | AsyncIterable<OutcomeReport>,
+    reports: Iterable<records.OutcomeReport> | AsyncIterable<records.OutcomeReport>,
     options: CallOptions = {},
   ): AsyncGenerator<ReportedOutcome, void, undefined> {
-    for await (const [report, end] of this.#lines<OutcomeReport, OutcomeEffect>('outcomes', reports, options))
+    for await (const [report, end] of this.#lines<records.OutcomeReport, records.OutcomeEffect>(
+      'outcomes',
+      reports,
+      options,
+    ))
       yield { report, ...end };
   }
 
   /** Throws NotFoundError when nothing is known of the client. */
-  async client(clientIdKey: string, options?: CallOptions): Promise<ClientView> {
+  async client(clientIdKey: string, options?: CallOptions): Promise<records.ClientView> {
     return jsonOf(await this.#send('GET', clientPath(clientIdKey), undefined, options));
   }
 
@@ -122,7 +96,7 @@ export class PlatformClient {
     clientIdKey: string,
     query: PageQuery = {},
     options?: CallOptions,
-  ): Promise<ClientHistory> {
+  ): Promise<records.ClientHistory> {
     checkLimit(query);
     const path = clientPath(clientIdKey, '/history', query);
     return jsonOf(await this.#search(path, options));
@@ -136,13 +110,13 @@ export class PlatformClient {
     clientIdKey: string,
     query: LinksQuery = {},
     options?: CallOptions,
-  ): Promise<ClientLinks> {
+  ): Promise<records.ClientLinks> {
     checkLimit(query);
     return jsonOf(await this.#search(clientPath(clientIdKey, '/links', query), options));
   }
 
   /** All data about the client, read into memory as a whole. The audit notes that it was read. */
-  async exportClient(clientIdKey: string, options?: CallOptions): Promise<ClientExport> {
+  async exportClient(clientIdKey: string, options?: CallOptions): Promise<records.ClientExport> {
     return jsonOf(await this.#search(clientPath(clientIdKey, '/export'), options));
   }
 
@@ -151,7 +125,11 @@ export class PlatformClient {
     await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
   }
 
-  async bind(clientIdKey: string, binding: NewBinding, options?: CallOptions): Promise<Binding> {
+  async bind(
+    clientIdKey: string,
+    binding: records.NewBinding,
+    options?: CallOptions,
+  ): Promise<records.Binding> {
     return jsonOf(await this.#send('PUT', clientPath(clientIdKey, '/binding'), binding, options));
   }
 
@@ -160,7 +138,11 @@ export class PlatformClient {
   }
 
   /** Throws ProposedError where somebody else has to approve it. */
-  async setOverride(clientIdKey: string, override: NewOverride, options?: CallOptions): Promise<Override> {
+  async setOverride(
+    clientIdKey: string,
+    override: records.NewOverride,
+    options?: CallOptions,
+  ): Promise<records.Override> {
     return doneOf(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
   }
 
@@ -169,16 +151,16 @@ export class PlatformClient {
   }
 
   /** A page of matching decisions of an order, a client or all, newest first, and how far the search went. */
-  async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<FoundDecisions> {
+  async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
     checkLimit(query);
     return jsonOf(await this.#search(`decisions${queryText(query)}`, options));
   }
 
-  async decision(decisionId: string, options?: CallOptions): Promise<Decision> {
+  async decision(decisionId: string, options?: CallOptions): Promise<records.Decision> {
     return jsonOf(await this.#search(decisionPath(decisionId), options));
   }
 
-  async explanation(decisionId: string, options?: CallOptions): Promise<Explanation> {
+  async explanation(decisionId: string, options?: CallOptions): Promise<records.Explanation> {
     return jsonOf(await this.#search(`${decisionPath(decisionId)}/explanation`, options));
   }
 
@@ -191,12 +173,12 @@ export class PlatformClient {
     place: FeedPlace,
     { limit, follow = true }: FeedOptions = {},
     options?: CallOptions,
-  ): AsyncGenerator<PlatformEvent, void, undefined> {
+  ): AsyncGenerator<records.PlatformEvent, void, undefined> {
     checkLimit({ limit });
     for (let after = await place.load(); ; ) {
       const wait = follow ? FEED_WAIT_SECONDS : undefined;
       const query = queryText({ after: after ?? undefined, limit, wait });
-      const { events, next } = jsonOf<EventPage>(await this.#search(`events${query}`, options));
+      const { events, next } = jsonOf<records.EventPage>(await this.#search(`events${query}`, options));
       yield* events;
       if (next !== after) await place.save(next);
       if (!follow && events.length === 0 && next === after) return;
@@ -205,19 +187,23 @@ export class PlatformClient {
   }
 
   /** The lists of the platform and those of the whole installation by name, as the node that answers holds them. */
-  async lists(query: PageQuery = {}, options?: CallOptions): Promise<SharedLists> {
+  async lists(query: PageQuery = {}, options?: CallOptions): Promise<records.SharedLists> {
     checkLimit(query);
     return jsonOf(await this.#send('GET', `lists${queryText(query)}`, undefined, options));
   }
 
   /** A page of a list, newest change first; `after` continues after a page. */
-  async listEntries(list: string, query: ListEntryQuery = {}, options?: CallOptions): Promise<ListEntries> {
+  async listEntries(
+    list: string,
+    query: ListEntryQuery = {},
+    options?: CallOptions,
+  ): Promise<records.ListEntries> {
     checkLimit(query);
     return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
   /** Makes a list of one kind; the same again changes nothing. */
-  async makeList(list: string, kind: ListKind, options?: CallOptions): Promise<SharedList> {
+  async makeList(list: string, kind: records.ListKind, options?: CallOptions): Promise<records.SharedList> {
     return jsonOf(await this.#send('PUT', `lists/${pathSegment('list', list)}`, { kind }, options));
   }
 
@@ -225,9 +211,9 @@ export class PlatformClient {
   async putListEntry(
     list: string,
     value: string,
-    entry: NewListEntry,
+    entry: records.NewListEntry,
     options?: CallOptions,
-  ): Promise<ListEntry> {
+  ): Promise<records.ListEntry> {
     checkKey('value', value);
     return jsonOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
   }
@@ -246,15 +232,15 @@ export class PlatformClient {
   /** Any number of changes of a list, sent a thousand at a time; yields the result of each in the given order. */
   async *changeList(
     list: string,
-    changes: Iterable<ListChange> | AsyncIterable<ListChange>,
+    changes: Iterable<records.ListChange> | AsyncIterable<records.ListChange>,
     options: CallOptions = {},
   ): AsyncGenerator<MadeListChange, void, undefined> {
     const path = entriesPath(list);
-    for await (const [change, end] of this.#lines<ListChange, ListEffect>(path, changes, options))
+    for await (const [change, end] of this.#lines<records.ListChange, ListEffect>(path, changes, options))
       yield { change, ...end };
   }
 
-  async rulesStatus(options?: CallOptions): Promise<RolloutStatus> {
+  async rulesStatus(options?: CallOptions): Promise<records.RolloutStatus> {
     return jsonOf(await this.#send('GET', 'rules', undefined, options));
   }
 
@@ -262,12 +248,12 @@ export class PlatformClient {
    * Waits until every node has followed, which may take a while. Throws RolloutRefusedError, or ProposedError where
    * somebody else has to approve it.
    */
-  async rollOut(request: RolloutRequest, options: CallOptions = {}): Promise<Following> {
+  async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.Following> {
     return doneOf(await this.#changeRules('rules/rollout', request, options));
   }
 
   /** Withdraws the candidate, or returns to the version before when there is none. */
-  async rollBack(request: RollbackRequest, options: CallOptions = {}): Promise<Following> {
+  async rollBack(request: records.RollbackRequest, options: CallOptions = {}): Promise<records.Following> {
     return jsonOf(await this.#changeRules('rules/rollback', request, options));
   }
 

@@ -7,27 +7,7 @@ import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
 import { journalText } from '../journal.ts';
-import {
-  decisionKey,
-  decisionPrefix,
-  deviceKey,
-  deviceMember,
-  installationKey,
-  journalKey,
-  NOTES,
-  nameOf,
-  notesKey,
-  orderBucket,
-  orderName,
-  orderNote,
-  orderPlace,
-  ordersKey,
-  PARTITIONS,
-  partitionOf,
-  shapeKey,
-  stateKey,
-  unusedKey,
-} from '../keys.ts';
+import * as redis from '../keys.ts';
 import { RETENTION } from '../retention.ts';
 import type { Change, LoadAlso, SightingsAsk, Stamp, Store } from '../store.ts';
 import { StoreLate, StoreUnavailable } from '../store-errors.ts';
@@ -76,7 +56,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
   const storedShapes = new Map<string, number>();
 
   const tryToCommit = async (change: Change, next: string, storesShape: boolean): Promise<CommitStatus> => {
-    const state = stateKey(change.client.hash);
+    const state = redis.stateKey(change.client.hash);
     const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
     const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
     const journalEntries = tidies ? JOURNAL_ENTRIES[memory.room] : null;
@@ -99,7 +79,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     next: string,
     validUntilMs: number,
   ): Promise<boolean> => {
-    const key = stateKey(client.hash);
+    const key = redis.stateKey(client.hash);
     const untilMs = stamp.arrivedMs + validUntilMs - stamp.storeTimeMs;
     while (performance.now() < untilMs) {
       await sleep(LOOK_AGAIN_MS);
@@ -114,13 +94,13 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
 
   return {
     load: async ({ hash }, also = {}) => {
-      const key = stateKey(hash);
+      const key = redis.stateKey(hash);
       const { time, state, order, answered } = await calls.reading(key)(() =>
         clocks.timed(key, () => {
           const args = loadArgs(hash, also);
           const { sendTogether } = connection;
           if (args === null && sendTogether !== undefined) return loadState(sendTogether, key);
-          return loadScript.run(connection, [key, notesKey(hash)], args ?? ['', '', ''], readLoadReply);
+          return loadScript.run(connection, [key, redis.notesKey(hash)], args ?? ['', '', ''], readLoadReply);
         }),
       );
       const answer =
@@ -132,7 +112,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     commit: async (change) => {
       const { client, shape } = change;
       const next = encodeClientState(change.state);
-      const place = shape === undefined ? '' : shapeKey(partitionOf(client.hash), shape.id);
+      const place = shape === undefined ? '' : redis.shapeKey(redis.partitionOf(client.hash), shape.id);
       const storedMs = storedShapes.get(place);
       const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
       const status = await tryToCommit(change, next, !believed);
@@ -151,9 +131,9 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
 function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
-    orderRef === undefined ? '' : NOTES.order + token(orderRef),
-    idempotencyKey === undefined ? '' : NOTES.answer + nameOf(idempotencyKey),
-    decisionPrefix(hash),
+    orderRef === undefined ? '' : redis.NOTES.order + token(orderRef),
+    idempotencyKey === undefined ? '' : redis.NOTES.answer + redis.nameOf(idempotencyKey),
+    redis.decisionPrefix(hash),
   ];
 }
 
@@ -230,9 +210,9 @@ export const KEPT = {
 
 /** Of each partition, as commit-5.lua takes it. */
 const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
-  enough: Math.ceil(RETENTION.journalEntries / PARTITIONS.length),
-  little: -Math.ceil(RETENTION.journalEntriesMin / PARTITIONS.length),
-  unknown: Math.ceil(RETENTION.journalEntriesMin / PARTITIONS.length),
+  enough: Math.ceil(RETENTION.journalEntries / redis.PARTITIONS.length),
+  little: -Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
+  unknown: Math.ceil(RETENTION.journalEntriesMin / redis.PARTITIONS.length),
 };
 
 /** The script of a node, with what never changes while it runs. */
@@ -269,27 +249,31 @@ export function commitCall(
 ) {
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
-  const partition = partitionOf(hash);
-  const order = decision === undefined ? '' : orderName(platform, decision.orderRef);
+  const partition = redis.partitionOf(hash);
+  const order = decision === undefined ? '' : redis.orderName(platform, decision.orderRef);
   const told = journalText(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape contains everything and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;
   return {
     keys: [
-      stateKey(hash),
-      journalKey(partition),
-      decision === undefined ? unusedKey(hash) : decisionKey(hash, decision.seq),
-      decision === undefined ? unusedKey(hash) : ordersKey(partition, order),
-      installationKey(partition),
+      redis.stateKey(hash),
+      redis.journalKey(partition),
+      decision === undefined ? redis.unusedKey(hash) : redis.decisionKey(hash, decision.seq),
+      decision === undefined ? redis.unusedKey(hash) : redis.ordersKey(partition, order),
+      redis.installationKey(partition),
     ],
     args: [
       String(validUntilMs),
       stamp.raw ?? '',
       nextRaw,
-      journalLine(entry.platform, hash, decision === undefined ? told : `${told}.${orderBucket(order)}`),
+      journalLine(
+        entry.platform,
+        hash,
+        decision === undefined ? told : `${told}.${redis.orderBucket(order)}`,
+      ),
       record,
-      decision === undefined ? '' : orderNote(order, orderPlace(hash, decision.seq)),
+      decision === undefined ? '' : redis.orderNote(order, redis.orderPlace(hash, decision.seq)),
       String(entry.at),
       shaped === null ? installation : shapeMember(installation, shaped.id),
       shaped === null || !storesShape ? '' : shaped.text,
@@ -304,15 +288,15 @@ function notesOf({ decision, idempotencyKey, displaced, state: { hints } }: Chan
   const notes: string[] = [];
   const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
   for (const order of displaced?.orders ?? [])
-    note(NOTES.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
+    note(redis.NOTES.order + order.token, encodeOrder(order), displaced?.keptMs ?? 0);
   if (decision === undefined) return notes;
   if (idempotencyKey !== undefined)
-    note(NOTES.answer + nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
+    note(redis.NOTES.answer + redis.nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
   // So that an erasure finds the devices on which a verdict was noted after the state has newer ones.
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
-    for (const id of deviceIds(hint)) note(NOTES[kind] + id, '', RETENTION.sightingMs);
+    for (const id of deviceIds(hint)) note(redis.NOTES[kind] + id, '', RETENTION.sightingMs);
   }
   return notes;
 }
@@ -382,8 +366,8 @@ function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
   const id = ask[kind];
   if (id === null) return null;
   return {
-    key: deviceKey(kind, client.platform, id),
-    member: deviceMember(client.hash),
+    key: redis.deviceKey(kind, client.platform, id),
+    member: redis.deviceMember(client.hash),
     keptMs: RETENTION.sightingMs,
     length: CLIENTS_ON_DEVICE_MAX,
     windowsMs: windowsMs[kind],

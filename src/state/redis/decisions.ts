@@ -1,15 +1,6 @@
 import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
-import {
-  decisionKey,
-  orderName,
-  orderNote,
-  ordersKey,
-  PARTITIONS,
-  partitionOf,
-  shapeKey,
-  stateKey,
-} from '../keys.ts';
+import * as redis from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
 import { StoreUnavailable } from '../store-errors.ts';
@@ -34,7 +25,7 @@ export class RedisDecisions {
   constructor(door: RedisDoor) {
     this.#door = door;
     this.reader = new RecordReader((id, clientHash) => {
-      const key = shapeKey(partitionOf(clientHash), id);
+      const key = redis.shapeKey(redis.partitionOf(clientHash), id);
       return door.runOn(key)(() => checked('GET', door.commands.get(key), isTextOrNothing));
     });
   }
@@ -89,11 +80,11 @@ export class RedisDecisions {
    * verdict asks one server, and a search for an order, which is rare, asks all of them.
    */
   async ofOrder(platform: PlatformName, orderRef: string): Promise<readonly Decision[]> {
-    const order = orderName(platform, orderRef);
-    const name = orderNote(order, '');
+    const order = redis.orderName(platform, orderRef);
+    const name = redis.orderNote(order, '');
     const noted = await Promise.all(
-      PARTITIONS.map((partition) => {
-        const key = ordersKey(partition, order);
+      redis.PARTITIONS.map((partition) => {
+        const key = redis.ordersKey(partition, order);
         return this.#door.runOn(key)(() =>
           checked('ZRANGE', this.#door.commands.zRangeWithScores(key, 0, -1), Array.isArray),
         );
@@ -121,18 +112,18 @@ export class RedisDecisions {
     { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
     orderRef: string,
   ): Promise<void> {
-    const order = orderName(platform, orderRef);
-    const key = ordersKey(partitionOf(hash), order);
+    const order = redis.orderName(platform, orderRef);
+    const key = redis.ordersKey(redis.partitionOf(hash), order);
     const run = this.#door.runOn(key);
     const notes = await run(() => this.#door.commands.zRange(key, 0, -1));
-    const name = orderNote(order, '');
+    const name = redis.orderNote(order, '');
     const mine = notes.filter((note) => note.startsWith(name) && note.endsWith(`.${hash}`));
     if (mine.length > 0) await run(() => this.#door.commands.zRem(key, mine));
   }
 
   #texts(places: readonly DecisionPlace[]): Promise<readonly (string | null)[]> {
-    const keys = places.map(({ clientHash, seq }) => decisionKey(clientHash, seq));
-    return this.#door.runOn(stateKey(places[0]?.clientHash ?? 'A'))(() =>
+    const keys = places.map(({ clientHash, seq }) => redis.decisionKey(clientHash, seq));
+    return this.#door.runOn(redis.stateKey(places[0]?.clientHash ?? 'A'))(() =>
       checked('MGET', this.#door.commands.mGet(keys), areTexts(keys.length)),
     );
   }

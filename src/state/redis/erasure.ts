@@ -2,20 +2,7 @@ import { type ClientKey, clientNumber } from '../../client/client-key.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { decodeClientState } from '../../client/state-document.ts';
 import { journalText } from '../journal.ts';
-import {
-  claimKey,
-  decisionKey,
-  decisionPrefix,
-  deviceKey,
-  deviceMember,
-  journalKey,
-  NOTES,
-  notesKey,
-  PARTITIONS,
-  partitionOf,
-  stateKey,
-  unshippedErasuresKey,
-} from '../keys.ts';
+import * as redis from '../keys.ts';
 import { RETENTION } from '../retention.ts';
 import { StoreUnavailable } from '../store-errors.ts';
 import { deviceIds } from './clients.ts';
@@ -32,7 +19,7 @@ const forgetJournal = new RedisScript('forget-journal-1.lua');
 const BATCH_KEYS_MAX = 200;
 
 /** Of one partition. */
-const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / PARTITIONS.length);
+const ERASURES_MAX = Math.ceil(RETENTION.unshippedErasures / redis.PARTITIONS.length);
 
 /** Retries for a client that keeps changing while it is erased; more would be a fault. */
 const ERASURE_ROUNDS_MAX = 10;
@@ -70,17 +57,17 @@ export class ClientErasure {
   async erase(client: ErasedKey): Promise<void> {
     const { platform, hash } = client;
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
-      const { state, stamp } = await this.#readState(stateKey(hash));
-      const notes = await this.#call(notesKey(hash), (commands, key) => commands.hKeys(key));
-      const noted = (kind: keyof typeof NOTES) =>
-        notes.filter((name) => name.startsWith(NOTES[kind])).map((name) => name.slice(1));
+      const { state, stamp } = await this.#readState(redis.stateKey(hash));
+      const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
+      const noted = (kind: keyof typeof redis.NOTES) =>
+        notes.filter((name) => name.startsWith(redis.NOTES[kind])).map((name) => name.slice(1));
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(client, kind, [...noted(kind), ...knownDevices(state, kind)]);
       const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
       // They have slots of their own.
-      for (const name of noted('answer')) await this.#unlink([claimKey(platform, name)]);
-      await this.#removeFromJournal(journalKey(partitionOf(hash)), hash);
+      for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
+      await this.#removeFromJournal(redis.journalKey(redis.partitionOf(hash)), hash);
       if (await this.#removeState(client, stamp)) return;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');
@@ -91,7 +78,7 @@ export class ClientErasure {
    * damaged client only.
    */
   async newestDecision(clientHash: string): Promise<number> {
-    const prefix = decisionPrefix(clientHash);
+    const prefix = redis.decisionPrefix(clientHash);
     const { connection } = this.#door;
     let newest = 0;
     for await (const keys of scannedKeys(connection, connection.nodeOf(prefix), `${prefix}*`))
@@ -113,8 +100,8 @@ export class ClientErasure {
     ids: readonly string[],
   ): Promise<void> {
     for (const id of new Set(ids)) {
-      const device = deviceKey(kind, platform, id);
-      await this.#call(device, (commands, key) => commands.zRem(key, deviceMember(hash)));
+      const device = redis.deviceKey(kind, platform, id);
+      await this.#call(device, (commands, key) => commands.zRem(key, redis.deviceMember(hash)));
     }
   }
 
@@ -127,7 +114,7 @@ export class ClientErasure {
       const decisions = await this.#decisions.at(seqs.map((seq) => ({ clientHash: hash, seq })));
       const orders = decisions.filter((decision) => decision !== null).map(({ orderRef }) => orderRef);
       for (const orderRef of new Set(orders)) await this.#decisions.forgetOrder(client, orderRef);
-      await this.#unlink(seqs.map((seq) => decisionKey(hash, seq)));
+      await this.#unlink(seqs.map((seq) => redis.decisionKey(hash, seq)));
     }
   }
 
@@ -140,11 +127,11 @@ export class ClientErasure {
 
   /** Removes state and notes, and tells the journal; false when the client changed since its stamp was read. */
   async #removeState({ platform, hash }: ErasedKey, stamp: string): Promise<boolean> {
-    const partition = partitionOf(hash);
+    const partition = redis.partitionOf(hash);
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
     const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
-    const others = [notesKey(hash), journalKey(partition), unshippedErasuresKey(partition)];
-    return (await forgetClient.on(this.#door, [stateKey(hash), ...others], args, wholeOf)) === 1;
+    const others = [redis.notesKey(hash), redis.journalKey(partition), redis.unshippedErasuresKey(partition)];
+    return (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, wholeOf)) === 1;
   }
 
   /** Keys of one slot. */

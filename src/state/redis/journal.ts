@@ -22,16 +22,7 @@ import {
   widerGap,
   writeCursor,
 } from '../journal.ts';
-import {
-  journalKey,
-  journalLossKey,
-  ordersPrefix,
-  PARTITIONS,
-  partitionNumber,
-  recordsPrefix,
-  rewrittenJournalKey,
-  unshippedErasuresKey,
-} from '../keys.ts';
+import * as redis from '../keys.ts';
 import { searchSteps } from '../paced-steps.ts';
 import { RETENTION } from '../retention.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../store.ts';
@@ -91,21 +82,22 @@ export function redisJournal(
     readJournal: (after, limit) => reader.read(after, limit),
     journalLength: async () => {
       const lengths = await ofEachPartition(async (partition) => {
-        const key = journalKey(partition);
+        const key = redis.journalKey(partition);
         return runOn(key)(() => checked('XLEN', commands.xLen(key), isWhole));
       });
       return lengths.reduce((sum, length) => sum + length, 0);
     },
     newestCursor: async (entries) => {
-      const share = Math.ceil(entries / PARTITIONS.length);
+      const share = Math.ceil(entries / redis.PARTITIONS.length);
       const places: (JournalPlace | null)[] = [];
-      for (const partition of PARTITIONS) places.push(await placeBefore(door, journalKey(partition), share));
+      for (const partition of redis.PARTITIONS)
+        places.push(await placeBefore(door, redis.journalKey(partition), share));
       return places.every((place) => place === null) ? null : writeCursor(places);
     },
     trimJournal: (through, kept) => trim(door, through, kept),
     unshippedErasures: async () => {
       const waiting = await ofEachPartition(async (partition, number) => {
-        const key = unshippedErasuresKey(partition);
+        const key = redis.unshippedErasuresKey(partition);
         const erasures = await runOn(key)(() =>
           checked('ZRANGE', commands.zRange(key, 0, -1), Array.isArray),
         );
@@ -121,7 +113,7 @@ export function redisJournal(
 }
 
 function ofEachPartition<T>(read: (partition: string, number: number) => Promise<T>): Promise<readonly T[]> {
-  return Promise.all(PARTITIONS.map(read));
+  return Promise.all(redis.PARTITIONS.map(read));
 }
 
 /** The place of the entry behind which so many newer ones lie; null when there are not as many. */
@@ -150,19 +142,22 @@ async function trim(
   through: string,
   { journalEntries, decisionsHotMs }: KeptAfterShipping,
 ): Promise<void> {
-  const kept = Math.ceil(journalEntries / PARTITIONS.length);
+  const kept = Math.ceil(journalEntries / redis.PARTITIONS.length);
   for (const [index, place] of readCursor(through).entries()) {
-    const partition = PARTITIONS[index];
+    const partition = redis.PARTITIONS[index];
     if (place === null || partition === undefined) continue;
-    const keys = [journalKey, journalLossKey, unshippedErasuresKey, rewrittenJournalKey].map((key) =>
-      key(partition),
-    );
+    const keys = [
+      redis.journalKey,
+      redis.journalLossKey,
+      redis.unshippedErasuresKey,
+      redis.rewrittenJournalKey,
+    ].map((key) => key(partition));
     const numbers = [kept, BATCH_ENTRIES_MAX].map(String);
     const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
-    const prefixes = [recordsPrefix(partition), ordersPrefix(partition)];
+    const prefixes = [redis.recordsPrefix(partition), redis.ordersPrefix(partition)];
     const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
     const trimSome = () => trimScript.run(connection, keys, args, wholeOf);
-    while ((await runOn(journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
+    while ((await runOn(redis.journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
   }
 }
 
@@ -225,7 +220,7 @@ class JournalReader {
   }
 
   #feedsAfter(places: readonly (JournalPlace | null)[]): readonly Feed[] {
-    return PARTITIONS.map((partition, index) => {
+    return redis.PARTITIONS.map((partition, index) => {
       const place = places[index] ?? null;
       return { partition, fetched: place, given: place, rows: [], ended: false };
     });
@@ -234,7 +229,7 @@ class JournalReader {
   /** What the partitions lost behind the places; null when nothing. */
   async #gapAfter(places: readonly (JournalPlace | null)[]): Promise<JournalGap | null> {
     const losses = await ofEachPartition(async (partition, index) => {
-      const key = journalLossKey(partition);
+      const key = redis.journalLossKey(partition);
       const loss = await this.#door.runOn(key)(() =>
         checked('HGETALL', this.#door.commands.hGetAll(key), isJsonObject),
       );
@@ -253,12 +248,12 @@ class JournalReader {
   }
 
   async #fillOne(feed: Feed, batch: number): Promise<void> {
-    const key = journalKey(feed.partition);
+    const key = redis.journalKey(feed.partition);
     const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
     const reply = await this.#door.runOn(key)(() =>
       checked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
     );
-    const partition = partitionNumber(feed.partition);
+    const partition = redis.partitionNumber(feed.partition);
     feed.rows.push(...(await this.#whole((reply ?? []).map((row) => storedEntry(partition, row)))));
     feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
     feed.ended = feed.rows.length < batch;
@@ -297,7 +292,7 @@ function gapOf(loss: Readonly<Record<string, string>>, place: JournalPlace | nul
 
 /** Clients spread evenly: a partition's share of what is wanted, and some to spare. What is not given out is read in vain. */
 function batchFor(limit: number): number {
-  return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / PARTITIONS.length));
+  return Math.min(BATCH_ENTRIES_MAX, 4 + Math.ceil((1.25 * limit) / redis.PARTITIONS.length));
 }
 
 /** Rows as they follow, until that is not known before an empty feed is filled again, or no more are wanted. */

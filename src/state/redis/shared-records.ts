@@ -10,19 +10,7 @@ import {
   type Versions,
   type VersionTable,
 } from '../documents.ts';
-import {
-  AUDIT,
-  AUDIT_PAYERS,
-  auditOfKey,
-  DOCUMENTS,
-  documentNamesKey,
-  documentPrefix,
-  LISTS,
-  rateKey,
-  registerKey,
-  tallyKey,
-  VERSIONS,
-} from '../keys.ts';
+import * as redis from '../keys.ts';
 import {
   type Admission,
   type BucketSettings,
@@ -59,29 +47,35 @@ const NAME_GRACE_MS = 60_000;
  */
 export function redisDocuments(connection: RedisConnection, run: RunCall, versions: Versions): Documents {
   const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
-  return keyvDocuments(documentsKeyv({ store, namespace: DOCUMENTS }), namesIndex(connection), run, versions);
+  return keyvDocuments(
+    documentsKeyv({ store, namespace: redis.DOCUMENTS }),
+    namesIndex(connection),
+    run,
+    versions,
+  );
 }
 
 /** Versions in one hash beside the documents. */
 export function redisVersions(commands: RedisCommands, run: RunCall): VersionTable {
   return {
-    read: () => run(() => checked('HGETALL', commands.hGetAll(VERSIONS), isJsonObject)),
+    read: () => run(() => checked('HGETALL', commands.hGetAll(redis.VERSIONS), isJsonObject)),
     write: (name, version) =>
       run(async () => {
-        await commands.hSet(VERSIONS, name, version);
+        await commands.hSet(redis.VERSIONS, name, version);
       }),
   };
 }
 
 function namesIndex(connection: RedisConnection): DocumentIndex {
   return {
-    add: (collection, name) => noteName.run(connection, [documentNamesKey(collection)], [name], () => {}),
+    add: (collection, name) =>
+      noteName.run(connection, [redis.documentNamesKey(collection)], [name], () => {}),
     remove: async (collection, name) => {
-      await connection.commands.zRem(documentNamesKey(collection), name);
+      await connection.commands.zRem(redis.documentNamesKey(collection), name);
     },
     names: (collection) => {
-      const args = [documentPrefix(collection), String(NAME_GRACE_MS)];
-      return documentNames.run(connection, [documentNamesKey(collection)], args, (what, names) =>
+      const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS)];
+      return documentNames.run(connection, [redis.documentNamesKey(collection)], args, (what, names) =>
         itemsOf(what, names).map(String),
       );
     },
@@ -94,9 +88,11 @@ export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
   const { commands, runOn } = door;
   return {
     read: (name) =>
-      runOn(registerKey(name))(() => checked('GET', commands.get(registerKey(name)), isTextOrNothing)),
+      runOn(redis.registerKey(name))(() =>
+        checked('GET', commands.get(redis.registerKey(name)), isTextOrNothing),
+      ),
     compareAndSet: async (name, expected, next) => {
-      const key = registerKey(name);
+      const key = redis.registerKey(name);
       const args = [expected === null ? '0' : '1', expected ?? '', next];
       const written = (await compareAndSet.on(door, [key], args, wholeOf)) === 1;
       if (written) await versions.changed(name);
@@ -124,7 +120,7 @@ const readLists = new RedisScript('read-lists-3.lua');
 
 /** The shared lists in four keys of one slot. */
 export function redisListLog(door: RedisDoor): ListLog {
-  const { records, numbers, removals, head } = LISTS;
+  const { records, numbers, removals, head } = redis.LISTS;
   return {
     write: (changes, unless) => {
       const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
@@ -170,20 +166,20 @@ const newestAudit = new RedisScript('newest-audit-1.lua');
 /** The audit in one stream, in which the number of an entry is its id, and what leads to payers beside it. */
 export function redisAuditRows(door: RedisDoor): AuditRows {
   const { commands } = door;
-  const run: RunCall = (call) => door.runOn(AUDIT)(call);
+  const run: RunCall = (call) => door.runOn(redis.AUDIT)(call);
   return {
-    newest: () => newestAudit.on(door, [AUDIT], [], endOf),
+    newest: () => newestAudit.on(door, [redis.AUDIT], [], endOf),
     add: ({ number, previous, hash, body, payer }) => {
       const part = payer === null ? '' : JSON.stringify([payer.clientHash, payer.text]);
       const args = [String(number), previous, hash, body, part];
-      const keys = [AUDIT, AUDIT_PAYERS, auditOfKey(payer?.clientHash ?? '')] as const;
+      const keys = [redis.AUDIT, redis.AUDIT_PAYERS, redis.auditOfKey(payer?.clientHash ?? '')] as const;
       return appendAudit.on(door, [...keys], args, (_what, reply) => reply === 1);
     },
     read: (after, limit) =>
       run(async () => {
-        const rows = (await commands.xRange(AUDIT, String(after + 1), '+', { COUNT: limit })) ?? [];
+        const rows = (await commands.xRange(redis.AUDIT, String(after + 1), '+', { COUNT: limit })) ?? [];
         const numbers = rows.map(({ id }) => id.split('-')[0] ?? '');
-        const parts = rows.length === 0 ? [] : await commands.hmGet(AUDIT_PAYERS, numbers);
+        const parts = rows.length === 0 ? [] : await commands.hmGet(redis.AUDIT_PAYERS, numbers);
         return rows.map(({ message }, place) => ({
           number: Number(numbers[place]),
           previous: message['previous'] ?? '',
@@ -193,16 +189,18 @@ export function redisAuditRows(door: RedisDoor): AuditRows {
         }));
       }),
     about: (clientHash) =>
-      run(async () => (await commands.sMembers(auditOfKey(clientHash))).map(Number).sort((a, b) => a - b)),
+      run(async () =>
+        (await commands.sMembers(redis.auditOfKey(clientHash))).map(Number).sort((a, b) => a - b),
+      ),
     // The index of the client's entries goes last, so that a broken-off erasure can be repeated.
     forgetPayer: async (clientHash, numbers) => {
       const names = numbers.map(String);
       if (names.length === 0) return;
-      await run(() => commands.hDel(AUDIT_PAYERS, names));
-      await run(() => commands.sRem(auditOfKey(clientHash), names));
+      await run(() => commands.hDel(redis.AUDIT_PAYERS, names));
+      await run(() => commands.sRem(redis.auditOfKey(clientHash), names));
     },
     drop: async (through) => {
-      await run(() => commands.xTrim(AUDIT, 'MINID', through + 1));
+      await run(() => commands.xTrim(redis.AUDIT, 'MINID', through + 1));
     },
   };
 }
@@ -232,10 +230,10 @@ export function redisTallies(door: RedisDoor): Tallies {
     add: (tally, { writer, number, counts }) => {
       const added = Object.entries(counts).flatMap(([field, count]) => [field, String(count)]);
       const args = [writerField(writer), String(number), String(RETENTION.tallyMs), ...added];
-      return addToTally.on(door, [tallyKey(tally)], args, () => {});
+      return addToTally.on(door, [redis.tallyKey(tally)], args, () => {});
     },
     read: (tally) => {
-      const key = tallyKey(tally);
+      const key = redis.tallyKey(tally);
       const fields = () => checked('HGETALL', commands.hGetAll(key), isJsonObject);
       return runOn(key)(async () => tallyCounts(Object.entries(await fields())));
     },
@@ -258,8 +256,11 @@ export function redisRateBuckets(door: Pick<RedisDoor, 'connection' | 'runOn'>):
     try {
       const { ratePerSecond, burst, delayMsMax } = settings;
       const args = [ratePerSecond, burst, Math.floor(delayMsMax), wanted].map(String);
-      const [delayMs = -1, more = 0] = await takeToken.on(door, [rateKey(bucket)], args, (what, reply) =>
-        itemsOf(what, reply).map((item) => wholeOf(what, item)),
+      const [delayMs = -1, more = 0] = await takeToken.on(
+        door,
+        [redis.rateKey(bucket)],
+        args,
+        (what, reply) => itemsOf(what, reply).map((item) => wholeOf(what, item)),
       );
       leased = more;
       if (delayMs === 0) return ADMITTED_AT_ONCE;
