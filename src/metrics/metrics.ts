@@ -24,7 +24,28 @@ export function addGauge(
 /** Seconds; the service answers in about a millisecond, and gives up at 0.3 s. */
 const LATENCY_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** All Prometheus metrics of one process, by the names that dashboards and alerts use. */
+/** Counters by the names that dashboards and alerts use: what each counts, and its labels. */
+const COUNTERS = {
+  scoring_verdicts_total: ['Verdicts given', 'verdict', 'rule_version', 'rule'],
+  scoring_client_groups_total: ['Client groups found, by operation', 'operation', 'group'],
+  scoring_bot_flags_total: ['Answers with isBot true', 'operation'],
+  scoring_bot_signals_total: ['Bot signals that matched in verdicts', 'signal'],
+  scoring_ladder_waits_total: ['Waits imposed, by level of the cooldown ladder', 'level'],
+  scoring_outcomes_total: ['Outcome reports', 'outcome', 'effect'],
+  scoring_store_errors_total: ['Requests that failed because state could not be reached', 'operation'],
+  scoring_commit_races_total: ['Commits lost to another node, then decided again', 'operation'],
+  scoring_idempotent_replays_total: ['Verdicts answered again under their Idempotency-Key'],
+  scoring_shed_total: ['Requests refused because there was too much work', 'operation'],
+  scoring_rate_limited_total: ['Requests over the rate limit', 'effect'],
+} as const;
+
+type CounterName = keyof typeof COUNTERS;
+
+type LabelOf<Name extends CounterName> = (typeof COUNTERS)[Name] extends readonly [string, ...infer Labels]
+  ? Extract<Labels[number], string>
+  : never;
+
+/** All Prometheus metrics of one process. */
 export class Metrics {
   readonly registry = new Registry();
 
@@ -35,52 +56,17 @@ export class Metrics {
     buckets: LATENCY_BUCKETS,
     registers: [this.registry],
   });
-  readonly #verdicts = this.#counter('scoring_verdicts_total', 'Verdicts given', [
-    'verdict',
-    'rule_version',
-    'rule',
-  ]);
-  readonly #groups = this.#counter('scoring_client_groups_total', 'Client groups found, by operation', [
-    'operation',
-    'group',
-  ]);
-  readonly #bots = this.#counter('scoring_bot_flags_total', 'Answers with isBot true', ['operation']);
-  readonly #signals = this.#counter('scoring_bot_signals_total', 'Bot signals that matched in verdicts', [
-    'signal',
-  ]);
-  readonly #ladder = this.#counter(
-    'scoring_ladder_waits_total',
-    'Waits imposed, by level of the cooldown ladder',
-    ['level'],
-  );
-  readonly #outcomes = this.#counter('scoring_outcomes_total', 'Outcome reports', ['outcome', 'effect']);
-  readonly #storeErrors = this.#counter(
-    'scoring_store_errors_total',
-    'Requests that failed because state could not be reached',
-    ['operation'],
-  );
-  readonly #races = this.#counter(
-    'scoring_commit_races_total',
-    'Commits lost to another node, then decided again',
-    ['operation'],
-  );
-  readonly #replays = this.#counter(
-    'scoring_idempotent_replays_total',
-    'Verdicts answered again under their Idempotency-Key',
-    [],
-  );
-  readonly #shed = this.#counter('scoring_shed_total', 'Requests refused because there was too much work', [
-    'operation',
-  ]);
+  readonly #counters = new Map<string, Counter>();
   readonly #waitsRefused = new Gauge({
     name: 'scoring_too_many_waits_ended_timestamp_seconds',
     help: 'When somebody was last refused to end a wait, because of how many were ended in 24 hours',
     labelNames: ['who'],
     registers: [this.registry],
   });
-  readonly #limited = this.#counter('scoring_rate_limited_total', 'Requests over the rate limit', ['effect']);
 
   constructor() {
+    for (const [name, [help, ...labelNames]] of Object.entries(COUNTERS))
+      this.#counters.set(name, new Counter({ name, help, labelNames, registers: [this.registry] }));
     collectDefaultMetrics({ register: this.registry });
     addGauge(
       this.registry,
@@ -91,14 +77,22 @@ export class Metrics {
     );
     // Set to 0 from the start, so that Prometheus sees the first failure as a rise.
     for (const operation of ['score', 'verdict']) {
-      this.#storeErrors.inc({ operation }, 0);
-      this.#shed.inc({ operation }, 0);
+      this.count('scoring_store_errors_total', { operation }, 0);
+      this.count('scoring_shed_total', { operation }, 0);
     }
   }
 
   /** The text of all metrics. */
   exposition(): Promise<string> {
     return this.registry.metrics();
+  }
+
+  count<Name extends CounterName>(
+    name: Name,
+    labels: Readonly<Record<LabelOf<Name>, string | number>>,
+    by = 1,
+  ): void {
+    this.#counters.get(name)?.inc(labels, by);
   }
 
   request(operation: string, status: number, seconds: number): void {
@@ -110,44 +104,19 @@ export class Metrics {
   }
 
   score({ clientGroup, isBot }: ScoreAnswer): void {
-    this.#groups.inc({ operation: 'score', group: clientGroup });
-    if (isBot) this.#bots.inc({ operation: 'score' });
+    this.#answered('score', clientGroup, isBot);
   }
 
   verdict(decision: Decision): void {
     const { verdict, ruleVersion, rule, clientGroup, isBot, signals, ladderAfter } = decision;
-    this.#verdicts.inc({ verdict, rule_version: ruleVersion, rule });
-    this.#groups.inc({ operation: 'verdict', group: clientGroup });
-    if (isBot) this.#bots.inc({ operation: 'verdict' });
-    for (const signal of signals) this.#signals.inc({ signal });
-    if (verdict === 'WAIT') this.#ladder.inc({ level: ladderAfter.level });
+    this.count('scoring_verdicts_total', { verdict, rule_version: ruleVersion, rule });
+    this.#answered('verdict', clientGroup, isBot);
+    for (const signal of signals) this.count('scoring_bot_signals_total', { signal });
+    if (verdict === 'WAIT') this.count('scoring_ladder_waits_total', { level: ladderAfter.level });
   }
 
-  outcome(outcome: string, effect: string): void {
-    this.#outcomes.inc({ outcome, effect });
-  }
-
-  storeError(operation: string): void {
-    this.#storeErrors.inc({ operation });
-  }
-
-  commitRace(operation: string): void {
-    this.#races.inc({ operation });
-  }
-
-  idempotentReplay(): void {
-    this.#replays.inc();
-  }
-
-  shed(operation: 'score' | 'verdict'): void {
-    this.#shed.inc({ operation });
-  }
-
-  rateLimited(effect: 'delayed' | 'dropped'): void {
-    this.#limited.inc({ effect });
-  }
-
-  #counter<Labels extends string>(name: string, help: string, labelNames: Labels[]): Counter<Labels> {
-    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  #answered(operation: 'score' | 'verdict', group: string, isBot: boolean): void {
+    this.count('scoring_client_groups_total', { operation, group });
+    if (isBot) this.count('scoring_bot_flags_total', { operation });
   }
 }

@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import type { Gauge, Registry } from 'prom-client';
 import type { ArchiveWatch } from '../archive/read/archive-watch.ts';
 import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
@@ -20,6 +20,21 @@ type Figure = readonly [help: string, read: () => number | Promise<number>];
 function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${string}`, Figure>>): void {
   for (const [name, [help, read]] of Object.entries(figures))
     addGauge(registry, name, help, async (gauge) => gauge.set(await read()));
+}
+
+/** Adds a gauge with one label, read at every scrape; null: there is no such figure now. */
+function showLabelled(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<readonly [value: string, figure: number | null]>,
+): void {
+  const collect = (gauge: Gauge) => {
+    gauge.reset();
+    for (const [value, figure] of read()) if (figure !== null) gauge.set({ [label]: value }, figure);
+  };
+  addGauge(registry, name, help, collect, [label]);
 }
 
 /** Shows what this node reports to the fleet. */
@@ -80,17 +95,11 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
       () => report().shippedEntries,
     ],
   });
-  addGauge(
-    registry,
-    'scoring_archive_cannot_ship',
-    '1 while this node cannot ship; archive status says more than the reason',
-    (gauge) => {
-      gauge.reset();
-      const { trouble } = report();
-      if (trouble !== null) gauge.set({ reason: shippingReason(trouble) }, 1);
-    },
-    ['reason'],
-  );
+  const help = '1 while this node cannot ship; archive status says more than the reason';
+  showLabelled(registry, 'scoring_archive_cannot_ship', help, 'reason', () => {
+    const { trouble } = report();
+    return trouble === null ? [] : [[shippingReason(trouble), 1]];
+  });
 }
 
 /** Shows what the archive holds and how far it is behind, whoever ships to it. */
@@ -149,18 +158,8 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
     ],
   };
   for (const [name, [help, of]] of Object.entries(figures))
-    addGauge(
-      registry,
-      name,
-      help,
-      (gauge) => {
-        gauge.reset();
-        for (const [platform, one] of known()) {
-          const value = of(one);
-          if (value !== null) gauge.set({ platform }, value);
-        }
-      },
-      ['platform'],
+    showLabelled(registry, name, help, 'platform', () =>
+      [...known()].map(([platform, one]) => [platform, of(one)] as const),
     );
 }
 
@@ -176,26 +175,20 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
       () => report().health.filter(({ failure }) => failure !== null).length,
     ],
   });
-  addGauge(
+  showLabelled(
     registry,
     'scoring_store_memory_used_ratio',
     'Share of its maxmemory that a server of the store uses, where it has one',
-    (gauge) => {
-      for (const { server, memoryUsedShare } of report().health)
-        if (memoryUsedShare !== undefined) gauge.set({ server }, memoryUsedShare);
-    },
-    ['server'],
+    'server',
+    () => report().health.map(({ server, memoryUsedShare = null }) => [server, memoryUsedShare] as const),
   );
   const warnings = () => report().health.flatMap((server) => server.warnings);
-  addGauge(
+  showLabelled(
     registry,
     'scoring_store_warnings',
     'Promises that a server of the store does not keep, or that could not be checked',
-    (gauge) => {
-      for (const kind of WARNING_KINDS)
-        gauge.set({ kind }, warnings().filter((warning) => warning.kind === kind).length);
-    },
-    ['kind'],
+    'kind',
+    () => WARNING_KINDS.map((kind) => [kind, warnings().filter((one) => one.kind === kind).length] as const),
   );
 }
 
@@ -204,16 +197,15 @@ export function watchCertificates(
   registry: Registry,
   listeners: Readonly<Record<string, () => number | null>>,
 ): void {
-  addGauge(
+  showLabelled(
     registry,
     'scoring_certificate_ends_timestamp_seconds',
     'When the certificate of a listener ends; only where it speaks TLS',
-    (gauge) => {
-      for (const [listener, endsMs] of Object.entries(listeners)) {
+    'listener',
+    () =>
+      Object.entries(listeners).map(([listener, endsMs]) => {
         const ms = endsMs();
-        if (ms !== null) gauge.set({ listener }, ms / 1000);
-      }
-    },
-    ['listener'],
+        return [listener, ms && ms / 1000] as const;
+      }),
   );
 }

@@ -78,7 +78,7 @@ export class ClientTurns {
         const state = compact(change.state, change.state.lastAt);
         const status = await this.#store.commit({ ...change, state, client, stamp: snapshot.stamp });
         if (status === 'committed') return result;
-        this.#metrics.commitRace(operation);
+        this.#metrics.count('scoring_commit_races_total', { operation });
         await this.#pace.pauseAfterRace();
       }
       throw new TooManyWaiting(`${operation} did not get its turn in time`);

@@ -260,7 +260,7 @@ export class ScoringService {
           this.#parts.ruleSource.observeOutcome(seen, false);
         throw error;
       });
-    this.#parts.metrics.outcome(report.outcome, effect);
+    this.#parts.metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect });
     note();
     if (seen !== null) this.#parts.ruleSource.observeOutcome(seen, true);
     return effect;
@@ -376,7 +376,7 @@ export class ScoringService {
 
   #note(verdicts: Verdicts | null): void {
     const { metrics, ruleSource, reporting } = this.#parts;
-    if (verdicts === null) metrics.idempotentReplay();
+    if (verdicts === null) metrics.count('scoring_idempotent_replays_total', {});
     else {
       const { decision, nextState } = verdicts;
       metrics.verdict(decision);

@@ -95,13 +95,13 @@ async function admit(
 ): Promise<boolean> {
   const admission = await asked;
   if (!admission.admitted) {
-    metrics.rateLimited('dropped');
+    metrics.count('scoring_rate_limited_total', { effect: 'dropped' });
     ctx.req.socket.destroy();
     // Nobody receives this status; log and metrics show it instead of a "not found".
     return withoutAnswer(ctx, 429);
   }
   if (admission.delayMs === 0) return true;
-  metrics.rateLimited('delayed');
+  metrics.count('scoring_rate_limited_total', { effect: 'delayed' });
   await sleep(admission.delayMs);
   return ctx.req.socket.destroyed ? withoutAnswer(ctx, 499) : true;
 }

@@ -46,7 +46,7 @@ export function shedOverload(
     const owner = ownerOf(req);
     if (!isFull || (owner !== null && limit.hasShare(operation, owner)))
       return limit.begin(owner ?? NOBODY, () => answer(req, res));
-    metrics.shed(operation);
+    metrics.count('scoring_shed_total', { operation });
     waiting++;
     setTimeout(refuseNow, refusalDelayMs(waiting), req, res);
   };

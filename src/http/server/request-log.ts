@@ -36,7 +36,7 @@ export function logRequests(
     const ms = performance.now() - startedMs;
     const { requestId, operation, route, caller, noted, failure } = ctx.state;
     metrics.request(operation, ctx.status, ms / 1000);
-    if (failure instanceof StoreUnavailable) metrics.storeError(operation);
+    if (failure instanceof StoreUnavailable) metrics.count('scoring_store_errors_total', { operation });
     const line = {
       requestId,
       ...traceOf(ctx.req),
