@@ -51,15 +51,20 @@ const payment = {
   currency: fc.constantFrom(null, 'USD'),
 };
 
-export const anyScoreRequest: fc.Arbitrary<ScoreRequest> = fc.record({
-  ...payment,
-  fingerprint: fc.constantFrom(null, 'device-1', 'device-2'),
-  ip: fc.constantFrom(null, 'network-1', 'network-2'),
-  jsOk: fc.constantFrom(null, true, true, false),
-  honeypotTriggered: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-  userAgentPresent: fc.boolean(),
-  userAgentIsAutomated: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-});
+export const anyScoreRequest: fc.Arbitrary<ScoreRequest> = fc
+  .record({
+    ...payment,
+    fingerprint: fc.constantFrom(null, 'device-1', 'device-2'),
+    ip: fc.constantFrom(null, 'network-1', 'network-2'),
+    jsOk: fc.constantFrom(null, true, true, false),
+    honeypotTriggered: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+    userAgent: fc.constantFrom(null, null, null, null, 'program', 'browser', 'browser', 'browser', 'browser'),
+  })
+  .map(({ userAgent, ...shown }) => ({
+    ...shown,
+    userAgentPresent: userAgent !== null,
+    userAgentIsAutomated: userAgent === 'program',
+  }));
 
 export const anyVerdictRequest: fc.Arbitrary<VerdictRequest> = fc.record({
   ...payment,
