@@ -1,13 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import {
-  NoAnswerError,
-  PlatformClient,
-  ScoringClient,
-  type ScoringOptions,
-  type Verdict,
-} from '../../src/sdk/client.ts';
+import { NoAnswerError, PlatformClient, ScoringClient, type Verdict } from '../../src/sdk/client.ts';
 import { listening } from '../servers/listening.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
@@ -173,50 +167,5 @@ describe('a network that fails three of ten requests', () => {
       return outcomes.paidCount;
     });
     expect(await Promise.all(counts)).to.deep.equal(counts.map(() => 300));
-  });
-});
-
-describe('a client under overload', () => {
-  let service: RunningService;
-  let network: Network;
-  let url: string;
-  beforeEach(async () => {
-    service = await startService({ rateLimit: { ratePerSecond: 20, burst: 20, trustedProxies: 0 } });
-    network = new Network(
-      () => service.application.callerUrl,
-      () => pass,
-    );
-    url = await network.open();
-  });
-  afterEach(async () => {
-    network.close();
-    await service.stop();
-  });
-
-  /** How many of 300 scores at once were answered. */
-  async function answeredOf300(options: Partial<ScoringOptions>): Promise<number> {
-    const client = new ScoringClient({ baseUrl: url, accessKey: (await service.tenant()).key, ...options });
-    const { method: selectedMethodKey, orderRef: _, ...payer } = REQUEST;
-    const calls = Array.from({ length: 300 }, (_, number) =>
-      client.score({ ...payer, selectedMethodKey, clientIdKey: `payer-${number}` }).then(
-        () => 1,
-        (error: unknown) => {
-          if (error instanceof NoAnswerError) return 0;
-          throw error;
-        },
-      ),
-    );
-    return (await Promise.all(calls)).reduce((sum: number, one) => sum + one, 0);
-  }
-
-  it('sends at most 1.2 times as many requests as there are calls', async () => {
-    expect(await answeredOf300({ requestsPerSecondMax: 0 })).to.be.above(0);
-    // On a stalled machine the circuit opens, and calls end without a request.
-    expect(network.requests).to.be.within(1, 360);
-  });
-
-  it("keeps to the interface's rate by default", async () => {
-    expect(await answeredOf300({ timeoutMs: 1200 })).to.be.above(20);
-    expect(network.requests).to.be.within(21, 80);
   });
 });

@@ -14,6 +14,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
+  readonly retryable: boolean;
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
   readonly requestId: string;
 }

@@ -136,6 +136,8 @@ describe('the API for callers', () => {
         expect(answer.body, method).to.deep.include({ title: 'method not allowed', detail: 'Use POST.' });
       }
       expect((await call('HEAD', url('/v1/client/verdict'), {})).status).to.equal(405);
+      const { headers, body } = await shop.ask('GET', 'client/override');
+      expect([headers.get('Allow'), body.detail]).to.deep.equal(['PUT, DELETE', 'Use PUT or DELETE.']);
     });
   });
 

@@ -119,6 +119,18 @@ describeOnStores('keys over HTTP', (store) => {
     expect(body.record.expiresAt).to.equal(made.record.expiresAt);
   });
 
+  it('are at most two hundred at a time', async () => {
+    const shop = await tenant();
+    const platform = platformName(`keys-${number}`);
+    for (let made = 1; made < 199; made += 1) await service.application.keys.issue(platform, ['score'], null);
+    const { status, body } = await shop.ask<Issued>('POST', 'keys', SOME);
+    const refused = await shop.ask('POST', 'keys', SOME);
+    expect([status, refused.status]).to.deep.equal([200, 409]);
+    expect(refused.body.detail).to.equal('There are 200 live keys already; revoke those that nobody uses.');
+    await service.application.keys.revoke(body.record.id);
+    expect((await shop.ask('POST', 'keys', SOME)).status).to.equal(200);
+  });
+
   it('need an operation, and an end within ten years', async () => {
     const shop = await tenant();
     const none = await shop.ask('POST', 'keys', { operations: [], days: 1 });

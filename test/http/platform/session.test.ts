@@ -61,10 +61,11 @@ describeOnStores('signing in with a key', (store) => {
     const url = `${own.application.platformUrl}/v1/platform/session`;
     const from = (address: string, tried: string) =>
       call<Problem>('POST', url, { ...OWN, 'X-Forwarded-For': address }, { key: tried });
-    for (let tries = 0; tries < 30; tries++) await from('203.0.113.7', 'ka_wrong');
-    const { status, body } = await from('203.0.113.7', 'ka_wrong');
-    expect(status).to.equal(429);
-    expect(body.detail).to.equal('Too many sign-ins were refused; try again in a minute.');
+    // At once: on a busy machine one after the other would take longer than some of them are remembered.
+    const guesses = await Promise.all(Array.from({ length: 40 }, () => from('203.0.113.7', 'ka_wrong')));
+    const { body } = guesses.find(({ status }) => status === 429) ?? expect.fail('nobody is slowed down');
+    const detail = 'Too many sign-ins were refused; try again in a minute.';
+    expect([body.detail, body.retryable]).to.deep.equal([detail, true]);
     expect((await from('203.0.113.7', key)).status).to.equal(200);
     expect((await from('203.0.113.8', 'ka_wrong')).status).to.equal(401);
     await own.stop();

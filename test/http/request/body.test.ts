@@ -91,11 +91,13 @@ describe('a request body', () => {
       expect(body.detail).to.equal('The body must have at most 32768 bytes.');
     });
 
-    it('of 1 MB: sent whole before the answer is read, in chunks without a Content-Length, or nested', async () => {
-      const large = verdictOfBytes(1_000_000);
-      for (const text of [large, nested(100_000)])
+    it('of 1 MB, nested, or in chunks that say nothing of how many there will be', async () => {
+      for (const text of [verdictOfBytes(1_000_000), nested(100_000)])
         expect((await shop.post('verdict', text)).status).to.equal(413);
-      const answer = await send(head('Transfer-Encoding: chunked'), chunked(large, 10_000));
+      const answer = await send(
+        head('Transfer-Encoding: chunked'),
+        chunked(verdictOfBytes(BODY_BYTES_MAX + 1), 10_000),
+      );
       expect(rawStatus(answer)).to.equal(413);
       expect(answer).to.include('"title":"body too large"');
     });
