@@ -62,9 +62,8 @@ async function scrape(service: ServiceProcess, dataDir: string): Promise<Shown> 
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
   const source = METRIC_SOURCES.map(packaged).join('\n');
-  const declared = [...source.matchAll(/\[((?:\s*'\w+',?)+\s*)\]/g)].flatMap(([, list]) =>
-    [...(list ?? '').matchAll(/'(\w+)'/g)].map(([, label]) => label ?? ''),
-  );
+  // They stand behind the text that says what a metric is, or in lists of their own.
+  const declared = [...source.matchAll(/[[,]\s*'([a-z_]+)'(?=\s*[,\]])/g)].map(([, label]) => label ?? '');
   return { names: new Set(names), labels: new Set([...declared, 'le']) };
 }
 
