@@ -1,11 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome } from '../../src/client/changes.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
-import { decideScore, decideVerdict, factsNow } from '../../src/decision/decide.ts';
+import { decideScore, decideVerdict, factsNow, type Standing } from '../../src/decision/decide.ts';
+import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../src/facts/fact.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { clientKey } from '../client/client-keys.ts';
@@ -49,6 +49,12 @@ function everyVerdict(holds: (verdict: LivedVerdict) => void, numRuns = 100): vo
     }),
     { numRuns },
   );
+}
+
+interface Asked {
+  readonly rules: RuleSet;
+  readonly score: ScoreRequest;
+  readonly verdict: VerdictRequest;
 }
 
 function deepFreeze<T>(value: T): T {
@@ -187,31 +193,6 @@ describe('a verdict', () => {
     );
   });
 
-  it('is decided at the last recorded time when the clock was set back', () => {
-    fc.assert(
-      fc.property(anyLife, anyVerdictRequest, fc.nat(1e9), (life, request, backMs) => {
-        const { state } = live(life);
-        const decide = (now: number) => decideVerdict(life.rules, standing(state, now), request);
-        expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('is the same for the same inputs, which it does not change', () => {
-    fc.assert(
-      fc.property(anyLife, anyVerdictRequest, anySightings, (life, request, sightings) => {
-        const { state, now } = live(life);
-        deepFreeze([state, request, sightings]);
-        const decide = () => decideVerdict(life.rules, standing(state, now, sightings), request);
-        const first = decide();
-        deepFreeze(first);
-        expect(decide()).to.deep.equal(first);
-      }),
-      { numRuns: 100 },
-    );
-  });
-
   it("uses the platform's own ladder and currency", () => {
     const rules = edited({
       'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    currency: USD'),
@@ -310,29 +291,6 @@ describe('a score', () => {
     );
   });
 
-  it('is decided at the last recorded time when the clock was set back', () => {
-    fc.assert(
-      fc.property(anyLife, anyScoreRequest, fc.nat(1e9), (life, request, backMs) => {
-        const { state } = live(life);
-        const decide = (now: number) => decideScore(life.rules, standing(state, now), request);
-        expect(decide(state.lastAt - backMs)).to.deep.equal(decide(state.lastAt));
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('is the same for the same inputs, which it does not change', () => {
-    fc.assert(
-      fc.property(anyLife, anyScoreRequest, anySightings, (life, request, sightings) => {
-        const { state, now } = live(life);
-        deepFreeze([state, request, sightings]);
-        const decide = () => decideScore(life.rules, standing(state, now, sightings), request);
-        expect(isDeepStrictEqual(decide(), decide())).to.equal(true);
-      }),
-      { numRuns: 50 },
-    );
-  });
-
   it('names acceptors only for STICKY, and limits only where the platform enables them', () => {
     fc.assert(
       fc.property(anyLife, anyScoreRequest, (life, request) => {
@@ -346,6 +304,40 @@ describe('a score', () => {
     );
   });
 });
+
+for (const [what, decide] of [
+  ['verdict', (standing: Standing, { rules, verdict }: Asked) => decideVerdict(rules, standing, verdict)],
+  ['score', (standing: Standing, { rules, score }: Asked) => decideScore(rules, standing, score)],
+] as const)
+  describe(`any ${what}`, () => {
+    const asked = fc
+      .record({ life: anyLife, score: anyScoreRequest, verdict: anyVerdictRequest, sightings: anySightings })
+      .map(({ life, ...requests }) => ({ ...live(life), rules: life.rules, ...requests }));
+
+    it('is decided at the last recorded time when the clock was set back', () => {
+      fc.assert(
+        fc.property(asked, fc.nat(1e9), ({ state, ...rest }, backMs) => {
+          const at = (now: number) => decide(standing(state, now), rest);
+          expect(at(state.lastAt - backMs)).to.deep.equal(at(state.lastAt));
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    it('is the same for the same inputs, which it does not change', () => {
+      fc.assert(
+        fc.property(asked, (given) => {
+          const { state, now, score, verdict, sightings } = given;
+          deepFreeze([state, score, verdict, sightings]);
+          const again = () => decide(standing(state, now, sightings), given);
+          const first = again();
+          deepFreeze(first);
+          expect(again()).to.deep.equal(first);
+        }),
+        { numRuns: 100 },
+      );
+    });
+  });
 
 describe('the present facts of a client', () => {
   it('count no request', () => {

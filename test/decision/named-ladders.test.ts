@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { Simulation } from '../../src/authoring/simulation.ts';
@@ -119,55 +118,6 @@ describe('a ladder that a rule names', () => {
     expect(waits(shorter)).to.deep.equal([0, 120, 7200, 0, 7200]);
     expect(shorter.at(-1)).to.deep.include({ waitFloorMs: 7_200_000, waitSeconds: 7200 });
     expect(decisions.some((decision) => 'waitFloorMs' in decision)).to.equal(false);
-  });
-
-  it('lowers the level to the top of a shorter ladder, from which a longer one climbs on', () => {
-    const decisions = ask(withLadders('{ patient: [2m] }'), [
-      [0, 'card'],
-      [1, 'card'],
-      [1, 'card'],
-      [1, 'transfer'],
-      [1, 'card'],
-    ]);
-    expect(decisions.map(({ ladderAfter }) => ladderAfter.level)).to.deep.equal([0, 1, 2, 1, 2]);
-    expect(waits(decisions)).to.deep.equal([0, 30, 300, 300, 300]);
-  });
-
-  it('records the wait before only where it made this wait longer', () => {
-    const floors = (steps: readonly (readonly [number, string])[]) =>
-      ask(withLadders('{ patient: [2m] }'), steps).map(({ waitFloorMs }) => waitFloorMs);
-    const [first, level1, level2] = [[0, 'card'] as const, [1, 'card'] as const, [1, 'card'] as const];
-    expect(floors([first, level1, level2, [300, 'card'], [1, 'transfer']]).at(-1)).to.equal(300_000);
-    // At the top the wait before was as long as this level's.
-    expect(floors([first, level1, level2, level2, level2])).to.deep.equal(Array(5).fill(undefined));
-    // The reset forgets it.
-    expect(floors([first, level1, level2, [DAY_MS / SECOND_MS, 'card'], [1, 'transfer']]).at(-1)).to.equal(
-      undefined,
-    );
-  });
-
-  it('never shortens a wait while climbing, across methods and versions', () => {
-    const versions = [RULES, withLadders('{ patient: [1s, 3h] }'), edited({})];
-    const step = fc.record({
-      version: fc.nat(versions.length - 1),
-      method: fc.constantFrom('card', 'transfer'),
-      afterSeconds: fc.constantFrom(0, 1, 60, 1800, 7200, 20_000),
-    });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-        const simulation = new Simulation(RULES, platformName('demo'));
-        let [now, before] = [NOW, 0];
-        for (const { version, method, afterSeconds } of steps) {
-          now += afterSeconds * SECOND_MS;
-          simulation.use(versions[version] ?? RULES);
-          const { waitSeconds, ladderAfter } = simulation.verdict('payer-1', asked(method), now);
-          if (ladderAfter.level === 0) before = 0;
-          if (waitSeconds === undefined) continue;
-          expect(waitSeconds).to.be.at.least(before);
-          before = waitSeconds;
-        }
-      }),
-    );
   });
 
   it('may differ on a platform', () => {

@@ -1,11 +1,15 @@
 import { expect } from 'chai';
-import fc from 'fast-check';
-import { verdictRule } from '../../../src/decision/assess.ts';
 import type { FactValue } from '../../../src/facts/fact.ts';
-import { type ConditionTrace, traceCondition, traceRuleSet } from '../../../src/rules/evaluate/trace.ts';
+import {
+  type ConditionTrace,
+  runEngine,
+  toEngineConditions,
+  traceCondition,
+  traceRuleSet,
+} from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { randomVerdicts, valuesOf } from '../../rule-fixtures/random-rules.ts';
-import { edited, whole } from '../../rule-fixtures/sound-rules.ts';
+import { valuesOf } from '../../rule-fixtures/random-rules.ts';
+import { edited, edits, swap, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const VERDICTS = [
   'conditions:',
@@ -128,26 +132,72 @@ describe('the trace of a rule set', () => {
       'Error: json-rules-engine and the compiled rule "nested" disagree: true and false',
     );
   });
+});
 
-  it('refuses values that lack one of the facts', async () => {
-    const error = await traceRuleSet(rules, values({}).slice(0, -1)).catch((thrown: unknown) => thrown);
-    expect(String(error)).to.match(/^Error: the (value of|decision has no value for) /);
+const WITH_NAMES = {
+  'verdicts.yaml': edits(
+    swap(
+      'rules:\n',
+      'conditions:\n  stopped: { any: [{ condition: busy }, { fact: clientGroup, operator: in, value: [BLOCKED] }] }\n  busy: { not: { all: [{ fact: verdicts, params: { window: 60s }, operator: lessThan, value: 3 }] } }\nrules:\n',
+    ),
+    swap(
+      '      all:\n        - { fact: clientGroup, operator: equal, value: BLOCKED }',
+      '      condition: stopped',
+    ),
+  ),
+};
+
+describe('the rules as json-rules-engine sees them', () => {
+  it('keep references by name, and windows as params', () => {
+    const condition = edited(WITH_NAMES).verdicts.rules[0]?.condition;
+    if (condition?.kind !== 'reference') throw new Error('the rule is a reference');
+    expect(toEngineConditions(condition)).to.deep.equal({ condition: 'stopped' });
+    expect(toEngineConditions(condition.condition)).to.deep.equal({
+      any: [{ condition: 'busy' }, { fact: 'clientGroup', operator: 'in', value: ['BLOCKED'] }],
+    });
+    const [busy] = condition.condition.kind === 'any' ? condition.condition.conditions : [];
+    if (busy?.kind !== 'reference') throw new Error('the first way is a reference');
+    expect(toEngineConditions(busy.condition)).to.deep.equal({
+      not: { all: [{ fact: 'verdicts', params: { window: '1m' }, operator: 'lessThan', value: 3 }] },
+    });
   });
 
-  it('agrees with the core on which rule is first, over random rules and facts', async () => {
-    const picks = fc.array(fc.nat(), { minLength: 1, maxLength: 40 });
-    await fc.assert(
-      fc.asyncProperty(randomVerdicts(5), picks, async (text, choices) => {
-        const random = edited({ 'verdicts.yaml': whole(text) });
-        const seen = random.facts.map(({ fact, index }) => {
-          const domain = valuesOf(fact.domain);
-          return domain[(choices[index % choices.length] ?? 0) % domain.length] ?? false;
-        });
-        const { verdicts } = await traceRuleSet(random, seen);
-        const first = verdicts.find(({ asked, matched }) => asked && matched)?.name ?? 'otherwise';
-        expect(first).to.equal(verdictRule(random, seen).rule);
-      }),
-      { numRuns: 40 },
+  it('put a bare comparison under "all", which the engine needs on top', () => {
+    const condition = edited({}).verdicts.rules[0]?.condition;
+    const [comparison] = condition?.kind === 'all' ? condition.conditions : [];
+    if (comparison === undefined) throw new Error('the rule has a comparison');
+    expect(toEngineConditions(comparison)).to.deep.equal({
+      all: [{ fact: 'clientGroup', operator: 'equal', value: 'BLOCKED' }],
+    });
+  });
+
+  it('are all evaluated, matching or not', async () => {
+    const { verdicts, facts } = edited(WITH_NAMES);
+    const seen = new Map<string, number | string | boolean>([
+      ['clientGroup', 'NEW'],
+      ['verdicts(1m)', 3],
+      ['isBot', true],
+      ['overrideGroup', 'NONE'],
+      ['waitRemainingSeconds', 0],
+    ]);
+    const values = facts.map(({ label }) => seen.get(label) ?? false);
+    const { results, failureResults } = await runEngine(verdicts.rules, facts, values);
+    expect(results.map(({ name }) => name)).to.deep.equal(['client-blocked', 'bot-blocked']);
+    expect(failureResults.map(({ name }) => name)).to.have.members([
+      'asked-too-early',
+      'attempt-unpaid',
+      'show-bound-requisite',
+      'wait-served',
+    ]);
+  });
+
+  it('fail loudly when a value is missing, instead of not matching', async () => {
+    const { verdicts, facts } = edited({});
+    const values = facts.slice(0, 3).map(() => 0);
+    const failure = await runEngine(verdicts.rules, facts, values).then(
+      () => null,
+      (error: unknown) => error,
     );
+    expect(failure).to.be.an('error').with.property('message', 'the decision has no value for clientGroup');
   });
 });
