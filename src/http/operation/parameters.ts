@@ -5,6 +5,8 @@ import { INSTANT } from '../../shapes.ts';
 import { badRequest, type HttpProblem, refusal } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
 
+/** Parameters of requests. Who needs several imports all as `query`. */
+
 /** A request that a route was found for. */
 export type RouteContext = ParameterizedContext<RequestState> & {
   readonly params: Readonly<Record<string, string>>;
@@ -81,22 +83,22 @@ function queried<Value>(
 }
 
 /** A text of 1 to 256 characters; null when it is absent. `told` describes what its reader checks besides. */
-export function queryText(name: string, description: string, told: object = {}): Parameter<string | null> {
+export function text(name: string, description: string, told: object = {}): Parameter<string | null> {
   const schema = { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told };
   return queried(name, description, schema, (text) => text);
 }
 
 /** A text of 1 to 256 characters that must be there: whom or what a request is about, whatever it is called. */
 export function requiredText(name: string, description: string): Parameter<string> {
-  const text = queryText(name, description);
+  const wanted = text(name, description);
   return {
-    ...text,
+    ...wanted,
     required: true,
     read: (ctx) => {
       if (!isDecodable(ctx.querystring)) {
         throw badParameter(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
       }
-      const value = text.read(ctx);
+      const value = wanted.read(ctx);
       if (value === null) throw badParameter(`The parameter ${name} is required.`);
       return value;
     },
@@ -104,7 +106,7 @@ export function requiredText(name: string, description: string): Parameter<strin
 }
 
 /** One of some words; null when it is absent. */
-export function queryChoice<const T extends string>(
+export function choice<const T extends string>(
   name: string,
   allowed: readonly T[],
   description: string,
@@ -117,7 +119,7 @@ export function queryChoice<const T extends string>(
 }
 
 /** A moment, RFC 3339; null when it is absent. */
-export function queryInstant(name: string, description: string): Parameter<number | null> {
+export function instant(name: string, description: string): Parameter<number | null> {
   return queried(name, `${description}; RFC 3339`, INSTANT, (text) => {
     const at = toEpochMs(text);
     if (text === null || at !== null) return at;
@@ -128,7 +130,7 @@ export function queryInstant(name: string, description: string): Parameter<numbe
 const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
 
 /** A decimal number from 0; null when it is absent. */
-export function queryAmount(name: string, description: string): Parameter<number | null> {
+export function amount(name: string, description: string): Parameter<number | null> {
   const schema = { type: 'string', pattern: AMOUNT.source };
   const read = (text: string | null) => {
     if (text === null) return null;
@@ -141,8 +143,8 @@ export function queryAmount(name: string, description: string): Parameter<number
 }
 
 /** How many an answer lists: a whole number up to a bound. */
-export function queryLimit(bounds = { default: 100, max: 500 }): Parameter<number> {
-  return queryWhole('limit', { min: 1, ...bounds }, 'The most to list');
+export function limit(bounds = { default: 100, max: 500 }): Parameter<number> {
+  return whole('limit', { min: 1, ...bounds }, 'The most to list');
 }
 
 /** How places in a list are written, and what they say; null for what never was one. */
@@ -152,7 +154,7 @@ interface Places<Place> {
 }
 
 /** Where a list is read on: the `next` of an answer; null when it is absent. */
-export function queryAfter<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
+export function after<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
   const schema = { type: 'string', pattern: pattern.source };
   const read = (text: string | null) => {
     if (text === null) return null;
@@ -195,8 +197,8 @@ export function pageOf<Item, Place extends string | number>(
   return { page, next: last === undefined ? null : String(placeOf(last)) };
 }
 
-const LIMIT = queryLimit();
-const AFTER_MOMENT = queryAfter(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
+const LIMIT = limit();
+const AFTER_MOMENT = after(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
 
 /** The parameters of a list that `pageInTime` gives. */
 export const PAGE_IN_TIME: readonly ParameterSpec[] = [AFTER_MOMENT, LIMIT];
@@ -221,7 +223,7 @@ interface WholeBounds {
 }
 
 /** A whole number within bounds. */
-export function queryWhole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
+export function whole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
   const { min, max } = bounds;
   const schema = { type: 'integer', minimum: min, maximum: max, default: bounds.default };
   return queried(name, description, schema, (text) => {

@@ -2,25 +2,17 @@ import { isInstallation } from '../../access/access-keys.ts';
 import { AUDIT_ACTIONS, AuditEntrySchema } from '../../access/audit.ts';
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../operation/operation.ts';
-import {
-  NUMBER_PLACES,
-  queryAfter,
-  queryChoice,
-  queryInstant,
-  queryLimit,
-  queryText,
-  readAll,
-} from '../operation/parameters.ts';
+import * as query from '../operation/parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const FILTERS = {
-  who: queryText('who', 'Only entries of whoever has this in the name, in any case'),
-  action: queryChoice('action', AUDIT_ACTIONS, 'Only entries about this'),
-  from: queryInstant('from', 'Only entries from then on'),
-  to: queryInstant('to', 'Only entries from before'),
+  who: query.text('who', 'Only entries of whoever has this in the name, in any case'),
+  action: query.choice('action', AUDIT_ACTIONS, 'Only entries about this'),
+  from: query.instant('from', 'Only entries from then on'),
+  to: query.instant('to', 'Only entries from before'),
 };
-const AFTER = queryAfter(NUMBER_PLACES);
-const LIMIT = queryLimit();
+const AFTER = query.after(query.NUMBER_PLACES);
+const LIMIT = query.limit();
 
 const FaultSchema = shape('An entry that was changed, dropped or swapped', {
   number: count('Its place in the audit'),
@@ -50,7 +42,7 @@ const readAudit = operation({
     { audit }: PlatformParts,
   ): Promise<Shape<typeof AuditPageSchema>> => {
     const { next, ...found } = await audit.search(
-      { platform: isInstallation(platform) ? null : platform, ...readAll(ctx, FILTERS) },
+      { platform: isInstallation(platform) ? null : platform, ...query.readAll(ctx, FILTERS) },
       AFTER.read(ctx),
       LIMIT.read(ctx),
     );

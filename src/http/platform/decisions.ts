@@ -23,18 +23,7 @@ import { list, named, nullable, shape } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { RETENTION } from '../../state/retention.ts';
 import { type Asked, chapter, jsonAnswer, operation } from '../operation/operation.ts';
-import {
-  BAD_PARAMETER,
-  pathText,
-  queryAfter,
-  queryAmount,
-  queryChoice,
-  queryInstant,
-  queryLimit,
-  queryText,
-  type RouteContext,
-  readAll,
-} from '../operation/parameters.ts';
+import * as query from '../operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '../request/problems.ts';
 import type { PlatformParts, RolloutParts } from './parts.ts';
 import {
@@ -45,7 +34,7 @@ import {
   UNSOUND_VERSION,
 } from './rules/rule-version.ts';
 
-const DECISION_ID = pathText('decisionId', 'As in X-Decision-Id');
+const DECISION_ID = query.pathText('decisionId', 'As in X-Decision-Id');
 
 export const UNKNOWN_DECISION = refusal(
   'unknown-decision',
@@ -102,10 +91,10 @@ export const DecisionListSchema = named(
 /** How many decisions one answer lists. */
 const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 
-const ORDER_REF = queryText('orderRef', 'The order that the caller quotes');
-const CLIENT_ID_KEY = queryText('clientIdKey', 'A client; not looked at beside an orderRef');
-export const VERDICT = queryChoice('verdict', VERDICTS, 'Only decisions with this verdict');
-const OUTCOME = queryChoice(
+const ORDER_REF = query.text('orderRef', 'The order that the caller quotes');
+const CLIENT_ID_KEY = query.text('clientIdKey', 'A client; not looked at beside an orderRef');
+export const VERDICT = query.choice('verdict', VERDICTS, 'Only decisions with this verdict');
+const OUTCOME = query.choice(
   'outcome',
   ['PAID', 'UNPAID', 'UNKNOWN'] as const,
   'Only decisions whose order came to this; beside neither orderRef nor clientIdKey',
@@ -113,32 +102,32 @@ const OUTCOME = queryChoice(
 
 /** What decisions have in common, besides a verdict and a time. */
 const COMMON = {
-  rule: queryText('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly'),
+  rule: query.text('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly'),
   ruleVersion: queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10'),
-  clientGroup: queryChoice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group'),
-  signal: queryText('signal', 'Only decisions in which this bot signal matched; compared exactly'),
-  sellPointKey: queryText('sellPointKey', 'Only decisions at this point of sale; compared exactly'),
-  method: queryText('method', 'Only decisions about this payment method; compared exactly'),
-  arm: queryChoice('arm', ARMS, 'Only decisions of the active version, or of those on trial'),
-  amountMin: queryAmount('amountMin', 'Only decisions about at least this amount, in any currency'),
-  amountMax: queryAmount('amountMax', 'Only decisions about at most this amount, in any currency'),
+  clientGroup: query.choice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group'),
+  signal: query.text('signal', 'Only decisions in which this bot signal matched; compared exactly'),
+  sellPointKey: query.text('sellPointKey', 'Only decisions at this point of sale; compared exactly'),
+  method: query.text('method', 'Only decisions about this payment method; compared exactly'),
+  arm: query.choice('arm', ARMS, 'Only decisions of the active version, or of those on trial'),
+  amountMin: query.amount('amountMin', 'Only decisions about at least this amount, in any currency'),
+  amountMax: query.amount('amountMax', 'Only decisions about at most this amount, in any currency'),
 };
 
 export const COMMON_FILTERS = Object.values(COMMON);
 
-const INCLUDE = queryChoice(
+const INCLUDE = query.choice(
   'include',
   ['outcomes'],
   'Also what was reported about the orders that are listed',
 );
 const OWN = {
   verdict: VERDICT,
-  requestId: queryText('requestId', 'Only the decision of this request, by its X-Request-Id'),
-  from: queryInstant('from', 'Only decisions from this time on'),
-  to: queryInstant('to', 'Only decisions before this time'),
-  after: queryAfter({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId }),
+  requestId: query.text('requestId', 'Only the decision of this request, by its X-Request-Id'),
+  from: query.instant('from', 'Only decisions from this time on'),
+  to: query.instant('to', 'Only decisions before this time'),
+  after: query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId }),
 };
-const LIMIT = queryLimit(DECISIONS_LISTED);
+const LIMIT = query.limit(DECISIONS_LISTED);
 
 const listDecisions = operation<PlatformParts>({
   route: 'get /v1/platform/decisions',
@@ -182,7 +171,7 @@ const readDecision = operation<PlatformParts>({
 
 /** The decisions of an order, a client, or the whole platform that fit the filter, and how far back they were searched. */
 function listed(
-  ctx: RouteContext,
+  ctx: query.RouteContext,
   platform: PlatformName,
   { records, clientKeys }: PlatformParts,
 ): Promise<FoundDecisions> {
@@ -193,7 +182,7 @@ function listed(
   const outcome = OUTCOME.read(ctx);
   if (outcome !== null) {
     if (orderRef !== null || clientIdKey !== null)
-      throw BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
+      throw query.BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
     return records.decisions.find(platform, filter, limit, outcome);
   }
   if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
@@ -236,13 +225,13 @@ async function ofClient(
   return withUnread(found, unread);
 }
 
-function filterOf(ctx: RouteContext): DecisionFilter {
-  return { ...commonFilterOf(ctx), ...given(readAll(ctx, OWN)) };
+function filterOf(ctx: query.RouteContext): DecisionFilter {
+  return { ...commonFilterOf(ctx), ...given(query.readAll(ctx, OWN)) };
 }
 
 /** What `COMMON_FILTERS` say. */
-export function commonFilterOf(ctx: RouteContext) {
-  return given(readAll(ctx, COMMON));
+export function commonFilterOf(ctx: query.RouteContext) {
+  return given(query.readAll(ctx, COMMON));
 }
 
 type Given<Members> = { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };

@@ -5,7 +5,7 @@ import * as s from '../../shapes.ts';
 import type { JournalGap } from '../../state/journal.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import { type Asked, chapter, jsonAnswer, jsonInSteps, operation } from '../operation/operation.ts';
-import { badParameter, queryAfter, queryLimit, queryWhole, textPlaces } from '../operation/parameters.ts';
+import * as query from '../operation/parameters.ts';
 import { GrantWatch } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '../request/refusals.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
@@ -167,9 +167,9 @@ const WAITING_MAX = 8;
 
 const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
 
-const AFTER = queryAfter(textPlaces(PLACE));
-const LIMIT = queryLimit();
-const WAIT = queryWhole(
+const AFTER = query.after(query.textPlaces(PLACE));
+const LIMIT = query.limit();
+const WAIT = query.whole(
   'wait',
   { min: 0, default: 0, max: WAIT_SECONDS_MAX },
   'Seconds to wait while there is no event',
@@ -210,7 +210,7 @@ node shuts down.`,
       ctx.type = 'json';
       return text;
     } catch (error) {
-      if (error instanceof UnknownCursor) throw badParameter(UNKNOWN_PLACE);
+      if (error instanceof UnknownCursor) throw query.badParameter(UNKNOWN_PLACE);
       throw error;
     } finally {
       end.stop();

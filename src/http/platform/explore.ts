@@ -17,13 +17,7 @@ import { DAY_MS } from '../../rules/duration.ts';
 import { NOW_KEPT_MS } from '../../service/records.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../operation/operation.ts';
-import {
-  BAD_PARAMETER,
-  queryChoice,
-  queryInstant,
-  queryText,
-  type RouteContext,
-} from '../operation/parameters.ts';
+import * as query from '../operation/parameters.ts';
 import { FIGURES_OR_RULES } from '../request/authenticate.ts';
 import { COMMON_FILTERS, commonFilterOf, VERDICT } from './decisions.ts';
 import type { PlatformParts } from './parts.ts';
@@ -94,21 +88,21 @@ export const ExplorationSchema = named(
   }),
 );
 
-const BY = queryChoice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
-const FROM = queryInstant('from', 'The beginning; absent: as `span` says');
-const SPAN = queryChoice('span', SPAN_NAMES, 'Without from: how long it is, in whole slots; absent: day');
-const TO = queryInstant('to', 'The end; absent: now, of at most ten seconds ago, or `asOf`');
-const AS_OF = queryInstant(
+const BY = query.choice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
+const FROM = query.instant('from', 'The beginning; absent: as `span` says');
+const SPAN = query.choice('span', SPAN_NAMES, 'Without from: how long it is, in whole slots; absent: day');
+const TO = query.instant('to', 'The end; absent: now, of at most ten seconds ago, or `asOf`');
+const AS_OF = query.instant(
   'asOf',
   'What was known at this moment, which must not be before from; absent: now',
 );
-const AGAINST_FROM = queryInstant('againstFrom', 'The beginning of the time that it is compared with');
-const AGAINST_TO = queryInstant('againstTo', 'Its end; absent: where the other begins');
-const PLATFORM = queryText('platform', 'With a key of the whole installation: one platform; absent: all', {
+const AGAINST_FROM = query.instant('againstFrom', 'The beginning of the time that it is compared with');
+const AGAINST_TO = query.instant('againstTo', 'Its end; absent: where the other begins');
+const PLATFORM = query.text('platform', 'With a key of the whole installation: one platform; absent: all', {
   pattern: PLATFORM_NAME_PATTERN,
 });
 
-const INCLUDE = queryChoice(
+const INCLUDE = query.choice(
   'include',
   ['money'],
   'Also what was asked for, granted and paid, which looks at every order',
@@ -142,14 +136,14 @@ const readExploration = operation({
 
 export const EXPLORE_OPERATIONS = chapter('Console', { readExploration });
 
-function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
+function askOf(ctx: query.RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);
   const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
   const from = FROM.read(ctx);
   const wanted = from === null ? slotsUpTo(to, SPAN.read(ctx) ?? 'day') : { from, to };
   const span = sound(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
-    throw BAD_PARAMETER.problem('The parameter asOf must not be before from.');
+    throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
   const againstFrom = AGAINST_FROM.read(ctx);
   const against = againstFrom === null ? null : { from: againstFrom, to: AGAINST_TO.read(ctx) ?? span.from };
   return {
@@ -172,15 +166,15 @@ function endOfNow(now: number): number {
 function sound(span: TimeSpan, rule: string): TimeSpan {
   const lengthMs = span.to - span.from;
   if (lengthMs > 0 && lengthMs <= EXPLORED_MS_MAX) return span;
-  throw BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
+  throw query.BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
 }
 
 /** Null for all platforms. */
-function platformOf(ctx: RouteContext, { platform }: Caller): PlatformName | null {
+function platformOf(ctx: query.RouteContext, { platform }: Caller): PlatformName | null {
   const named = PLATFORM.read(ctx);
   if (named !== null && !isPlatformName(named))
-    throw BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');
+    throw query.BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');
   if (isInstallation(platform)) return named;
   if (named === null || named === platform) return platform;
-  throw BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
+  throw query.BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
 }

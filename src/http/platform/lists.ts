@@ -11,14 +11,7 @@ import {
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '../../rules/rule-set.ts';
 import { choice, instant, text, word } from '../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
-import {
-  NUMBER_PLACES,
-  type Parameter,
-  queryAfter,
-  queryLimit,
-  queryText,
-  requiredText,
-} from '../operation/parameters.ts';
+import * as query from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
 import { TOO_MANY_CHANGES, UNKNOWN_LIST } from '../request/refusals.ts';
@@ -46,7 +39,7 @@ const BAD_LIST_NAME = refusal(
 );
 
 /** The list that a path names. */
-const LIST_IN_PATH: Parameter<string> = {
+const LIST_IN_PATH: query.Parameter<string> = {
   name: 'list',
   in: 'path',
   required: true,
@@ -60,13 +53,13 @@ const LIST_IN_PATH: Parameter<string> = {
 };
 
 /** The value that a request is about: an address range has a slash, which no path carries unchanged. */
-const LISTED_VALUE = requiredText('value', 'As it is');
+const LISTED_VALUE = query.requiredText('value', 'As it is');
 
-const LIMIT = queryLimit();
-const AFTER_LIST = queryAfter(LIST_PLACES);
-const AFTER_CHANGE = queryAfter(NUMBER_PLACES);
+const LIMIT = query.limit();
+const AFTER_LIST = query.after(LIST_PLACES);
+const AFTER_CHANGE = query.after(query.NUMBER_PLACES);
 
-const VALUE = queryText('value', 'Only the entry for this value');
+const VALUE = query.text('value', 'Only the entry for this value');
 
 const readLists = operation({
   route: 'get /v1/platform/lists',
@@ -138,7 +131,7 @@ const NOT_FOR_LIST = refusal(
   'expiresAt is in the past; leave it out for an entry without an end.',
 );
 
-const REASON = queryText('reason', 'Why it is removed');
+const REASON = query.text('reason', 'Why it is removed');
 
 /** Who changes which list, as the key says. */
 function editedBy(caller: Caller, list: string): EditedList {

@@ -11,20 +11,20 @@ import { Type } from '../../json-schema.ts';
 import { draftOf } from '../../service/approvals.ts';
 import { list, named, nextPlace, shape, text } from '../../shapes.ts';
 import { chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
-import { PAGE_IN_TIME, pageInTime, pathText, queryChoice } from '../operation/parameters.ts';
+import * as query from '../operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
 
 const STATES = ['open', 'approved', 'failed', 'rejected', 'expired'] as const satisfies ProposalState[];
 
-const STATE = queryChoice(
+const STATE = query.choice(
   'state',
   STATES,
   `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
 );
 
-const PROPOSAL_IN_PATH = pathText('proposalId', 'As the answer that made it names it');
+const PROPOSAL_IN_PATH = query.pathText('proposalId', 'As the answer that made it names it');
 
 const DecisionBodySchema = Type.Object({
   reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference'),
@@ -51,7 +51,7 @@ const listProposals = operation({
   description:
     'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
   grant: ANY_OF_THE_PLATFORM,
-  parameters: [STATE, ...PAGE_IN_TIME],
+  parameters: [STATE, ...query.PAGE_IN_TIME],
   answers: jsonAnswer('With what each would change', ProposalListSchema),
   answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {
     const wanted = STATE.read(ctx);
@@ -63,7 +63,7 @@ const listProposals = operation({
         isProposedBy(one, caller.actor) ||
         (seesDrafts && draftOf(one.change) !== undefined),
     );
-    const { page, next } = pageInTime(
+    const { page, next } = query.pageInTime(
       ctx,
       seen.filter(({ state }) => wanted === null || state === wanted),
       ({ proposedAt, proposalId }) => [proposedAt, proposalId],

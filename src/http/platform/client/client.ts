@@ -27,7 +27,7 @@ import type { ClientView } from '../../../service/records.ts';
 import type { BeforeAndAfter } from '../../../service/scoring.ts';
 import * as s from '../../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
-import { queryAfter, queryInstant, queryLimit, queryWhole } from '../../operation/parameters.ts';
+import * as query from '../../operation/parameters.ts';
 import { HttpProblem, notFound, refusal, tooMany } from '../../request/problems.ts';
 import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
 import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '../decisions.ts';
@@ -119,8 +119,8 @@ async function audited<T>(
   return after;
 }
 
-const AFTER = queryAfter(HISTORY_PLACES);
-const LIMIT = queryLimit();
+const AFTER = query.after(HISTORY_PLACES);
+const LIMIT = query.limit();
 
 const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
   notFound('Nothing is known of this client.'),
@@ -165,24 +165,24 @@ const readClientHistory = clientOperation({
   },
 });
 
-const DAYS = queryWhole(
+const DAYS = query.whole(
   'days',
   { min: 1, default: LINKS_DEFAULT.days, max: LINKS_MAX.days },
   'How many days are looked back over',
 );
 
-const DEPTH = queryWhole(
+const DEPTH = query.whole(
   'depth',
   { min: 1, default: LINKS_DEFAULT.depth, max: LINKS_MAX.depth },
   '1: whom the client shares something with; 2: also whom these share something with',
 );
 
-const AS_OF = queryInstant(
+const AS_OF = query.instant(
   'asOf',
   'What was known at this moment, from which `days` are looked back over; absent: now',
 );
 
-const CLIENTS = queryLimit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
+const CLIENTS = query.limit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
 const readClientLinks = clientOperation({
   route: 'get /v1/platform/client/links',

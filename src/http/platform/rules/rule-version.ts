@@ -7,7 +7,7 @@ import {
   type RuleVersion,
 } from '../../../rules/rule-set.ts';
 import { LimitExceeded } from '../../../work/background-work.ts';
-import { badParameter, type Parameter, pathText, queryText } from '../../operation/parameters.ts';
+import * as query from '../../operation/parameters.ts';
 import {
   badRequest,
   HttpProblem,
@@ -43,8 +43,8 @@ export const UNKNOWN_VERSION = refusal(
 const PATTERN = { pattern: RULE_VERSION_PATTERN };
 
 /** The version that a path is about. */
-export const VERSION_IN_PATH: Parameter<RuleVersion> = {
-  ...pathText('version', 'A rule set, like p2.v11', PATTERN),
+export const VERSION_IN_PATH: query.Parameter<RuleVersion> = {
+  ...query.pathText('version', 'A rule set, like p2.v11', PATTERN),
   read: ({ params: { version = '' } }) => {
     if (isRuleVersion(version)) return version;
     throw BAD_VERSION.problem(version);
@@ -52,23 +52,23 @@ export const VERSION_IN_PATH: Parameter<RuleVersion> = {
 };
 
 /** A version in a query; null when it is absent. */
-export function queryVersion(name: string, description: string): Parameter<RuleVersion | null> {
-  const text = queryText(name, description, PATTERN);
-  const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
+export function queryVersion(name: string, description: string): query.Parameter<RuleVersion | null> {
+  const text = query.text(name, description, PATTERN);
+  const read: query.Parameter<RuleVersion | null>['read'] = (ctx) => {
     const version = text.read(ctx);
     if (version === null || isRuleVersion(version)) return version;
-    throw badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
+    throw query.badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
   };
   return { ...text, read };
 }
 
 /** The same that must be there. */
-export function requiredVersion(name: string, description: string): Parameter<RuleVersion> {
+export function requiredVersion(name: string, description: string): query.Parameter<RuleVersion> {
   const version = queryVersion(name, description);
-  const read: Parameter<RuleVersion>['read'] = (ctx) => {
+  const read: query.Parameter<RuleVersion>['read'] = (ctx) => {
     const given = version.read(ctx);
     if (given !== null) return given;
-    throw badParameter(`The parameter ${name} is required.`);
+    throw query.badParameter(`The parameter ${name} is required.`);
   };
   return { ...version, required: true, read };
 }
