@@ -6,7 +6,6 @@ import { platformName } from '../../src/client/client-key.ts';
 import { ErasureLedger } from '../../src/service/erasure.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { s3Environment, startS3 } from '../servers/s3.ts';
-import { askUnlessStandstill } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { issueKey } from '../service/issued-key.ts';
@@ -149,31 +148,6 @@ describe("a disk that refuses to sync SQLite's writes", () => {
     expect([repeated.status, repeated.body.verdict]).to.deep.equal([200, 'GET_NEW']);
     expect((await again.client('unheard')).body.decisionCount).to.equal(1);
     await second.stop();
-  });
-});
-
-describeOnSharedStates('two processes', (share) => {
-  it('take one step for each of 50 parallel verdicts of one client', async () => {
-    const { dataDir, env, key } = await share();
-    const processes = await Promise.all([spawnService(dataDir, env), spawnService(dataDir, env)]);
-    const tenants = processes.map((service) => new Tenant(service, key));
-    const clientIdKey = 'shared';
-    const answers = await Promise.all(
-      Array.from({ length: 25 }, (_, index) =>
-        tenants.map((tenant, at) =>
-          askUnlessStandstill(() => tenant.verdict({ clientIdKey, orderRef: `order-${index}-${at}` })),
-        ),
-      ).flat(),
-    );
-    expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 50 }, () => 200));
-    const [tenant] = tenants;
-    const decisions = (await tenant?.decisions({ clientIdKey }))?.toReversed() ?? [];
-    expect(decisions.map(({ seq }) => seq)).to.deep.equal(Array.from({ length: 50 }, (_, n) => n + 1));
-    expect(new Set(decisions.map(({ orderRef }) => orderRef)).size).to.equal(50);
-    for (const [index, { ladderBefore }] of decisions.entries()) {
-      if (index > 0) expect(ladderBefore).to.deep.equal(decisions[index - 1]?.ladderAfter);
-    }
-    await Promise.all(processes.map((service) => service.stop()));
   });
 });
 

@@ -51,19 +51,15 @@ describe('the API for callers', () => {
         requestId: answer.headers.get('X-Request-Id'),
       });
     };
-    const NOT_KNOWN = 'The access key is not known, was revoked, or has expired.';
 
-    it('is required, in this header', async () => {
+    it('is required, in this header, and must be right', async () => {
       await refused({}, 'The header X-KA-Access-Key is missing.');
       await refused({ Authorization: `Bearer ${shop.key}` }, 'The header X-KA-Access-Key is missing.');
-    });
-
-    it('must be right to the last character', async () => {
-      const { key } = shop;
-      const typo = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
-      for (const wrong of ['', 'x', UNKNOWN_KEY, typo, `${key}A`, key.slice(1), key.toUpperCase()]) {
-        await refused({ 'X-KA-Access-Key': wrong }, NOT_KNOWN);
-      }
+      for (const wrong of ['', UNKNOWN_KEY, `${shop.key}A`])
+        await refused(
+          { 'X-KA-Access-Key': wrong },
+          'The access key is not known, was revoked, or has expired.',
+        );
     });
 
     it('must not come twice, even twice the same', async () => {

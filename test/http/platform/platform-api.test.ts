@@ -197,7 +197,8 @@ describeOnStores('the API for the platform', (store) => {
     const [decision] = await shop.decisions({ orderRef: 'erased-1' });
     expect([await remove('', 'erased'), await remove('', 'erased')]).to.deep.equal([204, 204]);
     expect((await shop.score({ clientIdKey: 'sharer', fingerprint })).body.isBot).to.equal(false);
-    expect((await shop.client('erased')).status).to.equal(404);
+    for (const what of ['client', 'client/history'])
+      expect((await shop.ask('GET', `${what}?clientIdKey=erased`)).status, what).to.equal(404);
     expect(await shop.decisions({ orderRef: 'erased-1' })).to.deep.equal([]);
     expect(await shop.decisions({ clientIdKey: 'erased' })).to.deep.equal([]);
     expect((await shop.ask('GET', `decisions/${decision?.decisionId}`)).status).to.equal(404);
@@ -238,10 +239,17 @@ describeOnStores('the API for the platform', (store) => {
     const device = { fingerprint: 'one-phone', ip: '198.51.100.4' };
     await shop.score({ clientIdKey, ...device });
     const { headers } = await shop.verdict({ clientIdKey, orderRef: 'private-1' });
-    expect((await other.client(clientIdKey)).status).to.equal(404);
+    for (const what of ['client', 'client/history', 'client/links'])
+      expect((await other.ask('GET', `${what}?clientIdKey=${clientIdKey}`)).status, what).to.equal(404);
     for (const query of [{ orderRef: 'private-1' }, { clientIdKey }, {}])
       expect(await other.decisions(query)).to.deep.equal([]);
-    expect((await other.ask('GET', `decisions/${headers.get('X-Decision-Id')}`)).status).to.equal(404);
+    for (const what of ['', '/explanation']) {
+      const { status, body } = await other.ask('GET', `decisions/${headers.get('X-Decision-Id')}${what}`);
+      expect([status, body.detail]).to.deep.equal([
+        404,
+        'There is no such decision, or it is past its retention.',
+      ]);
+    }
     await other.score({ clientIdKey: 'theirs', ...device });
     await other.verdict({ clientIdKey: 'theirs' });
     expect((await other.score({ clientIdKey: 'theirs', ...device })).body.isBot).to.equal(false);

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
@@ -150,18 +149,6 @@ describeOnStores('signing in with a key', (store) => {
       403,
       'The person signed in in this browser may not see the platform "bank"; load the page again.',
     ]);
-  });
-
-  it('shows one platform or all with a key of the installation, and what it may do there', async () => {
-    const { key } = await service.application.keys.issue(INSTALLATION, ['rules', 'operate'], null);
-    const Cookie = await cookieOf(key);
-    const at = async (platform: string) =>
-      (await ask('GET', 'session', { Cookie, 'X-KA-Platform': platform })).body;
-    const platforms = ['*', 'shop'];
-    expect(await at('*')).to.deep.include({ platforms, operations: ['rules:read', 'rules', 'operate'] });
-    expect(await at('shop')).to.deep.include({ platforms, operations: ['rules:read', 'rules'] });
-    const shown = await ask('GET', 'decisions', { Cookie, 'X-KA-Platform': 'shop' });
-    expect(shown.status).to.equal(403);
   });
 
   it('does not replace the header of programs: a wrong key is refused beside a good cookie', async () => {

@@ -237,21 +237,17 @@ describe('the rate limit (interface, section 8)', () => {
     expect(text).not.to.match(/status="404"/);
   });
 
-  it('is separate for each caller address behind a trusted proxy', async () => {
+  it('is of one address behind a trusted proxy, and of one IPv6 /64, whatever else is forged', async () => {
     await startLimited(1, 1, 1);
-    const first = await Promise.all(['203.0.113.1', '203.0.113.2', '203.0.113.3'].map(scoreFrom));
-    expect(first.map(rawStatus)).to.deep.equal([200, 200, 200]);
+    const dropped = async (addresses: readonly string[]) => {
+      const statuses = (await Promise.all(addresses.map(scoreFrom))).map(rawStatus);
+      return statuses.filter((status) => status === null).length;
+    };
+    expect(await dropped(['203.0.113.1', '203.0.113.2', '203.0.113.3'])).to.equal(0);
     expect(await metrics()).not.to.include('effect="delayed"');
-  });
-
-  it('cannot be escaped by forged entries, nor within one IPv6 /64', async () => {
-    await startLimited(1, 1, 1);
-    const forged = Array.from({ length: 6 }, (_, index) => `9.9.9.${index}, 203.0.113.1`);
-    const forgedStatuses = (await Promise.all(forged.map(scoreFrom))).map(rawStatus);
-    expect(forgedStatuses.filter((status) => status === null).length).to.be.at.least(2);
-    const hosts = Array.from({ length: 6 }, (_, index) => `2001:db8::${index + 1}`);
-    const hostStatuses = (await Promise.all(hosts.map(scoreFrom))).map(rawStatus);
-    expect(hostStatuses.filter((status) => status === null).length).to.be.at.least(2);
+    const six = [1, 2, 3, 4, 5, 6];
+    expect(await dropped(six.map((n) => `9.9.9.${n}, 203.0.113.9`))).to.be.at.least(2);
+    expect(await dropped(six.map((n) => `2001:db8::${n}`))).to.be.at.least(2);
   });
 
   it('comes before the check of the key', async () => {

@@ -126,20 +126,6 @@ describeOnStores('the history of a client', (store) => {
     expect((await historyOf(shop, 'busy')).body.entries).to.have.length(100);
     expect((await historyOf(shop, 'busy', '?limit=500')).body.entries).to.have.length(101);
   });
-
-  it('is 404 for an erased client', async () => {
-    await shop.verdict({ clientIdKey: 'forgotten' });
-    await shop.ask('DELETE', 'client?clientIdKey=forgotten');
-    expect((await historyOf(shop, 'forgotten')).status).to.equal(404);
-  });
-
-  it("is the platform's own: a client of the same name elsewhere is not shown", async () => {
-    const other = await service.tenant('elsewhere');
-    await shop.verdict({ clientIdKey: 'namesake', orderRef: 'ours' });
-    expect((await historyOf(other, 'namesake')).status).to.equal(404);
-    await other.verdict({ clientIdKey: 'namesake', orderRef: 'theirs' });
-    expect((await historyOf(other, 'namesake')).body.entries.map(inWords)).to.deep.equal(['GET_NEW theirs']);
-  });
 });
 
 describe('the history of a client whose oldest entries the journal has forgotten', () => {

@@ -6,7 +6,6 @@ import type { DecisionListSchema } from '../../../../src/http/platform/decisions
 import type { Static } from '../../../../src/json-schema.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
 import { currentRules } from '../../../service/current-rules.ts';
-import type { Problem } from '../../../service/http-call.ts';
 import { serviceOfSuite, startService } from '../../../service/running-service.ts';
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
@@ -154,20 +153,6 @@ describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
       );
     } finally {
       await elsewhere.stop();
-    }
-  });
-
-  it('answers 404 for an unknown decision and for that of another platform', async () => {
-    const decisionId = await decided();
-    const stranger = await service.tenant('other');
-    for (const [asker, id] of [
-      [tenant, 'nonsense'],
-      [tenant, `${decisionId}9`],
-      [stranger, decisionId],
-    ] as const) {
-      const { status, body } = await asker.ask<Problem>('GET', `decisions/${id}/explanation`);
-      expect([status, body.title]).to.deep.equal([404, 'not found']);
-      expect(body.detail).to.equal('There is no such decision, or it is past its retention.');
     }
   });
 });
