@@ -16,6 +16,7 @@ import { keepShipping, openShipper, type ShippingReport } from '../archive/ship/
 import { TABLE_NAMES } from '../archive/tables.ts';
 import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';
 import { counted } from '../counted.ts';
+import { csvCell } from '../csv.ts';
 import { isEvidence } from '../evidence/source/evidence.ts';
 import { verifyArchive } from '../evidence/verify/verify-archive.ts';
 import type { Verification } from '../evidence/verify/verify-segment.ts';
@@ -225,7 +226,9 @@ function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'
         rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, plain(row[index])]))),
       );
     case 'csv':
-      return [columns, ...rows].map((row) => row.map(csvCell).join(',')).join('\n');
+      return [columns, ...rows]
+        .map((row) => row.map((value) => csvCell(value, cellText(value))).join(','))
+        .join('\n');
     case 'table':
       return table(
         columns,
@@ -247,16 +250,6 @@ function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
   return typeof value === 'object' ? JSON.stringify(value, (_, inner) => plain(inner)) : String(value);
-}
-
-/**
- * As the console saves it: a text that a spreadsheet would run as a formula begins with an apostrophe, numbers never do,
- * and some spreadsheets take a semicolon for the end of a cell.
- */
-function csvCell(value: unknown): string {
-  const text = cellText(value);
-  const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",;\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
 const COUNTED_ENTRIES_MAX = 10_000;

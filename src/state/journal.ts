@@ -281,28 +281,18 @@ export function journalText(entry: JournalRecord): string {
   }
 }
 
+/** By the letters that `journalText` begins with. */
+const FORMS = new Map<string | undefined, { read(row: string): JournalRecord }>(
+  Object.entries({ s: SCORE, o: OUTCOME, b: BINDING, v: OVERRIDE, w: WAIT_ENDED, e: ERASURE }),
+);
+
 /** The entry that was written as `text`, or the verdict that it refers to. */
 export function parseJournalText(text: string): JournalRecord | VerdictReference {
-  const row = text.slice(1);
-  switch (text[0]) {
-    case 's':
-      return SCORE.read(row);
-    case 'o':
-      return OUTCOME.read(row);
-    case 'b':
-      return BINDING.read(row);
-    case 'v':
-      return OVERRIDE.read(row);
-    case 'w':
-      return WAIT_ENDED.read(row);
-    case 'e':
-      return ERASURE.read(row);
-    default: {
-      const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)(?:\.|$)/.exec(text) ?? [];
-      if (seq === undefined) throw new TypeError(`no journal entry is stored as ${text}`);
-      return { seq: Number(seq), at: Number.parseInt(at, 36) };
-    }
-  }
+  const form = FORMS.get(text[0]);
+  if (form !== undefined) return form.read(text.slice(1));
+  const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)(?:\.|$)/.exec(text) ?? [];
+  if (seq === undefined) throw new TypeError(`no journal entry is stored as ${text}`);
+  return { seq: Number(seq), at: Number.parseInt(at, 36) };
 }
 
 /** The result of work on a stored entry, or why it cannot be read. A store that is away is not the entry's fault. */

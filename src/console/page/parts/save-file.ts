@@ -1,3 +1,4 @@
+import { csvCell } from '../../../csv.ts';
 import { html } from '../html.ts';
 import { useAttempt } from './notice.ts';
 
@@ -12,17 +13,7 @@ export function saveFile(name: string, type: string, content: BlobPart) {
 
 /** Rows as CSV, the names of the columns first. */
 export function csvText(rows: readonly (readonly unknown[])[]) {
-  return rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('');
-}
-
-/**
- * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe, and some
- * spreadsheets take a semicolon for the end of a cell.
- */
-function cell(value: unknown) {
-  const text = String(value ?? '');
-  const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",;\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  return rows.map((row) => `${row.map((value) => csvCell(value)).join(',')}\r\n`).join('');
 }
 
 /** A line of JSON each. */
