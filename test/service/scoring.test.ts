@@ -1,19 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { Decision } from '../../src/decision/decision.ts';
-import { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { TooManyWaiting } from '../../src/service/client-turns.ts';
-import { NotAdmitted, ScoringService } from '../../src/service/scoring.ts';
+import { NotAdmitted } from '../../src/service/scoring.ts';
 import { clientKey } from '../client/client-keys.ts';
+import { entriesAbout } from '../state/read-journal.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
-import { currentRules } from './current-rules.ts';
 import { type Answer, untilTaken } from './http-call.ts';
 import { MovableClock, START_MS } from './movable-clock.ts';
 import { verdictBody } from './request-bodies.ts';
 import { type RunningService, startService } from './running-service.ts';
+import { scoringService } from './scoring-service.ts';
 import { Tenant } from './tenant.ts';
+
+const PLATFORM = platformName('shop');
 
 /** Checks that every decision has its own number, and begins on the ladder where the one before ended. */
 function expectUnbrokenChain(newestFirst: readonly Decision[], length: number): void {
@@ -44,14 +46,7 @@ describeOnStores('the service', (store) => {
   let shop: Tenant;
   let elsewhere: Tenant;
   let clock: MovableClock;
-  const composed = () =>
-    new ScoringService({
-      store: first.store,
-      ruleSource: fixedRules(currentRules()),
-      clock: clock.now,
-      pseudonym: (_kind, text) => text,
-      metrics: new Metrics(),
-    });
+  const composed = () => scoringService(first.store, clock.now);
   before(async () => {
     clock = new MovableClock();
     first = await startService({ store: store(), clock });
@@ -97,6 +92,51 @@ describeOnStores('the service', (store) => {
     expect(body.decisionCount).to.equal(20);
   });
 
+  it('says what each report did, and keeps in the journal a report that does not hold', async () => {
+    const clientIdKey = randomUUID();
+    const report = (outcome: 'PAID' | 'UNPAID', cause: 'REVERSED' | null, second: number) => ({
+      outcome,
+      cause,
+      occurredAt: START_MS - 1000 + second,
+    });
+    const reversed = report('UNPAID', 'REVERSED', 3);
+    const told = [
+      reversed,
+      report('PAID', null, 1),
+      reversed,
+      report('UNPAID', 'REVERSED', 4),
+      report('PAID', null, 5),
+    ];
+    const service = composed();
+    const effects: string[] = [];
+    for (const one of told)
+      effects.push(await service.outcome(PLATFORM, { clientIdKey, orderRef: 'order-1', ...one }));
+    expect(effects).to.deep.equal(['recorded', 'stale', 'unchanged', 'unchanged', 'superseded']);
+    const entries = await entriesAbout(store(), clientKey(PLATFORM, clientIdKey));
+    const journaled = entries.map((entry) =>
+      entry.kind === 'outcome' ? [entry.order, entry.report] : entry.kind,
+    );
+    const [first, stale, , repeat, last] = told;
+    expect(journaled).to.deep.equal([
+      [first, undefined],
+      [first, stale],
+      [first, repeat],
+      [last, undefined],
+    ]);
+  });
+
+  it('leaves nothing behind when a missing binding or override is lifted', async () => {
+    const clientIdKey = randomUUID();
+    const service = composed();
+    await service.setBinding(PLATFORM, clientIdKey, null);
+    expect(await service.setOverride(PLATFORM, clientIdKey, null, 'key 1')).to.deep.equal({
+      before: null,
+      after: null,
+    });
+    expect((await shop.client(clientIdKey)).status).to.equal(404);
+    expect(await entriesAbout(store(), clientKey(PLATFORM, clientIdKey))).to.deep.equal([]);
+  });
+
   it('takes one step for one Idempotency-Key sent to two services at once', async () => {
     const members = { clientIdKey: 'twofold' };
     const answers = await Promise.all(
@@ -114,7 +154,7 @@ describeOnStores('the service', (store) => {
     const body = verdictBody({ clientIdKey: 'flooded' });
     const context = { requestId: 'flood', idempotencyKey: null };
     const answers = await Promise.allSettled(
-      Array.from({ length: 300 }, () => service.verdict(platformName('shop'), body, context)),
+      Array.from({ length: 300 }, () => service.verdict(PLATFORM, body, context)),
     );
     const refusals = answers.filter((answer) => answer.status === 'rejected');
     expect(refusals.length, 'more when the machine is too slow for the deadline').to.be.within(100, 299);
@@ -125,20 +165,19 @@ describeOnStores('the service', (store) => {
 
   it('changes nothing for a request that the rate limit refuses while it is read', async () => {
     const service = composed();
-    const platform = platformName('shop');
     const payer = { sellPointKey: 'shop-1', clientIdKey: 'turned-away', amountRequested: '25.00' };
     const asked = { ...payer, method: 'card', orderRef: 'order-1' };
     const admitted = Promise.resolve(false);
     const context = { requestId: 'away', idempotencyKey: 'away', admitted };
     const refusals = await Promise.all([
-      failureOf(service.verdict(platform, asked, context)),
-      failureOf(service.verdict(platform, asked, { ...context, idempotencyKey: null })),
-      failureOf(service.score(platform, { ...payer, selectedMethodKey: 'card' }, admitted)),
+      failureOf(service.verdict(PLATFORM, asked, context)),
+      failureOf(service.verdict(PLATFORM, asked, { ...context, idempotencyKey: null })),
+      failureOf(service.score(PLATFORM, { ...payer, selectedMethodKey: 'card' }, admitted)),
     ]);
     for (const refusal of refusals) expect(refusal).to.be.instanceOf(NotAdmitted);
-    const { state } = await first.store.load(clientKey(platform, 'turned-away'));
+    const { state } = await first.store.load(clientKey(PLATFORM, 'turned-away'));
     expect(state).to.deep.equal(UNKNOWN_CLIENT);
-    expect(await first.store.claimIdempotencyKey(platform, 'away', 'unclaimed')).to.equal('unclaimed');
+    expect(await first.store.claimIdempotencyKey(PLATFORM, 'away', 'unclaimed')).to.equal('unclaimed');
   });
 
   it('never runs time backwards for a client', async () => {
@@ -164,7 +203,7 @@ describeOnStores('the service', (store) => {
     const look = async () => ({
       score: (await shop.score({ clientIdKey, ...script })).body,
       client: (await shop.client(clientIdKey)).body,
-      lastAt: (await first.store.load(clientKey(platformName('shop'), clientIdKey))).state.lastAt,
+      lastAt: (await first.store.load(clientKey(PLATFORM, clientIdKey))).state.lastAt,
     });
     const before = await look();
     clock.moveSeconds(-3600);

@@ -6,11 +6,10 @@ import type { ReportedOutcome } from '../../src/client/order.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
 import { NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import { Replays } from '../../src/evidence/backtest/replay.ts';
-import { Metrics } from '../../src/metrics/metrics.ts';
 import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import { Records } from '../../src/service/records.ts';
-import { ScoringService } from '../../src/service/scoring.ts';
+import type { ScoringService } from '../../src/service/scoring.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';
@@ -19,6 +18,7 @@ import { describeOnStores } from '../stores/describe-on-stores.ts';
 import { currentRules } from './current-rules.ts';
 import { inputsOf } from './journal-inputs.ts';
 import { START_MS } from './movable-clock.ts';
+import { scoringService } from './scoring-service.ts';
 
 const PLATFORM = platformName('shop');
 const HOUR_MS = 3_600_000;
@@ -147,9 +147,8 @@ describeOnStores('an order that was turned away', (store) => {
   let records: Records;
   let nowMs = START_MS;
   const start = (rules: ReturnType<typeof currentRules>) => {
-    const [clock, pseudonym] = [() => nowMs, (_kind: string, text: string) => text];
-    const [ruleSource, metrics] = [fixedRules(rules), new Metrics()];
-    service = new ScoringService({ store: store(), ruleSource, clock, pseudonym, metrics });
+    const [clock, ruleSource] = [() => nowMs, fixedRules(rules)];
+    service = scoringService(store(), clock, { ruleSource });
     records = new Records({ store: store(), ruleSource, clock });
   };
 
