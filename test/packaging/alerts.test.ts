@@ -12,10 +12,11 @@ import { Tenant } from '../service/tenant.ts';
 import { packaged, packagedPath } from './packaged.ts';
 
 interface Alert extends Readonly<Record<'alert' | 'expr', string>> {
+  readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<'summary' | 'description', string>>;
 }
 
-type AlertFile = { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
+type Rules = { readonly groups: readonly { readonly rules: readonly Alert[] }[] };
 
 interface Panel {
   readonly id: number;
@@ -28,8 +29,8 @@ type Dashboard = { readonly panels: readonly Panel[] };
 /** What a running service shows: the names of its metrics, and their labels. */
 type Shown = Readonly<Record<'names' | 'labels', ReadonlySet<string>>>;
 
-const ALERT_FILE: AlertFile = parse(packaged('packaging/alerts.yaml'));
-const ALERTS = ALERT_FILE.groups.flatMap(({ rules }) => rules);
+const RULES: Rules = parse(packaged('packaging/alerts.yaml'));
+const ALERTS = RULES.groups.flatMap(({ rules }) => rules);
 const DASHBOARD: Dashboard = JSON.parse(packaged('packaging/grafana-dashboard.json'));
 
 /** The metrics that an expression asks for, `up` left out: Prometheus makes that one itself. */
@@ -122,12 +123,6 @@ describe('alerts and dashboard', () => {
     expect(new Set(DASHBOARD.panels.map(({ id }) => id)).size).to.equal(DASHBOARD.panels.length);
   });
 });
-
-interface AlertRule {
-  readonly alert: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
 
 /** The series of a node as Prometheus labels them, with what else tells them apart. */
 const labelled = (name: string, more = '') => `${name}{job="client-scoring",instance="a"${more}}`;
@@ -269,20 +264,8 @@ ScoringBlocksRise is quiet while the share of BLOCK is what it was a day ago
     .map(([, title = '', what = '']) => [title, what]),
 );
 
-interface Rules {
-  readonly groups: readonly { readonly rules: readonly AlertRule[] }[];
-}
-
-const RULES: Rules = parse(packaged('packaging/alerts.yaml'));
-
-function ruleOf(alert: string): AlertRule {
-  const rule = RULES.groups.flatMap(({ rules }) => rules).find((one) => one.alert === alert);
-  if (rule === undefined) throw new Error(`no alert ${alert}`);
-  return rule;
-}
-
 /** The alert as it is sent: promtool compares every label and text. */
-function fired({ labels, annotations }: AlertRule, more: Readonly<Record<string, string>>) {
+function fired({ labels, annotations }: Alert, more: Readonly<Record<string, string>>) {
   const filled = Object.entries(annotations).map(([name, text]) => [
     name,
     text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => more[label] ?? ''),
@@ -314,7 +297,12 @@ function complaint(title: string, rules: Rules): string | null {
       {
         eval_time: at,
         alertname: alert,
-        exp_alerts: fires === 'quiet' ? [] : [fired(ruleOf(alert), Object.fromEntries(labels))],
+        exp_alerts:
+          fires === 'quiet'
+            ? []
+            : ALERTS.filter((one) => one.alert === alert).map((one) =>
+                fired(one, Object.fromEntries(labels)),
+              ),
       },
     ],
   };

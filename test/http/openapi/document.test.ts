@@ -96,6 +96,8 @@ function withBody(operationId: string, good: Ask): readonly Case[] {
 const SCORE = post('/v1/client/score', scoreBody({ clientIdKey: 'scored' }));
 const VERDICT = post('/v1/client/verdict', verdictBody({ clientIdKey: 'judged' }));
 
+const ONCE = { 'Idempotency-Key': 'once' };
+
 const CALLER_CASES: readonly Case[] = [
   says('score', 200, SCORE),
   says('score', 404, post('/v1/client/scores', {})),
@@ -103,13 +105,9 @@ const CALLER_CASES: readonly Case[] = [
   says('verdict', 200, VERDICT),
   says('verdict', 200, VERDICT),
   says('verdict', 400, { ...VERDICT, headers: { 'Idempotency-Key': 'a b' } }),
-  says('verdict', 200, post('/v1/client/verdict', verdictBody(), { 'Idempotency-Key': 'once' })),
-  says('verdict', 200, post('/v1/client/verdict', verdictBody(), { 'Idempotency-Key': 'once' })),
-  says(
-    'verdict',
-    422,
-    post('/v1/client/verdict', verdictBody({ method: 'other' }), { 'Idempotency-Key': 'once' }),
-  ),
+  says('verdict', 200, { ...VERDICT, headers: ONCE }),
+  says('verdict', 200, { ...VERDICT, headers: ONCE }),
+  says('verdict', 422, post('/v1/client/verdict', verdictBody({ method: 'other' }), ONCE)),
 ];
 
 const OUTCOME = post('/v1/platform/outcomes', { clientIdKey: 'a', orderRef: 'a-1', outcome: 'PAID' });
@@ -149,7 +147,7 @@ const KEYS = '/v1/platform/keys';
 const AUDIT = '/v1/platform/audit';
 const PEOPLE = '/v1/platform/people';
 const NEW_KEY = post(KEYS, { operations: ['verdict'], days: 1 });
-const ROLLOUT = post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'shadow', reason: 'trial' });
+const ROLLOUT = rollOut({ version: 'p2.v11', mode: 'shadow' });
 const ROLLBACK = post('/v1/platform/rules/rollback', { reason: 'enough' });
 const NO_DECISION_ID = 'AAAAAAAAAAAAAAAAAAAAAA.1.mwq8lds0';
 const NO_DECISION = `/v1/platform/decisions/${NO_DECISION_ID}`;
@@ -174,6 +172,15 @@ const SAVE = put(`${VERSIONS}/p2.v20`, { files: wholeDraft('p2.v20').files });
 /** The address of a client, or of what stands below it. */
 function aboutClient(clientIdKey: string, below = ''): string {
   return `/v1/platform/client${below}?clientIdKey=${clientIdKey}`;
+}
+
+function rollOut(members: object): Ask {
+  return post('/v1/platform/rules/rollout', { reason: 'trial', ...members });
+}
+
+/** Times are seconds of 1970. */
+function explore(query: string): Ask {
+  return get(`/v1/platform/explore?${query.replaceAll(/(?<==)\d/g, '1970-01-01T00:00:0$&Z')}`);
 }
 
 function removal(path: string): Ask {
@@ -263,26 +270,10 @@ const PLATFORM_CASES: readonly Case[] = [
   says('askDecisionWhatIf', 404, get(`${THEN}p2.v99`)),
   says('readRollout', 200, get('/v1/platform/rules')),
   says('rollOut', 200, ROLLOUT),
-  says(
-    'rollOut',
-    400,
-    post('/v1/platform/rules/rollout', {
-      version: 'p2.v11',
-      mode: 'canary',
-      percent: 100,
-      guard: 5,
-      reason: 'nobody to compare with',
-    }),
-  ),
-  says(
-    'rollOut',
-    409,
-    post('/v1/platform/rules/rollout', { version: 'p2.v99', mode: 'shadow', reason: 'not there' }),
-  ),
-  says('rollOut', 202, {
-    ...post('/v1/platform/rules/rollout', { version: 'p2.v11', mode: 'active', reason: 'enough' }),
-    by: 'ann of all',
-  }),
+  // There would be nobody to compare with.
+  says('rollOut', 400, rollOut({ version: 'p2.v11', mode: 'canary', percent: 100, guard: 5 })),
+  says('rollOut', 409, rollOut({ version: 'p2.v99', mode: 'shadow' })),
+  says('rollOut', 202, { ...rollOut({ version: 'p2.v11', mode: 'active' }), by: 'ann of all' }),
   says('readRollout', 200, async (live) => get(await shadowed(live))),
   says('rollBack', 200, ROLLBACK),
   says('rollBack', 409, ROLLBACK),
@@ -323,19 +314,9 @@ const PLATFORM_CASES: readonly Case[] = [
   says('readReporting', 200, get('/v1/platform/reporting')),
   says('readEvents', 200, get('/v1/platform/events?limit=500')),
   says('readEvents', 400, get('/v1/platform/events?after=somewhere')),
-  says(
-    'readExploration',
-    200,
-    get(
-      '/v1/platform/explore?by=rule&verdict=WAIT&from=1970-01-01T00:00:03Z&to=1970-01-01T00:00:04Z&againstFrom=1970-01-01T00:00:01Z',
-    ),
-  ),
-  says('readExploration', 400, get('/v1/platform/explore?by=moon')),
-  says(
-    'readExploration',
-    400,
-    get('/v1/platform/explore?from=1970-01-01T00:00:03Z&asOf=1970-01-01T00:00:02.999Z'),
-  ),
+  says('readExploration', 200, explore('by=rule&verdict=WAIT&from=3&to=4&againstFrom=1')),
+  says('readExploration', 400, explore('by=moon')),
+  says('readExploration', 400, explore('from=3&asOf=2')),
   says('listRuleFolders', 200, get(VERSIONS)),
   says('readRuleFolder', 200, get(`${VERSIONS}/p2.v10`)),
   says('readRuleFolder', 200, get(`${VERSIONS}/p2.v11`)),
@@ -430,13 +411,13 @@ async function decision(live: Live, way: 'approve' | 'reject', by: 'ann' | 'bob'
   return { ...post(`${PROPOSALS}/${proposalId}/${way}`, { reason: 'looked at' }), by };
 }
 
-/** The client's path, once it has a history, a binding and an override to show. */
 async function signedInPerson(live: Live): Promise<Ask> {
   const key = await live.newKey('/');
   await live.ask(signIn(key));
   return post(`${PEOPLE}/sign-out`, { id: `key ${idIn(key)}` });
 }
 
+/** The client's path, once it has a history, a binding and an override to show. */
 async function judged(live: Live, below = ''): Promise<string> {
   await live.ask(VERDICT);
   await live.ask(BINDING);
@@ -459,11 +440,7 @@ function whenArchived(good: Ask, isThere: boolean) {
 /** A question about a draft that is not sound. */
 async function aboutBadDraft(live: Live): Promise<Ask> {
   const { version, files } = DRAFT;
-  await live.ask({
-    method: 'PUT',
-    path: `/v1/platform/rules/drafts/${version}`,
-    body: { from: 'p2.v10', files },
-  });
+  await live.ask(put(`${DRAFTS}/${version}`, { from: 'p2.v10', files }));
   return post(EVIDENCE, { kind: 'backtest', version });
 }
 
