@@ -111,8 +111,6 @@ export const verdictMixShape = shape(
   byVerdict(() => interval('Null without a decision')),
 );
 
-export type VerdictMix = Shape<typeof verdictMixShape>;
-
 /**
  * What a result shows its reader: notes, and tables whose cells are data. Each kind of evidence makes them of its
  * figures in one place; the command line prints them, the API sends them, the console draws them.
