@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -195,22 +195,9 @@ describe('starting the service', () => {
 
     it('for a RULES_DIR that is no folder', async () => {
       const rulesDir = join(temporaryDirectory(), 'rules');
-      for (const [why, make] of [
-        ['where there is no folder', () => {}],
-        ['which is no folder', () => writeFileSync(rulesDir, '')],
-        [
-          'which cannot be read: its links lead in a circle (ELOOP)',
-          () => {
-            rmSync(rulesDir);
-            symlinkSync(rulesDir, rulesDir);
-          },
-        ],
-      ] as const) {
-        make();
-        expect(await refused({ RULES_DIR: rulesDir })).to.equal(
-          `Cannot start: RULES_DIR is ${rulesDir}, ${why}; set it to the folder of rule sets\n`,
-        );
-      }
+      expect(await refused({ RULES_DIR: rulesDir })).to.equal(
+        `Cannot start: RULES_DIR is ${rulesDir}, where there is no folder; set it to the folder of rule sets\n`,
+      );
     });
 
     it('for a HOST of another machine', async () => {

@@ -7,6 +7,7 @@ import {
   listRuleVersions,
   loadRuleSet,
   readRuleSet,
+  rulesDirRefusal,
 } from '../../../src/rules/folder/rule-folder.ts';
 import { directReader, ThreadedReader } from '../../../src/rules/folder/rule-reader.ts';
 import { scanRuleFolders } from '../../../src/rules/folder/scan.ts';
@@ -184,3 +185,26 @@ function asSomebodyWithoutRights(look: () => void): void {
     if (isSuperuser) process.seteuid?.(0);
   }
 }
+
+describe('a RULES_DIR', () => {
+  it('that cannot be used is refused with why', () => {
+    const [folder, path] = [temporaryDirectory(), join(temporaryDirectory(), 'rules')];
+    expect(rulesDirRefusal(folder)).to.equal(null);
+    for (const [why, make] of [
+      ['where there is no folder', () => {}],
+      ['which is no folder', () => writeFileSync(path, '')],
+      [
+        'which cannot be read: its links lead in a circle (ELOOP)',
+        () => {
+          rmSync(path);
+          symlinkSync(path, path);
+        },
+      ],
+    ] as const) {
+      make();
+      expect(rulesDirRefusal(path)).to.equal(
+        `RULES_DIR is ${path}, ${why}; set it to the folder of rule sets`,
+      );
+    }
+  });
+});
