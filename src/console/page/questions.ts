@@ -20,6 +20,7 @@ import type { DraftListSchema, DraftSchema } from '../../http/platform/rules/dra
 import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '../../http/platform/rules/rule-folders.ts';
 import type { SessionSchema, SignInSchema } from '../../http/platform/session.ts';
 import type { SettingsSchema } from '../../http/platform/settings.ts';
+import type { TSchema } from '../../json-schema.ts';
 import type { Reporting } from '../../metrics/reporting.ts';
 import type * as sdk from '../../sdk/records.ts';
 import type { Shape } from '../../shapes.ts';
@@ -31,28 +32,46 @@ import type { Shape } from '../../shapes.ts';
 
 export type { DecisionWhatIf, Reporting, RuleDiff };
 
-export type Session = Shape<typeof SessionSchema>;
-export type SignIn = Shape<typeof SignInSchema>;
-export type Proposal = Shape<typeof ProposalSchema>;
-export type ProposalList = Shape<typeof ProposalListSchema>;
-export type AuditCheck = Shape<typeof AuditCheckSchema>;
-export type AuditPage = Shape<typeof AuditPageSchema>;
-export type AccessKeyList = Shape<typeof KeyListSchema>;
-export type People = Shape<typeof PeopleSchema>;
-export type Settings = Shape<typeof SettingsSchema>;
-export type IssuedKey = Shape<typeof IssuedKeySchema>;
-export type RuleFolderList = Shape<typeof RuleFolderListSchema>;
-export type OpenedRuleFolder = Shape<typeof OpenedRuleFolderSchema>;
-export type CheckedDraft = Shape<typeof CheckedDraftSchema>;
-export type RewrittenCases = Shape<typeof RewrittenCasesSchema>;
-export type DraftList = Shape<typeof DraftListSchema>;
-export type Draft = Shape<typeof DraftSchema>;
-export type SavedDraft = Shape<typeof SavedDraftSchema>;
-export type SharedLists = Shape<typeof SharedListsSchema>;
-export type ListEntries = Shape<typeof ListEntriesSchema>;
-export type EvidenceJob = Shape<typeof EvidenceJobSchema>;
-export type Explored = Shape<typeof ExplorationSchema>;
-export type EvidenceJobList = Shape<typeof EvidenceJobListSchema>;
+type TimeName =
+  | ('at' | 'since' | 'asOf' | 'upTo' | 'backTo')
+  | `${string}At`
+  | `${string}Until`
+  | `${string}Since`;
+
+/** As the page has answers: it reads their moments as milliseconds since 1970 (`api.ts`). */
+type InMs<T> = T extends string
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]: Name extends TimeName ? TimeOf<T[Name]> : InMs<T[Name]> }
+    : T;
+
+type TimeOf<T> = T extends string ? number : InMs<T>;
+
+/** An answer as the API's document describes it. */
+type Answered<Declared extends TSchema> = InMs<Shape<Declared>>;
+
+export type Session = Answered<typeof SessionSchema>;
+export type SignIn = Answered<typeof SignInSchema>;
+export type Proposal = Answered<typeof ProposalSchema>;
+export type ProposalList = Answered<typeof ProposalListSchema>;
+export type AuditCheck = Answered<typeof AuditCheckSchema>;
+export type AuditPage = Answered<typeof AuditPageSchema>;
+export type AccessKeyList = Answered<typeof KeyListSchema>;
+export type People = Answered<typeof PeopleSchema>;
+export type Settings = Answered<typeof SettingsSchema>;
+export type IssuedKey = Answered<typeof IssuedKeySchema>;
+export type RuleFolderList = Answered<typeof RuleFolderListSchema>;
+export type OpenedRuleFolder = Answered<typeof OpenedRuleFolderSchema>;
+export type CheckedDraft = Answered<typeof CheckedDraftSchema>;
+export type RewrittenCases = Answered<typeof RewrittenCasesSchema>;
+export type DraftList = Answered<typeof DraftListSchema>;
+export type Draft = Answered<typeof DraftSchema>;
+export type SavedDraft = Answered<typeof SavedDraftSchema>;
+export type SharedLists = Answered<typeof SharedListsSchema>;
+export type ListEntries = Answered<typeof ListEntriesSchema>;
+export type EvidenceJob = Answered<typeof EvidenceJobSchema>;
+export type Explored = Answered<typeof ExplorationSchema>;
+export type EvidenceJobList = Answered<typeof EvidenceJobListSchema>;
 
 /** A job with its result, in the shape of its kind. */
 export interface Worked<Result> {
@@ -66,21 +85,6 @@ export type Experiment = ExperimentData & Presentation;
 export type { EvidenceTable, OrderCounts, Presentation } from '../../evidence/presentation.ts';
 export type { RuleReport } from '../../evidence/report/rule-report.ts';
 export type { FactValue } from '../../facts/fact.ts';
-
-type TimeName =
-  | ('at' | 'since' | 'asOf' | 'upTo' | 'backTo')
-  | `${string}At`
-  | `${string}Until`
-  | `${string}Since`;
-
-/** As the page has answers: it reads their moments as milliseconds since 1970 (`api.js`). */
-type InMs<T> = T extends string
-  ? T
-  : T extends object
-    ? { readonly [Name in keyof T]: Name extends TimeName ? TimeOf<T[Name]> : InMs<T[Name]> }
-    : T;
-
-type TimeOf<T> = T extends string ? number : InMs<T>;
 
 export type Binding = InMs<sdk.Binding>;
 export type ClientHistory = InMs<sdk.ClientHistory>;

@@ -4,7 +4,7 @@ import { html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
 import { intervalText, Notes, ShownTable, useJob, workedOut } from '../parts/evidence.ts';
 import { Choice } from '../parts/form.ts';
-import { count } from '../parts/format.ts';
+import { count, dateTime } from '../parts/format.ts';
 import { SampleOrders } from '../parts/links.ts';
 import { useAttempt } from '../parts/notice.ts';
 import { numbers, Table } from '../parts/table.ts';
@@ -152,11 +152,14 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   const [jobId, setJobId] = useState<string | null>(null);
   const { attempt, isBusy, trouble } = useAttempt();
   const answer = useJob(jobId, EXPERIMENT);
-  if (!rollout.candidates.some(({ mode }) => mode === 'canary') || !may(session, 'rules')) return null;
+  const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
+  if (canary === undefined || !may(session, 'rules')) return null;
+  const { stageSince } = canary;
+  const nothingYet = `On trial with these shares since ${dateTime(stageSince)}. Nothing was decided since then.`;
   const again = () =>
     attempt(async () => setJobId((await ask('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
-  const worked = ({ notes, tables, trend }: Experiment) => html`
-    <${Notes} notes=${notes} />
+  const worked = ({ since, notes, tables, trend }: Experiment) => html`
+    <${Notes} notes=${since === stageSince ? notes : [nothingYet]} />
     ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
     ${tables.map(
       (table) => html`<div key=${table.title}>

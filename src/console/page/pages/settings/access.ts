@@ -82,15 +82,10 @@ function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
     platform,
     owner ?? html`<span class="faint">nobody</span>`,
     operations.join(', '),
-    timeText(issuedAt),
-    end === null ? 'no end' : timeText(end),
+    dateTime(issuedAt),
+    end === null ? 'no end' : dateTime(end),
     status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`,
   ];
-}
-
-/** A moment of a key, which the page reckons in ms like all others. */
-function timeText(at: string) {
-  return dateTime(new Date(at).getTime());
 }
 
 function IssueForm({ mayGive, propose }: { mayGive: AccessKeyList['mayGive']; propose: Propose }) {
