@@ -324,6 +324,10 @@ describe("the console's page", () => {
     expect(long).to.deep.equal([]);
   });
 
+  it('draws no component in a template, where no compiler checks its properties', () => {
+    expect(linesWith(PAGE, /<\$\{/)).to.deep.equal([]);
+  });
+
   it('uses every class of its style sheet, and every colour', () => {
     const code = PAGE.map(({ text }) => text).join('\n');
     const unused = classesOf(STYLE.text).filter((name) => !usesClass(code, name));

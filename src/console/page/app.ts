@@ -1,11 +1,11 @@
 import { ask, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
-import { html, render, useEffect, useRef, useState } from './html.ts';
+import { h, html, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
 import { goTo, typedInto } from './parts/form.ts';
 import { platformText, showTimesInUtc } from './parts/format.ts';
 import { toPath, toVersion } from './parts/links.ts';
-import { Empty, Loading, Trouble } from './parts/notice.ts';
+import { empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
 import type { Session } from './questions.ts';
@@ -49,18 +49,18 @@ function App() {
       .finally(() => setChecking(false));
     return () => removeEventListener('session-ended', end);
   }, []);
-  if (checking) return html`<main><${Loading} /></main>`;
+  if (checking) return html`<main>${h(Loading, {})}</main>`;
   if (trouble !== null)
     return html`<main>
-      <${Trouble} error=${trouble} retry=${() => check().catch(setTrouble)} />
+      ${h(Trouble, { error: trouble, retry: () => check().catch(setTrouble) })}
       ${
         trouble.status === 403 &&
         html`<p><a href=${location.pathname}>Begin with what this session may see</a></p>`
       }
     </main>`;
-  if (session === null) return html`<${SignInPage} enter=${enter} provider=${provider} />`;
-  return html`<${Console} key=${session.platform} session=${session} leave=${leave} />
-    ${ended && html`<${SignInAgain} enter=${enter} provider=${provider} refusal=${ended} leave=${leave} />`}`;
+  if (session === null) return h(SignInPage, { enter, provider });
+  return html`${h(Console, { key: session.platform, session, leave })}
+    ${ended && h(SignInAgain, { enter, provider, refusal: ended, leave })}`;
 }
 
 function Console({ session, leave }: { session: Session; leave: () => void }) {
@@ -99,8 +99,8 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   return html`<a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
     <header class="top">
       <span class="brand">Client Scoring</span>
-      ${session.platforms.length > 1 && html`<${PlatformSwitch} session=${session} />`}
-      <${Navigation} ...${{ places, current, words: time.words }} />
+      ${session.platforms.length > 1 && h(PlatformSwitch, { session })}
+      ${h(Navigation, { places, current, words: time.words })}
       <details class="who">
         <summary><b>${platformText(session.platform)}</b> <span class="faint">${session.who}</span></summary>
         <button type="button" onClick=${() => signOut('all')}>Sign out in every browser</button>
@@ -108,10 +108,10 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
       <button type="button" class="button-quiet" onClick=${() => signOut('this')}>Sign out</button>
     </header>
     <main id="main" ref=${main} tabindex="-1">
-      <${PlaceParts} places=${places} current=${current} place=${place} />
+      ${h(PlaceParts, { places, current, place })}
       <h1>${title}</h1>
-      ${current?.span && html`<${TimeBar} time=${time} />`}
-      <${Content} ...${{ current, session, place, time }} />
+      ${current?.span && h(TimeBar, { time })}
+      ${h(Content, { current, session, place, time })}
     </main>`;
 }
 
@@ -164,15 +164,16 @@ function Navigation({ places, current, words }: NavigationProps) {
 }
 
 function Content({ current, session, place, time }: { current: PageEntry | null } & PageProps) {
-  if (current === null) return html`<${Empty} title="Nothing is at this address">Choose a place above.<//>`;
+  if (current === null) return empty('Nothing is at this address', 'Choose a place above.');
   if (!isFor(session, current))
-    return html`<${Empty} title="This session may not see this page">
-      It needs ${current.needs.join(' and ')} at ${platformText(session.platform)}.
+    return empty(
+      'This session may not see this page',
+      html`It needs ${current.needs.join(' and ')} at ${platformText(session.platform)}.
       ${session.platforms.length > 1 ? ' Choose another platform above, or ask' : ' Ask'} the platform owner
-      for more operations.
-    <//>`;
+      for more operations.`,
+    );
   const key = `${current.path} ${place.version}`;
-  return html`<${current.body} key=${key} ...${{ session, place, time }} />`;
+  return h(current.body, { key, session, place, time });
 }
 
 /** How far down each visit was left, pixels. */
@@ -233,7 +234,7 @@ function PlaceParts({ places, current, place: { version, query } }: PlacePartsPr
     version === '' ? toPath(path, time) : toVersion(version, path.split('/')[2], time);
   const go = (other: string) => goTo(toVersion(other, current.path.split('/')[2], time));
   return html`<nav class="parts" aria-label=${version === '' ? here?.title : `Parts of ${version}`}>
-    ${version !== '' && html`<${VersionSwitch} version=${version} go=${go} />`}
+    ${version !== '' && h(VersionSwitch, { version, go })}
     ${parts.map(
       (one) =>
         html`<a href=${to(one.path)} aria-current=${one === current ? 'page' : undefined}>${one.title}</a>`,
@@ -294,5 +295,5 @@ history.scrollRestoration = 'manual';
 const root = document.getElementById('app');
 if (root !== null) {
   keepFocus(root);
-  render(html`<${App} />`, root);
+  render(h(App, {}), root);
 }

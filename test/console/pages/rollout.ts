@@ -116,6 +116,45 @@ describeConsole("the console's place Rollouts", (tab) => {
     expect((await owner.ask('POST', 'rules/rollback', { reason: 'after the test' })).status).to.equal(200);
   });
 
+  it('works out what a canary is worth: nothing where nothing was decided yet, and then how its differences went', async () => {
+    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
+    const canary = { version: 'p2.v11', mode: 'canary', percent: 5, reason: 'for its worth' };
+    expect((await owner.ask('POST', 'rules/rollout', canary)).status).to.equal(200);
+    const { body } = await owner.ask<{ rollout: { candidates: { stageSince: string }[] } }>('GET', 'rules');
+    const since = body.rollout.candidates[0]?.stageSince;
+    await tab.openAs(tab.seeded.operatorKey, '#/rollouts');
+    const { page } = tab;
+    await tab.button('Work it out').click();
+    await page
+      .getByText(/^On trial with these shares since .*\. Nothing was decided since then\.$/)
+      .waitFor();
+    // Differences take some days of many clients.
+    const of = (metric: string, at: string, value: number) => {
+      const [low, high] = [value - 0.002, value + 0.002];
+      return { version: 'p2.v11', metric, at, value, low, high };
+    };
+    const [first, second] = ['2026-11-02T10:00:00.000Z', '2026-11-03T10:00:00.000Z'];
+    const trend = [of('value', first, 0.001), of('value', second, 0.003), of('paid', second, -0.004)];
+    await page.route('**/platform/evidence/*', async (route) => {
+      const response = await route.fetch();
+      const answer = await response.json();
+      if (answer.result !== null) Object.assign(answer.result, { since, trend });
+      await route.fulfill({ response, json: answer });
+    });
+    await page.reload();
+    await tab.button('Work it out').click();
+    await page.getByText('value: p2.v11 as a table').click();
+    const rows = page.getByRole('region', { name: 'value: p2.v11 by time' }).locator('tbody tr');
+    expect((await rows.allInnerTexts()).map((row) => row.split('\t').slice(1))).to.deep.equal([
+      ['1.0', '5.0', '3.0'],
+      ['-1.0', '3.0', '1.0'],
+    ]);
+    await page.getByLabel('Of').selectOption('paid');
+    await page.getByRole('heading', { name: 'paid: p2.v11' }).waitFor();
+    await page.unroute('**/platform/evidence/*');
+    expect((await owner.ask('POST', 'rules/rollback', { reason: 'after its worth' })).status).to.equal(200);
+  });
+
   it('cannot bring in a canary of all clients with a guard, also past the page', async () => {
     const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
     const { status, body } = await owner.ask('POST', 'rules/rollout', {

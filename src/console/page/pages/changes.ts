@@ -1,10 +1,10 @@
 import { ask, may, useAnswer } from '../api.ts';
-import { html, useEffect, useState } from '../html.ts';
+import { h, html, useEffect, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
 import { Differences } from '../parts/differences.ts';
-import { Choice, goTo } from '../parts/form.ts';
+import { choice, goTo } from '../parts/form.ts';
 import { toVersion } from '../parts/links.ts';
-import { answered, Empty, Loading, Trouble } from '../parts/notice.ts';
+import { answered, empty, Loading, Trouble } from '../parts/notice.ts';
 import type { Draft, RuleDiff } from '../questions.ts';
 import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
 
@@ -20,24 +20,22 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
     const begun = draft.data?.from ?? others[sound.indexOf(version)] ?? others[0];
     const before = query.get('before') ?? begun;
     if (before === undefined)
-      return html`<${Empty} title="No other version">
-        <a href="#/rules">Begin a draft</a> for a second one.
-      <//>`;
+      return empty('No other version', html`<a href="#/rules">Begin a draft</a> for a second one.`);
     const go = (other: string) => goTo(toVersion(version, 'changes', { before: other }));
-    return html`<${Choice} label="compared with" chosen=${before} values=${others} go=${go} />
+    return html`${choice('compared with', others, { chosen: before, go })}
       <section class="card">
         <h2>${version} against ${before}</h2>
         ${
           isKept
-            ? answered(draft, (one) => html`<${OfDraft} key=${before} draft=${one} before=${before} />`)
-            : html`<${OfVersion} before=${before} after=${version} />`
+            ? answered(draft, (one) => h(OfDraft, { key: before, draft: one, before }))
+            : h(OfVersion, { before, after: version })
         }
       </section>`;
   });
 }
 
 function OfVersion({ before, after }: { before: string; after: string }) {
-  return answered(useAnswer(ruleDiff(before, after)), (diff) => html`<${Differences} diff=${diff} />`);
+  return answered(useAnswer(ruleDiff(before, after)), (diff) => h(Differences, { diff }));
 }
 
 function OfDraft({ draft: { version, files }, before }: { draft: Draft; before: string }) {
@@ -46,6 +44,6 @@ function OfDraft({ draft: { version, files }, before }: { draft: Draft; before: 
   useEffect(() => {
     ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
   }, []);
-  if (error) return html`<${Trouble} error=${error} />`;
-  return diff === null ? html`<${Loading} />` : html`<${Differences} diff=${diff} />`;
+  if (error) return h(Trouble, { error });
+  return diff === null ? h(Loading, {}) : h(Differences, { diff });
 }

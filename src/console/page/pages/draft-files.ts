@@ -1,6 +1,6 @@
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { h, html, useEffect, useRef, useState } from '../html.ts';
 import type { CodeEditor, FileRemark } from '../parts/editor/code-editor.ts';
-import { Choice, Field, sent } from '../parts/form.ts';
+import { choice, field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
 import { type ValueEdits, Values } from '../parts/values.ts';
 import { pathsOf, type WorkingCopy, withFile, withoutFile } from '../parts/working-copy.ts';
@@ -53,15 +53,14 @@ export function FileEditor({
     </div>
     <div class="two">
       <div>
-        <${Code} copy=${copy} path=${path} at=${wanted.path === path ? wanted.at : null} edit=${edit}
-          rewritten=${rewritten} remarks=${remarks} />
+        ${h(Code, { copy, path, at: wanted.path === path ? wanted.at : null, edit, rewritten, remarks })}
         <p class="faint">Escape and then Tab leaves the editor.</p>
       </div>
-      <${Values} key=${path} path=${path} checked=${checked} remarks=${remarks} values=${values} go=${go} />
+      ${h(Values, { key: path, path, checked, remarks, values, go })}
     </div>
     <details>
       <summary>Add or remove a file</summary>
-      <${AddFile} copy=${copy} change=${change} setWanted=${setWanted} />
+      ${h(AddFile, { copy, change, setWanted })}
       ${
         isOptional &&
         html`<div class="buttons"><button type="button" onClick=${remove}>Remove ${path}</button></div>`
@@ -126,7 +125,7 @@ function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
   useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path, rewritten]);
   useEffect(() => editor?.mark(remarks), [editor, path, rewritten, remarks]);
   useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
-  return html`${error && html`<${Trouble} error=${error} retry=${retry} />`}
+  return html`${error && h(Trouble, { error, retry })}
     ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
     <div class="editor" ref=${place}></div>`;
 }
@@ -141,11 +140,10 @@ function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'ch
       setWanted({ path, at: null });
     }),
   );
+  const name = { name: 'name', pattern: '[a-z][a-z0-9]*(-[a-z0-9]+)*', defaultValue: 'mine' };
   return html`<form class="filters" onSubmit=${add}>
-      <${Choice} label="what" name="kind" values=${ADDED} />
-      <${Field} label="name" hint="of cases or a list, like night">
-        <input name="name" pattern="[a-z][a-z0-9]*(-[a-z0-9]+)*" defaultValue="mine" />
-      <//>
+      ${choice('what', ADDED, { name: 'kind' })}
+      ${field('name', name, 'of cases or a list, like night')}
       <div class="buttons"><button type="submit">Add</button></div>
     </form>
     ${trouble}`;

@@ -1,15 +1,15 @@
 import { ask, may, type Refusal, useAnswer } from '../api.ts';
-import { html, useState } from '../html.ts';
+import { h, html, useState } from '../html.ts';
 import { Reason, useProposal } from '../parts/confirm.ts';
 import { Cases } from '../parts/differences.ts';
 import { goTo } from '../parts/form.ts';
 import { count, counted } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
-import { answered, Empty, Trouble, useAttempt } from '../parts/notice.ts';
+import { answered, empty, Trouble, useAttempt } from '../parts/notice.ts';
 import { type OpenDraft, Standing, useDraft } from '../parts/open-draft.ts';
 import { saveFile } from '../parts/save-file.ts';
 import { useValueEdits } from '../parts/values.ts';
-import { Pill } from '../parts/verdict.ts';
+import { pill } from '../parts/verdict.ts';
 import { copyOf, keptCopyOf, useCheck, type WorkingCopy, withFile } from '../parts/working-copy.ts';
 import type { CheckedDraft, Draft, RuleFolderList, Session } from '../questions.ts';
 import { keptDraft, proposedDraft, releaseOf, ruleFolder, savedDraft } from '../questions.ts';
@@ -30,14 +30,14 @@ export function DraftPage({ version, isKept, ...props }: DraftProps) {
   const [wasKept] = useState(isKept);
   const draft = useAnswer(wasKept ? keptDraft(version) : null);
   const folder = useAnswer(wasKept ? null : ruleFolder(version));
-  if (wasKept)
-    return answered(draft, (found: Draft) => html`<${Workbench} ...${props} begun=${keptCopyOf(found)} />`);
+  if (wasKept) return answered(draft, (found: Draft) => h(Workbench, { ...props, begun: keptCopyOf(found) }));
   return answered(folder, (found) =>
     found.whole
-      ? html`<${Workbench} ...${props} begun=${copyOf(found, version)} />`
-      : html`<${Empty} title="${version} is too long for this page">
-          Edit its files in RULES_DIR, and check them with <code>npx scoring rules check ${version}</code>.
-        <//>`,
+      ? h(Workbench, { ...props, begun: copyOf(found, version) })
+      : empty(
+          `${version} is too long for this page`,
+          html`Edit its files in RULES_DIR; <code>npx scoring rules check ${version}</code> checks them.`,
+        ),
   );
 }
 
@@ -57,17 +57,14 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
     change(changed);
     setRewritten((number) => number + 1);
   };
+  const rounds = rewritten + draft.round;
   const values = useValueEdits(copy, current, rewrite);
   return html`
-    <${Standing} draft=${draft} bytesMax=${bytesMax} />
-    <${FileEditor} copy=${copy} change=${change} edit=${edit} checked=${checked}
-      wanted=${wanted} setWanted=${setWanted} rewritten=${rewritten + draft.round} values=${values} />
-    <${Remarks} checked=${checked} checking=${checking} error=${error} go=${go} />
-    ${
-      checked?.coverage &&
-      html`<${Cases} run=${checked.coverage} session=${session} draft=${{ copy, change: rewrite }} />`
-    }
-    <${Release} ...${{ draft, checked: current, list, session }} />`;
+    ${h(Standing, { draft, bytesMax })}
+    ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
+    ${h(Remarks, { checked, checking, error, go })}
+    ${checked?.coverage && h(Cases, { run: checked.coverage, session, draft: { copy, change: rewrite } })}
+    ${h(Release, { draft, checked: current, list, session })}`;
 }
 
 interface ReleaseProps {
@@ -110,7 +107,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       children: html`<p>
           Its files never change from then on. Nobody is decided by it before it is rolled out.
         </p>
-        <${Reason} session=${session} />`,
+        ${h(Reason, { session })}`,
     });
   const hand = () =>
     propose({
@@ -121,7 +118,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
         return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
       },
       children: html`<p>As it is now; whoever changes it later proposes it again.</p>
-        <${Reason} session=${session} />`,
+        ${h(Reason, { session })}`,
     });
   const discard = () =>
     propose({
@@ -141,7 +138,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       <a href=${toVersion(version, 'changes')}>what it changes</a>,${' '}
       <a href=${tried}>what it would have decided</a>.
     </p>
-    ${checked?.lostCases && html`<${LostCases} ...${checked.lostCases} />`}
+    ${checked?.lostCases && h(LostCases, checked.lostCases)}
     ${isStuck && html`<ul class="plain">${missing.map((what) => html`<li>○ ${what}</li>`)}</ul>`}
     ${mayRelease && !list.writable && html`<p class="bad">${NOT_WRITABLE}</p>`}
     <div class="buttons">
@@ -209,8 +206,8 @@ interface RemarksProps {
 /** The remarks about the draft, each with a way to its place. */
 function Remarks({ checked, checking, error, go }: RemarksProps) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
-    <h2>Problems ${checked && html`<${Sum} checked=${checked} />`}</h2>
-    ${error && html`<${Trouble} error=${error} />`}
+    <h2>Problems ${checked && h(Sum, { checked })}</h2>
+    ${error && h(Trouble, { error })}
     ${
       error &&
       error.retryAfterSeconds !== null &&
@@ -220,19 +217,19 @@ function Remarks({ checked, checking, error, go }: RemarksProps) {
     }
     ${checked === null && error === null && html`<p class="faint" role="status">Checking …</p>`}
     ${checked && html`<p class="faint">${wordsOn(checked)}</p>`}
-    ${checked && html`<${Listed} remarks=${checked.problems} go=${go} />`}
+    ${checked && h(Listed, { remarks: checked.problems, go })}
     ${
       checked &&
       checked.notes.length > 0 &&
       html`<h3>Worth knowing</h3>
-        <${Listed} remarks=${checked.notes} go=${go} />`
+        ${h(Listed, { remarks: checked.notes, go })}`
     }
   </section>`;
 }
 
 function Sum({ checked: { problems, sound } }: { checked: CheckedDraft }) {
-  if (problems.length === 0) return html`<${Pill} tone="good">none<//>`;
-  return html`<${Pill} tone=${sound ? 'note' : 'bad'}>${problems.length}<//>`;
+  if (problems.length === 0) return pill('none', 'good');
+  return pill(problems.length, sound ? 'note' : 'bad');
 }
 
 function wordsOn({ problems, sound }: CheckedDraft) {

@@ -1,15 +1,15 @@
 import { ask, may, useAnswer } from '../api.ts';
-import { html, useState } from '../html.ts';
+import { type Html, h, html, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
 import { type Proposal, Reason, Typed, useProposal } from '../parts/confirm.ts';
 import { ChangedSince } from '../parts/differences.ts';
-import { Choice, Field, type InputEvent, sent } from '../parts/form.ts';
+import { choice, field, type InputEvent, sent } from '../parts/form.ts';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
 import { cameText } from '../parts/marks.ts';
-import { answered, Empty, UnreadableRollout } from '../parts/notice.ts';
-import { columns, Table } from '../parts/table.ts';
-import { Pill, type Tone } from '../parts/verdict.ts';
+import { answered, empty, UnreadableRollout } from '../parts/notice.ts';
+import { columns, table } from '../parts/table.ts';
+import { pill, type Tone } from '../parts/verdict.ts';
 import type { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../questions.ts';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
@@ -38,35 +38,33 @@ export function RolloutsPage({ session }: PageProps) {
     status.reload();
   });
   return answered(status, ({ rollout, unreadable, trials, previous }) => {
-    if (unreadable) return html`<${UnreadableRollout} />`;
+    if (unreadable) return h(UnreadableRollout, {});
     if (rollout === null)
-      return html`<${Empty} title="No version decides yet">
-        Start a node; the first start chooses the first version.
-      <//>`;
+      return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
     const changing = { rollout, previous, session, propose };
     return html`
       ${told && html`<p class="notice notice-good" role="status">${told}</p>`}
-      <${Active} ...${changing} />
+      ${h(Active, changing)}
       ${rollout.candidates.map((candidate) => {
         const trial = trials.find(({ version }) => version === candidate.version);
-        const own = { active: rollout.active.version, candidate, trial };
         return html`<section class="card" key=${candidate.version}>
-          <${OnTrial} candidate=${candidate} ...${changing} />
-          ${trial && html`<${Trial} ...${own} />`}
+          ${h(OnTrial, { candidate, ...changing })}
+          ${trial && h(Trial, { active: rollout.active.version, candidate, trial })}
         </section>`;
       })}
-      <${ExperimentPart} rollout=${rollout} session=${session} />
-      ${may(session, 'operate') ? html`<${BringIn} ...${changing} />` : ONLY_OPERATORS}
-      <${History} history=${rollout.history} />
+      ${h(ExperimentPart, { rollout, session })}
+      ${may(session, 'operate') ? h(BringIn, changing) : ONLY_OPERATORS}
+      ${h(History, { history: rollout.history })}
       ${dialog}`;
   });
 }
 
-const ONLY_OPERATORS = html`<${Empty} title="This key may look, and change nothing">
-  Rolling out and taking back concern all platforms: choose all in the head, with a key of the installation
-  that has the operation operate:
-  ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>
-<//>`;
+const ONLY_OPERATORS = empty(
+  'This key may look, and change nothing',
+  html`Rolling out and taking back concern all platforms: choose all in the head, with a key of the
+  installation that has the operation operate:
+  ${' '}<code>npx scoring keys issue --platform '*' --operations rules,operate</code>`,
+);
 
 function followingText({ following, lagging }: Following) {
   const all = following.length + lagging.length;
@@ -75,24 +73,29 @@ function followingText({ following, lagging }: Following) {
     : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; Today shows them.`;
 }
 
-function Head({ version, digest, state, children }: Candidate & { state: string; children?: unknown }) {
+function Head({ version, digest, state, children }: HeadProps) {
   const tone = state === 'active' ? 'good' : 'note';
   return html`<h2>
-      <a href=${toVersion(version)}>${version}</a> <${Pill} tone=${tone}>${state}<//>
+      <a href=${toVersion(version)}>${version}</a> ${pill(state, tone)}
       <code class="faint">${shortDigest(digest)}</code>
     </h2>
     <p>${children}</p>`;
 }
 
+interface HeadProps extends Pick<Candidate, 'version' | 'digest'> {
+  state: string;
+  children: Html;
+}
+
 function Active({ rollout, ...changing }: Changing) {
   const { active, candidates, history } = rollout;
   return html`<section class="card">
-    <${Head} ...${active} state="active">${cameText(rollout)}<//>
+    ${h(Head, { ...active, state: 'active' }, cameText(rollout))}
     ${
       candidates.length === 0 &&
       history.length > 1 &&
       may(changing.session, 'operate') &&
-      html`<div class="buttons"><${TakeBack} rollout=${rollout} ...${changing} /></div>`
+      html`<div class="buttons">${h(TakeBack, { rollout, ...changing })}</div>`
     }
   </section>`;
 }
@@ -104,13 +107,12 @@ function OnTrial({ candidate, rollout, session, previous, propose }: Changing & 
   const button = html`<button type="button" onClick=${promote}>Make ${version} active …</button>`;
   const state = mode === 'canary' ? `canary ${percent} %` : mode;
   const guard = guardPoints === null ? 'without a guard' : `guarded at ${guardPoints} points`;
-  return html`<${Head} ...${candidate} state=${state}>
-      Since ${dateTime(since)}${mode === 'canary' && `, ${guard}`}
-    <//>
+  const words = `Since ${dateTime(since)}${mode === 'canary' ? `, ${guard}` : ''}`;
+  return html`${h(Head, { ...candidate, state }, words)}
     ${
       may(session, 'operate') &&
       html`<div class="buttons">
-        <${TakeBack} ...${{ rollout, session, previous, propose, version }} />
+        ${h(TakeBack, { rollout, session, previous, propose, version })}
         ${mode === 'canary' && button}
       </div>`
     }`;
@@ -147,12 +149,9 @@ function BringIn({ rollout, session, propose }: Changing) {
     <h2>Bring a version in</h2>
     ${answered(folders, ({ versions }) => {
       const others = versions.filter(({ sound, version }) => sound && version !== active.version);
-      if (others.length > 0)
-        return html`<${PlanForm} key=${rollout.revision} ...${{ rollout, session, others, propose }} />`;
+      if (others.length > 0) return h(PlanForm, { key: rollout.revision, rollout, session, others, propose });
       const made = `npx scoring rules new ${versionAfter(active.version)} --from ${active.version}`;
-      return html`<${Empty} title="No other sound version">
-        Release a draft, or make one by: <code>${made}</code>
-      <//>`;
+      return empty('No other sound version', html`Release a draft, or make one by: <code>${made}</code>`);
     })}
   </section>`;
 }
@@ -172,11 +171,13 @@ function PlanForm({
   const choose = (other: string) => setPlan({ ...plan, version: other, mode: 'shadow' });
   const take = (name: 'percent' | 'guard') => (event: InputEvent) =>
     setPlan({ ...plan, [name]: event.currentTarget.value });
-  const range = { type: 'number', min: '0.1', max: '100', step: '0.1' };
+  const range = { type: 'number', min: '0.1', max: '100', step: '0.1' } as const;
+  const share = { ...range, required: true, value: percent, onInput: take('percent') };
+  const points = { ...range, disabled: isForAll(plan, beside), value: guard, onInput: take('guard') };
   const mayReturn = mode === 'active' && wasActive(rollout, chosen);
   const submit = sent(() => propose(proposalOf(plan, rollout, session, mayReturn)));
   return html`<form class="stack" onSubmit=${submit}>
-    <${Choice} label="Version" name="version" chosen=${version} values=${others.map(nameOf)} go=${choose} />
+    ${choice('Version', others.map(nameOf), { name: 'version', chosen: version, go: choose })}
     <fieldset class="fields">
       <legend>How</legend>
       ${MODES.map((one) => {
@@ -195,12 +196,8 @@ function PlanForm({
     }
     ${
       mode === 'canary' &&
-      html`<${Field} label="Percent of clients">
-          <input ...${range} required value=${percent} onInput=${take('percent')} />
-        <//>
-        <${Field} label="Guard, points" hint="Empty: no guard">
-          <input ...${range} disabled=${isForAll(plan, beside)} value=${guard} onInput=${take('guard')} />
-        <//>
+      html`${field('Percent of clients', share)}
+        ${field('Guard, points', points, 'Empty: no guard')}
         ${
           beside.length > 0 &&
           html`<label class="row">
@@ -239,7 +236,7 @@ function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: b
       </ul>
       ${
         mode !== 'shadow' &&
-        html`<${ChangedSince} before=${active.version} after=${version} />
+        html`${h(ChangedSince, { before: active.version, after: version })}
           <label class="row">
             <input type="checkbox" name="accept" /> It may answer very differently from ${active.version}
           </label>`
@@ -250,8 +247,8 @@ function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: b
           <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
         </label>`
       }
-      <${Reason} session=${session} />
-      ${mode !== 'shadow' && html`<${Typed} version=${version} />`}`,
+      ${h(Reason, { session })}
+      ${mode !== 'shadow' && h(Typed, { version })}`,
   };
 }
 
@@ -341,8 +338,7 @@ function effectsOf(plan: Plan, rollout: Rollout) {
 function History({ history }: { history: Rollout['history'] }) {
   return html`<section class="card">
     <h2>History</h2>
-    <${Table} name="History" kind="in-lines" columns=${COLUMNS}
-      rows=${history.toReversed().map(historyCells)} />
+    ${table({ name: 'History', columns: COLUMNS, kind: 'in-lines' }, history.toReversed(), historyCells)}
   </section>`;
 }
 
@@ -361,9 +357,9 @@ function historyCells({
   reason,
   emergency,
 }: Rollout['history'][number]) {
-  const what = html`<${Pill} tone=${toneOf(action)}>${action}<//>
+  const what = html`${pill(action, toneOf(action))}
     ${percent !== undefined && html` <span class="num">${percent} %</span>`}
-    ${emergency && html` <${Pill} tone="bad">emergency<//>`}`;
+    ${emergency && html` ${pill('emergency', 'bad')}`}`;
   const versions = from === null || from === to ? to : `${from} → ${to}`;
   return [dateTime(at), what, [versions, ...also.map(shareText)].join(', '), who, reason];
 }

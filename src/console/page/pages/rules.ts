@@ -1,16 +1,16 @@
 import { ask, may, useAnswer } from '../api.ts';
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { h, html, useEffect, useRef, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
 import { Cases, ChangedSince } from '../parts/differences.ts';
 import { sumOf, useJob } from '../parts/evidence.ts';
-import { Choice, Field, goTo, sent } from '../parts/form.ts';
+import { choice, field, goTo, sent } from '../parts/form.ts';
 import { count, dateTime, shortDigest, takenName, VERSION_NAME, versionAfter } from '../parts/format.ts';
 import { LadderSteps } from '../parts/ladder.ts';
 import { toPath, toVersion } from '../parts/links.ts';
-import { answered, Empty, Loading, useAttempt } from '../parts/notice.ts';
-import { columns, Table } from '../parts/table.ts';
+import { answered, empty, Loading, useAttempt } from '../parts/notice.ts';
+import { columns, table } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
-import { Pill } from '../parts/verdict.ts';
+import { pill } from '../parts/verdict.ts';
 import { copyOf, keep } from '../parts/working-copy.ts';
 import type {
   DraftList,
@@ -44,12 +44,13 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
     return html`
       ${
         versions.length === 0
-          ? html`<${Empty} title="No rule set on this node">
-              Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.
-            <//>`
-          : html`<${Versions} ...${own} />`
+          ? empty(
+              'No rule set on this node',
+              'Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.',
+            )
+          : h(Versions, own)
       }
-      ${drafts.data && html`<${BeginDraft} list=${versions} kept=${kept} from=${query.get('from')} />`}`;
+      ${drafts.data && h(BeginDraft, { list: versions, kept, from: query.get('from') })}`;
   });
 }
 
@@ -66,23 +67,29 @@ function Versions({ list, kept, rollout, words }: VersionsProps) {
   const sound = list.filter((one) => one.sound);
   const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
   return html`<section class="card">
-    <${Table} name="Versions" kind="in-lines"
-      columns=${['version', 'state', ...columns('wide', 'what changed'), 'more']}
-      rows=${[
+    ${table(
+      {
+        name: 'Versions',
+        columns: ['version', 'state', ...columns('wide', 'what changed'), 'more'],
+        kind: 'in-lines',
+      },
+      [
         ...kept.map(({ version, from, changedBy, changedAt }) => [
           html`<a href=${toVersion(version)}><b>${version}</b></a>`,
-          html`<${Pill} tone="note">draft<//>`,
+          pill('draft', 'note'),
           `begun with ${from}, changed by ${changedBy}, ${dateTime(changedAt)}`,
           waysOf(version, words),
         ]),
         ...others.map((one) => [
           html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
             ${one.digest && html` <code>${shortDigest(one.digest)}</code>`}`,
-          html`<${VersionState} one=${one} rollout=${rollout} />`,
-          html`<${WhatChanged} one=${one} before=${sound[sound.indexOf(one) + 1]?.version} />`,
+          h(VersionState, { one, rollout }),
+          h(WhatChanged, { one, before: sound[sound.indexOf(one) + 1]?.version }),
           waysOf(one.version, words),
         ]),
-      ]} />
+      ],
+      (cells) => cells,
+    )}
   </section>`;
 }
 
@@ -92,18 +99,18 @@ function waysOf(version: string, words: Time['words']) {
 }
 
 function VersionState({ one, rollout }: { one: RuleFolder; rollout: Rollout | null }) {
-  if (!one.sound) return html`<${Pill} tone="bad">has problems<//>`;
-  if (rollout?.active.version === one.version) return html`<${Pill} tone="good">active<//>`;
+  if (!one.sound) return pill('has problems', 'bad');
+  if (rollout?.active.version === one.version) return pill('active', 'good');
   const candidate = rollout?.candidates.find(({ version }) => version === one.version);
-  if (candidate !== undefined) return html`<${Pill} tone="note">${candidate.mode}<//>`;
-  return html`<${Pill}>${one.released ? 'released' : 'draft'}<//>`;
+  if (candidate !== undefined) return pill(candidate.mode, 'note');
+  return pill(one.released ? 'released' : 'draft');
 }
 
 function WhatChanged({ one, before }: { one: RuleFolder; before: string | undefined }) {
   if (!one.sound)
     return html`<span class="faint">Open it to read what is wrong, with line and column.</span>`;
   if (before === undefined) return one.description;
-  return html`<${ChangedSince} before=${before} after=${one.version} />`;
+  return h(ChangedSince, { before, after: one.version });
 }
 
 type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
@@ -115,19 +122,19 @@ export function VersionPage(props: PageProps) {
   const drafts = useAnswer(may(props.session, 'rules') ? DRAFTS : null);
   return answered(folders, (list) => {
     const lies = list.versions.find((one) => one.version === version);
-    if (drafts.data === null && drafts.error === null && may(props.session, 'rules'))
-      return html`<${Loading} />`;
+    if (drafts.data === null && drafts.error === null && may(props.session, 'rules')) return h(Loading, {});
     const kept = drafts.data?.drafts.some((one) => one.version === version) === true;
     if (!kept && lies === undefined)
-      return html`<${Empty} title="No such version">
-        Your platform has no draft ${version}, and none lies on this node.
-        ${' '}<a href="#/rules">All versions</a>.
-      <//>`;
+      return empty(
+        'No such version',
+        html`Your platform has no draft ${version}, and none lies on this node.
+        ${' '}<a href="#/rules">All versions</a>.`,
+      );
     if (drafts.data !== null && (kept || lies?.released === false)) {
       const own = { isKept: kept, list, bytesMax: drafts.data.bytesMax };
-      return html`<${DraftPage} key=${version} version=${version} session=${props.session} ...${own} />`;
+      return h(DraftPage, { key: version, version, session: props.session, ...own });
     }
-    return html`<${Opened} ...${props} />`;
+    return h(Opened, props);
   });
 }
 
@@ -139,7 +146,7 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
     const { problems, ladder, coverage, platforms, rules, released } = folder;
     const next = toPath('rules', { from: version });
     return html`
-      ${problems.length > 0 && html`<${Problems} problems=${problems} version=${version} />`}
+      ${problems.length > 0 && h(Problems, { problems, version })}
       ${
         released &&
         html`<p>
@@ -147,10 +154,10 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
           ${may(session, 'rules') && html` or <a href=${next}>begin a draft</a>`}
         </p>`
       }
-      <${Files} key=${query} folder=${folder} report=${report} query=${query} />
-      ${ladder && html`<${Ladders} version=${version} ladder=${ladder} platforms=${platforms} />`}
-      <${Holdouts} rules=${rules} />
-      ${coverage && html`<${Cases} run=${coverage} session=${session} />`}`;
+      ${h(Files, { key: query, folder, report, query })}
+      ${ladder && h(Ladders, { version, ladder, platforms })}
+      ${h(Holdouts, { rules })}
+      ${coverage && h(Cases, { run: coverage, session })}`;
   });
 }
 
@@ -186,9 +193,8 @@ function laddersOf(whose: string, ladder: LadderSettings) {
     { name: whose, levelsMs: ladder.levelsMs },
     ...Object.entries(ladder.ladders).map(([name, levelsMs]) => ({ name: `${whose}: ${name}`, levelsMs })),
   ];
-  return all.map(
-    ({ name, levelsMs }) =>
-      html`<${LadderSteps} key=${name} ladder=${{ ...ladder, levelsMs }} name=${name} />`,
+  return all.map(({ name, levelsMs }) =>
+    h(LadderSteps, { key: name, ladder: { ...ladder, levelsMs }, name }),
   );
 }
 
@@ -232,7 +238,7 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
   const named = query.get('file') ?? 'verdicts.yaml';
   const [chosen, setChosen] = useState(named);
   const file = files.find(({ path }) => path === chosen) ?? files[0];
-  if (file === undefined) return html`<${Empty} title="No file">The folder is empty.<//>`;
+  if (file === undefined) return empty('No file', 'The folder is empty.');
   const matched = matchedByLine(file.path, rules, report?.result ?? null);
   const wrong = problems.filter(({ at }) => at.file === file.path);
   const rule = rules.find(({ name, at }) => name === query.get('rule') && at.file === named);
@@ -258,8 +264,8 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
               const number = index + 1;
               const problemsHere = wrong.filter(({ at }) => at.line === number);
               const isNamed = file.path === named && number === line;
-              return html`<${Line} ...${{ text, number, isNamed }} matched=${matched.get(number)} />
-              ${problemsHere.map((problem) => html`<${ProblemLine} problem=${problem} />`)}`;
+              return html`${h(Line, { text, number, isNamed, matched: matched.get(number) })}
+              ${problemsHere.map((problem) => h(ProblemLine, { problem }))}`;
             })}
         </tbody>
       </table>
@@ -336,14 +342,13 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const names = list.map(({ version }) => version);
   const preferred = names.find((name) => name === from) ?? list.find((one) => one.sound)?.version;
   const called = nextName([...names, ...kept.map(({ version }) => version)]);
-  const name = { pattern: VERSION_NAME, title: 'p<number>.v<number>, or with a word at its end' };
+  const title = 'p<number>.v<number>, or with a word at its end';
+  const name = { name: 'version', required: true, pattern: VERSION_NAME, title, defaultValue: called };
   return html`<section class="card">
     <h2>Begin a draft</h2>
     <form class="filters" onSubmit=${begin}>
-      <${Choice} label="begin with" name="source" chosen=${preferred} values=${names} />
-      <${Field} label="call it" hint="like p2.v11, or p2.v11-night">
-        <input name="version" required ...${name} defaultValue=${called} />
-      <//>
+      ${choice('begin with', names, { name: 'source', chosen: preferred })}
+      ${field('call it', name, 'like p2.v11, or p2.v11-night')}
       <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
     </form>
     ${trouble}

@@ -1,6 +1,6 @@
 import { ask, Refusal } from '../api.ts';
-import { html, useEffect, useRef } from '../html.ts';
-import { Field, sent } from '../parts/form.ts';
+import { h, html, useEffect, useRef } from '../html.ts';
+import { field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
 import type { Session, SignIn } from '../questions.ts';
 import { SESSION, SIGN_IN } from '../questions.ts';
@@ -22,9 +22,9 @@ export function SignInPage({ enter, provider }: Entering) {
   const outcome = OUTCOMES[new URLSearchParams(location.search).get('sign-in') ?? ''];
   return html`<main class="sign-in">
     <h1>Client Scoring</h1>
-    ${outcome && html`<${Trouble} error=${new Refusal(401, outcome)} />`}
-    <${WithProvider} provider=${provider} target="_self" />
-    <${WithKey} enter=${enter} />
+    ${outcome && h(Trouble, { error: new Refusal(401, outcome) })}
+    ${h(WithProvider, { provider, target: '_self' })}
+    ${h(WithKey, { enter })}
   </main>`;
 }
 
@@ -53,10 +53,10 @@ export function SignInAgain({
   };
   return html`<dialog ref=${dialog} class="sign-in-again" aria-labelledby="sign-in-again" ...${stay}>
     <h2 id="sign-in-again">Sign in again</h2>
-    <${Trouble} error=${refusal} />
+    ${h(Trouble, { error: refusal })}
     <p class="faint">What you typed stays as it is.</p>
-    <${WithProvider} provider=${provider} target="_blank" />
-    <${WithKey} enter=${enter} />
+    ${h(WithProvider, { provider, target: '_blank' })}
+    ${h(WithKey, { enter })}
     <button type="button" onClick=${leave}>Leave this page</button>
   </dialog>`;
 }
@@ -78,13 +78,18 @@ function WithKey({ enter }: Pick<Entering, 'enter'>) {
       enter(await ask('GET', SESSION).catch(() => own));
     }),
   );
+  const key = {
+    type: 'password',
+    required: true,
+    autocomplete: 'off',
+    spellcheck: false,
+    autofocus: true,
+  } as const;
   return html`<p class="faint">
       An access key of your platform is exchanged for a session of this browser; the key is not kept.
     </p>
     <form onSubmit=${submit}>
-      <${Field} label="Access key" hint="Begins with ka_, issued by: npx scoring keys issue">
-        <input name="key" type="password" required autocomplete="off" spellcheck="false" autofocus />
-      <//>
+      ${field('Access key', { name: 'key', ...key }, 'Begins with ka_, issued by: npx scoring keys issue')}
       <button type="submit" class="button-accent">Sign in</button>
     </form>
     ${trouble}`;

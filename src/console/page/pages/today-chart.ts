@@ -1,14 +1,13 @@
-import type { ComponentChildren } from 'preact';
 import { may, useAnswer } from '../api.ts';
-import { html, useMemo } from '../html.ts';
+import { type Html, h, html, useMemo } from '../html.ts';
 import { Chart, Happened } from '../parts/chart.ts';
-import { Choice, goTo } from '../parts/form.ts';
+import { choice, goTo } from '../parts/form.ts';
 import { count, counted, dateTime, percent, share } from '../parts/format.ts';
 import { marksOf } from '../parts/marks.ts';
 import { csvText, saveFile } from '../parts/save-file.ts';
-import { numbers, Table } from '../parts/table.ts';
+import { numbers, table } from '../parts/table.ts';
 import { minuteWord, withWords } from '../parts/time-span.ts';
-import { colorsOf, VERDICTS } from '../parts/verdict.ts';
+import { colorsOf, VERDICT_NAMES } from '../parts/verdict.ts';
 import type { RolloutStatus, Session } from '../questions.ts';
 import { LISTS } from '../questions.ts';
 import {
@@ -23,6 +22,8 @@ import {
   type View,
 } from './today-view.ts';
 
+const SPLIT_NAMES = SPLITS.map(([name]) => name);
+
 const MEASURES = ['count', 'share', 'money'] as const;
 
 interface ExploredProps {
@@ -30,7 +31,7 @@ interface ExploredProps {
   view: View;
   session: Session;
   status: RolloutStatus | null;
-  children: ComponentChildren;
+  children: Html;
 }
 
 /** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
@@ -47,25 +48,24 @@ export function Explored({ found, view, session, status, children }: ExploredPro
     goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag over the bars to look closer';
-  const chart = { title, note, kind: 'bars', at: found.slots, series, marks, brush };
+  const chart = { title, note, kind: 'bars' as const, at: found.slots, series, marks, brush };
   return html`<section class="card">
       <h2 class="only-read">What was decided</h2>
-      <${Controls} view=${view} />
-      <${Chart} ...${chart} format=${measure === 'share' ? percent : count} />
-      <${Values} found=${found} view=${view} />
-      ${found.asOf && html`<${AsKnown} ...${found.asOf} />`}
+      ${h(Controls, { view })}
+      ${h(Chart, { ...chart, format: measure === 'share' ? percent : count })}
+      ${h(Values, { found, view })}
+      ${found.asOf && h(AsKnown, found.asOf)}
     </section>
     ${children}
-    <${Happened} title="What happened in this time" marks=${marks.toReversed()} />`;
+    ${h(Happened, { title: 'What happened in this time', marks: marks.toReversed() })}`;
 }
 
 function Controls({ view: { query, by, verdict, measure } }: { view: View }) {
   const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-    <${Choice} label="Verdict" chosen=${verdict} any="all verdicts"
-      values=${VERDICTS.map(({ name }) => name)} go=${go('verdict')} />
-    <${Choice} label="Split by" chosen=${by} values=${SPLITS.map(([name]) => name)} go=${go('by')} />
-    <${Choice} label="As" chosen=${measure} values=${MEASURES} go=${go('measure')} />
+    ${choice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
+    ${choice('Split by', SPLIT_NAMES, { chosen: by, go: go('by') })}
+    ${choice('As', MEASURES, { chosen: measure, go: go('measure') })}
     ${FILTERS.filter((name) => query.has(name)).map(
       (name) => html`<a href=${withWords({ [name]: null })}>Not only ${query.get(name)} ✕</a>`,
     )}
@@ -112,23 +112,26 @@ function Values({ found, view }: { found: Exploration; view: View }) {
   const money = measure === 'money';
   const columns = [by, ...numbers('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : []))];
   const parameter = parameterOf(by);
-  return html`<${Table} name=${`By ${by}`} columns=${columns}
-      rows=${found.values.map(({ value, decisions, money: amounts, orders }) => {
-        const own = value !== null && parameter !== null ? { [parameter]: value } : null;
-        const number = count(sum(decisions));
-        const deeper = by === 'rule' ? {} : { by: 'rule' };
-        return [
-          own === null ? (value ?? 'others') : html`<a href=${withWords({ ...own, ...deeper })}>${value}</a>`,
-          own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
-          share(sum(decisions), sum(found.all)),
-          ...(money
-            ? [
-                Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `),
-                orders === null ? '–' : share(sum(orders.paid), sum(orders.granted)),
-              ]
-            : []),
-        ];
-      })} />
+  return html`${table(
+    { name: `By ${by}`, columns },
+    found.values,
+    ({ value, decisions, money: amounts, orders }) => {
+      const own = value !== null && parameter !== null ? { [parameter]: value } : null;
+      const number = count(sum(decisions));
+      const deeper = by === 'rule' ? {} : { by: 'rule' };
+      return [
+        own === null ? (value ?? 'others') : html`<a href=${withWords({ ...own, ...deeper })}>${value}</a>`,
+        own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
+        share(sum(decisions), sum(found.all)),
+        ...(money
+          ? [
+              Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `),
+              orders === null ? '–' : share(sum(orders.paid), sum(orders.granted)),
+            ]
+          : []),
+      ];
+    },
+  )}
     <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
 }
 

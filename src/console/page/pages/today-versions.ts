@@ -1,11 +1,11 @@
 import { may } from '../api.ts';
-import { html } from '../html.ts';
+import { h, html } from '../html.ts';
 import type { Proposal } from '../parts/confirm.ts';
 import { count, counted, dateTime, shortDigest } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
-import { Empty, UnreadableRollout } from '../parts/notice.ts';
-import { columns, Table } from '../parts/table.ts';
-import { Pill } from '../parts/verdict.ts';
+import { empty, UnreadableRollout } from '../parts/notice.ts';
+import { columns, table } from '../parts/table.ts';
+import { pill } from '../parts/verdict.ts';
 import type { Following, NodeReport, Rollout, RolloutStatus, Session, TrialCounts } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
 
@@ -21,11 +21,9 @@ export function Versions({
   session: Session;
   propose: (change: Proposal<Following>) => void;
 }) {
-  if (unreadable) return html`<${UnreadableRollout} />`;
+  if (unreadable) return h(UnreadableRollout, {});
   if (rollout === null)
-    return html`<${Empty} title="No version decides yet">
-      Start a node; the first start chooses the first version.
-    <//>`;
+    return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
   const { active, candidates } = rollout;
   return html`<section class="card row">
     <div>
@@ -35,9 +33,9 @@ export function Versions({
     </div>
     ${candidates.map((one) => {
       const trial = trials.find(({ version }) => version === one.version) ?? null;
-      return html`<${OnTrial} candidate=${one} trial=${trial} />`;
+      return h(OnTrial, { candidate: one, trial });
     })}
-    ${may(session, 'operate') && html`<${TakeBack} ...${{ rollout, previous, session, propose }} />`}
+    ${may(session, 'operate') && h(TakeBack, { rollout, previous, session, propose })}
   </section>`;
 }
 
@@ -49,8 +47,8 @@ function OnTrial({ candidate, trial }: { candidate: Candidate; trial: TrialCount
     ${
       candidate.mode === 'canary' &&
       (candidate.guardPoints === null
-        ? html` <${Pill} tone="note">no guard<//>`
-        : html` <${Pill} tone="good">guard at ${candidate.guardPoints} points<//>`)
+        ? html` ${pill('no guard', 'note')}`
+        : html` ${pill(`guard at ${candidate.guardPoints} points`, 'good')}`)
     }
   </div>`;
 }
@@ -79,7 +77,7 @@ export function troubleOfNodes({ nodes, rollout }: RolloutStatus) {
 export function Nodes({ rollout, nodes }: { rollout: Rollout | null; nodes: readonly NodeReport[] }) {
   return html`<section class="card">
     <h2>Nodes</h2>
-    <${Table} name="Nodes" columns=${COLUMNS} rows=${nodes.map((node) => cellsOf(node, rollout))} />
+    ${table({ name: 'Nodes', columns: COLUMNS }, nodes, (node) => cellsOf(node, rollout))}
   </section>`;
 }
 
@@ -91,18 +89,16 @@ function cellsOf(
 ) {
   return [
     html`<b>${host}</b>/<span class="num">${pid}</span>`,
-    html`${
-      trouble === null ? html`<${Pill} tone="good">follows<//>` : html`<span class="bad">${trouble}</span>`
-    }
-      ${hasStaleLists === true && html`<${Pill} tone="bad">old shared lists<//>`}`,
+    html`${trouble === null ? pill('follows', 'good') : html`<span class="bad">${trouble}</span>`}
+      ${hasStaleLists === true && pill('old shared lists', 'bad')}`,
     `${revision} of ${rollout?.revision ?? '–'}`,
     html`<ul class="plain">
       ${versions.map(
         ({ version, digest, released }) => html`<li>
-          ${version} <code>${shortDigest(digest)}</code> ${!released && html`<${Pill}>draft<//>`}
+          ${version} <code>${shortDigest(digest)}</code> ${!released && pill('draft')}
         </li>`,
       )}
-      ${refused.map(({ version }) => html`<li>${version} <${Pill} tone="bad">refused<//></li>`)}
+      ${refused.map(({ version }) => html`<li>${version} ${pill('refused', 'bad')}</li>`)}
     </ul>`,
     dateTime(seenAt),
   ];

@@ -1,8 +1,8 @@
 import { may, useAnswer } from '../api.ts';
-import { html, useMemo } from '../html.ts';
+import { h, html, useMemo } from '../html.ts';
 import type { Proposal } from '../parts/confirm.ts';
 import { count, percent } from '../parts/format.ts';
-import { numbers, Table } from '../parts/table.ts';
+import { numbers, table } from '../parts/table.ts';
 import { withWords } from '../parts/time-span.ts';
 import { VERDICTS } from '../parts/verdict.ts';
 import type { Following, RolloutStatus, Session } from '../questions.ts';
@@ -53,6 +53,7 @@ export function WhyChanged({ found, view, earlier, session, status, propose }: W
   const { rose, fell } = moved;
   const words = (verdict: string) =>
     `${verdict} ${percent(shareOf(before, verdict))} → ${percent(shareOf(found, verdict))}`;
+  const row = (one: Contribution) => rowOf(one, { view, found, rose });
   const ways = [
     ['day', 'a day earlier', DAY_MS],
     ['week', 'a week earlier', WEEK_MS],
@@ -75,9 +76,8 @@ export function WhyChanged({ found, view, earlier, session, status, propose }: W
     ${
       change.contributions.length === 0
         ? html`<p class="faint">It may be chance.</p>`
-        : html`<${Table} name="What contributes" columns=${COLUMNS}
-            rows=${change.contributions.map((one) => rowOf(one, { view, found, rose }))} />
-          <${Remedy} first=${change.contributions[0]} ...${{ session, status, propose }} />`
+        : html`${table({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
+          ${h(Remedy, { first: change.contributions[0], session, status, propose })}`
     }
   </section>`;
 }
@@ -130,5 +130,5 @@ function Remedy({ first, session, status, propose }: RemedyProps) {
       back.
     </p>`;
   const own = { rollout: { ...rollout, candidates: blamed }, previous: status.previous, session, propose };
-  return html`<div class="buttons"><${TakeBack} ...${own} /></div>`;
+  return html`<div class="buttons">${h(TakeBack, own)}</div>`;
 }

@@ -1,5 +1,5 @@
 import { may, useAnswer } from '../api.ts';
-import { html, useMemo } from '../html.ts';
+import { h, html, useMemo } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
 import { useProposal } from '../parts/confirm.ts';
 import { count, counted, dateTime, duration, percent, share } from '../parts/format.ts';
@@ -44,18 +44,18 @@ export function TodayPage({ session, place, time }: PageProps) {
   const earlier = useEarlier(found, view);
   const counts = { view, reporting, earlier };
   return html`
-    <${Wrong} ...${{ session, found, reporting, status }} />
-    ${status && html`<${Versions} ...${{ status, session, propose }} />`}
-    ${mayCount && answered(verdicts, (all) => html`<${Counts} ...${counts} found=${all.exploration} />`)}
+    ${h(Wrong, { session, found, reporting, status })}
+    ${status && h(Versions, { status, session, propose })}
+    ${mayCount && answered(verdicts, (all) => h(Counts, { ...counts, found: all.exploration }))}
     ${
       found &&
       answered(isSame ? verdicts : other, (all) => {
         const props = { found: all.exploration, view, session, status };
         const why = { ...props, found, earlier, propose };
-        return html`<${Explored} ...${props}><${WhyChanged} ...${why} /><//>`;
+        return h(Explored, props, h(WhyChanged, why));
       })
     }
-    ${status?.nodes && html`<${Nodes} rollout=${status.rollout} nodes=${status.nodes} />`}
+    ${status?.nodes && h(Nodes, { rollout: status.rollout, nodes: status.nodes })}
     ${dialog}
   `;
 }
@@ -80,7 +80,7 @@ function Wrong({ session, found, reporting, status }: WrongProps) {
   const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
   const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
   const items = [
-    reporting?.stopped && html`<${ReportsStopped} ...${reporting} />`,
+    reporting?.stopped && h(ReportsStopped, reporting),
     ...(status === null ? [] : troubleOfNodes(status)),
     ...(status?.trials ?? []).map(
       ({ version, breach }) => breach && html`<p><b>${version} does harm</b>: ${breach}</p>`,
@@ -142,12 +142,13 @@ function Counts({ found, view, reporting, earlier: { day, week } }: CountsProps)
   });
   const more = [timesSince(found, day, 'day'), timesSince(found, week, 'week')].filter(Boolean).join(', ');
   const untold = reporting?.unreportedShare ?? null;
-  return html`<${Figures}
-    items=${[
+  return h(Figures, {
+    items: [
       ['verdicts', html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`, more],
       ...items,
       ...(untold === null ? [] : [['unreported', percent(100 * untold), 'of the orders of a week'] as const]),
-    ]} />`;
+    ],
+  });
 }
 
 function pointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {

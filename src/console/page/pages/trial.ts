@@ -1,13 +1,13 @@
 import { shareInterval } from '../../../statistics/intervals.ts';
 import { ask, may } from '../api.ts';
-import { html, useMemo, useState } from '../html.ts';
+import { h, html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
 import { intervalText, Notes, ShownTable, useJob, workedOut } from '../parts/evidence.ts';
-import { Choice } from '../parts/form.ts';
+import { choice } from '../parts/form.ts';
 import { count, dateTime } from '../parts/format.ts';
 import { SampleOrders } from '../parts/links.ts';
 import { useAttempt } from '../parts/notice.ts';
-import { numbers, Table } from '../parts/table.ts';
+import { numbers, table } from '../parts/table.ts';
 import { GROUPS } from '../parts/verdict.ts';
 import type { Experiment, Rollout, Session, TrialCounts } from '../questions.ts';
 import { EXPERIMENT } from '../questions.ts';
@@ -36,8 +36,8 @@ export function Trial({
   }
   ${
     mode === 'shadow'
-      ? html`<${ShadowDifferences} shadow=${shadow} ...${versions} />`
-      : html`<${Arms} arms=${arms} shares=${shares} breach=${breach} gains=${gains} ...${versions} />`
+      ? h(ShadowDifferences, { shadow, ...versions })
+      : h(Arms, { arms, shares, breach, gains, ...versions })
   }`;
 }
 
@@ -59,10 +59,13 @@ function ShadowDifferences({
     </p>
     ${
       differences.length > 0 &&
-      html`<${Table} name="Differences" columns=${columns}
-        rows=${mergedByGroup(differences).map(({ change, times, groups, orders }) => [
-          ...[count(times), change, groups.join(', '), html`<${SampleOrders} orders=${orders} />`],
-        ])} />`
+      table(
+        { name: 'Differences', columns },
+        mergedByGroup(differences),
+        ({ change, times, groups, orders }) => [
+          ...[count(times), change, groups.join(', '), h(SampleOrders, { orders })],
+        ],
+      )
     }`;
 }
 
@@ -116,12 +119,11 @@ function Arms({
     'version',
     ...numbers('verdicts', 'clients', ...names, ...statuses.map((status) => `clients ${status}`)),
   ];
-  return html`<${Table} name="Arms" columns=${columns}
-      rows=${rows.map(([version, arm]) => [
-        ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
-        ...shares.map((one) => intervalText(one[arm])),
-        ...statuses.map((status) => count(clientsBy(status, arms[arm].clients))),
-      ])} />
+  return html`${table({ name: 'Arms', columns }, rows, ([version, arm]) => [
+    ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
+    ...shares.map((one) => intervalText(one[arm])),
+    ...statuses.map((status) => count(clientsBy(status, arms[arm].clients))),
+  ])}
     <p class="faint">
       Shares of clients with 95 % intervals: each client counts once, by all of its verdicts at this
       percentage. Paid is of those of whom an outcome is known since then: who paid at least once, and
@@ -154,17 +156,16 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   const answer = useJob(jobId, EXPERIMENT);
   const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
   if (canary === undefined || !may(session, 'rules')) return null;
-  const { stageSince } = canary;
-  const nothingYet = `On trial with these shares since ${dateTime(stageSince)}. Nothing was decided since then.`;
+  const begun = `On trial with these shares since ${dateTime(canary.stageSince)}.`;
   const again = () =>
     attempt(async () => setJobId((await ask('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
   const worked = ({ since, notes, tables, trend }: Experiment) => html`
-    <${Notes} notes=${since === stageSince ? notes : [nothingYet]} />
-    ${trend.length > 0 && html`<${Trend} trend=${trend} />`}
+    ${h(Notes, { notes: since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`] })}
+    ${trend.length > 0 && h(Trend, { trend })}
     ${tables.map(
       (table) => html`<div key=${table.title}>
         <h3>${table.title}</h3>
-        <${ShownTable} table=${table} />
+        ${h(ShownTable, { table })}
       </div>`,
     )}`;
   return html`<section class="card">
@@ -187,8 +188,8 @@ function Trend({ trend }: Pick<Experiment, 'trend'>) {
   const metrics = [...new Set(trend.map((one) => one.metric))];
   const versions = [...new Set(trend.map((one) => one.version))];
   return html`<h3>How the differences went</h3>
-    <${Choice} label="Of" chosen=${metric} values=${metrics} go=${setMetric} />
-    ${versions.map((version) => html`<${TrendChart} key=${version} ...${{ trend, version, metric }} />`)}`;
+    ${choice('Of', metrics, { chosen: metric, go: setMetric })}
+    ${versions.map((version) => h(TrendChart, { key: version, trend, version, metric }))}`;
 }
 
 function TrendChart({
@@ -210,8 +211,14 @@ function TrendChart({
     ];
   }, [trend, version, metric]);
   const note = 'for each 1,000 clients; 95 % at all times together';
-  const chart = { kind: 'interval', title: `${metric}: ${version}`, note, format: thousandths };
-  return html`<${Chart} ...${chart} at=${at} series=${series} />`;
+  return h(Chart, {
+    kind: 'interval',
+    title: `${metric}: ${version}`,
+    note,
+    at,
+    series,
+    format: thousandths,
+  });
 }
 
 function thousandths(value: number) {

@@ -1,4 +1,4 @@
-import { html, useState } from '../html.ts';
+import { h, html, useState } from '../html.ts';
 import {
   cellText,
   EvidenceTables,
@@ -13,8 +13,8 @@ import {
 } from '../parts/evidence.ts';
 import { count } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
-import { Empty } from '../parts/notice.ts';
-import { numbers, sorted, Table, useSort } from '../parts/table.ts';
+import { empty } from '../parts/notice.ts';
+import { numbers, sorted, table, useSort } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
 import { Figures } from '../parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '../questions.ts';
@@ -29,7 +29,7 @@ interface RulesOnOutcomesProps {
 /** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
 export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcomesProps) {
   const { orders, rules, unpaidShare, notes, tables } = report;
-  if (report.decisions === 0) return html`<${Notes} notes=${notes} />`;
+  if (report.decisions === 0) return h(Notes, { notes });
   const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
   const shown = rules.filter((one) => one.matched > 0 && isShown(one));
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
@@ -39,21 +39,21 @@ export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcome
     ['unpaid, of those with an outcome', intervalText(unpaidShare)],
   ] as const;
   return html`
-    <${Figures} items=${figures} />
+    ${h(Figures, { items: figures })}
     ${rule !== '' && html`<p><a href=${toVersion(version, 'worth', words)}>← All rules</a></p>`}
-    ${shown.length === 0 && html`<${Empty} title="It matched nothing">In none of these decisions.<//>`}
-    <${StatusLegend} />
+    ${shown.length === 0 && empty('It matched nothing', 'In none of these decisions.')}
+    ${h(StatusLegend, {})}
     ${[...Map.groupBy(shown, ({ file }) => file)].map(
       ([file, some]) => html`<details class="card" key=${`${file} ${rule}`} open=${isAsked(file, rule)}>
         <summary><h2>${file}</h2></summary>
-        <${RuleTable} file=${file} rules=${some} report=${report} opened=${rule.split('/')[1] ?? null} />
+        ${h(RuleTable, { file, rules: some, report, opened: rule.split('/')[1] ?? null })}
       </details>`,
     )}
     <details class="card">
       <summary><h2>How to read it</h2></summary>
-      <${Notes} notes=${notes} />
+      ${h(Notes, { notes })}
     </details>
-    ${rule === '' && html`<${EvidenceTables} tables=${ofAll} isFolded=${true} />`}`;
+    ${rule === '' && h(EvidenceTables, { tables: ofAll, isFolded: true })}`;
 }
 
 /** What is asked first: the rules of the verdicts, or the one that the address names. */
@@ -84,19 +84,23 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
   const [opened, setOpened] = useState(openedAtFirst);
   const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
   const sort = useSort(`Rules of ${file}`);
-  return html`<${Table} name=${`Rules of ${file}`} columns=${COLUMNS} kind="rule-figures" sort=${sort}>
-    ${sorted(rules, sort, cellOf).map((rule) => {
+  return table({
+    name: `Rules of ${file}`,
+    columns: COLUMNS,
+    kind: 'rule-figures',
+    sort,
+    drawn: sorted(rules, sort, cellOf).map((rule) => {
       const isOpen = opened === rule.name;
       const toggle = () => setOpened(isOpen ? null : rule.name);
-      return html`<${Row} key=${rule.name} ...${{ rule, report, most, isOpen, toggle }} />
+      return html`${h(Row, { key: rule.name, rule, report, most, isOpen, toggle })}
         ${
           isOpen &&
           html`<tr>
-            <td colspan="10" class="line"><${OpenedRule} rule=${rule} report=${report} /></td>
+            <td colspan="10" class="line">${h(OpenedRule, { rule, report })}</td>
           </tr>`
         }`;
-    })}
-  <//>`;
+    }),
+  });
 }
 
 /** What a rule is sorted by in a column. */
@@ -123,15 +127,15 @@ function Row({ rule, report, most, isOpen, toggle }: RowProps) {
     <th scope="row">
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
-    <td class="line"><${OrdersBar} orders=${orders} most=${most} /></td>
+    <td class="line">${h(OrdersBar, { orders, most })}</td>
     <td class="num">${count(sumOf(orders))}</td>
     <td class="num roomy">${count(matched)}</td>
     <td class="num roomy">${count(decided)}</td>
     <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
-    <td class="share line"><${IntervalBar} interval=${unpaidShare} all=${report.unpaidShare} /></td>
+    <td class="share line">${h(IntervalBar, { interval: unpaidShare, all: report.unpaidShare })}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
     <td class="num">${net ? `${cellText(net.value, 'money')} ${net.currency}` : 'give it a holdout'}</td>
-    <td class="roomy"><${Trend} slices=${days} /></td>
+    <td class="roomy">${h(Trend, { slices: days })}</td>
   </tr>`;
 }
 
@@ -141,10 +145,10 @@ function Row({ rule, report, most, isOpen, toggle }: RowProps) {
 function OpenedRule({ rule, report }: { rule: RuleReport; report: RulesReport }) {
   const tables = report.tables.flatMap((table) => ofRule(table, rule));
   return html`<div class="opened-rule">
-    <${Ways} rule=${rule} report=${report} />
+    ${h(Ways, { rule, report })}
     ${tables.map(
       (table) => html`<h3>${table.title}</h3>
-        <${ShownTable} table=${{ ...table, title: `${table.title} of ${rule.name}` }} />`,
+        ${h(ShownTable, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
     )}
   </div>`;
 }

@@ -1,14 +1,14 @@
 import { ask, useAnswer } from '../api.ts';
-import { html, useMemo, useState } from '../html.ts';
+import { h, html, useMemo, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
 import { EvidenceTables, isUnderWay, Notes, useJob, workedOut } from '../parts/evidence.ts';
-import { Choice, Field, goTo, sent } from '../parts/form.ts';
+import { choice, field, goTo, sent } from '../parts/form.ts';
 import { dateTime } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
-import { answered, Empty, useAttempt } from '../parts/notice.ts';
-import { columns, Table } from '../parts/table.ts';
-import { inUtc, MinuteField, minuteWord, type Time } from '../parts/time-span.ts';
-import { Pill } from '../parts/verdict.ts';
+import { answered, empty, useAttempt } from '../parts/notice.ts';
+import { columns, table } from '../parts/table.ts';
+import { inUtc, minuteField, minuteWord, type Time } from '../parts/time-span.ts';
+import { pill } from '../parts/verdict.ts';
 import type { EvidenceJob, EvidenceJobList, Presentation, RulesReport } from '../questions.ts';
 import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.ts';
 import { RulesOnOutcomes } from './worth-of-rules.ts';
@@ -35,10 +35,10 @@ export function WorthPage({ place: { version, query }, time }: PageProps) {
     const kind = query.get('kind') ?? 'report';
     const question = questions.find((one) => one.kind === kind);
     const own = { version, query, time, again: late.reload };
-    return html`<${Choice} label="question" chosen=${kind} go=${choose}
-        values=${questions.map((one) => [one.kind, one.title] as const)} />
-      ${question && html`<${OneQuestion} key=${kind} question=${question} ...${own} jobs=${jobs} />`}
-      <${OfLate} jobs=${jobs} />`;
+    const titles = questions.map((one) => [one.kind, one.title] as const);
+    return html`${choice('question', titles, { chosen: kind, go: choose })}
+      ${question && h(OneQuestion, { key: kind, question, ...own, jobs })}
+      ${h(OfLate, { jobs })}`;
   });
 }
 
@@ -80,7 +80,7 @@ function OneQuestion({ version, query, time, question, jobs, again }: OneQuestio
         html`<details open=${isOpen}>
           <summary>Options</summary>
           <div class="fields">
-            ${fields.map((one) => html`<${OptionField} key=${one.name} option=${one} query=${query} />`)}
+            ${fields.map((one) => h(OptionField, { key: one.name, option: one, query }))}
           </div>
         </details>`
       }
@@ -91,14 +91,14 @@ function OneQuestion({ version, query, time, question, jobs, again }: OneQuestio
     </form>
     ${
       jobId === null
-        ? html`<${Empty} title="Not worked out yet">It takes a moment, and holds up what others ask for.<//>`
+        ? empty('Not worked out yet', 'It takes a moment, and holds up what others ask for.')
         : workedOut<Worked>(
             kept,
             (result, job) => html`<p class="faint">${aboutText(job)}</p>
               ${
                 isReport(result)
-                  ? html`<${RulesOnOutcomes} ...${{ report: result, version, rule, words: time.words }} />`
-                  : html`<${Notes} notes=${result.notes} /><${EvidenceTables} tables=${result.tables} />`
+                  ? h(RulesOnOutcomes, { report: result, version, rule, words: time.words })
+                  : html`${h(Notes, { notes: result.notes })}${h(EvidenceTables, { tables: result.tables })}`
               }`,
           )
     }`;
@@ -164,18 +164,20 @@ function OptionField({ option, query }: { option: Option; query: URLSearchParams
   const chosen = query.get(name);
   switch (kind) {
     case 'choice':
-      return html`<${Choice} label=${name} any="-" ...${{ hint, name, chosen, values }} />`;
+      return choice(name, values, { name, chosen, any: '-', hint });
     case 'version':
     case 'versions':
-      return html`<${VersionField} ...${{ hint, name, chosen }} />`;
+      return h(VersionField, { hint, name, chosen });
     case 'time':
-      return html`<${MinuteField} name=${name} minute=${chosen} />`;
+      return minuteField(name, chosen);
     case 'text':
     case 'texts':
-    case 'number': {
-      const field = { name, defaultValue: chosen ?? '', required: isRequired, placeholder: form };
-      return html`<${Field} label=${name} hint=${hint}><input ...${field} /><//>`;
-    }
+    case 'number':
+      return field(
+        name,
+        { name, defaultValue: chosen ?? '', required: isRequired, placeholder: form ?? '' },
+        hint,
+      );
     default:
       return kind;
   }
@@ -185,7 +187,7 @@ function VersionField({ name, hint, chosen }: { name: string; hint: string; chos
   const [folders, drafts] = [useAnswer(RULE_FOLDERS).data, useAnswer(DRAFTS).data];
   const sound = (folders?.versions ?? []).filter((one) => one.sound).map(({ version }) => version);
   const values = [...new Set([...sound, ...(drafts?.drafts ?? []).map(({ version }) => version)])];
-  return html`<${Choice} label=${name} any="-" ...${{ hint, name, chosen, values }} />`;
+  return choice(name, values, { name, chosen, any: '-', hint });
 }
 
 const COLUMNS = [...columns('when', 'asked'), 'platform', 'question', 'about', 'state'];
@@ -195,7 +197,7 @@ function OfLate({ jobs }: { jobs: EvidenceJobList['jobs'] }) {
   if (jobs.length === 0) return null;
   return html`<details class="card">
     <summary><h2>Of late</h2></summary>
-    <${Table} name="Questions of late" columns=${COLUMNS} rows=${jobs.map(cellsOf)} />
+    ${table({ name: 'Questions of late', columns: COLUMNS }, jobs, cellsOf)}
   </details>`;
 }
 
@@ -217,6 +219,6 @@ function cellsOf({ platform, askedAt, kind, ruleSets, state, options, from, to, 
   const asked = toVersion(about[0] ?? '*', 'worth', { kind, ...Object.fromEntries(texts), ...time });
   return [
     ...[html`<a href=${asked}>${dateTime(askedAt)}</a>`, platform, kind, about.join(', ')],
-    html`<${Pill} tone=${tone}>${state}<//>`,
+    pill(state, tone),
   ];
 }

@@ -1,10 +1,10 @@
 import UPlot from 'uplot';
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { h, html, useEffect, useRef, useState } from '../html.ts';
 import { capOf } from './chart-cap.ts';
 import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
 import type { Mark } from './marks.ts';
-import { numbers, Table } from './table.ts';
-import { Pill } from './verdict.ts';
+import { numbers, table } from './table.ts';
+import { pill } from './verdict.ts';
 
 /**
  * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
@@ -99,7 +99,7 @@ export function Chart({
         </li>`,
       )}
     </ul>
-    <${MinuteTable} ...${{ title, at, series, format, isInterval }} />
+    ${h(MinuteTable, { title, at, series, format, isInterval })}
   </figure>`;
 }
 
@@ -120,13 +120,10 @@ function MinuteTable({ title, at, series, format, isInterval }: MinuteTableProps
   const columns = ['time', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
     <summary>${title} as a table</summary>
-    <${Table} name=${`${title} by time`} columns=${columns}
-      rows=${rows
-        .toReversed()
-        .map(([index, minute]) => [
-          slotTime(minute, at, isInterval),
-          ...series.map(({ values }) => reading(values[index], format)),
-        ])} />
+    ${table({ name: `${title} by time`, columns }, rows.toReversed(), ([index, minute]) => [
+      slotTime(minute, at, isInterval),
+      ...series.map(({ values }) => reading(values[index], format)),
+    ])}
   </details>`;
 }
 
@@ -350,7 +347,7 @@ export function Happened({ title, marks }: { title: string; marks: readonly Mark
       ${marks.map(
         ({ at, text, isAlert }) => html`<li>
           <span class="when">${dateTime(at)}</span>${' '}
-          ${isAlert && html`<${Pill} tone="bad">alert<//>`} ${text}
+          ${isAlert && pill('alert', 'bad')} ${text}
         </li>`,
       )}
     </ul>

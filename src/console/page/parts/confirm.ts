@@ -1,7 +1,6 @@
-import type { ComponentChildren } from 'preact';
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { type Html, h, html, useEffect, useRef, useState } from '../html.ts';
 import type { Session } from '../questions.ts';
-import { Field, sent } from './form.ts';
+import { field, sent } from './form.ts';
 import { useAttempt } from './notice.ts';
 
 /** A change that somebody is about to make: `act` makes it with what was typed; its refusal is shown. */
@@ -12,7 +11,7 @@ export interface Proposal<T> {
   readonly tone?: 'accent' | 'bad';
   readonly act: (typed: Record<string, string>) => Promise<T>;
   /** What the change does, with the fields that it needs. */
-  readonly children: ComponentChildren;
+  readonly children: Html;
 }
 
 /**
@@ -26,7 +25,7 @@ export function useProposal<T>(done: (result: T) => void) {
     close();
     done(result);
   };
-  return { propose, dialog: proposal && html`<${Confirm} ...${proposal} done=${finish} cancel=${close} />` };
+  return { propose, dialog: proposal && h(Confirm<T>, { ...proposal, done: finish, cancel: close }) };
 }
 
 function Confirm<T>({
@@ -70,15 +69,21 @@ function Confirm<T>({
 
 /** The field `reason` of a change, and under whose name it is recorded. */
 export function Reason({ session, label = 'Reason' }: { session: Session; label?: string }) {
-  return html`<${Field} label=${label} hint=${`The history names ${session.who}, and the reason.`}>
-    <input name="reason" required maxlength="1000" autocomplete="off" autofocus />
-  <//>`;
+  return field(
+    label,
+    { name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true },
+    `The history names ${session.who}, and the reason.`,
+  );
 }
 
 /** A second look before a change that reaches many: the version has to be typed. */
 export function Typed({ version }: { version: string }) {
   const pattern = version.replaceAll('.', '\\.');
-  return html`<${Field} label=${`Type ${version} to confirm`}>
-    <input required pattern=${pattern} title=${version} autocomplete="off" spellcheck="false" />
-  <//>`;
+  return field(`Type ${version} to confirm`, {
+    required: true,
+    pattern,
+    title: version,
+    autocomplete: 'off',
+    spellcheck: false,
+  });
 }

@@ -1,9 +1,9 @@
-import { html } from '../html.ts';
+import { h, html } from '../html.ts';
 import type { Decision, FoundDecisions, HistoryEntry } from '../questions.ts';
 import { dateTime, factText, moneyText } from './format.ts';
 import { toDecision, toOrder, toPayer } from './links.ts';
-import { columns, numbers, Table } from './table.ts';
-import { Pill, type Tone, Verdict } from './verdict.ts';
+import { columns, numbers, table } from './table.ts';
+import { pill, type Tone, Verdict } from './verdict.ts';
 
 const COLUMNS = [
   'time',
@@ -16,7 +16,7 @@ const COLUMNS = [
 /** Decisions as rows, each leading to its explanation. */
 export function DecisionTable({ found: { decisions, outcomes } }: { found: FoundDecisions }) {
   const rows = decisions.map((decision) => cellsOf(decision, outcomeOf(decision, outcomes)));
-  return html`<${Table} name="Decisions" columns=${COLUMNS} kind="decisions" rows=${rows} />`;
+  return table({ name: 'Decisions', columns: COLUMNS, kind: 'decisions' }, rows, (cells) => cells);
 }
 
 /** What was reported about the order of a decision. */
@@ -31,14 +31,14 @@ function cellsOf(decision: Decision, outcome: ReturnType<typeof outcomeOf>) {
     html`<a href=${toDecision(decisionId)}>
       <span class="when">${day}</span> <span class="when">${time}</span>
     </a>`,
-    html`<${Verdict} ...${decision} />`,
+    h(Verdict, decision),
     html`<a href=${toOrder(orderRef)} title=${orderRef}>${orderRef}</a>`,
     html`<a href=${toPayer(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
     ...[amountOf(decision), methodOf(decision)],
-    outcome === null ? '–' : html`<${Pill} tone=${outcomeTone(outcome)}>${outcomeText(outcome)}<//>`,
+    outcome === null ? '–' : pill(outcomeText(outcome), outcomeTone(outcome)),
     rule,
-    html`${ruleVersion}${arm === 'candidate' && html` <${Pill} tone="note">candidate<//>`}`,
-    html`${clientGroup}${isBot && html` <${Pill} tone="bad">bot<//>`}`,
+    html`${ruleVersion}${arm === 'candidate' && html` ${pill('candidate', 'note')}`}`,
+    html`${clientGroup}${isBot && html` ${pill('bot', 'bad')}`}`,
     decision.paymentScore,
   ];
 }

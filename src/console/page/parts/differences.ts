@@ -1,10 +1,10 @@
 import { ask, useAnswer } from '../api.ts';
-import { html, useState } from '../html.ts';
+import { h, html, useState } from '../html.ts';
 import type { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../questions.ts';
 import { REWRITE_CASES, ruleDiff } from '../questions.ts';
 import { counted, factText } from './format.ts';
 import { answered, useAttempt } from './notice.ts';
-import { Pill, type Tone } from './verdict.ts';
+import { pill, type Tone } from './verdict.ts';
 import { type WorkingCopy, withFile } from './working-copy.ts';
 
 type Example = RuleDiff['examples'][number];
@@ -32,7 +32,7 @@ export function Differences({ diff: { before, after, differences, examples, note
         <ul class="plain">
           ${ofPart.map(
             ({ kind, text }) => html`<li>
-              <${Pill} tone=${TONES[kind] ?? 'note'}>${kind}<//> ${arrowed(text)}
+              ${pill(kind, TONES[kind] ?? 'note')} ${arrowed(text)}
             </li>`,
           )}
         </ul>`,
@@ -89,12 +89,12 @@ export function Cases({
   return html`<section class="card">
     <h2>Its cases ${casesPill(passed, failed)}</h2>
     ${platform !== '*' && html`<p class="faint">Those of other platforms are neither shown nor counted.</p>`}
-    ${failures.map((failure) => html`<${Failure} failure=${failure} />`)}
-    ${failed > 0 && draft && html`<${NewLengths} key=${draft.copy.files} ...${draft} />`}
+    ${failures.map((failure) => h(Failure, { failure }))}
+    ${failed > 0 && draft && h(NewLengths, { key: draft.copy.files, ...draft })}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
     <div class="two">
-      <${Covered} name="rules that decided in a case" share=${rules} />
-      <${Covered} name="conditions seen both true and false" share=${conditions} />
+      ${h(Covered, { name: 'rules that decided in a case', share: rules })}
+      ${h(Covered, { name: 'conditions seen both true and false', share: conditions })}
     </div>
     ${folded(
       `${counted(untestedRules.length, 'rule')} without a test`,
@@ -117,8 +117,8 @@ function folded(title: string, lines: readonly unknown[]) {
 function casesPill(passed: number, failed: number) {
   if (passed + failed === 0)
     return html`<span class="faint">There is no cases/*.yaml in this version.</span>`;
-  if (failed === 0) return html`<${Pill} tone="good">${passed} passed<//>`;
-  return html`<${Pill} tone="bad">${failed} failed<//> ${passed} passed`;
+  if (failed === 0) return pill(`${passed} passed`, 'good');
+  return html`${pill(`${failed} failed`, 'bad')} ${passed} passed`;
 }
 
 interface CoveredProps {
@@ -162,7 +162,7 @@ function NewLengths({ copy, change }: Draft) {
       }
     </div>
     ${trouble}
-    <div role="status">${found && html`<${Lines} found=${found} />`}</div>`;
+    <div role="status">${found && h(Lines, { found })}</div>`;
 }
 
 function Lines({ found: { lines, left } }: { found: RewrittenCases }) {

@@ -1,6 +1,5 @@
-import type { ComponentChildren } from 'preact';
 import { type Answer, ask, useAnswer } from '../api.ts';
-import { html } from '../html.ts';
+import { type Html, h, html } from '../html.ts';
 import type {
   Estimate,
   EvidenceJob,
@@ -13,7 +12,7 @@ import type {
 import { evidenceJob } from '../questions.ts';
 import { count, share } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
-import { sorted, Table, useSort } from './table.ts';
+import { sorted, table, useSort } from './table.ts';
 
 /** What became of orders, in the order in which it is stacked. */
 export const STATUSES = [
@@ -81,7 +80,7 @@ export function EvidenceTables({ tables, isFolded = false }: EvidenceTablesProps
   return html`${tables.map(
     (table) => html`<details class="card" key=${table.title} open=${!isFolded}>
       <summary><h2>${table.title}</h2></summary>
-      <${ShownTable} table=${table} />
+      ${h(ShownTable, { table })}
     </details>`,
   )}`;
 }
@@ -94,8 +93,11 @@ interface EvidenceTablesProps {
 export function ShownTable({ table: { title, columns, rows } }: { table: EvidenceTable }) {
   const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
   const sort = useSort(title);
-  return html`<${Table} name=${title} columns=${heads} sort=${sort}>
-    ${sorted(rows, sort, (row, place) => cellOf(row[place] ?? null, columns[place]?.kind)).map(
+  return table({
+    name: title,
+    columns: heads,
+    sort,
+    drawn: sorted(rows, sort, (row, place) => cellOf(row[place] ?? null, columns[place]?.kind)).map(
       (row) => html`<tr>
         ${columns.map(({ kind }, place) => {
           const text = cellText(row[place] ?? null, kind);
@@ -103,8 +105,8 @@ export function ShownTable({ table: { title, columns, rows } }: { table: Evidenc
           return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
         })}
       </tr>`,
-    )}
-  <//>`;
+    ),
+  });
 }
 
 /** What is sorted by; a word among figures is none. */
@@ -163,21 +165,21 @@ export function isUnderWay({ state }: EvidenceJob) {
 /** The result of a job once it is there; until then, how far it is; `again` asks once more. */
 export function workedOut<Result>(
   { answer: { data, error }, again }: { answer: Answer<Worked<Result>>; again: () => void },
-  shown: (result: Result, job: EvidenceJob) => ComponentChildren,
+  shown: (result: Result, job: EvidenceJob) => Html,
 ) {
-  if (data === null) return error ? html`<${Trouble} error=${error} retry=${again} />` : html`<${Loading} />`;
+  if (data === null) return error ? h(Trouble, { error, retry: again }) : h(Loading, {});
   const { job, result } = data;
   if (result !== null) return shown(result, job);
   switch (job.state) {
     case 'waiting':
     case 'running':
-      return html`<${UnderWay} job=${job} />`;
+      return h(UnderWay, { job });
     case 'failed':
-      return html`<${Ended} title="This could not be worked out" again=${again}>${job.trouble}<//>`;
+      return h(Ended, { title: 'This could not be worked out', again }, job.trouble);
     case 'cancelled':
-      return html`<${Ended} title="Cancelled" again=${again}>Nothing came of it.<//>`;
+      return h(Ended, { title: 'Cancelled', again }, 'Nothing came of it.');
     default:
-      return html`<${Ended} title="Not kept any more" again=${again}>The result is gone.<//>`;
+      return h(Ended, { title: 'Not kept any more', again }, 'The result is gone.');
   }
 }
 

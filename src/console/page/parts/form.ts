@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { html, useRef, useState } from '../html.ts';
+import type { PartialInputHTMLAttributes } from 'preact';
+import { type Html, html, useRef, useState } from '../html.ts';
 
 /** Something was typed or picked. */
 export type InputEvent = Event & { readonly currentTarget: HTMLInputElement };
@@ -9,42 +9,42 @@ export function typedInto(take: (text: string) => void) {
   return (event: { currentTarget: { value: string } }) => take(event.currentTarget.value);
 }
 
-interface FieldProps {
-  label: string;
-  hint?: string;
-  children: ComponentChildren;
+type Inputs = PartialInputHTMLAttributes<HTMLInputElement>;
+
+/** An input with a label; `hint` says what belongs into it. */
+export function field(label: string, input: Inputs, hint?: string) {
+  return labelled(label, html`<input ...${input} />`, hint);
 }
 
-/** A labelled field; `hint` says what belongs into it. */
-export function Field({ label, hint, children }: FieldProps) {
+/** Something else that is filled in. */
+export function labelled(label: string, filledIn: Html, hint?: string) {
   return html`<label class="field">
-    <span>${label}</span>${children}${hint && html`<small>${hint}</small>`}
+    <span>${label}</span>${filledIn}${hint && html`<small>${hint}</small>`}
   </label>`;
 }
 
-interface ChoiceProps {
-  label: string;
-  hint?: string;
+interface ChoiceOptions {
   name?: string;
   chosen?: string | null | undefined;
-  values: readonly (string | readonly [value: string, words: string])[];
   any?: string;
+  hint?: string;
   go?: (value: string) => void;
 }
 
-/**
- * A labelled choice of words, or of values with other words for them; `any` is the label for none of them.
- */
-export function Choice({ label, hint, name, chosen, values, any, go }: ChoiceProps) {
-  return html`<${Field} label=${label} hint=${hint}>
-    <select name=${name} onChange=${go && typedInto(go)}>
-      ${any && html`<option value="">${any}</option>`}
-      ${values.map((one) => {
-        const [value, words] = typeof one === 'string' ? [one, one] : one;
-        return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
-      })}
-    </select>
-  <//>`;
+/** A labelled choice of words, or of values with other words for them; `any` stands for none of them. */
+export function choice(
+  label: string,
+  values: readonly (string | readonly [value: string, words: string])[],
+  { name, chosen, any, hint, go }: ChoiceOptions,
+) {
+  const select = html`<select name=${name} onChange=${go && typedInto(go)}>
+    ${any && html`<option value="">${any}</option>`}
+    ${values.map((one) => {
+      const [value, words] = typeof one === 'string' ? [one, one] : one;
+      return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
+    })}
+  </select>`;
+  return labelled(label, select, hint);
 }
 
 /** Hears the values of a form by name, without those left empty. The form is not sent anywhere. */
@@ -67,10 +67,9 @@ export function goTo(address: string) {
  * The last day of something that may end by itself. What it means to leave it empty, like "until it is
  * removed".
  */
-export function LastDay({ otherwise }: { otherwise: string }) {
-  return html`<${Field} label="Last day" hint=${`Counts whole, by this browser's clock. Empty: ${otherwise}`}>
-    <input name="lastDay" type="date" min=${localDate(new Date())} />
-  <//>`;
+export function lastDayField(otherwise: string) {
+  const hint = `Counts whole, by this browser's clock. Empty: ${otherwise}`;
+  return field('Last day', { name: 'lastDay', type: 'date', min: localDate(new Date()) }, hint);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { html } from '../html.ts';
+import { h, html } from '../html.ts';
 import type { Ladder, OpenedRuleFolder } from '../questions.ts';
 import { dateTime, duration } from './format.ts';
 
@@ -23,7 +23,7 @@ export function LadderSteps({ ladder: { levelsMs, resetAfterMs }, name }: Ladder
       <span class="faint">reset after ${duration(resetAfterMs)} or a payment</span>
     </figcaption>
     <svg class="steps" height=${HEIGHT} role="img" aria-label=${label}>
-      <${Steps} levelsMs=${levelsMs} />
+      ${h(Steps, { levelsMs })}
     </svg>
   </figure>`;
 }
@@ -33,12 +33,12 @@ function Steps({ levelsMs }: { levelsMs: readonly number[] }) {
   const width = 100 / (levelsMs.length + 1);
   const height = heightOf(levelsMs);
   const last = levelsMs.length - 1;
-  return html`<${Step} from=${0} width=${width} y=${BOTTOM} below=${BOTTOM} wait="no wait" name="first" />
+  return html`${h(Step, { from: 0, width, y: BOTTOM, below: BOTTOM, wait: 'no wait', name: 'first' })}
     ${levelsMs.map((ms, index) => {
       const name = `level ${index + 1}${index === last ? ' ↻' : ''}`;
       const below = index === 0 ? BOTTOM : height(levelsMs[index - 1] ?? ms);
       const place = { from: width * (index + 1), width, y: height(ms), below };
-      return html`<${Step} ...${place} wait=${duration(ms)} name=${name} />`;
+      return h(Step, { ...place, wait: duration(ms), name });
     })}`;
 }
 

@@ -1,10 +1,9 @@
-import type { ComponentChildren } from 'preact';
 import type { Answer } from '../api.ts';
-import { html, useState } from '../html.ts';
+import { type Html, h, html, useState } from '../html.ts';
 
 /** Says that there is nothing, and what to do about it. */
-export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
-  return html`<div class="notice"><strong>${title}</strong><p>${children}</p></div>`;
+export function empty(title: string, words: Html) {
+  return html`<div class="notice"><strong>${title}</strong><p>${words}</p></div>`;
 }
 
 export function Loading() {
@@ -26,9 +25,9 @@ export function Trouble({ error, retry }: TroubleProps) {
 }
 
 /** What is shown of an answer once it is there; until then, what is the matter. */
-export function answered<T>({ data, error, reload }: Answer<T>, shown: (data: T) => ComponentChildren) {
-  const trouble = error && html`<${Trouble} error=${error} retry=${reload} />`;
-  if (data === null) return trouble ?? html`<${Loading} />`;
+export function answered<T>({ data, error, reload }: Answer<T>, shown: (data: T) => Html) {
+  const trouble = error && h(Trouble, { error, retry: reload });
+  if (data === null) return trouble ?? h(Loading, {});
   return html`${trouble}${shown(data)}`;
 }
 
@@ -43,7 +42,7 @@ export function useAttempt() {
       .catch(setError)
       .finally(() => setIsBusy(false));
   };
-  return { attempt, isBusy, trouble: error && html`<${Trouble} error=${error} />` };
+  return { attempt, isBusy, trouble: error && h(Trouble, { error }) };
 }
 
 /** `status`: undefined of an error that is not an answer of the service. */
@@ -66,8 +65,9 @@ function titleOf(status: number | undefined) {
 
 /** The stored rollout is damaged: that does not mean that no version decides. */
 export function UnreadableRollout() {
-  return html`<${Empty} title="The rollout cannot be read">
-    What the store holds is damaged. The nodes continue with what they have; this rewrites it from them:
-    ${' '}<code>npx scoring rules rollback --reason TEXT</code>
-  <//>`;
+  return empty(
+    'The rollout cannot be read',
+    html`What the store holds is damaged. The nodes continue with what they have; this rewrites it from them:
+    ${' '}<code>npx scoring rules rollback --reason TEXT</code>`,
+  );
 }

@@ -1,7 +1,7 @@
 import { ask, type Refusal, useHealing, whoTypes } from '../api.ts';
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { h, html, useEffect, useRef, useState } from '../html.ts';
 import { DRAFTS, keptDraft } from '../questions.ts';
-import { Field, goTo, sent } from './form.ts';
+import { field, goTo, sent } from './form.ts';
 import { VERSION_NAME } from './format.ts';
 import { toVersion } from './links.ts';
 import { Trouble, useAttempt } from './notice.ts';
@@ -188,8 +188,8 @@ export function Standing({ draft, bytesMax }: { draft: OpenDraft; bytesMax: numb
   const isKnown = copy.revision !== null || standing !== 'kept';
   return html`${isKnown && html`<p class="faint" role="status">${STANDINGS[standing]}</p>`}
     ${told.map((words) => words && html`<p class="notice" role="status">${words}</p>`)}
-    ${error && html`<${Trouble} error=${error} retry=${retry} />`}
-    ${conflict && html`<${TwoCopies} draft=${draft} conflict=${conflict} />`}`;
+    ${error && h(Trouble, { error, retry })}
+    ${conflict && h(TwoCopies, { draft, conflict })}`;
 }
 
 interface TwoCopiesProps {
@@ -216,11 +216,9 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
   return html`<section class="notice notice-bad" role="alert" aria-label="Changed meanwhile">
     <strong>What you typed is not saved</strong>
     <p>${detail}</p>
-    ${theirs && html`<${Lines} theirs=${theirs} mine=${copy} />`}
+    ${theirs && h(Lines, { theirs, mine: copy })}
     <form class="filters" onSubmit=${keepMine}>
-      <${Field} label="keep mine as">
-        <input name="name" required pattern=${VERSION_NAME} defaultValue=${free} />
-      <//>
+      ${field('keep mine as', { name: 'name', required: true, pattern: VERSION_NAME, defaultValue: free })}
       <div class="buttons">
         <button type="submit">Keep mine as a new draft</button>
         <button type="button" onClick=${leave}>${theirs ? 'Take theirs' : 'Leave it'}</button>

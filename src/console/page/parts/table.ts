@@ -1,25 +1,29 @@
-import type { ComponentChildren } from 'preact';
-import { html, useState } from '../html.ts';
+import { type Html, html, useState } from '../html.ts';
 
 /** A column by its name; one of numbers stands at the right. */
 type ColumnKind = 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key';
 
 type Column = string | { readonly name: string; readonly kind: ColumnKind };
 
-interface TableProps {
+interface TableHead {
   name: string;
   columns: readonly Column[];
   kind?: string;
   sort?: Sort;
-  rows?: readonly (readonly ComponentChildren[])[];
-  children?: ComponentChildren;
+  /** Rows that come drawn. */
+  drawn?: Html;
 }
 
 /**
  * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
- * sorted by its heads. A row is its cells, or comes drawn among the children.
+ * sorted by its heads.
  */
-export function Table({ name, columns, kind, sort, rows = [], children }: TableProps) {
+export function table<Row>(
+  { name, columns, kind, sort, drawn }: TableHead,
+  rows: readonly Row[] = [],
+  cellsOf: (row: Row) => readonly Html[] = () => [],
+) {
+  const cells = (row: Row) => cellsOf(row).map((cell, place) => cellAt(cell, columns[place], place));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
     <table class=${kind}>
       <thead>
@@ -28,17 +32,14 @@ export function Table({ name, columns, kind, sort, rows = [], children }: TableP
         </tr>
       </thead>
       <tbody>
-        ${rows.map(
-          (cells) => html`<tr>${cells.map((cell, place) => cellOf(cell, columns[place], place))}</tr>`,
-        )}
-        ${children}
+        ${rows.map((row) => html`<tr>${cells(row)}</tr>`)}${drawn}
       </tbody>
     </table>
   </div>`;
 }
 
 /** On a narrow screen a cell says of what column it is. */
-function cellOf(cell: ComponentChildren, column: Column = '', place = 0) {
+function cellAt(cell: Html, column: Column = '', place = 0) {
   const { name, kind } = partsOf(column);
   return html`<td class=${kind} data-of=${place > 0 && name !== '' ? name : undefined}>${cell}</td>`;
 }

@@ -1,5 +1,5 @@
 import { html } from '../html.ts';
-import { Field, goTo, sent, typedInto } from './form.ts';
+import { field, goTo, sent, typedInto } from './form.ts';
 import { dateTime, minuteAt, minuteOf } from './format.ts';
 
 /**
@@ -41,18 +41,11 @@ export function minuteWord(epochMs: number) {
   return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
 }
 
-interface MinuteFieldProps {
-  name: string;
-  label?: string;
-  minute: string | null | undefined;
-}
-
 /** A field for a minute. */
-export function MinuteField({ name, label = name, minute }: MinuteFieldProps) {
+export function minuteField(name: string, minute: string | null | undefined, label = name) {
   const at = beginOf(minute);
-  return html`<${Field} label=${label}>
-    <input type="datetime-local" name=${name} defaultValue=${at === undefined ? '' : minuteOf(at)} />
-  <//>`;
+  const defaultValue = at === undefined ? '' : minuteOf(at);
+  return field(label, { type: 'datetime-local', name, defaultValue });
 }
 
 /** The values of a form, with its minutes `from`, `to` and `asOf` as addresses name them. */
@@ -137,9 +130,9 @@ export function TimeBar({ time: { words, name, span } }: { time: Time }) {
     <details key=${JSON.stringify(words)}>
       <summary>${name === null ? between : 'between …'}${words['asOf'] && ', as then known'}</summary>
       <form class="filters" onSubmit=${submit}>
-        <${MinuteField} name="from" minute=${wordOf(span.from)} />
-        <${MinuteField} name="to" minute=${wordOf(span.to && span.to - MINUTE_MS)} />
-        <${MinuteField} label="as known at (empty: now)" name="asOf" minute=${words['asOf']} />
+        ${minuteField('from', wordOf(span.from))}
+        ${minuteField('to', wordOf(span.to && span.to - MINUTE_MS))}
+        ${minuteField('asOf', words['asOf'], 'as known at (empty: now)')}
         <div class="buttons"><button type="submit">Show</button></div>
       </form>
     </details>

@@ -1,8 +1,8 @@
-import { html } from '../html.ts';
+import { h, html } from '../html.ts';
 import type { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../questions.ts';
 import { factText } from './format.ts';
 import { toRule } from './links.ts';
-import { Pill } from './verdict.ts';
+import { pill } from './verdict.ts';
 
 const SIGNS: Readonly<Record<string, string>> = {
   equal: '=',
@@ -17,7 +17,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 
 interface RulesTraceProps {
   rules: RulesAccount;
-  version?: string;
+  version: string | undefined;
 }
 
 /**
@@ -27,9 +27,9 @@ interface RulesTraceProps {
 export function RulesTrace({ rules: { groups, signals, verdicts }, version }: RulesTraceProps) {
   const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
-    <${Part} title="Verdict" answer=${verdicts.verdict} ...${verdicts} version=${version} />
-    <${Part} title="Group" answer=${groups.group} ...${groups} version=${version} />
-    <${Part} title="Bot signals" answer=${bot} ...${signals} version=${version} />
+    ${h(Part, { title: 'Verdict', answer: verdicts.verdict, ...verdicts, version })}
+    ${h(Part, { title: 'Group', answer: groups.group, ...groups, version })}
+    ${h(Part, { title: 'Bot signals', answer: bot, ...signals, version })}
   </div>`;
 }
 
@@ -45,14 +45,14 @@ function Part({ title, answer, why, rules, version }: PartProps) {
   const matched = rules.filter((rule) => rule.asked && rule.matched);
   const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
-    <h3>${title} <${Pill}>${answer}<//></h3>
+    <h3>${title} ${pill(answer)}</h3>
     <p class="faint">${why}</p>
-    ${matched.length > 0 && html`<${RuleList} rules=${matched} version=${version} />`}
+    ${matched.length > 0 && h(RuleList, { rules: matched, version })}
     ${
       others.length > 0 &&
       html`<details>
         <summary>${othersText(others)}</summary>
-        <${RuleList} rules=${others} version=${version} />
+        ${h(RuleList, { rules: others, version })}
       </details>`
     }
   </section>`;
@@ -70,7 +70,7 @@ function othersText(others: readonly RuleTrace[]) {
 
 function RuleList({ rules, version }: { rules: readonly RuleTrace[]; version: string | undefined }) {
   return html`<ol class="rules">
-    ${rules.map((rule) => html`<li key=${rule.name}><${OneRule} rule=${rule} version=${version} /></li>`)}
+    ${rules.map((rule) => html`<li key=${rule.name}>${h(OneRule, { rule, version })}</li>`)}
   </ol>`;
 }
 
@@ -87,7 +87,7 @@ function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefin
       ${version && html`<a href=${toRule(version, at.file, name)}>What it is worth</a>`}
     </p>
     <ul class="conditions">
-      ${topConditions(condition).map((one) => html`<${Condition} condition=${one} />`)}
+      ${topConditions(condition).map((one) => h(Condition, { condition: one }))}
     </ul>
   </details>`;
 }
@@ -120,7 +120,7 @@ function Condition({ condition }: { condition: ConditionTrace }) {
   return html`<li>
     ${mark} ${kindText(condition)}
     <ul class="conditions">
-      ${innerOf(condition).map((one) => html`<${Condition} condition=${one} />`)}
+      ${innerOf(condition).map((one) => h(Condition, { condition: one }))}
     </ul>
   </li>`;
 }

@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { h, html, useEffect, useRef, useState } from '../html.ts';
 import type { CheckedDraft } from '../questions.ts';
 import type { FileRemark } from './editor/code-editor.ts';
 import { sent, typedInto } from './form.ts';
@@ -64,7 +64,7 @@ export function Values({ path, checked, remarks, values, go }: ValuesProps) {
   const elsewhere = told.filter(({ remark, constant }) => !constant && remark.severity === 'error');
   const field = (constant: Constant) => {
     const own = told.filter((one) => one.constant === constant).map(({ remark }) => remark);
-    return html`<${Value} key=${constant.path} ...${{ constant, remarks: own, values, go }} />`;
+    return h(Value, { key: constant.path, constant, remarks: own, values, go });
   };
   return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${sent(() => {})}>
     <h3>Values</h3>
@@ -78,7 +78,7 @@ export function Values({ path, checked, remarks, values, go }: ValuesProps) {
     </div>
     ${owners.map(
       (owner) => html`<fieldset key=${owner} disabled=${read.length === 0}>
-        <${Owner} owner=${owner} constants=${constants} />
+        ${h(Owner, { owner, constants })}
         ${constants.filter((one) => one.owner === owner).map(field)}
       </fieldset>`,
     )}

@@ -1,5 +1,4 @@
-import type { ComponentChildren } from 'preact';
-import { html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import type { VerdictCommand } from '../questions.ts';
 
 /** A state's tone. */
@@ -12,6 +11,8 @@ export const VERDICTS = [
   { name: 'WAIT', sign: '~', color: '--wait' },
   { name: 'BLOCK', sign: '×', color: '--block' },
 ] as const;
+
+export const VERDICT_NAMES = VERDICTS.map(({ name }) => name);
 
 export const GROUPS = [
   { name: 'NEW', color: '--group-new' },
@@ -33,8 +34,8 @@ function signOf(verdict: VerdictCommand) {
 }
 
 /** A short word about a state: good, bad, note or plain. */
-export function Pill({ tone = 'plain', children }: { tone?: Tone; children: ComponentChildren }) {
-  return html`<span class=${`pill pill-${tone}`}>${children}</span>`;
+export function pill(words: Html, tone: Tone = 'plain') {
+  return html`<span class=${`pill pill-${tone}`}>${words}</span>`;
 }
 
 /** The tone in which a client group is shown. */
@@ -44,11 +45,7 @@ export function groupTone(group: string): Tone {
 }
 
 /** A row of figures, each under its name, with what it is compared with. */
-export function Figures({
-  items,
-}: {
-  items: readonly (readonly [string, ComponentChildren, note?: ComponentChildren])[];
-}) {
+export function Figures({ items }: { items: readonly (readonly [string, Html, note?: Html])[] }) {
   return html`<dl class="figures">
     ${items.map(
       ([name, value, note]) => html`<div>

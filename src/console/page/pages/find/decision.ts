@@ -1,14 +1,14 @@
 import { may, useAnswer } from '../../api.ts';
-import { html, useState } from '../../html.ts';
+import { h, html, useState } from '../../html.ts';
 import { amountOf, methodOf, outcomeText, outcomeTone } from '../../parts/decision-table.ts';
-import { Choice, Copy } from '../../parts/form.ts';
+import { Copy, choice } from '../../parts/form.ts';
 import { dateTime, shortDigest } from '../../parts/format.ts';
 import { standingText } from '../../parts/ladder.ts';
 import { toDecision, toOrder, toPayer, toVersion } from '../../parts/links.ts';
-import { answered, Empty } from '../../parts/notice.ts';
-import { Table } from '../../parts/table.ts';
+import { answered, empty } from '../../parts/notice.ts';
+import { table } from '../../parts/table.ts';
 import { FactsTable, RulesTrace } from '../../parts/trace.ts';
-import { Figures, Pill, Verdict } from '../../parts/verdict.ts';
+import { Figures, pill, Verdict } from '../../parts/verdict.ts';
 import type { Decision, DecisionWhatIf, Explanation, Session } from '../../questions.ts';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../questions.ts';
 
@@ -17,9 +17,8 @@ import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../
  * support may say of it, and what another version would have answered then.
  */
 export function OpenedDecision({ decisionId, session }: { decisionId: string; session: Session }) {
-  return answered(
-    useAnswer(explanation(decisionId)),
-    (found) => html`<${Explained} explanation=${found} session=${session} />`,
+  return answered(useAnswer(explanation(decisionId)), (found) =>
+    h(Explained, { explanation: found, session }),
   );
 }
 
@@ -33,43 +32,44 @@ function Explained({ explanation, session }: { explanation: Explanation; session
   ] as const;
   return html`<article>
     <section class="card">
-      <h2><${Verdict} ...${decision} /> <span class="reason">${decision.reason}</span></h2>
-      <${Figures} items=${[...figuresOf(decision), ...stood]} />
-      ${may(session, 'clients:read') && html`<${OrderOutcome} decision=${decision} />`}
+      <h2>${h(Verdict, decision)} <span class="reason">${decision.reason}</span></h2>
+      ${h(Figures, { items: [...figuresOf(decision), ...stood] })}
+      ${may(session, 'clients:read') && h(OrderOutcome, { decision })}
       <p>
-        ${sharedLists.map((list) => html`<${Pill}>on the shared list ${list}<//> `)}
-        <${Pill} tone=${reproduced ? 'good' : 'bad'}>${reproduced ? '✓ reproduced' : '✗ not reproduced'}<//>
+        ${sharedLists.map((list) => html`${pill(`on the shared list ${list}`)} `)}
+        ${pill(reproduced ? '✓ reproduced' : '✗ not reproduced', reproduced ? 'good' : 'bad')}
         ${` ${verification}`}
       </p>
       ${
         differences.length > 0 &&
-        html`<${Table} name="Differences" columns=${['member', 'on record', 'asked again']}
-          rows=${differences.map(({ member, recorded, rerun }) => [
-            ...[member, JSON.stringify(recorded), JSON.stringify(rerun)],
-          ])} />`
+        table(
+          { name: 'Differences', columns: ['member', 'on record', 'asked again'] },
+          differences,
+          ({ member, recorded, rerun }) => [...[member, JSON.stringify(recorded), JSON.stringify(rerun)]],
+        )
       }
     </section>
     <div class="two">
       <section class="card">
         <h2>What to say</h2>
-        <${Copy} label="Words for the payer" text=${payerText} />
+        ${h(Copy, { label: 'Words for the payer', text: payerText })}
         ${rules === null && html`<p class="faint">Its rule cannot be shown; it may have had other words.</p>`}
-        <${Copy} label="Words for the integrator" text=${integratorText} />
-        <${Copy} label="Link" text=${new URL(toDecision(decision.decisionId), location.href).href} />
+        ${h(Copy, { label: 'Words for the integrator', text: integratorText })}
+        ${h(Copy, { label: 'Link', text: new URL(toDecision(decision.decisionId), location.href).href })}
       </section>
       <section class="card">
         <h2>Rule by rule</h2>
         ${
           rules === null
-            ? html`<${Empty} title="The rules cannot be shown">${verification}<//>`
-            : html`<${RulesTrace} rules=${rules} version=${traced} />`
+            ? empty('The rules cannot be shown', verification)
+            : h(RulesTrace, { rules, version: traced })
         }
-        ${may(session, 'rules') && html`<${OtherVersion} decision=${decision} />`}
+        ${may(session, 'rules') && h(OtherVersion, { decision })}
       </section>
     </div>
     <details class="card">
       <summary><h2>Facts</h2></summary>
-      <${FactsTable} facts=${decision.facts} />
+      ${h(FactsTable, { facts: decision.facts })}
     </details>
   </article>`;
 }
@@ -105,7 +105,7 @@ function OrderOutcome({ decision: { orderRef, clientIdKey } }: { decision: Decis
     return html`<p class="outcomes">
       What became of the order:${' '}
       ${outcomes.map(
-        (entry) => html`<${Pill} tone=${outcomeTone(entry)}>${outcomeText(entry)}<//>${' '}
+        (entry) => html`${pill(outcomeText(entry), outcomeTone(entry))}${' '}
           <span class="when">${dateTime(entry.occurredAt)}</span>${' '}`,
       )}
       ${outcomes.length === 0 && `nothing was reported${complete ? '' : ' in what is kept of its history'}.`}
@@ -118,14 +118,13 @@ function OtherVersion({ decision }: { decision: Decision }) {
   const folders = useAnswer(RULE_FOLDERS);
   const [version, setVersion] = useState('');
   const answer = useAnswer(version === '' ? null : decisionWhatIf(decision.decisionId, version));
-  const others = (folders.data?.versions ?? []).filter(
-    (one) => one.sound && one.version !== decision.ruleVersion,
-  );
+  const others = (folders.data?.versions ?? [])
+    .filter((one) => one.sound && one.version !== decision.ruleVersion)
+    .map((one) => one.version);
   if (others.length === 0) return null;
-  return html`<${Choice} label="Another version then" any="choose" go=${setVersion}
-      values=${others.map((one) => one.version)} />
+  return html`${choice('Another version then', others, { any: 'choose', go: setVersion })}
     <div role="status">
-      ${version !== '' && answered(answer, (then) => html`<${Then} then=${then} was=${decision} />`)}
+      ${version !== '' && answered(answer, (then) => h(Then, { then, was: decision }))}
     </div>`;
 }
 
@@ -135,6 +134,6 @@ function Then({ then: { version, decision, missing }, was }: { then: DecisionWha
       ${version} cannot say: the record does not hold ${missing.join(', ')}, which it asks for.
     </p>`;
   const isAlike = decision.verdict === was.verdict && decision.waitSeconds === was.waitSeconds;
-  return html`<p><${Verdict} ...${decision} /> by ${decision.rule}${isAlike && ', the same answer'}</p>
+  return html`<p>${h(Verdict, decision)} by ${decision.rule}${isAlike && ', the same answer'}</p>
     <p>${decision.reason}</p>`;
 }

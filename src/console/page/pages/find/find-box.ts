@@ -1,5 +1,5 @@
 import { ask, may, Refusal } from '../../api.ts';
-import { html, useEffect, useRef, useState } from '../../html.ts';
+import { h, html, useEffect, useRef, useState } from '../../html.ts';
 import { goTo, typedInto } from '../../parts/form.ts';
 import { dateTime } from '../../parts/format.ts';
 import { toDecision, toFound, toOrder, toPayer } from '../../parts/links.ts';
@@ -67,7 +67,7 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
         ({ title, hits: own }) => html`<div role="group" aria-label=${title}>
           ${own.map((hit) => {
             const id = `hit-${hits.indexOf(hit)}`;
-            return html`<${Option} ...${{ hit, title, id, active }} />`;
+            return h(Option, { hit, title, id, active });
           })}
         </div>`,
       )}

@@ -1,14 +1,14 @@
 import { ask, may, type Refusal, useAnswer } from '../../api.ts';
-import { html, useEffect, useState } from '../../html.ts';
+import { h, html, useEffect, useState } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
 import { amountOf, DecisionTable, methodOf, outcomeOf, outcomeText } from '../../parts/decision-table.ts';
-import { Choice, Field, goTo, sent } from '../../parts/form.ts';
+import { choice, field, goTo, sent } from '../../parts/form.ts';
 import { count, dateTime } from '../../parts/format.ts';
 import { toFound } from '../../parts/links.ts';
-import { answered, Empty, Trouble } from '../../parts/notice.ts';
+import { answered, empty, Trouble } from '../../parts/notice.ts';
 import { csvText, saveFile } from '../../parts/save-file.ts';
 import type { Time } from '../../parts/time-span.ts';
-import { GROUPS, VERDICTS } from '../../parts/verdict.ts';
+import { GROUPS, VERDICT_NAMES } from '../../parts/verdict.ts';
 import type { FoundDecisions, Session } from '../../questions.ts';
 import { decisions, ROLLOUT_STATUS, ruleFolder } from '../../questions.ts';
 import { VisitCache } from '../../visits.ts';
@@ -19,20 +19,20 @@ import { Payer } from './payer.ts';
 /** The box, and the decisions that fit a filter and a time. */
 export function FindPage({ place: { query }, session, time: { span, words } }: PageProps) {
   const props = { query, session, span, words };
-  return html`<${FindBox} key=${query} session=${session} hasFocus=${query.size === 0} />
-    ${may(session, 'decisions') && html`<${DecisionList} key=${query} ...${props} />`}`;
+  return html`${h(FindBox, { key: query, session, hasFocus: query.size === 0 })}
+    ${may(session, 'decisions') && h(DecisionList, { key: query, ...props })}`;
 }
 
 /** One payer. */
 export function PayerPage({ place: { item }, session }: PageProps) {
-  return html`<${FindBox} key=${item} session=${session} hasFocus=${item === ''} />
-    ${item !== '' && html`<${Payer} key=${item} clientIdKey=${item} session=${session} />`}`;
+  return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
+    ${item !== '' && h(Payer, { key: item, clientIdKey: item, session })}`;
 }
 
 /** One decision. */
 export function DecisionPage({ place: { item }, session }: PageProps) {
-  return html`<${FindBox} key=${item} session=${session} hasFocus=${item === ''} />
-    ${item !== '' && html`<${OpenedDecision} key=${item} decisionId=${item} session=${session} />`}`;
+  return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
+    ${item !== '' && h(OpenedDecision, { key: item, decisionId: item, session })}`;
 }
 
 const PAGE_DECISIONS = 100;
@@ -71,9 +71,9 @@ function DecisionList({ query, session, span, words }: DecisionListProps) {
   };
   const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
   const page = { question, left, isFiltered: question.size > 2 };
-  return html`<${Filters} ...${{ filter, session, words }} reload=${again} />
-    ${answered(answer, (found) => html`<${Pages} ...${page} first=${found} />`)}
-    ${filter.has('orderRef') && answer.data && html`<${Newest} found=${answer.data} session=${session} />`}`;
+  return html`${h(Filters, { filter, session, words, reload: again })}
+    ${answered(answer, (found) => h(Pages, { ...page, first: found }))}
+    ${filter.has('orderRef') && answer.data && h(Newest, { found: answer.data, session })}`;
 }
 
 interface PagesProps {
@@ -100,15 +100,15 @@ function Pages({ first, left, question, isFiltered }: PagesProps) {
   };
   return html`${
     found.decisions.length === 0
-      ? html`<${Empty} title="No decision fits">${nothingFits(found)} Names are compared exactly.<//>`
+      ? empty('No decision fits', html`${nothingFits(found)} Names are compared exactly.`)
       : html`<p class="faint" role="status">${howMany(found, isFiltered)}</p>
-          <${DecisionTable} found=${found} />`
+          ${h(DecisionTable, { found })}`
   }
     <div class="buttons">
       ${found.next !== null && html`<button type="button" onClick=${older}>Show older ones</button>`}
-      ${found.decisions.length > 0 && html`<${Export} found=${found} />`}
+      ${found.decisions.length > 0 && h(Export, { found })}
     </div>
-    ${error && html`<${Trouble} error=${error} retry=${older} />`}`;
+    ${error && h(Trouble, { error, retry: older })}`;
 }
 
 function together(pages: readonly FoundDecisions[]): FoundDecisions {
@@ -128,10 +128,7 @@ function together(pages: readonly FoundDecisions[]): FoundDecisions {
 function Newest({ found: { decisions }, session }: { found: FoundDecisions; session: Session }) {
   return decisions
     .slice(0, 1)
-    .map(
-      ({ decisionId }) =>
-        html`<${OpenedDecision} key=${decisionId} decisionId=${decisionId} session=${session} />`,
-    );
+    .map(({ decisionId }) => h(OpenedDecision, { key: decisionId, decisionId, session }));
 }
 
 function nothingFits(found: FoundDecisions) {
@@ -245,10 +242,10 @@ function Filters({ filter, session, words, reload }: FiltersProps) {
   });
   const set = FOLDED.flatMap(([name, label]) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
   const fields = (names: typeof NAMES) =>
-    names.map(([name, label]) => html`<${FilterField} key=${name} ...${{ name, label, filter }} />`);
+    names.map(([name, label]) => h(FilterField, { key: name, name, label, filter }));
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
     ${fields(FIRST)}
-    ${may(session, 'rules:read') && html`<${RuleNames} version=${filter.get('ruleVersion')} />`}
+    ${may(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
     <div class="buttons">
       <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
     </div>
@@ -260,7 +257,7 @@ function Filters({ filter, session, words, reload }: FiltersProps) {
 }
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  verdict: VERDICTS.map(({ name }) => name),
+  verdict: VERDICT_NAMES,
   clientGroup: GROUPS.map(({ name }) => name),
   arm: ['active', 'candidate'],
   outcome: ['PAID', 'UNPAID', 'UNKNOWN'],
@@ -277,9 +274,8 @@ const FORMS: Readonly<Record<string, object>> = {
 
 function FilterField({ name, label, filter }: { name: string; label: string; filter: Filter }) {
   const [values, chosen] = [CHOICES[name], filter.get(name)];
-  if (values !== undefined) return html`<${Choice} any="any" ...${{ label, name, chosen, values }} />`;
-  const field = { name, defaultValue: chosen, maxlength: 256, ...FORMS[name] };
-  return html`<${Field} label=${label}><input ...${field} /><//>`;
+  if (values !== undefined) return choice(label, values, { name, chosen, any: 'any' });
+  return field(label, { name, defaultValue: chosen, maxlength: 256, ...FORMS[name] });
 }
 
 /** The rules to choose from: those that give verdicts in the version asked for, or in the active one. */

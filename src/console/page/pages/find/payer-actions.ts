@@ -1,7 +1,7 @@
 import { ask, askText, may } from '../../api.ts';
-import { html } from '../../html.ts';
+import { h, html } from '../../html.ts';
 import type { Proposal } from '../../parts/confirm.ts';
-import { endAfter, Field, LastDay } from '../../parts/form.ts';
+import { endAfter, field, lastDayField } from '../../parts/form.ts';
 import { dateTime } from '../../parts/format.ts';
 import { useAttempt } from '../../parts/notice.ts';
 import { saveFile } from '../../parts/save-file.ts';
@@ -30,7 +30,7 @@ export function ChangesByHand({
       action: 'End the wait',
       act: ({ reason }) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
       children: html`<p>The payer's page does not know it: tell the payer to ask again.</p>
-        <${Reason} />`,
+        ${h(Reason, {})}`,
     });
   const decide = (group: 'BLOCKED' | 'TRUSTED', verb: string) =>
     propose({
@@ -42,7 +42,7 @@ export function ChangesByHand({
         return ask('PUT', at('override'), { group, reason, ...expires });
       },
       children: html`<p>From the next request on the group is ${group}, whatever the rules count.</p>
-        <${Reason} /><${LastDay} otherwise="until it is lifted" />`,
+        ${h(Reason, {})}${lastDayField('until it is lifted')}`,
     });
   const lift = () =>
     propose({
@@ -61,12 +61,10 @@ export function ChangesByHand({
         return ask('PUT', at('binding'), { ...body, acceptorKeys, ...expires });
       },
       children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
-        <${Field} label="Requisite"><input name="requisiteRef" required maxlength="256" /><//>
-        <${Field} label="Acceptors" hint="One or more keys, separated by commas">
-          <input name="acceptors" required />
-        <//>
-        <${Field} label="Method" hint="Empty: it fits all methods"><input name="method" maxlength="256" /><//>
-        <${LastDay} otherwise="until it is removed" />`,
+        ${field('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
+        ${field('Acceptors', { name: 'acceptors', required: true }, 'One or more keys, separated by commas')}
+        ${field('Method', { name: 'method', maxlength: 256 }, 'Empty: it fits all methods')}
+        ${lastDayField('until it is removed')}`,
     });
   const unbind = () =>
     propose({
@@ -88,7 +86,7 @@ export function ChangesByHand({
 }
 
 function Reason() {
-  return html`<${Field} label="Reason"><input name="reason" required maxlength="1000" /><//>`;
+  return field('Reason', { name: 'reason', required: true, maxlength: 1000 });
 }
 
 /** What a payer may demand: all that is held as a file, and to be forgotten. */
@@ -113,7 +111,7 @@ export function KeepOrErase({ clientIdKey, session, propose }: Acts) {
           Takes the payer from the store, the shared lists, the archive and the audit, for good; that somebody
           was erased stays.
         </p>
-        <${Field} label="The payer's name once more"><input name="typed" required autocomplete="off" /><//>`,
+        ${field("The payer's name once more", { name: 'typed', required: true, autocomplete: 'off' })}`,
     });
   return html`<button type="button" disabled=${isBusy} onClick=${save}>
       ${isBusy ? 'Reading …' : 'Export'}

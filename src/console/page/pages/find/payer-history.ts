@@ -1,11 +1,11 @@
 import { may, useAnswer } from '../../api.ts';
-import { html, useEffect, useMemo, useRef, useState } from '../../html.ts';
+import { h, html, useEffect, useMemo, useRef, useState } from '../../html.ts';
 import { outcomeText, outcomeTone, whyNeither } from '../../parts/decision-table.ts';
-import { Choice } from '../../parts/form.ts';
+import { choice } from '../../parts/form.ts';
 import { clockSeconds, counted, dateTime, day, duration } from '../../parts/format.ts';
 import { toDecision, toFound, toOrder } from '../../parts/links.ts';
-import { answered, Empty } from '../../parts/notice.ts';
-import { groupTone, Pill, Verdict } from '../../parts/verdict.ts';
+import { answered, empty } from '../../parts/notice.ts';
+import { groupTone, pill, Verdict } from '../../parts/verdict.ts';
 import type { Binding, ClientHistory, ClientView, HistoryEntry, Override, Session } from '../../questions.ts';
 import { clientHistory } from '../../questions.ts';
 
@@ -107,11 +107,12 @@ export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
     html`<a href=${toFound({ clientIdKey: view.clientIdKey })}>Its decisions</a>`;
   const line = answered({ ...answer, data: shown.current }, ({ entries, complete }) => {
     if (entries.length === 0)
-      return html`<${Empty} title="No entry is kept any more">
-        The journal keeps the newest million entries of all payers. ${all}
-      <//>`;
+      return empty(
+        'No entry is kept any more',
+        html`The journal keeps the newest million entries of all payers. ${all}`,
+      );
     // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
-    return html`<${TimeLine} entries=${entries} mayLook=${may(session, 'decisions')} />
+    return html`${h(TimeLine, { entries, mayLook: may(session, 'decisions') })}
       ${
         !complete &&
         html`<p class="buttons">
@@ -145,14 +146,14 @@ function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayL
   const kindOf = (row: Row) => ('entry' in row ? row.entry.kind : 'verdict');
   const shown = rows.filter((row) => kind === '' || kindOf(row) === kind);
   return html`<div class="filters">
-      <${Choice} label="Show" any="everything" values=${KINDS} go=${setKind} />
+      ${choice('Show', KINDS, { any: 'everything', go: setKind })}
     </div>
     <p class="faint" role="status">${summary(rows, entries)}</p>
     ${[...Map.groupBy(shown, ({ at }) => day(at))].map(
       ([date, ofDay]) => html`<section key=${date} class="day">
         <h3>${date}</h3>
         <ol class="moments" role="list">
-          ${ofDay.map((row) => html`<${Moment} row=${row} mayLook=${mayLook} />`)}
+          ${ofDay.map((row) => h(Moment, { row, mayLook }))}
         </ol>
       </section>`,
     )}`;
@@ -175,7 +176,7 @@ function Moment({ row, mayLook }: { row: Row; mayLook: boolean }) {
     <div class="moment-body">
       ${
         'entry' in row
-          ? html`<${EntryMoment} ...${row} mayLook=${mayLook} />`
+          ? h(EntryMoment, { ...row, mayLook })
           : html`<p class="faint">wait of level ${row.over.level} over</p>`
       }
     </div>
@@ -192,17 +193,17 @@ interface EntryProps {
 function EntryMoment({ entry, wait, corrects, mayLook }: EntryProps) {
   switch (entry.kind) {
     case 'verdict':
-      return html`<${VerdictMoment} entry=${entry} wait=${wait} mayLook=${mayLook} />`;
+      return h(VerdictMoment, { entry, wait, mayLook });
     case 'score':
-      return html`<${ScoreMoment} ...${entry} />`;
+      return h(ScoreMoment, entry);
     case 'outcome':
-      return html`<${OutcomeMoment} entry=${entry} corrects=${corrects} mayLook=${mayLook} />`;
+      return h(OutcomeMoment, { entry, corrects, mayLook });
     case 'binding':
-      return html`<${BindingMoment} binding=${entry.binding} />`;
+      return h(BindingMoment, { binding: entry.binding });
     case 'override':
-      return html`<${OverrideMoment} override=${entry.override} />`;
+      return h(OverrideMoment, { override: entry.override });
     case 'waitEnded':
-      return html`<p class="moment-head"><b>wait</b> <${Pill}>ended<//> <span>by <b>${entry.by}</b></span></p>
+      return html`<p class="moment-head"><b>wait</b> ${pill('ended')} <span>by <b>${entry.by}</b></span></p>
         <p>${entry.reason}</p>`;
     default:
       return entry;
@@ -223,11 +224,11 @@ function VerdictMoment({ entry: { at, decision }, wait, mayLook }: VerdictMoment
     'aria-label': `why the verdict ${verdict} fell at ${clockSeconds(at)}`,
   };
   return html`<p class="moment-head">
-      <b>verdict</b> <${Verdict} ...${decision} />
-      <span>order <${OrderLink} orderRef=${decision.orderRef} mayLook=${mayLook} /></span>
-      ${early > 0 && html`<${Pill} tone="bad">${duration(early)} too early<//>`}
-      ${decision.isBot && html`<${Pill} tone="bad">bot<//>`}
-      ${decision.arm === 'candidate' && html`<${Pill} tone="note">candidate<//>`}
+      <b>verdict</b> ${h(Verdict, decision)}
+      <span>order ${h(OrderLink, { orderRef: decision.orderRef, mayLook })}</span>
+      ${early > 0 && pill(`${duration(early)} too early`, 'bad')}
+      ${decision.isBot && pill('bot', 'bad')}
+      ${decision.arm === 'candidate' && pill('candidate', 'note')}
     </p>
     <p>${decision.reason}</p>
     ${wait && html`<p>${waitText(wait)}</p>`}
@@ -270,8 +271,8 @@ function ScoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
     !request.fingerprintPresent && !request.ipPresent && 'no fingerprint or IP was sent',
   ];
   return html`<p class="moment-head">
-      <b>score</b> <${Pill} tone=${groupTone(answer.clientGroup)}>${answer.clientGroup}<//>
-      <b class="num">${answer.paymentScore}</b> ${answer.isBot && html`<${Pill} tone="bad">bot<//>`}
+      <b>score</b> ${pill(answer.clientGroup, groupTone(answer.clientGroup))}
+      <b class="num">${answer.paymentScore}</b> ${answer.isBot && pill('bot', 'bad')}
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
@@ -290,25 +291,25 @@ function OutcomeMoment({ entry, corrects, mayLook }: OutcomeMomentProps) {
     at - occurredAt >= 1000 && `happened ${duration(at - occurredAt)} before it was told`,
   ];
   return html`<p class="moment-head">
-      <b>outcome</b> <${Pill} tone=${outcomeTone(entry)}>${outcomeText(entry)}<//>
-      <span>order <${OrderLink} orderRef=${orderRef} mayLook=${mayLook} /></span>
+      <b>outcome</b> ${pill(outcomeText(entry), outcomeTone(entry))}
+      <span>order ${h(OrderLink, { orderRef, mayLook })}</span>
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
 
 function BindingMoment({ binding }: { binding: Binding | null }) {
-  if (binding === null) return html`<p class="moment-head"><b>binding</b> <${Pill}>removed<//></p>`;
+  if (binding === null) return html`<p class="moment-head"><b>binding</b> ${pill('removed')}</p>`;
   const fits = binding.method === null ? 'fits every method' : `fits ${binding.method} only`;
   return html`<p class="moment-head">
-      <b>binding</b> <${Pill} tone="good">set<//> <span>requisite <b>${binding.requisiteRef}</b></span>
+      <b>binding</b> ${pill('set', 'good')} <span>requisite <b>${binding.requisiteRef}</b></span>
     </p>
     <p class="faint">acceptors ${binding.acceptorKeys.join(', ')}; ${fits}${untilWords(binding)}</p>`;
 }
 
 function OverrideMoment({ override }: { override: Override | null }) {
-  if (override === null) return html`<p class="moment-head"><b>override</b> <${Pill}>lifted<//></p>`;
+  if (override === null) return html`<p class="moment-head"><b>override</b> ${pill('lifted')}</p>`;
   return html`<p class="moment-head">
-      <b>override</b> <${Pill} tone=${groupTone(override.group)}>${override.group}<//>
+      <b>override</b> ${pill(override.group, groupTone(override.group))}
       <span>set by <b>${override.by}</b></span>
     </p>
     <p>${override.reason}<span class="faint">${untilWords(override)}</span></p>`;

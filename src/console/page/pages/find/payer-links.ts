@@ -1,11 +1,11 @@
 import { ask, may, useAnswer } from '../../api.ts';
-import { html, useState } from '../../html.ts';
-import { Choice, endAfter, Field, goTo, LastDay } from '../../parts/form.ts';
+import { h, html, useState } from '../../html.ts';
+import { choice, endAfter, field, goTo, lastDayField } from '../../parts/form.ts';
 import { counted, day } from '../../parts/format.ts';
 import { toPayer } from '../../parts/links.ts';
 import { answered } from '../../parts/notice.ts';
-import { numbers, Table } from '../../parts/table.ts';
-import { groupTone, Pill, VERDICTS } from '../../parts/verdict.ts';
+import { numbers, table } from '../../parts/table.ts';
+import { groupTone, pill, VERDICTS } from '../../parts/verdict.ts';
 import type { ClientLinks } from '../../questions.ts';
 import { clientLinks, LISTS, listEntry } from '../../questions.ts';
 import type { Acts } from './payer-actions.ts';
@@ -20,17 +20,14 @@ export function PayerLinks(acts: Acts) {
     <h2>Links</h2>
     ${
       isAsked
-        ? html`<${Asked} ...${acts} />`
+        ? h(Asked, acts)
         : html`<button type="button" onClick=${() => setIsAsked(true)}>Show who shares its devices</button>`
     }
   </section>`;
 }
 
 function Asked(acts: Acts) {
-  return answered(
-    useAnswer(clientLinks(acts.clientIdKey)),
-    (links) => html`<${Linked} links=${links} ...${acts} />`,
-  );
+  return answered(useAnswer(clientLinks(acts.clientIdKey)), (links) => h(Linked, { links, ...acts }));
 }
 
 function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {
@@ -43,16 +40,16 @@ function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {
     ...(cut.clients === 0 ? [] : [`${counted(cut.clients, 'payer')} with weaker ties are not shown.`]),
     ...(cut.devices === 0 ? [] : [`${counted(cut.devices, 'device')} were not followed.`]),
   ];
+  const cells = (one: LinkedClient) => clientCells(one, chosen.includes(one.clientIdKey), toggle);
   const picked = clients.filter((one) => chosen.includes(one.clientIdKey));
   return html`
     <p class="faint">
       Since ${day(from)}. A tie by one address alone may be a neighbour. Chosen are those who are tied more
       closely and paid no more orders than they left unpaid or took back. ${left.join(' ')}
     </p>
-    <${Table} name="Linked payers" columns=${CLIENT_COLUMNS}
-      rows=${clients.map((one) => clientCells(one, chosen.includes(one.clientIdKey), toggle))} />
-    <${Table} name="Devices and addresses" columns=${DEVICE_COLUMNS} rows=${devices.map(deviceCells)} />
-    ${may(session, 'lists') && html`<${Block} chosen=${picked} propose=${propose} />`}`;
+    ${table({ name: 'Linked payers', columns: CLIENT_COLUMNS }, clients, cells)}
+    ${table({ name: 'Devices and addresses', columns: DEVICE_COLUMNS }, devices, deviceCells)}
+    ${may(session, 'lists') && h(Block, { chosen: picked, propose })}`;
 }
 
 const CLIENT_COLUMNS = [
@@ -79,8 +76,8 @@ function clientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey:
     html`<input type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
       onChange=${() => toggle(clientIdKey)} />`,
     html`<a href=${toPayer(clientIdKey)}>${clientIdKey}</a>
-      ${override && html` <${Pill} tone=${groupTone(override)}>${override}<//>`}
-      ${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}`,
+      ${override && html` ${pill(override, groupTone(override))}`}
+      ${lists.map((name) => html` ${pill(`on ${name}`, 'note')}`)}`,
     ...[TIES[tie], one.devices.length],
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${one.cut ? '+' : ''}`),
     granted === 0 ? '–' : `${paid} of ${granted}`,
@@ -103,7 +100,7 @@ function deviceCells({ kind, value, clients, firstAt, lastAt, followed, refused,
     : 'too many payers to be a ring; nobody is linked by it';
   return [
     kind === 'ip' ? 'address' : 'device',
-    html`<code>${value}</code>${lists.map((name) => html` <${Pill} tone="note">on ${name}<//>`)}`,
+    html`<code>${value}</code>${lists.map((name) => html` ${pill(`on ${name}`, 'note')}`)}`,
     ...[clients, day(firstAt), day(lastAt), refused === null ? unknown : refusedText(refused)],
   ];
 }
@@ -147,9 +144,13 @@ function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: 
       },
       children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>
         ${payers.length > 0 && html`<p>They paid: ${payers.map((one) => one.clientIdKey).join(', ')}.</p>`}
-        <${Choice} label="List" name="list" values=${lists.map(({ list }) => list)} />
-        <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
-        <${LastDay} otherwise="until they are removed" />`,
+        ${choice(
+          'List',
+          lists.map(({ list }) => list),
+          { name: 'list' },
+        )}
+        ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
+        ${lastDayField('until they are removed')}`,
     });
   return html`<p role="status">A list of those chosen refuses <b>${refuses}</b></p>
     ${

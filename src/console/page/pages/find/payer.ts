@@ -1,11 +1,11 @@
 import { useAnswer } from '../../api.ts';
-import { html, useEffect, useState } from '../../html.ts';
+import { h, html, useEffect, useState } from '../../html.ts';
 import { useProposal } from '../../parts/confirm.ts';
 import { dateTime, duration } from '../../parts/format.ts';
 import { toDecision } from '../../parts/links.ts';
-import { answered, Empty } from '../../parts/notice.ts';
+import { answered } from '../../parts/notice.ts';
 import { FactsTable } from '../../parts/trace.ts';
-import { Figures, groupTone, Pill, type Tone, Verdict } from '../../parts/verdict.ts';
+import { Figures, groupTone, pill, type Tone, Verdict } from '../../parts/verdict.ts';
 import type { ClientView, Session } from '../../questions.ts';
 import { client } from '../../questions.ts';
 import { ChangesByHand, KeepOrErase } from './payer-actions.ts';
@@ -22,32 +22,35 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
   });
   const acts = { clientIdKey, session, propose };
   if (answer.error?.status === 404)
-    return html`<${Empty} title="Nothing is known of this payer">
-        Names are compared exactly, capital letters too. A payer is known from the first score, verdict or
-        outcome on, until 400 days after the last; decisions may be kept for longer.
-      <//>
-      <div class="buttons"><${KeepOrErase} ...${acts} /></div>
+    return html`<div class="notice">
+        <strong>Nothing is known of this payer</strong>
+        <p>
+          Names are compared exactly, capital letters too. A payer is known from the first score, verdict or
+          outcome on, until 400 days after the last; decisions may be kept for longer.
+        </p>
+      </div>
+      <div class="buttons">${h(KeepOrErase, acts)}</div>
       ${dialog}`;
   return answered(
     answer,
     (view) => html`<section class="card">
         <h2>
-          <span>${clientIdKey}</span> <${Pill} tone=${groupTone(view.clientGroup)}>${view.clientGroup}<//>
-          ${view.isBot && html`<${Pill} tone="bad">bot<//>`}
+          <span>${clientIdKey}</span> ${pill(view.clientGroup, groupTone(view.clientGroup))}
+          ${view.isBot && pill('bot', 'bad')}
         </h2>
-        <${Standing} view=${view} reload=${answer.reload} />
+        ${h(Standing, { view, reload: answer.reload })}
         <div class="buttons">
-          <${ChangesByHand} view=${view} wait=${dueWait(view)} ...${acts} />
-          <${KeepOrErase} ...${acts} />
+          ${h(ChangesByHand, { view, wait: dueWait(view), ...acts })}
+          ${h(KeepOrErase, acts)}
         </div>
-        <${Figures} items=${figuresOf(view)} />
+        ${h(Figures, { items: figuresOf(view) })}
       </section>
-      <${PayerHistory} view=${view} changes=${changes} session=${session} />
-      <${PayerLinks} ...${acts} />
+      ${h(PayerHistory, { view, changes, session })}
+      ${h(PayerLinks, acts)}
       <details class="card">
         <summary><h2>Facts now</h2></summary>
         <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
-        <${FactsTable} facts=${view.facts} />
+        ${h(FactsTable, { facts: view.facts })}
       </details>
       ${dialog}`,
   );
@@ -82,7 +85,7 @@ function Standing({ view, reload }: { view: ClientView; reload: () => void }) {
     ${
       decision &&
       html`<p>
-        <${Verdict} ...${decision} /> ${decision.reason}${' '}
+        ${h(Verdict, decision)} ${decision.reason}${' '}
         <span class="faint">${decision.rule}, ${dateTime(decision.at)},</span>${' '}
         <a href=${toDecision(decision.decisionId)}>rule by rule</a>
       </p>`

@@ -1,12 +1,12 @@
 import { ask, useAnswer } from '../../api.ts';
-import { html, useState } from '../../html.ts';
+import { h, html, useState } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
 import { type Proposal, useProposal } from '../../parts/confirm.ts';
-import { Choice, Copy, sent } from '../../parts/form.ts';
+import { Copy, choice, sent } from '../../parts/form.ts';
 import { counted, dateTime, platformText } from '../../parts/format.ts';
 import { answered } from '../../parts/notice.ts';
-import { columns, Table } from '../../parts/table.ts';
-import { Pill } from '../../parts/verdict.ts';
+import { columns, table } from '../../parts/table.ts';
+import { pill } from '../../parts/verdict.ts';
 import type { AccessKeyList, IssuedKey, People } from '../../questions.ts';
 import { accessKey, ISSUE_KEY, KEYS, PEOPLE, SIGN_OUT } from '../../questions.ts';
 
@@ -21,25 +21,23 @@ export function AccessPage({ session: { platform } }: PageProps) {
     keys.reload();
     people.reload();
   });
-  return html`${issued && html`<${Issued} issued=${issued} />`}
+  return html`${issued && h(Issued, { issued })}
     ${answered(
       keys,
       (found) => html`<section class="card">
           <h2>${counted(found.keys.length, 'key')}</h2>
-          <${Table} name="Keys" kind="in-lines" columns=${KEY_COLUMNS}
-            rows=${found.keys.map((one) => keyCells(one, propose))} />
+          ${table(KEYS_HEAD, found.keys, (one) => keyCells(one, propose))}
         </section>
         <details class="card">
           <summary><h2>Issue a key for ${platform}</h2></summary>
-          <${IssueForm} mayGive=${found.mayGive} propose=${propose} />
+          ${h(IssueForm, { mayGive: found.mayGive, propose })}
         </details>`,
     )}
     ${answered(
       people,
       (found) => html`<section class="card">
           <h2>${counted(found.people.length, 'person', 'people')} signed in</h2>
-          <${Table} name="People" kind="in-lines" columns=${['who', 'by', 'since', 'last seen', 'ends', '']}
-            rows=${found.people.map((one) => personCells(one, platform, propose))} />
+          ${table(PEOPLE_HEAD, found.people, (one) => personCells(one, platform, propose))}
           ${
             platform !== '*' &&
             html`<p class="faint">Who sees all platforms is shown to those who look at all of them.</p>`
@@ -47,19 +45,29 @@ export function AccessPage({ session: { platform } }: PageProps) {
         </section>
         <section class="card">
           <h2>Who may sign in</h2>
-          <${WhoMay} ...${found} />
+          ${h(WhoMay, found)}
         </section>`,
     )}
     ${dialog}`;
 }
 
-const KEY_COLUMNS = ['key', 'platform', 'owner', ...columns('wide', 'may'), 'issued', 'ends', ''];
+const KEYS_HEAD = {
+  name: 'Keys',
+  kind: 'in-lines',
+  columns: ['key', 'platform', 'owner', ...columns('wide', 'may'), 'issued', 'ends', ''],
+};
+
+const PEOPLE_HEAD = {
+  name: 'People',
+  kind: 'in-lines',
+  columns: ['who', 'by', 'since', 'last seen', 'ends', ''],
+};
 
 function Issued({ issued: { key, record } }: { issued: IssuedKey }) {
   return html`<div class="notice" role="status">
     <strong>Key ${record.id} is issued. It is shown only now.</strong>
     <p>Keep it as a secret, where the program that sends it finds it.</p>
-    <${Copy} label="Key" text=${key} />
+    ${h(Copy, { label: 'Key', text: key })}
   </div>`;
 }
 
@@ -78,7 +86,7 @@ function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
     });
   const end = revokedAt ?? expiresAt;
   return [
-    html`<code>${id}</code> ${status !== 'live' && html`<${Pill}>${status}<//>`}`,
+    html`<code>${id}</code> ${status !== 'live' && pill(status)}`,
     platform,
     owner ?? html`<span class="faint">nobody</span>`,
     operations.join(', '),
@@ -103,7 +111,7 @@ function IssueForm({ mayGive, propose }: { mayGive: AccessKeyList['mayGive']; pr
       <legend>What it may do</legend>
       ${mayGive.map((one) => html`<label class="row"><input type="checkbox" name=${one} /> ${one}</label>`)}
     </fieldset>
-    <${Choice} label="Days" name="days" chosen="90" values=${['1', '30', '90', '365']} />
+    ${choice('Days', ['1', '30', '90', '365'], { name: 'days', chosen: '90' })}
     <button type="submit" class="button-accent">Issue it …</button>
   </form>`;
 }
@@ -140,12 +148,15 @@ function WhoMay({ provider, roles }: People) {
       ${byKey}, and whoever has one of these roles at ${provider}, set with OIDC_ROLES. A role that is taken
       away there lasts until the person signs in again: sign them out here.
     </p>
-    <${Table} name="Roles" kind="in-lines" columns=${ROLE_COLUMNS}
-      rows=${roles.map(({ claim, value, role, platform, operations }) => [
+    ${table(
+      { name: 'Roles', columns: ROLE_COLUMNS, kind: 'in-lines' },
+      roles,
+      ({ claim, value, role, platform, operations }) => [
         html`<code>${claim}</code>`,
         html`<code>${value}</code>`,
         role,
         platformText(platform),
         operations.join(', '),
-      ])} />`;
+      ],
+    )}`;
 }

@@ -1,12 +1,12 @@
 import { ask, may, useAnswer } from '../../api.ts';
-import { html, useState } from '../../html.ts';
+import { h, html, useState } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
-import { Choice, Field, goTo, sent } from '../../parts/form.ts';
+import { choice, field, goTo, sent } from '../../parts/form.ts';
 import { counted, dateTime } from '../../parts/format.ts';
-import { answered, Empty, useAttempt } from '../../parts/notice.ts';
+import { answered, empty, useAttempt } from '../../parts/notice.ts';
 import { csvText, linesOf, SaveAll } from '../../parts/save-file.ts';
-import { columns, Table } from '../../parts/table.ts';
-import { inUtc, MinuteField, spanOf } from '../../parts/time-span.ts';
+import { columns, table } from '../../parts/table.ts';
+import { inUtc, minuteField, spanOf } from '../../parts/time-span.ts';
 import type { AuditCheck, AuditPage as Found } from '../../questions.ts';
 import { AUDIT_CHECK, auditEntries } from '../../questions.ts';
 import { Proposals } from './proposals.ts';
@@ -20,8 +20,8 @@ export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 
 /** What waits for somebody else, and who did what. */
 export function AuditPage({ place: { query }, session }: PageProps) {
-  return html`${PROPOSERS.some((one) => may(session, one)) && html`<${Proposals} session=${session} />`}
-    ${may(session, 'audit') && html`<${Filter} query=${query} /><${Entries} query=${query} /><${Chain} />`}`;
+  return html`${PROPOSERS.some((one) => may(session, one)) && h(Proposals, { session })}
+    ${may(session, 'audit') && html`${h(Filter, { query })}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
 /** Newest first, and whether what is written there was changed since. */
@@ -37,19 +37,20 @@ function Entries({ query }: { query: URLSearchParams }) {
     useAnswer(auditEntries(asked(query))),
     ({ entries, unreadable, next }) => html`<section class="card">
       <h2>${counted(entries.length, 'entry', 'entries')}</h2>
-      <${Faults} faults=${unreadable} />
+      ${h(Faults, { faults: unreadable })}
       ${
         entries.length === 0
-          ? html`<${Empty} title=${next === null ? 'Nothing fits' : 'Nothing of these fits'}>
-              ${next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.'}
-            <//>`
-          : html`<${Table} name="Audit" kind="in-lines" columns=${COLUMNS} rows=${entries.map(cellsOf)} />`
+          ? empty(
+              next === null ? 'Nothing fits' : 'Nothing of these fits',
+              next === null ? 'Names are found in any case.' : 'Older entries were not looked at yet.',
+            )
+          : table({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, cellsOf)
       }
       ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
-      <${SaveAll} name="audit" forms=${forms} />
+      ${h(SaveAll, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>The file lacks:</p>`}
-        <${Faults} faults=${lacking} />
+        ${h(Faults, { faults: lacking })}
       </div>
     </section>`,
   );
@@ -74,7 +75,7 @@ function Chain() {
   const look = () => attempt(() => ask('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
     <h2>Was it changed?</h2>
-    <div role="status">${check && html`<${Checked} check=${check} />`}</div>
+    <div role="status">${check && h(Checked, { check })}</div>
     ${trouble}
     <button type="button" disabled=${isBusy} onClick=${look}>
       ${isBusy ? 'Following the chain …' : 'Check the chain'}
@@ -83,7 +84,7 @@ function Chain() {
 }
 
 function Checked({ check: { checkedAt, entries, forgotten, faults } }: { check: AuditCheck }) {
-  if (faults.length > 0) return html`<${Faults} faults=${faults} />`;
+  if (faults.length > 0) return h(Faults, { faults });
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
   return html`<p>
     No entry was out of line at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
@@ -102,11 +103,10 @@ function Filter({ query }: { query: URLSearchParams }) {
   const find = sent((values) => goTo(`#/settings/audit?${new URLSearchParams(inUtc(values))}`));
   const clear = () => goTo('#/settings/audit');
   return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
-    <${Field} label="Who"><input name="who" defaultValue=${query.get('who') ?? ''} maxlength="256" /><//>
-    <${Choice} label="What" name="action" chosen=${query.get('action')} values=${Object.keys(ACTIONS)}
-      any="anything" />
-    <${MinuteField} name="from" label="From" minute=${query.get('from')} />
-    <${MinuteField} name="to" label="To" minute=${query.get('to')} />
+    ${field('Who', { name: 'who', defaultValue: query.get('who') ?? '', maxlength: 256 })}
+    ${choice('What', Object.keys(ACTIONS), { name: 'action', chosen: query.get('action'), any: 'anything' })}
+    ${minuteField('from', query.get('from'), 'From')}
+    ${minuteField('to', query.get('to'), 'To')}
     <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
   </form>`;
 }

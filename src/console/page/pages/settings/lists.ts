@@ -1,13 +1,13 @@
 import { ask, may, useAnswer } from '../../api.ts';
-import { html, useState } from '../../html.ts';
+import { h, html, useState } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
 import { type Proposal, useProposal } from '../../parts/confirm.ts';
-import { Choice, endAfter, Field, goTo, LastDay, sent } from '../../parts/form.ts';
+import { choice, endAfter, field, goTo, labelled, lastDayField, sent } from '../../parts/form.ts';
 import { counted, dateTime } from '../../parts/format.ts';
-import { answered, Empty, useAttempt } from '../../parts/notice.ts';
+import { answered, empty, useAttempt } from '../../parts/notice.ts';
 import { linesOf, SaveAll } from '../../parts/save-file.ts';
-import { columns, numbers, Table } from '../../parts/table.ts';
-import { Pill } from '../../parts/verdict.ts';
+import { columns, numbers, table } from '../../parts/table.ts';
+import { pill } from '../../parts/verdict.ts';
 import type { ListEntries, SharedLists } from '../../questions.ts';
 import { LISTS, listEntries, listEntry, listLines, sharedList } from '../../questions.ts';
 
@@ -34,14 +34,21 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
     answer,
     ({ lists, isStale }) => html`
       ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
-      <${AllLists} lists=${lists} chosen=${item} />
+      ${h(AllLists, { lists, chosen: item })}
       ${
         own &&
         answered(entries, (found) =>
           found.entries.length === 0 && value === ''
-            ? html`<${Empty} title=${`Nothing is on the list ${item}`}>Rules find nobody on it.<//>`
-            : html`<${Entries} key=${item} ...${{ name: item, after, found, value, find }}
-                propose=${mayChange ? propose : null} />`,
+            ? empty(`Nothing is on the list ${item}`, 'Rules find nobody on it.')
+            : h(Entries, {
+                key: item,
+                name: item,
+                after,
+                found,
+                value,
+                find,
+                propose: mayChange ? propose : null,
+              }),
         )
       }
       ${
@@ -50,8 +57,8 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
           <h2>${own === null ? 'Make a list' : `Put on ${item}`}</h2>
           ${
             own === null
-              ? html`<${MakeForm} name=${item} done=${answer.reload} />`
-              : html`<${PutForm} key=${item} list=${own} propose=${propose} />`
+              ? h(MakeForm, { name: item, done: answer.reload })
+              : h(PutForm, { key: item, list: own, propose })
           }
           <div role="status">${told.map((line) => html`<p>${line}</p>`)}</div>
         </section>`
@@ -75,12 +82,13 @@ const KINDS = {
 const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
 
 function AllLists({ lists, chosen }: { lists: readonly SharedList[]; chosen: string }) {
-  if (lists.length === 0)
-    return html`<${Empty} title="No shared list yet">Rules ask about one with the fact “listed”.<//>`;
+  if (lists.length === 0) return empty('No shared list yet', 'Rules ask one by the fact “listed”.');
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>
-    <${Table} name="Lists" columns=${LIST_COLUMNS}
-      rows=${lists.map(({ list, ofInstallation, kind, entries, ended, changedAt }) => [
+    ${table(
+      { name: 'Lists', columns: LIST_COLUMNS },
+      lists,
+      ({ list, ofInstallation, kind, entries, ended, changedAt }) => [
         ofInstallation
           ? html`<b>${list}</b> <span class="faint">of the whole installation</span>`
           : html`<a href=${`#/settings/lists/${list}`} aria-current=${list === chosen ? 'true' : undefined}>
@@ -90,7 +98,8 @@ function AllLists({ lists, chosen }: { lists: readonly SharedList[]; chosen: str
         entries,
         ended,
         dateTime(changedAt),
-      ])} />
+      ],
+    )}
   </section>`;
 }
 
@@ -111,22 +120,22 @@ const COLUMNS = ['value', ...columns('wide', 'reason'), 'by', 'since', 'until', 
 /** The entries of a list, a page at a time. */
 function Entries({ name, after, found: { entries, total, next }, value, find, propose }: EntriesProps) {
   const here = `#/settings/lists/${name}`;
+  const cells = (one: ListEntry) => cellsOf(name, one, propose);
   const search = sent(({ sought = '' }) => find(sought.trim()));
   return html`<section class="card">
     <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
     <form class="filters" onSubmit=${search} onReset=${() => find('')}>
-      <${Field} label="Find a value"><input name="sought" defaultValue=${value} maxlength="256" /><//>
+      ${field('Find a value', { name: 'sought', defaultValue: value, maxlength: 256 })}
       <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
     </form>
     ${
       entries.length === 0
-        ? html`<${Empty} title=${`This value is not on ${name}`}>Values are compared exactly.<//>`
-        : html`<${Table} name=${`Entries of ${name}`} kind="in-lines" columns=${COLUMNS}
-            rows=${entries.map((one) => cellsOf(name, one, propose))} />`
+        ? empty(`This value is not on ${name}`, 'Values are compared exactly.')
+        : table({ name: `Entries of ${name}`, columns: COLUMNS, kind: 'in-lines' }, entries, cells)
     }
     ${after !== null && html`<p><a href=${here}>Newest entries</a></p>`}
     ${next !== null && html`<p><a href=${`${here}?after=${next}`}>Older entries</a></p>`}
-    <${SaveAll} name=${name} forms=${{ NDJSON: () => savedLines(name) }} />
+    ${h(SaveAll, { name, forms: { NDJSON: () => savedLines(name) } })}
   </section>`;
 }
 
@@ -146,7 +155,7 @@ function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
     reason,
     who,
     dateTime(addedAt),
-    html`${end}${hasEnded && html` <${Pill}>ended<//>`}`,
+    html`${end}${hasEnded && html` ${pill('ended')}`}`,
     propose && html`<button type="button" onClick=${remove}>Remove …</button>`,
   ];
 }
@@ -177,13 +186,12 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
     }),
   );
   const kinds = Object.entries(KINDS).map(([kind, [words]]) => [kind, words] as const);
-  const field = { pattern: '[a-z][a-z0-9]*(-[a-z0-9]+)*', maxlength: 64, defaultValue: name };
+  const pattern = '[a-z][a-z0-9]*(-[a-z0-9]+)*';
+  const called = { name: 'list', required: true, pattern, maxlength: 64, defaultValue: name };
   return html`<form onSubmit=${make}>
     <div class="fields">
-      <${Field} label="List" hint="The name that rules use, like blocked-devices">
-        <input name="list" required ...${field} />
-      <//>
-      <${Choice} label="Holds" name="kind" values=${kinds} />
+      ${field('List', called, 'The name that rules use, like blocked-devices')}
+      ${choice('Holds', kinds, { name: 'kind' })}
     </div>
     <button type="submit" class="button-accent">Make the list</button>
     ${trouble}
@@ -207,13 +215,12 @@ function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose:
       children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${reason}</p>`,
     });
   });
+  const lines = html`<textarea name="values" rows="1" required spellcheck="false"></textarea>`;
   return html`<form onSubmit=${put}>
     <div class="fields">
-      <${Field} label="Value" hint=${`${KINDS[kind][1]}. One a line, or the lines of a saved list`}>
-        <textarea name="values" rows="1" required spellcheck="false"></textarea>
-      <//>
-      <${Field} label="Reason"><input name="reason" required maxlength="500" /><//>
-      <${LastDay} otherwise="until it is removed" />
+      ${labelled('Value', lines, `${KINDS[kind][1]}. One a line, or the lines of a saved list`)}
+      ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
+      ${lastDayField('until it is removed')}
     </div>
     <button type="submit" class="button-accent">Put it on the list …</button>
   </form>`;

@@ -1,17 +1,16 @@
-import type { ComponentChildren } from 'preact';
 import { may, useAnswer } from '../../api.ts';
-import { html } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
 import { count, duration, platformText } from '../../parts/format.ts';
 import { toVersion } from '../../parts/links.ts';
 import { cameText } from '../../parts/marks.ts';
 import { answered } from '../../parts/notice.ts';
-import { columns, Table } from '../../parts/table.ts';
+import { columns, table } from '../../parts/table.ts';
 import type { AccessKeyList, People, Rollout, Settings } from '../../questions.ts';
 import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../../questions.ts';
 
 /** What is set, to what, and where it is changed. */
-type Row = readonly [what: string, value: ComponentChildren, where: ComponentChildren];
+type Row = readonly [what: string, value: Html, where: Html];
 
 const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;
 
@@ -29,10 +28,15 @@ export function PlatformPage({ session }: PageProps) {
   return answered(useAnswer(SETTINGS), (settings) => {
     const active: Row[] = rollout ? [['Rules that decide', decidesText(rollout), TO_ROLLOUTS]] : [];
     const approves = settings.approvals === 'required' && people && keys;
+    const rows = [...active, ...rowsOf(settings), ...(approves ? [approversRow(people, keys)] : [])];
+    const head = {
+      name: 'Settings',
+      columns: ['what', ...columns('wide', 'is'), 'changed by'],
+      kind: 'in-lines',
+    };
     return html`<section class="card">
       <h2>${platformText(settings.platform)}</h2>
-      <${Table} name="Settings" kind="in-lines" columns=${['what', ...columns('wide', 'is'), 'changed by']}
-        rows=${[...active, ...rowsOf(settings), ...(approves ? [approversRow(people, keys)] : [])]} />
+      ${table(head, rows, (cells) => cells)}
     </section>`;
   });
 }

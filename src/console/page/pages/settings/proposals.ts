@@ -1,11 +1,11 @@
 import { ask, may, useAnswer } from '../../api.ts';
-import { html } from '../../html.ts';
+import { h, html } from '../../html.ts';
 import { type Proposal as Change, useProposal } from '../../parts/confirm.ts';
 import { ChangedSince } from '../../parts/differences.ts';
-import { Field } from '../../parts/form.ts';
+import { field } from '../../parts/form.ts';
 import { counted, dateTime } from '../../parts/format.ts';
 import { answered } from '../../parts/notice.ts';
-import { Pill, type Tone } from '../../parts/verdict.ts';
+import { pill, type Tone } from '../../parts/verdict.ts';
 import type { Proposal, Session } from '../../questions.ts';
 import { decideProposal, PROPOSALS } from '../../questions.ts';
 
@@ -17,7 +17,7 @@ export function Proposals({ session }: { session: Session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
   const { propose, dialog } = useProposal(answer.reload);
   const card = (proposal: Proposal) =>
-    html`<${OneProposal} key=${proposal.proposalId} ...${{ proposal, session, propose }} />`;
+    h(OneProposal, { key: proposal.proposalId, proposal, session, propose });
   return html`${answered(answer, ({ proposals }) => {
     const open = proposals.filter(({ state }) => state === 'open');
     const decided = proposals.filter(({ state }) => state !== 'open');
@@ -48,15 +48,18 @@ function OneProposal({ proposal, session, propose }: OneProposalProps) {
       action: `${verb} ${subject}`,
       tone,
       act: ({ reason }) => ask('POST', decideProposal(proposalId, way), { reason }),
-      children: html`<${Field} label="Note to the proposer">
-        <input name="reason" required maxlength="1000" autofocus />
-      <//>`,
+      children: field('Note to the proposer', {
+        name: 'reason',
+        required: true,
+        maxlength: 1000,
+        autofocus: true,
+      }),
     });
   const approve = () => decide('approve', 'Approve', 'accent');
   return html`<section class="card">
-    <h2>${what}: ${subject} <${Pill} tone=${TONES[state]}>${state}<//></h2>
+    <h2>${what}: ${subject} ${pill(state, TONES[state])}</h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
-    ${versions !== null && may(session, 'rules:read') && html`<${ChangedSince} ...${versions} />`}
+    ${versions !== null && may(session, 'rules:read') && h(ChangedSince, versions)}
     <p class="faint">
       Proposed by ${proposedBy}, ${dateTime(proposedAt)};
       ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
