@@ -9,7 +9,7 @@ import type {
   RewrittenCasesSchema,
   SavedDraftSchema,
 } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
-import type { DraftSchema } from '../../../../src/http/platform/rules/drafts/drafts.ts';
+import type { DraftListSchema, DraftSchema } from '../../../../src/http/platform/rules/drafts/drafts.ts';
 import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folders.ts';
 import type { Shape } from '../../../../src/shapes.ts';
 import { until } from '../../../servers/until.ts';
@@ -220,6 +220,13 @@ describe('the drafts of the platform API', () => {
     expect(readFileSync(file, 'utf8')).to.equal(released);
   });
 
+  it('are refused with every problem and its place when they are not sound', async () => {
+    const { files } = await draftOf('p2.v25', { 'ladder.yaml': ['[30s', '[30m'] });
+    const { status, body } = await save('p2.v25', { files });
+    expect([status, body.title]).to.deep.equal([422, 'draft not sound']);
+    expect(body.detail).to.match(/^p2\.v25 is not kept, because it is not sound:\nladder\.yaml:\d+:\d+ {2}/);
+  });
+
   it('are released in a separate step, with the digest that was reviewed and without problems', async () => {
     const release = (version: string, digest: string) =>
       owner.ask('POST', `rules/versions/${version}/release`, { digest, reason: 'a longer first wait' });
@@ -293,6 +300,19 @@ describe('the drafts of the platform API', () => {
         `p2.v51 was changed by ${nameOf(bob)} at ${when}. Open it again, or keep yours under another name.`,
       ]);
       expect((await read(shop, 'p2.v51')).body.files).to.deep.equal({ 'ladder.yaml': 'levels: [40s]' });
+    });
+
+    it('are visible to their platform, not to the installation', async () => {
+      await write(shop, 'p2.v52', 'levels: [30s]');
+      const listed = async (by: Tenant) =>
+        (await by.ask<Shape<typeof DraftListSchema>>('GET', 'rules/drafts')).body.drafts;
+      expect((await listed(bob)).map(({ version }) => version)).to.include('p2.v52');
+      expect(await listed(owner)).to.deep.equal([]);
+      const { status, body } = await read(owner, 'p2.v52');
+      expect([status, body.detail]).to.deep.equal([
+        404,
+        'There is no draft p2.v52 of this platform: it was discarded, or nobody changed it for 60 days.',
+      ]);
     });
 
     it('are discarded by a person who has seen their last revision, which the audit notes', async () => {
