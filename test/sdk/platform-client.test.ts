@@ -153,7 +153,8 @@ describe('the platform client', () => {
   it('reads events page by page from where it stopped, and again what was not saved', async () => {
     const { client, sent } = clientOf(({ url }) => {
       const after = Number(url.searchParams.get('after') ?? 0);
-      const events = after < 3 ? [{ id: after }, { id: `${after} again` }] : [];
+      // A page without events does not end the feed.
+      const events = after < 3 && after !== 1 ? [{ id: after }, { id: `${after} again` }] : [];
       return Response.json({ events, next: String(Math.min(3, after + 1)) });
     });
     const place = placeInMemory();
@@ -165,8 +166,8 @@ describe('the platform client', () => {
       }
       return seen;
     };
-    expect(await read(3)).to.deep.equal([0, '0 again', 1]);
-    expect(await read()).to.deep.equal([1, '1 again', 2, '2 again']);
+    expect(await read(3)).to.deep.equal([0, '0 again', 2]);
+    expect(await read()).to.deep.equal([2, '2 again']);
     expect(await read()).to.deep.equal([]);
     expect(sent.at(-1)?.url.search).to.equal('?after=3');
     await client.events(placeInMemory()).next();
