@@ -4,7 +4,7 @@ import {
   type Metric,
   recommendationOf,
 } from '../../../../src/evidence/experiment/recommendation.ts';
-import { type Moments, NO_MOMENTS } from '../../../../src/statistics/confidence-sequence.ts';
+import type { Moments } from '../../../../src/statistics/confidence-sequence.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 
 /**
@@ -77,24 +77,16 @@ const METRICS = {
 type Looked = keyof typeof METRICS;
 const LOOKED: readonly Looked[] = ['value', 'amount', 'reversals'];
 
+/** One arm: how many clients it has, and the sums of each metric that an estimate needs. */
 class DrawnArm {
-  readonly #version: string;
-  readonly #share: number;
   clients = 0;
-  readonly #sums = new Map<Metric, { seen: number; sum: number; size: number; squares: number }>();
-
-  constructor(version: string, share: number) {
-    this.#version = version;
-    this.#share = share;
-    for (const metric of LOOKED) this.#sums.set(metric, { seen: 0, sum: 0, size: 0, squares: 0 });
-  }
+  readonly #sums = new Map(LOOKED.map((metric) => [metric, { seen: 0, sum: 0, size: 0, squares: 0 }]));
 
   add(values: Values, times: number): void {
     this.clients += 1;
-    for (const metric of LOOKED) {
-      const sums = this.#sums.get(metric);
+    for (const [metric, sums] of this.#sums) {
       const value = METRICS[metric](values) * times;
-      if (sums === undefined || value === 0) continue;
+      if (value === 0) continue;
       sums.seen += 1;
       sums.sum += value;
       sums.size += Math.abs(value);
@@ -102,20 +94,11 @@ class DrawnArm {
     }
   }
 
-  get totals(): ArmTotals {
+  totals(version: string, share: number): ArmTotals {
     const { clients } = this;
-    const totals = [...this.#sums].map(([metric, sums]): [Metric, Moments] => [
-      metric,
-      { ...NO_MOMENTS, ...sums, clients },
-    ]);
-    return {
-      version: this.#version,
-      share: this.#share,
-      clients,
-      unknown: 0,
-      unreported: null,
-      totals: new Map(totals),
-    };
+    const totals = new Map<Metric, Moments>();
+    for (const [metric, sums] of this.#sums) totals.set(metric, { ...sums, clients });
+    return { version, share, clients, unknown: 0, unreported: null, totals };
   }
 }
 
@@ -132,20 +115,23 @@ export interface DrawnPlan {
 }
 
 /** What a series of experiments came to. */
-export class DrawnResult {
+export interface DrawnResult {
   /** Experiments in which something was recommended at any look; of those, the candidate. */
-  recommended = 0;
-  candidate = 0;
+  readonly recommended: number;
+  readonly candidate: number;
   /** Experiments in which the value had an interval, and those in which it had the truth at all looks. */
-  spoke = 0;
-  covered = 0;
+  readonly spoke: number;
+  readonly covered: number;
+}
 
-  add({ told, spoke, missed }: DrawnExperiment): void {
-    this.recommended += Number(told !== null);
-    this.candidate += Number(told === 'candidate');
-    this.spoke += Number(spoke);
-    this.covered += Number(spoke && !missed);
-  }
+/** What one experiment came to. */
+interface Drawn {
+  /** The first recommendation. */
+  told: string | null;
+  spoke: boolean;
+  missed: boolean;
+  /** How many clients the first look named that said anything of the value. */
+  clientsNamed: number | null;
 }
 
 export class DrawnExperiments {
@@ -158,62 +144,50 @@ export class DrawnExperiments {
   }
 
   run({ draws, ...plan }: DrawnPlan): DrawnResult {
-    const result = new DrawnResult();
-    for (let seed = 0; seed < draws; seed++) result.add(this.#one(plan, seeded(100 + seed)));
-    return result;
+    const all = Array.from({ length: draws }, (_, seed) => this.#one(plan, seeded(100 + seed)));
+    const count = (is: (one: Drawn) => boolean) => all.filter(is).length;
+    return {
+      recommended: count(({ told }) => told !== null),
+      candidate: count(({ told }) => told === 'candidate'),
+      spoke: count(({ spoke }) => spoke),
+      covered: count(({ spoke, missed }) => spoke && !missed),
+    };
   }
 
-  #one(
-    { clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>,
-    draw: Draw,
-  ): DrawnExperiment {
-    const one = new DrawnExperiment(share, (effect - 1) * this.#mean);
+  #somebody(draw: Draw): Values {
+    const values = this.#population[Math.floor(draw() * this.#population.length)];
+    if (values === undefined) throw new Error('the population is empty');
+    return values;
+  }
+
+  /** One experiment, looked at again and again. */
+  #one({ clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>, draw: Draw): Drawn {
+    const [active, candidate] = [new DrawnArm(), new DrawnArm()];
+    const found: Drawn = { told: null, spoke: false, missed: false, clientsNamed: null };
     const step = Math.ceil(clients / looks);
     let until = clients;
     for (let client = 1; client <= until; client++) {
-      const values = this.#population[Math.floor(draw() * this.#population.length)];
-      const isCandidate = draw() < share;
-      if (values !== undefined) one.add(values, isCandidate, isCandidate ? effect : 1);
+      const values = this.#somebody(draw);
+      if (draw() < share) candidate.add(values, effect);
+      else active.add(values, 1);
       if (client % step > 0 && client < until) continue;
-      const before = one.clientsNamed;
-      one.look(client);
-      if (untilPrinted && before === null) until = Math.min(until, one.clientsNamed ?? until);
+      const wasNamed = found.clientsNamed !== null;
+      const arms = [active.totals('active', 1 - share), candidate.totals('candidate', share)] as const;
+      look(found, arms, (effect - 1) * this.#mean);
+      if (untilPrinted && !wasNamed) until = Math.min(until, found.clientsNamed ?? until);
     }
-    return one;
+    return found;
   }
 }
 
-/** One experiment, looked at again and again. */
-class DrawnExperiment {
-  /** The first recommendation. */
-  told: string | null = null;
-  spoke = false;
-  missed = false;
-  /** How many clients the first look named that said anything of the value. */
-  clientsNamed: number | null = null;
-  readonly #active: DrawnArm;
-  readonly #candidate: DrawnArm;
-  readonly #truth: number;
-
-  constructor(share: number, truth: number) {
-    this.#active = new DrawnArm('active', 1 - share);
-    this.#candidate = new DrawnArm('candidate', share);
-    this.#truth = truth;
+function look(found: Drawn, [active, candidate]: readonly [ArmTotals, ArmTotals], truth: number): void {
+  const value = differencesOf(active, [candidate]).find(({ metric }) => metric === 'value');
+  if (value !== undefined) {
+    found.spoke = true;
+    found.missed ||= truth < value.low || value.high < truth;
+    if (value.clientsToGo !== null)
+      found.clientsNamed ??= active.clients + candidate.clients + value.clientsToGo;
   }
-
-  add(values: Values, isCandidate: boolean, times: number): void {
-    (isCandidate ? this.#candidate : this.#active).add(values, times);
-  }
-
-  look(clients: number): void {
-    const [active, candidate] = [this.#active.totals, this.#candidate.totals];
-    const value = differencesOf(active, [candidate]).find(({ metric }) => metric === 'value');
-    if (value !== undefined) {
-      this.spoke = true;
-      this.missed ||= this.#truth < value.low || value.high < this.#truth;
-      if (value.clientsToGo !== null) this.clientsNamed ??= clients + value.clientsToGo;
-    }
-    const { version, takeBack } = recommendationOf(active, [candidate]);
-    this.told ??= version ?? takeBack[0] ?? null;
-  }
+  const { version, takeBack } = recommendationOf(active, [candidate]);
+  found.told ??= version ?? takeBack[0] ?? null;
 }
