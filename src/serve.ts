@@ -34,6 +34,8 @@ const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
 
 /** A request that was sent before the signal is taken within this, also when it is still in the network. */
 const DRAIN_GRACE_MS_MIN = 250;
+/** A signal that comes sooner is the first one again: a Ctrl-C reaches the service by its terminal and by npm. */
+const SECOND_SIGNAL_MS_MIN = 1000;
 
 /**
  * Serves callers and platform until a signal ends it. Throws ListenError, RulesError, SecretRefused or StoreUnavailable when the
@@ -281,10 +283,13 @@ function warnAboutPlainAddress({ consoleUrl }: Config, log: Logger): void {
  */
 function stopOnSignal(serving: Serving): void {
   const { config, application, node, sweep, store, shipping, stopFollowing, log } = serving;
-  let stopping = false;
+  let stoppingSince: number | null = null;
   const drain = async (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (stoppingSince !== null) {
+      if (performance.now() - stoppingSince >= SECOND_SIGNAL_MS_MIN) process.exit(1);
+      return;
+    }
+    stoppingSince = performance.now();
     log.info({ signal }, 'draining');
     const graceMs = signal === 'SIGTERM' ? config.drainGraceMs : 0;
     await application.drain(Math.max(DRAIN_GRACE_MS_MIN, graceMs));
