@@ -97,13 +97,17 @@ function act(
     case 'score': {
       const { answer, signals } = simulation.score(
         clientIdKey,
-        scoreRequest(action.body, CASE_PSEUDONYM),
+        scoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
         now,
       );
       return { ...answer, signals };
     }
     case 'verdict': {
-      const decision = simulation.verdict(clientIdKey, verdictRequest(action.body, 'case', 'active'), now);
+      const decision = simulation.verdict(
+        clientIdKey,
+        verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
+        now,
+      );
       return { ...decision, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
     }
     case 'outcome': {

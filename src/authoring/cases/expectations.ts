@@ -10,138 +10,105 @@ import type { FactValue } from '../../facts/fact.ts';
 import { nameText } from '../../rules/condition-text.ts';
 import { secondsInWords } from '../../rules/duration.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
-import type { Member, YamlFile, YamlNode } from '../../rules/parse/yaml-file.ts';
+import {
+  anyOf,
+  choice,
+  type Form,
+  type JsonSchema,
+  mapping,
+  nullMeans,
+  numberIn,
+  optional,
+  quoted,
+  text,
+  yesNo,
+} from '../../rules/parse/form.ts';
+import type { Member, YamlFile } from '../../rules/parse/yaml-file.ts';
 import type { Location } from '../../rules/problem.ts';
 import { type ParsedRules, type RuleSet, totalWeight, VERDICTS } from '../../rules/rule-set.ts';
 import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
 
-/** Reads the value that a member is expected to have; null when it cannot have it, which is then reported. */
-type ReadExpected = (file: YamlFile, node: YamlNode, rules: ParsedRules) => unknown;
+type Expectable = Readonly<Record<StepKind, Readonly<Record<string, Form<unknown>>>>>;
 
-interface Expectable {
-  readonly read: ReadExpected;
-  /** An answer may lack the member, so a case may expect null. */
-  readonly mayBeAbsent?: true;
+/** What the answers of steps may be expected to say; without rules, as an editor may know it. */
+function expectable(rules: ParsedRules | null): Expectable {
+  const PAYER = {
+    clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
+    paymentScore: quoted('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
+    isBot: yesNo(),
+    signals: anyOf(nameAmong(namesOf(rules?.signals)), 'signal', 'Names of the signals that match.'),
+  };
+  const texts = (name: string) => nullMeans(null, anyOf(text('A key.'), `an item of ${name}`));
+  return {
+    score: {
+      ...PAYER,
+      preferredAcceptorKey: texts('preferredAcceptorKey'),
+      payLimitValue: texts('payLimitValue'),
+    },
+    verdict: {
+      verdict: choice(VERDICTS, 'The command to the caller.'),
+      waitSeconds: nullMeans(null, numberIn({ min: 1, max: 1e9, integer: true })),
+      ladder: nullMeans(null, nameAmong(Object.keys(rules?.settings.ladder.ladders ?? {}))),
+      heldOut: heldOut(rules, 'The rules that matched and were skipped.'),
+      stickyRequisiteRef: nullMeans(null, text('The requisite.')),
+      rule: nameAmong([...namesOf(rules?.verdicts), OTHERWISE], {
+        description: 'Name of the rule that decides, or otherwise.',
+      }),
+      reason: text('What the caller reads.'),
+      ...PAYER,
+      ruleVersion: text('The version that decides.'),
+    },
+    outcome: { effect: choice(['recorded', 'superseded', 'unchanged', 'stale'], 'What the report did.') },
+    binding: {},
+    override: {},
+  };
 }
 
-const CLIENT_GROUP: Expectable = { read: (file, node) => file.choice(node, 'clientGroup', CLIENT_GROUPS) };
-const IS_BOT: Expectable = { read: (file, node) => file.boolean(node, 'isBot') };
-const PAYMENT_SCORE: Expectable = {
-  read: (file, node) => {
-    const value = file.plain(node);
-    if (typeof value === 'string' && /^[01]\.\d{4}$/.test(value)) return value;
-    return file.report(node, 'paymentScore must be a text with 4 decimals, like "0.5000"');
-  },
-};
-const SIGNALS: Expectable = {
-  read: (file, node, { signals }) => {
-    const names = signals.rules.map(({ name }) => name);
-    return readList(file, node, 'signals', (item) => file.choice(item, 'signal', names));
-  },
-};
+function namesOf(part: { readonly rules: readonly { readonly name: string }[] } | undefined) {
+  return part?.rules.map(({ name }) => name) ?? [];
+}
 
-const EXPECTABLE: Readonly<Record<StepKind, Readonly<Record<string, Expectable>>>> = {
-  score: {
-    clientGroup: CLIENT_GROUP,
-    paymentScore: PAYMENT_SCORE,
-    isBot: IS_BOT,
-    signals: SIGNALS,
-    preferredAcceptorKey: { mayBeAbsent: true, read: texts('preferredAcceptorKey') },
-    payLimitValue: { mayBeAbsent: true, read: texts('payLimitValue') },
-  },
-  verdict: {
-    verdict: { read: (file, node) => file.choice(node, 'verdict', VERDICTS) },
-    waitSeconds: {
-      mayBeAbsent: true,
-      read: (file, node) => file.number(node, 'waitSeconds', { min: 1, max: 1e9, integer: true }),
-    },
-    ladder: {
-      mayBeAbsent: true,
-      read: (file, node, { settings }) => file.choice(node, 'ladder', Object.keys(settings.ladder.ladders)),
-    },
-    heldOut: { read: readHeldOut },
-    stickyRequisiteRef: { mayBeAbsent: true, read: text('stickyRequisiteRef') },
-    rule: {
-      read: (file, node, { verdicts }) =>
-        file.choice(node, 'rule', [...verdicts.rules.map(({ name }) => name), OTHERWISE]),
-    },
-    reason: { read: text('reason') },
-    clientGroup: CLIENT_GROUP,
-    paymentScore: PAYMENT_SCORE,
-    isBot: IS_BOT,
-    signals: SIGNALS,
-    ruleVersion: { read: text('ruleVersion') },
-  },
-  outcome: {
-    effect: {
-      read: (file, node) => file.choice(node, 'effect', ['recorded', 'superseded', 'unchanged', 'stale']),
-    },
-  },
-  binding: {},
-  override: {},
-};
+/** The name of something in the rules. */
+function nameAmong(names: readonly string[], schema: JsonSchema = {}): Form<string> {
+  return {
+    schema: { type: 'string', ...schema },
+    read: (file, node, what) => file.choice(node, what, names),
+  };
+}
 
 /** The expectations of a step; impossible ones are reported. */
 export function readExpectations(
   file: YamlFile,
   kind: StepKind,
   { key, value }: Member,
-  rules: ParsedRules,
+  rules: ParsedRules | null,
 ): readonly Expectation[] {
-  const expectable = EXPECTABLE[kind];
-  const names = Object.keys(expectable);
+  const forms = expectable(rules)[kind];
+  const names = Object.keys(forms);
   if (names.length === 0) {
     file.report(key, `a ${kind} has no answer; expect something of a score or verdict after it`);
     return [];
   }
-  const expectations: Expectation[] = [];
-  for (const [member, place] of file.members(value, `what a ${kind} answers`, names, []) ?? []) {
-    const how = expectable[member];
-    if (how !== undefined) {
-      expectations.push({
-        member,
-        value: how.mayBeAbsent && file.isNull(place.value) ? null : how.read(file, place.value, rules),
-        at: file.at(place.key),
-      });
-    }
-  }
-  return expectations;
+  const members = [...(file.members(value, `what a ${kind} answers`, names, []) ?? [])];
+  return members.flatMap(([member, place]) => {
+    const form = forms[member];
+    const expected = form?.read(file, place.value, member);
+    return form === undefined ? [] : [{ member, value: expected, at: file.at(place.key) }];
+  });
 }
 
-/** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`; an absent list is an empty one. */
-export function readHeldOut(
-  file: YamlFile,
-  node: YamlNode | undefined,
-  rules: ParsedRules,
-): readonly string[] {
-  if (node === undefined) return [];
-  const names = [...holdoutShares(rules).keys()];
-  return readList(file, node, 'heldOut', (item) => file.choice(item, 'rule with a holdout', names)) ?? [];
+/** What a step may expect depends on what it does. */
+export function expectationSchema(kind: StepKind): JsonSchema | false {
+  const forms = Object.entries(expectable(null)[kind]).map(([name, form]) => [name, optional(form)]);
+  if (forms.length === 0) return false;
+  return mapping('What must be answered.', Object.fromEntries(forms), () => null).schema;
 }
 
-function text(name: string): ReadExpected {
-  return (file, node) => file.text(node, name);
-}
-
-function texts(name: string): ReadExpected {
-  return (file, node) => readList(file, node, name, (item) => file.text(item, `an item of ${name}`));
-}
-
-/** A list that may be empty: a case may expect that nothing matched. */
-function readList<T>(
-  file: YamlFile,
-  node: YamlNode,
-  what: string,
-  read: (item: YamlNode) => T | null,
-): readonly T[] | null {
-  const plain = file.plain(node);
-  if (Array.isArray(plain) && plain.length === 0) return [];
-  return (
-    file
-      .items(node, what)
-      ?.map(read)
-      .filter((item) => item !== null) ?? null
-  );
+/** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
+export function heldOut(rules: ParsedRules | null, description: string): Form<readonly string[]> {
+  const names = rules === null ? [] : [...holdoutShares(rules).keys()];
+  const rule = nameAmong(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
+  return anyOf(rule, 'rule with a holdout', description);
 }
 
 /** Which rules give a member of an answer; the summary has the others. */
@@ -205,8 +172,6 @@ function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: Ca
   const where = platform === 'demo' ? '' : ` on platform ${platform}`;
   return `step ${step}: ${kind} of ${nameText(clientIdKey)}${where}, ${when}${time}`;
 }
-
-/** `14h 30m`: every unit that counts, where a duration in a file has one. */
 
 /** The rules behind the unmet expectations in full, the other rules in a line. */
 function traceLines(
@@ -292,8 +257,8 @@ export interface CaseStep {
 }
 
 export type Action =
-  | { readonly kind: 'score'; readonly body: ScoreBody }
-  | { readonly kind: 'verdict'; readonly body: VerdictBody }
+  | { readonly kind: 'score'; readonly body: Omit<ScoreBody, 'clientIdKey'> }
+  | { readonly kind: 'verdict'; readonly body: Omit<VerdictBody, 'clientIdKey'> }
   | {
       readonly kind: 'outcome';
       readonly orderRef: string;

@@ -1,0 +1,244 @@
+import type { Node } from 'yaml';
+import { DURATION } from '../duration.ts';
+import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '../rule-set.ts';
+import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** How something is written in a rule file: declared once, for editors and for the reader. */
+export interface Form<T> {
+  readonly schema: JsonSchema;
+  /** Null when it is not sound, which is then reported; messages call it `what`. */
+  readonly read: (file: YamlFile, node: Node, what: string) => T | null;
+}
+
+/** The forms of the members of a mapping, by the values that are read. */
+type Forms<V> = { readonly [Name in keyof V]: Form<V[Name]> };
+
+/** Where a mapping stands, for what its reader has to say about it. */
+export interface Place {
+  readonly file: YamlFile;
+  readonly node: Node;
+  readonly members: Members;
+}
+
+export function text(description: string): Form<string> {
+  return {
+    schema: { type: 'string', pattern: '\\S', description },
+    read: (file, node, what) => file.text(node, what),
+  };
+}
+
+/** A text that `parse` understands; `refusal` is what is said of any other after its name. */
+export function parsed<T>(
+  schema: JsonSchema,
+  parse: (text: string) => T | null,
+  refusal: (text: string) => string,
+): Form<T> {
+  return {
+    schema: { type: 'string', ...schema },
+    read: (file, node, what) => {
+      const found = file.text(node, what);
+      return found === null ? null : (parse(found) ?? file.report(node, `${what} ${refusal(found)}`));
+    },
+  };
+}
+
+/** Digits that stand in quotes, because YAML reads bare ones as a number and drops zeros at their end. */
+export function quoted(pattern: string, wanted: string): Form<string> {
+  const digits = new RegExp(pattern);
+  return {
+    schema: { type: 'string', pattern },
+    read: (file, node, what) => {
+      const value = file.plain(node);
+      if (typeof value === 'string' && digits.test(value)) return value;
+      return file.report(node, `${what} must be ${wanted}`);
+    },
+  };
+}
+
+export function yesNo(description?: string): Form<boolean> {
+  return {
+    schema: { type: 'boolean', ...(description !== undefined && { description }) },
+    read: (file, node, what) => file.boolean(node, what),
+  };
+}
+
+export function choice<const T extends string>(allowed: readonly T[], description?: string): Form<T> {
+  return {
+    schema: { type: 'string', enum: allowed, ...(description !== undefined && { description }) },
+    read: (file, node, what) => file.choice(node, what, allowed),
+  };
+}
+
+export function numberIn(range: NumberRange, description?: string): Form<number> {
+  const type = range.integer === true ? 'integer' : 'number';
+  const limits = { minimum: range.min, maximum: range.max };
+  return {
+    schema: { type, ...limits, ...(description !== undefined && { description }) },
+    read: (file, node, what) => file.number(node, what, range),
+  };
+}
+
+export const DURATION_TEXT = {
+  type: 'string',
+  pattern: DURATION.source,
+  description: 'A whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d.',
+} as const;
+
+/** In milliseconds. */
+export function duration(description: string = DURATION_TEXT.description): Form<number> {
+  return {
+    schema: { ...DURATION_TEXT, description },
+    read: (file, node, what) => file.duration(node, what),
+  };
+}
+
+export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
+
+/** A list with at least one item; messages call an item `each`, and the list `whole`. */
+export function listOf<T>(item: Form<T>, each: string, description: string, whole?: string) {
+  const form: Form<readonly T[]> = {
+    schema: { type: 'array', items: item.schema, minItems: 1, description },
+    read: (file, node, what) => {
+      const nodes = file.items(node, whole ?? what);
+      const items = nodes?.map((one) => item.read(file, one, each)).filter((one) => one !== null);
+      return items === undefined || items.length < (nodes?.length ?? 0) ? null : items;
+    },
+  };
+  return form;
+}
+
+/** A list that may be empty. */
+export function anyOf<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
+  const some = listOf(item, each, '');
+  return {
+    schema: { type: 'array', items: item.schema, ...(description !== undefined && { description }) },
+    read: (file, node, what) => {
+      const plain = file.plain(node);
+      return Array.isArray(plain) && plain.length === 0 ? [] : some.read(file, node, what);
+    },
+  };
+}
+
+/** A form that says by `null` what is meant by it. */
+export function nullMeans<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
+  const { type } = form.schema;
+  return {
+    schema: { ...form.schema, type: [type, 'null'] },
+    read: (file, node, what) => (file.isNull(node) ? meant : form.read(file, node, what)),
+  };
+}
+
+/** `null` in the file means that there is none. */
+export function orNull<T>(form: Form<T>): Form<T | undefined> {
+  return nullMeans(undefined, form);
+}
+
+/** What is read, with where it stands. */
+export function located<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
+  return {
+    ...form,
+    read: (file, node, what) => {
+      const value = form.read(file, node, what);
+      return value === null ? null : { value, node };
+    },
+  };
+}
+
+/** A mapping that is read elsewhere. */
+export function unread(description: string): Form<true> {
+  return { schema: { type: 'object', description }, read: () => true };
+}
+
+/** A mapping by names of the author's own; `each` calls one in messages, `refusal` says why a name cannot be. */
+export function byName<T>(
+  description: string,
+  names: JsonSchema,
+  form: Form<T>,
+  { each, refusal }: ByName,
+): Form<ReadonlyMap<string, T>> {
+  return {
+    schema: { type: 'object', description, propertyNames: names, additionalProperties: form.schema },
+    read: (file, node, what) => {
+      const members = file.anyMembers(node, what);
+      const values = new Map<string, T>();
+      for (const [name, { key, value }] of members ?? []) {
+        const refused = refusal(name);
+        if (refused !== null) file.report(key, refused);
+        const read = form.read(file, value, each(name));
+        if (refused === null && read !== null) values.set(name, read);
+      }
+      return values.size === members?.size ? values : null;
+    },
+  };
+}
+
+interface ByName {
+  readonly each: (name: string) => string;
+  /** Null for a name that may be. */
+  readonly refusal: (name: string) => string | null;
+}
+
+/** A member that may be left out, and what it is then. */
+export function orElse<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
+  const optional = { ...form, absent };
+  return optional;
+}
+
+export function optional<T>(form: Form<T>): Form<T | undefined> {
+  return orElse(form, undefined);
+}
+
+/** The form with what editors are told besides. */
+export function telling<T>(form: Form<T>, schema: JsonSchema): Form<T> {
+  return { ...form, schema: { ...form.schema, ...schema } };
+}
+
+/**
+ * A mapping with these members and no others. `conclude` has them when all are sound; `check` sees those that are,
+ * and says whether they fit together.
+ */
+export function mapping<V extends object, T>(
+  description: string,
+  forms: Forms<V>,
+  conclude: (values: V, place: Place) => T | null,
+  check: (values: Partial<V>, place: Place) => boolean = () => true,
+): Form<T> {
+  const all = Object.entries<Form<unknown>>(forms);
+  const names = Object.keys(forms).filter((name): name is string & keyof V => Object.hasOwn(forms, name));
+  const required = names.filter((name) => !('absent' in forms[name]));
+  const isComplete = (values: Partial<V>): values is V => names.every((name) => name in values);
+  return {
+    schema: {
+      type: 'object',
+      description,
+      properties: Object.fromEntries(all.map(([name, { schema }]) => [name, schema])),
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+    },
+    read: (file, node, what) => {
+      const members = file.members(node, what, names, required);
+      if (members === null) return null;
+      const place = { file, node, members };
+      const values: Partial<V> = {};
+      for (const name of names) readMember(forms, name, place, values);
+      const fits = check(values, place);
+      return fits && isComplete(values) ? conclude(values, place) : null;
+    },
+  };
+}
+
+function readMember<V extends object, Name extends string & keyof V>(
+  forms: Forms<V>,
+  name: Name,
+  { file, members }: Place,
+  values: Partial<V>,
+): void {
+  const form: Form<V[Name]> & { readonly absent?: V[Name] } = forms[name];
+  const member = members.get(name);
+  if (member !== undefined) {
+    const value = form.read(file, member.value, name);
+    if (value !== null) values[name] = value;
+  } else if ('absent' in form) values[name] = form.absent;
+}
