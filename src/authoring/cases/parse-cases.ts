@@ -14,6 +14,7 @@ import type { Pseudonym } from '../../decision/requests.ts';
 import { LIST_KINDS, ListMembership, NO_LISTS, readListValue } from '../../decision/shared-lists.ts';
 import {
   byName,
+  called,
   choice,
   duration,
   type Form,
@@ -72,7 +73,7 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       startsAt: orElse(START, Date.UTC(2026, 0, 1)),
       lists: optional(SHARED_LISTS),
       heldOut: orElse(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
-      steps: listOf(stepOf(rules), 'a step', 'What happens, in order.', '"steps"'),
+      steps: called('"steps"', listOf(stepOf(rules), 'a step', 'What happens, in order.')),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({
       ...own,
@@ -89,7 +90,7 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       return false;
     },
   );
-  const cases = listOf(ruleCase, 'a case', 'The cases.', '"cases"');
+  const cases = called('"cases"', listOf(ruleCase, 'a case', 'The cases.'));
   return mapping('Tests beside the rules.', { cases }, (file) => file.cases);
 }
 
@@ -120,11 +121,9 @@ const SHARED_LISTS = byName(
     'A shared list.',
     {
       kind: choice(LIST_KINDS, 'What the entries are.'),
-      entries: listOf(
-        located(text('A value, or for ip also a range.')),
-        'an entry',
-        'Who or what is on the list.',
+      entries: called(
         '"entries"',
+        listOf(located(text('A value, or for ip also a range.')), 'an entry', 'Who or what is on the list.'),
       ),
     },
     ({ kind, entries }, { file }) =>

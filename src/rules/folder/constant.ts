@@ -5,25 +5,12 @@ import { NamedError } from '../../named-error.ts';
 import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '../../shapes.ts';
 import { signOf } from '../condition-text.ts';
 import { formatDuration } from '../duration.ts';
+import { MEANINGS } from '../parse/form.ts';
 import { PRIOR_RANGE, type RuleFiles } from '../parse/parse.ts';
 import { LADDER_MS_MAX } from '../parse/rule-ladders.ts';
 import { WEIGHT_RANGE } from '../parse/rules.ts';
 import { YamlFile } from '../parse/yaml-file.ts';
 import { location, suggest } from '../problem.ts';
-
-/** What constants mean that are compared with no fact; the rule schema says it, too. */
-export const MEANINGS = {
-  threshold: 'A payer is a bot when the weights of matching signals reach it.',
-  weight: 'What this signal adds when it matches.',
-  ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
-  levels: 'The wait of each level, each longer than the one before; the last repeats.',
-  resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',
-  smoothing:
-    'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
-  window: 'How far the fact looks back.',
-  sharedList: 'The shared list, which changes without a release.',
-  list: 'The list in lists/NAME.yaml, without the ending.',
-} as const;
 
 /** No constant, or not exactly one, has this path; the message says which there are. */
 export class UnknownConstant extends NamedError {}

@@ -1,9 +1,24 @@
 import type { Node } from 'yaml';
+import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { DURATION } from '../duration.ts';
 import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '../rule-set.ts';
 import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What constants mean that are compared with no fact; the forms of the files say it, too. */
+export const MEANINGS = {
+  threshold: 'A payer is a bot when the weights of matching signals reach it.',
+  weight: 'What this signal adds when it matches.',
+  ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
+  levels: 'The wait of each level, each longer than the one before; the last repeats.',
+  resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',
+  smoothing:
+    'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
+  window: 'How far the fact looks back.',
+  sharedList: 'The shared list, which changes without a release.',
+  list: 'The list in lists/NAME.yaml, without the ending.',
+} as const;
 
 /** How something is written in a rule file: declared once, for editors and for the reader. */
 export interface Form<T> {
@@ -96,12 +111,25 @@ export function duration(description: string = DURATION_TEXT.description): Form<
 
 export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
-/** A list with at least one item; messages call an item `each`, and the list `whole`. */
-export function listOf<T>(item: Form<T>, each: string, description: string, whole?: string) {
+/** A list with at least one item; messages call an item `each`. `most` says how many there may be, and what is said of more. */
+export function listOf<T>(
+  item: Form<T>,
+  each: string,
+  description: string,
+  most: readonly [max: number, refusal: string] | null = null,
+) {
   const form: Form<readonly T[]> = {
-    schema: { type: 'array', items: item.schema, minItems: 1, description },
+    schema: {
+      type: 'array',
+      items: item.schema,
+      minItems: 1,
+      description,
+      ...(most !== null && { maxItems: most[0] }),
+    },
     read: (file, node, what) => {
-      const nodes = file.items(node, whole ?? what);
+      const nodes = file.items(node, what);
+      const excess = most === null ? undefined : nodes?.[most[0]];
+      if (most !== null && excess !== undefined) return file.report(excess, most[1]);
       const items = nodes?.map((one) => item.read(file, one, each)).filter((one) => one !== null);
       return items === undefined || items.length < (nodes?.length ?? 0) ? null : items;
     },
@@ -135,15 +163,28 @@ export function orNull<T>(form: Form<T>): Form<T | undefined> {
   return nullMeans(undefined, form);
 }
 
-/** What is read, with where it stands. */
-export function located<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
+/** A form whose values are looked at once more; `look` reports what is wrong and gives null. */
+export function refined<T, U>(
+  form: Form<T>,
+  look: (value: T, file: YamlFile, node: Node, what: string) => U | null,
+): Form<U> {
   return {
     ...form,
     read: (file, node, what) => {
       const value = form.read(file, node, what);
-      return value === null ? null : { value, node };
+      return value === null ? null : look(value, file, node, what);
     },
   };
+}
+
+/** A form that messages call by this name wherever it stands. */
+export function called<T>(what: string, form: Form<T>): Form<T> {
+  return { ...form, read: (file, node) => form.read(file, node, what) };
+}
+
+/** What is read, with where it stands. */
+export function located<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
+  return refined(form, (value, _file, node) => ({ value, node }));
 }
 
 /** A mapping that is read elsewhere. */
@@ -156,12 +197,13 @@ export function byName<T>(
   description: string,
   names: JsonSchema,
   form: Form<T>,
-  { each, refusal }: ByName,
+  { each, refusal, most: [max, overflow] = UNBOUNDED }: ByName,
 ): Form<ReadonlyMap<string, T>> {
   return {
     schema: { type: 'object', description, propertyNames: names, additionalProperties: form.schema },
     read: (file, node, what) => {
       const members = file.anyMembers(node, what);
+      if (members !== null && members.size > max) return file.report(node, overflow(members.size));
       const values = new Map<string, T>();
       for (const [name, { key, value }] of members ?? []) {
         const refused = refusal(name);
@@ -178,7 +220,11 @@ interface ByName {
   readonly each: (name: string) => string;
   /** Null for a name that may be. */
   readonly refusal: (name: string) => string | null;
+  /** How many there may be, and what is said of more. */
+  readonly most?: readonly [max: number, refusal: (size: number) => string];
 }
+
+const UNBOUNDED: NonNullable<ByName['most']> = [Number.POSITIVE_INFINITY, () => ''];
 
 /** A member that may be left out, and what it is then. */
 export function orElse<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
@@ -241,4 +287,36 @@ function readMember<V extends object, Name extends string & keyof V>(
     const value = form.read(file, member.value, name);
     if (value !== null) values[name] = value;
   } else if ('absent' in form) values[name] = form.absent;
+}
+
+const CURRENCY = new RegExp(CURRENCY_PATTERN);
+
+/** What is wrong with a text that should be a currency; null when it is one. */
+function currencyRefusal(text: string): string | null {
+  return CURRENCY.test(text)
+    ? null
+    : `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`;
+}
+
+export const CURRENCY_FORM: Form<string> = refined(
+  telling(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
+  (currency, file, node) => {
+    const refusal = currencyRefusal(currency);
+    return refusal === null ? currency : file.report(node, refusal);
+  },
+);
+
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+
+/** Decimal texts by currency; messages call one `each`. */
+export function amounts(description: string, each: string): Form<ReadonlyMap<string, string>> {
+  const amount = parsed(
+    { pattern: DECIMAL_PATTERN },
+    (text) => (DECIMAL.test(text) ? text : null),
+    (text) => `must be a decimal text, like "250.00", not "${text}"`,
+  );
+  return byName(description, { pattern: CURRENCY_PATTERN }, amount, {
+    each: (currency) => `${each} in ${currency}`,
+    refusal: currencyRefusal,
+  });
 }

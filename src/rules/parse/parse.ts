@@ -1,5 +1,4 @@
-import type { Node } from 'yaml';
-import { isPlatformName, PLATFORM_NAME_FORM } from '../../client/client-key.ts';
+import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { type Problem, sortProblems, suggest } from '../problem.ts';
@@ -9,13 +8,30 @@ import {
   type ParsedRules,
   type PlatformSettings,
   RULE_VERSION_FORM,
-  type RuleVersion,
+  RULE_VERSION_PATTERN,
 } from '../rule-set.ts';
 import { FactRefs } from './comparison.ts';
+import {
+  amounts,
+  byName,
+  CURRENCY_FORM,
+  called,
+  type Form,
+  MEANINGS,
+  mapping,
+  numberIn,
+  optional,
+  orElse,
+  parsed,
+  refined,
+  telling,
+  text,
+  yesNo,
+} from './form.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
 import { isListFile, RuleLists } from './rule-lists.ts';
-import { readGroups, readSignals, readVerdicts, WEIGHT_RANGE } from './rules.ts';
-import { checkCurrency, type Member, optional, readAmounts, YamlFile } from './yaml-file.ts';
+import { groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
+import { YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
 export type RuleFiles = ReadonlyMap<string, string>;
@@ -46,29 +62,29 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
   const problems: Problem[] = [];
   refuseUnknownFiles(files, problems);
-  const open = <T>(name: string, read: (file: YamlFile) => T | null) => readFile(files, name, problems, read);
+  const open = <T>(name: string, form: Form<T>) => readFile(files, name, problems, form);
   const ladders = new RuleLadders();
-  const ladder = open('ladder.yaml', (file) => ladders.read(file));
-  const ruleSet = open('ruleset.yaml', (file) => readRuleSetFile(file, folder, ladders));
+  const ladder = open('ladder.yaml', ladders.file);
+  const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
   // Each file adds the facts it asks for, so this order is the order of values in a decision.
   const refs = new FactRefs();
   const ruleLists = new RuleLists(files, problems);
   const names = { refs, lists: ruleLists, ladders };
-  const groups = open('groups.yaml', (file) => readGroups(file, names));
-  const signals = open('bot-signals.yaml', (file) => readSignals(file, names));
+  const groups = open('groups.yaml', groupsFile(names));
+  const signals = open('bot-signals.yaml', signalsFile(names));
   const others = [...(groups?.rules ?? []), ...(signals?.rules ?? [])].map(({ name }) => name);
-  const verdicts = open('verdicts.yaml', (file) => readVerdicts(file, names, others));
+  const verdicts = open('verdicts.yaml', verdictsFile(names, others));
   ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
-  const limits = limitsNeeded ? open('limits.yaml', readLimits) : NO_LIMITS;
+  const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;
   const allSound = problems.length === 0;
   if (!allSound || !ladder || !ruleSet || !groups || !signals || !verdicts || !limits) {
     return { ok: false, problems: sortProblems(problems) };
   }
   const settings = { ...ruleSet.settings, ladder };
   const platforms = new Map([...ruleSet.platforms].map(([name, own]) => [name, override(settings, own)]));
-  const { version, description } = ruleSet;
+  const { ruleVersion: version, description } = ruleSet;
   const facts = refs.all();
   const lists = ruleLists.used();
   const rules = {
@@ -88,19 +104,14 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 
-function readFile<T>(
-  files: RuleFiles,
-  name: string,
-  problems: Problem[],
-  read: (file: YamlFile) => T | null,
-): T | null {
+function readFile<T>(files: RuleFiles, name: string, problems: Problem[], form: Form<T>): T | null {
   const text = files.get(name);
   if (text === undefined) {
     problems.push({ at: { file: name, line: 1, column: 1 }, message: 'the file is missing' });
     return null;
   }
   const file = new YamlFile(name, text, problems);
-  return file.root === null ? null : read(file);
+  return file.root === null ? null : form.read(file, file.root, name);
 }
 
 function tooManyFiles(files: RuleFiles): Problem {
@@ -126,36 +137,67 @@ function wantsLimits(ruleSet: RuleSetFile | null): boolean {
   return settings.scoringLimits || [...platforms.values()].some((own) => own.scoringLimits === true);
 }
 
-/** The time zone of rule sets that name none. */
-const DEFAULT_TIME_ZONE = 'UTC';
-
 export const PRIOR_RANGE = { min: 0, max: 1 } as const;
 
 const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
 
-/** The settings that one platform overrides; null means that it has the rule set's. */
-type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | null };
+type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFile>['read']>>;
 
-/** What `ruleset.yaml` says. The ladder has a file of its own. */
-interface RuleSetFile {
-  readonly version: RuleVersion;
-  readonly description: string;
-  readonly settings: Omit<PlatformSettings, 'ladder'>;
-  readonly platforms: ReadonlyMap<string, PlatformOverrides>;
+/** How `ruleset.yaml` is written; `folder` is the name that its ruleVersion must equal. */
+export function ruleSetFile(folder: string, ladders: RuleLadders) {
+  const { currency, timeZone, smoothing, scoringLimits } = SETTINGS;
+  const settings = mapping(
+    'What holds unless a platform differs.',
+    {
+      currency,
+      timeZone: orElse(timeZone, 'UTC'),
+      smoothing: orElse(smoothing, DEFAULT_SMOOTHING),
+      scoringLimits,
+    },
+    (own) => own,
+  );
+  const platform = mapping(
+    'What differs for this platform.',
+    {
+      currency: optional(currency),
+      timeZone: optional(timeZone),
+      smoothing: optional(smoothing),
+      scoringLimits: optional(scoringLimits),
+      ladder: optional(ladders.own),
+    },
+    (own): PlatformOverrides => own,
+  );
+  const platforms = byName(
+    'What a platform has of its own, by its name.',
+    { pattern: PLATFORM_NAME_PATTERN },
+    platform,
+    {
+      each: (name) => `platform "${name}"`,
+      refusal: (name) =>
+        isPlatformName(name) ? null : `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`,
+    },
+  );
+  const whole = mapping(
+    'A rule set.',
+    {
+      ruleVersion: refined(VERSION, (version, file, node) =>
+        version === folder
+          ? version
+          : file.report(node, `ruleVersion "${version}" must equal the name of its folder, "${folder}"`),
+      ),
+      description: text('What this version is for.'),
+      settings,
+      platforms: orElse(platforms, NO_PLATFORMS),
+    },
+    (file) => file,
+  );
+  return called('the rule set', whole);
 }
 
-/** Reads `ruleset.yaml`; `folder` is the name that its ruleVersion must equal. */
-function readRuleSetFile(file: YamlFile, folder: string, ladders: RuleLadders): RuleSetFile | null {
-  const required = ['ruleVersion', 'description', 'settings'];
-  const members = file.members(file.root, 'the rule set', [...required, 'platforms'], required);
-  if (members === null) return null;
-  const version = optional(members.get('ruleVersion'), (node) => readVersion(file, node, folder));
-  const description = optional(members.get('description'), (node) => file.text(node, 'description'));
-  const settings = optional(members.get('settings'), (node) => readSettings(file, node));
-  const platforms = readPlatforms(file, members.get('platforms'), ladders);
-  if (version === null || description === null || settings === null) return null;
-  return { version, description, settings, platforms };
-}
+/** The settings that one platform overrides. */
+type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | undefined };
+
+const NO_PLATFORMS: ReadonlyMap<string, PlatformOverrides> = new Map();
 
 /** The settings of a platform: its own where it has one, otherwise the rule set's. */
 function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
@@ -168,75 +210,28 @@ function override(base: PlatformSettings, own: PlatformOverrides): PlatformSetti
   };
 }
 
-function readVersion(file: YamlFile, node: Node, folder: string): RuleVersion | null {
-  const text = file.text(node, 'ruleVersion');
-  if (text === null) return null;
-  if (!isRuleVersion(text)) {
-    return file.report(node, `ruleVersion must be ${RULE_VERSION_FORM}, not "${text}"`);
-  }
-  if (text !== folder) {
-    return file.report(node, `ruleVersion "${text}" must equal the name of its folder, "${folder}"`);
-  }
-  return text;
-}
-
-function readSettings(file: YamlFile, node: Node): Omit<PlatformSettings, 'ladder'> | null {
-  const required = ['currency', 'scoringLimits'];
-  const members = file.members(node, 'settings', [...required, 'smoothing', 'timeZone'], required);
-  const zone = members?.get('timeZone');
-  const timeZone = zone === undefined ? DEFAULT_TIME_ZONE : readTimeZone(file, zone.value);
-  const currency = optional(members?.get('currency'), (value) => readCurrency(file, value));
-  const given = members?.get('smoothing');
-  const smoothing = given === undefined ? DEFAULT_SMOOTHING : readSmoothing(file, given.value);
-  const scoringLimits = optional(members?.get('scoringLimits'), (value) =>
-    file.boolean(value, 'scoringLimits'),
-  );
-  return currency === null || timeZone === null || smoothing === null || scoringLimits === null
-    ? null
-    : { currency, timeZone, smoothing, scoringLimits };
-}
-
-function readPlatforms(
-  file: YamlFile,
-  member: Member | undefined,
-  ladders: RuleLadders,
-): ReadonlyMap<string, PlatformOverrides> {
-  const platforms = new Map<string, PlatformOverrides>();
-  const members = optional(member, (node) => file.anyMembers(node, 'platforms')) ?? [];
-  for (const [name, { key, value }] of members) {
-    if (!isPlatformName(name)) {
-      file.report(key, `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`);
-    }
-    platforms.set(name, readPlatform(file, value, `platform "${name}"`, ladders));
-  }
-  return platforms;
-}
-
-function readPlatform(file: YamlFile, node: Node, what: string, ladders: RuleLadders): PlatformOverrides {
-  const names = ['currency', 'timeZone', 'smoothing', 'scoringLimits', 'ladder'];
-  const members = file.members(node, what, names, []);
-  return {
-    currency: optional(members?.get('currency'), (value) => readCurrency(file, value)),
-    timeZone: optional(members?.get('timeZone'), (value) => readTimeZone(file, value)),
-    smoothing: optional(members?.get('smoothing'), (value) => readSmoothing(file, value)),
-    scoringLimits: optional(members?.get('scoringLimits'), (value) => file.boolean(value, 'scoringLimits')),
-    ladder: optional(members?.get('ladder'), (value) => ladders.readOwn(file, value)),
-  };
-}
-
-function readCurrency(file: YamlFile, node: Node): string | null {
-  const text = file.text(node, 'currency');
-  return text !== null && checkCurrency(file, node, text) ? text : null;
-}
+const VERSION = parsed(
+  { pattern: RULE_VERSION_PATTERN, description: "Equals the folder's name." },
+  (text) => (isRuleVersion(text) ? text : null),
+  (text) => `must be ${RULE_VERSION_FORM}, not "${text}"`,
+);
 
 /** An offset such as +02:00 is not a time zone: it has no summer time. */
-function readTimeZone(file: YamlFile, node: Node): string | null {
-  const name = file.text(node, 'timeZone');
-  if (name === null || isTimeZone(name)) return name;
-  const hint = suggest(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
-  const near = hint.startsWith('; did you mean') ? hint : '';
-  return file.report(node, `timeZone must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`);
-}
+const TIME_ZONE = telling(
+  parsed(
+    {
+      pattern: '\\S',
+      description: 'What hourOfDay and dayOfWeek go by: an IANA name, like Europe/Berlin; UTC when left out.',
+    },
+    (name) => (isTimeZone(name) ? name : null),
+    (name) => {
+      const hint = suggest(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+      const near = hint.startsWith('; did you mean') ? hint : '';
+      return `must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`;
+    },
+  ),
+  { examples: ['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'Asia/Kolkata'] },
+);
 
 function isTimeZone(name: string): boolean {
   if (!/^[A-Z]/.test(name)) return false;
@@ -247,38 +242,50 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-function readSmoothing(file: YamlFile, node: Node): Smoothing | null {
-  const members = file.members(node, 'smoothing', ['prior', 'weight'], ['prior', 'weight']);
-  const prior = optional(members?.get('prior'), (value) => file.number(value, 'prior', PRIOR_RANGE));
-  const weight = optional(members?.get('weight'), (value) => file.number(value, 'weight', WEIGHT_RANGE));
-  if (prior === null || weight === null) return null;
-  // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
-  if (weight * (0.5 - prior) > 0.5) {
-    return file.report(
-      node,
-      'a first paid order would lower the score of 0.5000 that every new client has; raise prior or lower weight until weight * (0.5 - prior) is at most 0.5',
-    );
-  }
-  if (weight * (prior - 0.5) > 0.5) {
-    return file.report(
-      node,
-      'a first unpaid order would raise the score of 0.5000 that every new client has; lower prior or weight until weight * (prior - 0.5) is at most 0.5',
-    );
-  }
-  return { prior, weight };
-}
+const SMOOTHING = mapping(
+  MEANINGS.smoothing,
+  { prior: numberIn(PRIOR_RANGE), weight: numberIn(WEIGHT_RANGE) },
+  ({ prior, weight }, { file, node }): Smoothing | null => {
+    // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
+    if (weight * (0.5 - prior) > 0.5) {
+      return file.report(
+        node,
+        'a first paid order would lower the score of 0.5000 that every new client has; raise prior or lower weight until weight * (0.5 - prior) is at most 0.5',
+      );
+    }
+    if (weight * (prior - 0.5) > 0.5) {
+      return file.report(
+        node,
+        'a first unpaid order would raise the score of 0.5000 that every new client has; lower prior or weight until weight * (prior - 0.5) is at most 0.5',
+      );
+    }
+    return { prior, weight };
+  },
+);
 
-/** Reads `limits.yaml`: payLimitValue items like `EUR:250.00` by group. */
-function readLimits(file: YamlFile): ReadonlyMap<ClientGroup, readonly string[]> {
-  const limits = new Map<ClientGroup, readonly string[]>();
-  const member = file.members(file.root, 'limits.yaml', ['limits'], ['limits'])?.get('limits');
-  const members = optional(member, (node) => file.members(node, '"limits"', CLIENT_GROUPS, CLIENT_GROUPS));
-  for (const group of CLIENT_GROUPS) {
-    const amounts = optional(members?.get(group), (node) =>
-      readAmounts(file, node, `limits of ${group}`, 'the limit'),
-    );
-    const items = [...(amounts ?? [])].map(([currency, amount]) => `${currency}:${amount}`);
-    if (amounts !== null) limits.set(group, items);
-  }
-  return limits;
+const SETTINGS = {
+  currency: CURRENCY_FORM,
+  timeZone: TIME_ZONE,
+  smoothing: SMOOTHING,
+  scoringLimits: yesNo('Whether score answers carry payLimitValue.'),
+};
+
+const limitsOf = (group: ClientGroup) =>
+  called(`limits of ${group}`, amounts('The most to be paid at once, by currency.', 'the limit'));
+
+const GROUP_LIMITS = mapping(
+  'payLimitValue by client group.',
+  Object.fromEntries(CLIENT_GROUPS.map((group) => [group, limitsOf(group)])),
+  (limits) => new Map(CLIENT_GROUPS.map((group) => [group, itemsOf(limits[group] ?? new Map())])),
+);
+
+/** How `limits.yaml` is written: payLimitValue items like `EUR:250.00` by group. */
+export const LIMITS = mapping(
+  'The most that a payer should be let pay at once.',
+  { limits: called('"limits"', GROUP_LIMITS) },
+  ({ limits }): ParsedRules['limits'] => limits,
+);
+
+function itemsOf(limits: ReadonlyMap<string, string>): readonly string[] {
+  return [...limits].map(([currency, amount]) => `${currency}:${amount}`);
 }

@@ -1,7 +1,8 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import { VERDICTS, type Verdict } from '../rule-set.ts';
+import { VERDICTS } from '../rule-set.ts';
+import { refined, telling, text } from './form.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export const PAYER_TEXT_CHARACTERS_MAX = 300;
@@ -16,40 +17,35 @@ const INSIDE = new Set([
   ...CLIENT_GROUPS,
 ]);
 
-/** Reads what support or the shop may say to the payer, without internal names. */
+/** The texts of one file that support or the shop may say to the payer, without internal names. */
 export class PayerTexts {
-  readonly #file: YamlFile;
-  readonly #read: (readonly [node: Node, text: string])[] = [];
+  readonly #read: (readonly [file: YamlFile, node: Node, text: string])[] = [];
 
-  constructor(file: YamlFile) {
-    this.#file = file;
-  }
-
-  read(node: Node, verdict: Verdict | null): string | null {
-    const text = this.#file.text(node, 'payerText');
-    if (text === null) return null;
-    const problem = problemOf(text, verdict);
-    if (problem !== null) return this.#file.report(node, `payerText ${problem}`);
-    this.#read.push([node, text]);
-    return text;
-  }
+  readonly form = refined(
+    telling(text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'), {
+      maxLength: PAYER_TEXT_CHARACTERS_MAX,
+    }),
+    (payerText, file, node) => {
+      const problem = problemOf(payerText);
+      if (problem !== null) return file.report(node, `payerText ${problem}`);
+      this.#read.push([file, node, payerText]);
+      return payerText;
+    },
+  );
 
   /** Once all rules are known. A name of one word may be one that payers know, too. */
   refuseRuleNames(names: readonly string[]): void {
     const inside = new Set(names.filter((name) => name.includes('-')));
-    for (const [node, text] of this.#read) {
-      const name = wordsOf(text).find((word) => inside.has(word));
-      if (name !== undefined) this.#file.report(node, `payerText ${naming(name)}`);
+    for (const [file, node, payerText] of this.#read) {
+      const name = wordsOf(payerText).find((word) => inside.has(word));
+      if (name !== undefined) file.report(node, `payerText ${naming(name)}`);
     }
   }
 }
 
-function problemOf(text: string, verdict: Verdict | null): string | null {
+function problemOf(text: string): string | null {
   if (text.length > PAYER_TEXT_CHARACTERS_MAX) {
     return `has ${text.length} characters; at most ${PAYER_TEXT_CHARACTERS_MAX} are allowed`;
-  }
-  if (verdict !== 'WAIT' && verdict !== null && text.includes(PAYER_TEXT_WAIT)) {
-    return `may quote ${PAYER_TEXT_WAIT} only with WAIT; ${verdict} imposes no wait`;
   }
   const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
   if (quote !== undefined) return `may quote ${PAYER_TEXT_WAIT} alone, not ${quote}: payers read it`;

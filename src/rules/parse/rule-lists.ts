@@ -2,7 +2,8 @@ import type { Node } from 'yaml';
 import type { FactValue } from '../../facts/fact.ts';
 import { suggest } from '../problem.ts';
 import { isName, listNameRefusal, type RuleList } from '../rule-set.ts';
-import { optional, YamlFile } from './yaml-file.ts';
+import { called, mapping, orElse, text } from './form.ts';
+import { YamlFile } from './yaml-file.ts';
 
 /** As much as people write by hand. Longer lists are shared lists, which change without a release. */
 export const LIST_ENTRIES_MAX = 1000;
@@ -94,17 +95,32 @@ function readList(name: string, file: YamlFile): WrittenList | null {
   if (!isName(name)) {
     return file.report(null, listNameRefusal(name));
   }
-  if (file.root === null) return null;
-  const members = file.members(file.root, 'the list', ['description', 'entries'], ['entries']);
-  const description = members?.has('description')
-    ? optional(members.get('description'), (node) => file.text(node, 'description'))
-    : '';
-  const entries = optional(members?.get('entries'), (node) => readEntries(file, node));
-  return description === null || entries === null ? null : { name, description, file, entries };
+  const list = file.root === null ? null : LIST_FORM.read(file, file.root, 'the list');
+  return list === null ? null : { name, file, ...list };
 }
 
-function readEntries(file: YamlFile, node: Node): readonly Node[] | null {
-  const items = file.items(node, '"entries"');
+/** How a list is written; what its entries may be depends on the facts that are compared with them. */
+export const LIST_FORM = mapping(
+  'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
+  {
+    description: orElse(text('What the entries have in common, in words for people.'), ''),
+    entries: called('"entries"', {
+      schema: {
+        type: 'array',
+        items: { type: ['string', 'number'], pattern: '\\S' },
+        minItems: 1,
+        description: 'What a fact may be compared with; each once.',
+        maxItems: LIST_ENTRIES_MAX,
+        uniqueItems: true,
+      },
+      read: readEntries,
+    }),
+  },
+  (list) => list,
+);
+
+function readEntries(file: YamlFile, node: Node, what: string): readonly Node[] | null {
+  const items = file.items(node, what);
   if (items === null) return null;
   if (items.length > LIST_ENTRIES_MAX) {
     return file.report(

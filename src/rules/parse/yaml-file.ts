@@ -12,7 +12,6 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { DURATION_FORM, parseDuration } from '../duration.ts';
 import { type Location, type Problem, suggest } from '../problem.ts';
 
@@ -310,33 +309,3 @@ function isPlainNumber(node: Node | null): boolean {
   if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(source)) return false;
   return !Number.isInteger(value) || Number.isSafeInteger(value);
 }
-
-/** Whether a text is a currency; reported when it is none. */
-export function checkCurrency(file: YamlFile, node: Node | null, text: string): boolean {
-  if (CURRENCY.test(text)) return true;
-  file.report(node, `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`);
-  return false;
-}
-
-/** Reads decimal texts by currency; null when one is not sound. Messages call the mapping `what`, an amount `each`. */
-export function readAmounts(
-  file: YamlFile,
-  node: Node,
-  what: string,
-  each: string,
-): ReadonlyMap<string, string> | null {
-  const members = file.anyMembers(node, what);
-  const amounts = new Map<string, string>();
-  for (const [currency, { key, value }] of members ?? []) {
-    const name = `${each} in ${currency}`;
-    const amount = file.text(value, name);
-    if (!checkCurrency(file, key, currency) || amount === null) continue;
-    if (DECIMAL.test(amount)) amounts.set(currency, amount);
-    else file.report(value, `${name} must be a decimal text, like "250.00", not "${amount}"`);
-  }
-  return amounts.size === members?.size ? amounts : null;
-}
-
-const CURRENCY = new RegExp(CURRENCY_PATTERN);
-
-const DECIMAL = new RegExp(DECIMAL_PATTERN);
