@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -244,6 +245,20 @@ describe('several canaries', () => {
       [{ version: 'p2.v11', percent: 20, since: 2000 }, 20],
       [{ version: 'p2.v12', percent: 30, since: 2000 }, 30],
     ]);
+  });
+
+  it('give a client who stands where one arm ends to the next one', () => {
+    const rollout = both(20, [[V12, 30]]);
+    const [first, second] = rollout.candidates;
+    if (first === undefined || second === undefined) throw new Error('there are two candidates');
+    const drawn = hash('sha256', `${first.trial}/client`, 'hex').slice(0, 8);
+    const at = (Number.parseInt(drawn, 16) / 2 ** 32) * 100;
+    const slices = [{ from: 0, to: at }];
+    const meeting = [
+      { ...first, slices },
+      { ...second, slices: [{ from: at, to: 100 }] },
+    ];
+    expect(armOf({ ...rollout, candidates: meeting }, 'client')).to.equal('p2.v12');
   });
 
   it('keep their clients whichever of them grows', () => {
