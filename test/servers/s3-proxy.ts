@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { listening } from './listening.ts';
 
-/** What is done to a request: it passes, late, or with an answer that ends in the middle, or is refused with an error of S3. */
-export type Treatment = 'pass' | 'late' | 'cut' | { readonly status: number; readonly code: string };
+/** What is done to a request: it passes, or with an answer that ends in the middle, or is refused with an error of S3. */
+export type Treatment = 'pass' | 'cut' | { readonly status: number; readonly code: string };
 
 export interface S3Proxy {
   readonly port: number;
@@ -15,18 +14,15 @@ export interface S3Proxy {
   stop(): Promise<void>;
 }
 
-const LATE_MS = 300;
-
 /** Stands between nodes and a server that speaks S3. */
 export async function startS3Proxy(serverPort: number): Promise<S3Proxy> {
   let treatmentOf: (asked: string) => Treatment = () => 'pass';
   const asked: string[] = [];
-  const server = createServer(async (req, res) => {
+  const server = createServer((req, res) => {
     const what = `${req.method} ${decodeURIComponent(req.url ?? '').split('?')[0]}`;
     asked.push(what);
     const treatment = treatmentOf(what);
     if (typeof treatment === 'object') return refuse(req, res, treatment);
-    if (treatment === 'late') await sleep(LATE_MS);
     pass(serverPort, req, res, treatment === 'cut');
   });
   const { port } = new URL(await listening(server));

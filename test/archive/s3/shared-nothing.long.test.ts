@@ -15,7 +15,6 @@ import { leftOutTexts } from '../../../src/cli/open-archive.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { scoring } from '../../cli/scoring.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { BUCKET, type S3Server, s3Environment, s3Place, startS3 } from '../../servers/s3.ts';
@@ -24,6 +23,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
+const EVERYTHING = () => true;
 const LIMITS = { rowsMax: 100, timeoutMs: 30_000, memoryMiB: 256 };
 
 describe('an archive in S3 of nodes without a shared disk', () => {
@@ -55,6 +55,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     await place.shipAll();
     return decision;
   };
+  const leftOutOf = (node: Archive) => whileHere(node, EVERYTHING, async (_, files) => leftOutTexts(files));
   const environment = () => ({ DATA_DIR: dataDir, REDIS_URL: '', ...s3Environment(proxy.port, prefix) });
   const command = (...args: readonly string[]) => scoring(['archive', ...args], environment());
 
@@ -80,20 +81,18 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       expect(await lookupOf(node).find(platform, {}, 10)).to.deep.include({ decisions: [first] });
     const second = await shipped('order-2', T0 + 1);
     const asked = (node: Archive) =>
-      whileHere(
-        node,
-        () => true,
-        async (folder) =>
-          (await queryArchive(folder, 'SELECT order_ref FROM decisions ORDER BY 1', LIMITS)).answer.rows,
-      );
+      whileHere(node, EVERYTHING, async (folder) => {
+        const sql = 'SELECT order_ref FROM decisions ORDER BY 1';
+        return (await queryArchive(folder, sql, LIMITS)).answer.rows;
+      });
     for (const node of [one, other]) {
       expect((await lookupOf(node).ofOrder(platform, 'order-2')).decisions).to.deep.equal([second]);
       expect(await asked(node)).to.deep.equal([['order-1'], ['order-2']]);
     }
   });
 
-  it('is read by the commands, which name where it is', async () => {
-    await shipped('order-1');
+  it('is read by the commands, which name where it is, and backed up into a folder that is an archive', async () => {
+    const { decisionId } = await shipped('order-1');
     const status = await command('status', '--json');
     expect([status.exitCode, status.stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(status.stdout)).to.deep.include({ folder: `s3://${BUCKET}/${prefix}`, torn: [] });
@@ -104,16 +103,10 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const report = await scoring(['rules', 'report', 'p2.v10', '--json'], environment());
     expect([report.exitCode, report.stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(report.stdout).decisions).to.equal(1);
-  });
-
-  it('is backed up into a folder that is an archive', async () => {
-    const decision = await shipped('order-1');
     const target = join(temporaryDirectory(), 'backup');
-    const copied = await command('backup', target);
-    expect(copied.stdout).to.include('(segments: 1, ');
+    expect((await command('backup', target)).stdout).to.include('(segments: 1, ');
     expect((await command('backup', target)).stdout).to.include('newly copied: 0');
-    const copy = place.reader(target);
-    expect((await copy.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+    expect((await place.reader(target).decision(decisionId, null)).decision?.orderRef).to.equal('order-1');
   });
 
   it('keeps answering from its cache while S3 is away, and says what is missing', async () => {
@@ -128,10 +121,8 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       expect((await warmLookup.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
       const unread = [{ from: T0, to: T0, decisions: 1, why: 'away' }];
       expect(await coldLookup.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
-      const failure = await lookupOf(never)
-        .decision(decision.decisionId, null)
-        .catch((error: unknown) => error);
-      expect(failure).to.be.instanceOf(StoreUnavailable);
+      const asked = lookupOf(never).decision(decision.decisionId, null);
+      expect(await failureOf(asked)).to.match(/^StoreUnavailable/);
     } finally {
       await server.restart();
     }
@@ -139,66 +130,45 @@ describe('an archive in S3 of nodes without a shared disk', () => {
       expect((await lookupOf(node).decision(decision.decisionId, null)).decision).to.deep.equal(decision);
   });
 
-  for (const [status, code, advice] of [
-    [503, 'SlowDown', 'it is tried again'],
-    [403, 'AccessDenied', 'look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what they allow'],
-    [404, 'NoSuchBucket', 'make the bucket, or set ARCHIVE_DIR right'],
-  ] as const)
-    it(`is reported by status when S3 answers ${status} ${code}, and shipping continues by itself afterwards`, async () => {
-      await shipped('order-1');
-      proxy.treat(() => ({ status, code }));
-      const told = await command('status');
-      expect(told.stderr.replace(/log\/\S+/, 'log/NAME')).to.equal(
-        `error: s3://${BUCKET}/${prefix}: log/NAME cannot be read: ${status} ${code}; ${advice}\n`,
-      );
-      expect(told.exitCode).to.equal(3);
-      await verdict(place.store, newClient(platform), 'order-2', T0 + 1);
-      const shipper = place.shipper();
-      const failure = await shipper.step().catch((error: unknown) => String(error));
-      expect(failure).to.include(`${status} ${code}; ${advice}`);
-      proxy.treat(() => 'pass');
-      await place.shipAll(shipper);
-      expect((await lookupOf(nodeOf(place.store)).find(platform, {}, 10)).decisions).to.have.length(2);
-    });
-
-  it('is read although every answer comes late', async () => {
-    const decision = await shipped('order-1');
-    proxy.treat(() => 'late');
-    expect((await lookupOf(nodeOf(place.store)).decision(decision.decisionId, null)).decision).to.deep.equal(
-      decision,
+  it('is reported by status when S3 refuses, and shipping continues by itself afterwards', async () => {
+    await shipped('order-1');
+    proxy.treat(() => ({ status: 503, code: 'SlowDown' }));
+    const told = await command('status');
+    expect(told.stderr.replace(/log\/\S+/, 'log/NAME')).to.equal(
+      `error: s3://${BUCKET}/${prefix}: log/NAME cannot be read: 503 SlowDown; it is tried again\n`,
     );
-  });
-
-  it('never shows part of a file that was cut off in transit', async () => {
-    const decision = await shipped('order-1');
-    const node = nodeOf(place.store);
-    proxy.treat((asked) => (asked.endsWith('.parquet') ? 'cut' : 'pass'));
-    const unread = [{ from: T0, to: T0, decisions: 1, why: 'damaged' }];
-    expect(await lookupOf(node).decision(decision.decisionId, null)).to.deep.equal({
-      decision: null,
-      unread,
-    });
-    expect(filesIn(node.folder).filter((name) => /parquet|partial/.test(name))).to.deep.equal([]);
+    expect(told.exitCode).to.equal(3);
+    await verdict(place.store, newClient(platform), 'order-2', T0 + 1);
+    const shipper = place.shipper();
+    expect(await failureOf(shipper.step())).to.include('503 SlowDown; it is tried again');
     proxy.treat(() => 'pass');
-    expect((await lookupOf(node).decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+    await place.shipAll(shipper);
+    expect((await lookupOf(nodeOf(place.store)).find(platform, {}, 10)).decisions).to.have.length(2);
   });
 
-  it('names a missing or changed object, and reads it again once it is back', async () => {
-    const decision = await shipped('order-1');
+  it('names a file that was cut off in transit, is missing or was changed, shows no part of it, and reads it once it is whole', async () => {
+    const { decisionId } = await shipped('order-1');
     const [path = ''] = [...(await bucket.list('decisions/')).keys()].filter((name) =>
       name.endsWith('.parquet'),
     );
     const whole = await bytesOf(bucket, path);
-    await bucket.remove([path]);
+    const node = nodeOf(place.store);
     const unread = [{ from: T0, to: T0, decisions: 1, why: 'damaged' }];
-    const gone = lookupOf(nodeOf(place.store));
-    expect(await gone.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
+    const expectUnread = async () => {
+      expect(await lookupOf(node).decision(decisionId, null)).to.deep.equal({ decision: null, unread });
+      expect(filesIn(node.folder).filter((name) => /parquet|partial/.test(name))).to.deep.equal([]);
+    };
+    proxy.treat((asked) => (asked.endsWith('.parquet') ? 'cut' : 'pass'));
+    await expectUnread();
+    proxy.treat(() => 'pass');
+    await bucket.remove([path]);
+    await expectUnread();
     const status = await command('status');
     expect([status.exitCode, status.stdout.includes(`${path} cannot be read`)]).to.deep.equal([1, true]);
     await bucket.put(path, Buffer.alloc(whole.length - 1));
-    expect(await gone.decision(decision.decisionId, null)).to.deep.equal({ decision: null, unread });
+    await expectUnread();
     await bucket.put(path, whole);
-    expect((await gone.decision(decision.decisionId, null)).decision).to.deep.equal(decision);
+    expect((await lookupOf(node).decision(decisionId, null)).decision?.orderRef).to.equal('order-1');
   });
 
   it('fetches a file once, however many ask for it at a time', async () => {
@@ -241,12 +211,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     expect(unread.map(unreadText)).to.deep.equal([
       '1 decision from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lies in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
     ]);
-    const texts = await whileHere(
-      small,
-      () => true,
-      async (_, leftOut) => leftOutTexts(leftOut),
-    );
-    expect(texts).to.deep.equal([
+    expect(await leftOutOf(small)).to.deep.equal([
       '1 row in 1 file left out: more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less.',
     ]);
     expect((await lookup.ofOrder(platform, 'order-1')).decisions).to.deep.equal([first]);
@@ -257,18 +222,10 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const node = nodeOf(place.store);
     await node.refresh();
     proxy.treat((asked) => (asked.endsWith('.parquet') ? { status: 503, code: 'SlowDown' } : 'pass'));
-    const texts = await whileHere(
-      node,
-      () => true,
-      async (_, leftOut) => leftOutTexts(leftOut),
-    );
-    expect(texts).to.deep.equal([
+    expect(await leftOutOf(node)).to.deep.equal([
       '1 row in 1 file left out: the store that speaks S3 did not give them; ask again.',
     ]);
-    const backup = backUp(node, join(temporaryDirectory(), 'backup')).catch((error: unknown) =>
-      String(error),
-    );
-    expect(await backup).to.equal(
+    expect(await failureOf(backUp(node, join(temporaryDirectory(), 'backup')))).to.equal(
       'StoreUnavailable: a file of the archive cannot be fetched now from where the archive is kept',
     );
   });
@@ -292,17 +249,17 @@ describe('an archive in S3 of nodes without a shared disk', () => {
   it('completes the commit of a writer that was killed before the register was changed', async () => {
     await shipped('order-1');
     await verdict(place.store, newClient(platform), 'order-2', T0 + 1);
-    const killed = {
-      read: (name: string) => place.store.registers.read(name),
-      version: (name: string) => place.store.registers.version(name),
-      compareAndSet: async (name: string, before: string | null, next: string) => {
-        if (name === HEAD_REGISTER && next.startsWith('000000000004')) throw new Error('killed');
-        return place.store.registers.compareAndSet(name, before, next);
+    const { registers } = place.store;
+    const killed: typeof registers = {
+      ...registers,
+      compareAndSet: async (name, before, next) => {
+        if (name === HEAD_REGISTER && next?.startsWith('000000000004')) throw new Error('killed');
+        return registers.compareAndSet(name, before, next);
       },
     };
     const ownDisk = { archiveDir: temporaryDirectory(), archiveS3: s3Place(proxy.port, prefix) };
     const shipper = place.shipper({ archive: openArchive(ownDisk, killed) });
-    expect(await shipper.step().catch((error: unknown) => String(error))).to.equal('Error: killed');
+    expect(await failureOf(shipper.step())).to.equal('Error: killed');
     await place.shipAll(place.shipper({ archive: nodeOf(place.store) }));
     const found = await lookupOf(nodeOf(place.store)).find(platform, {}, 10);
     expect(found.decisions.map(({ orderRef }) => orderRef)).to.deep.equal(['order-2', 'order-1']);
@@ -328,11 +285,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const archives = (folder?: string) => nodeOf(store, undefined, folder);
     const other = await ArchivedStore.open(store, archives);
     place = other;
-    const refusal = await other
-      .shipper()
-      .step()
-      .catch((error: unknown) => String(error));
-    expect(refusal).to.equal(
+    expect(await failureOf(other.shipper().step())).to.equal(
       `AnotherArchive: s3://${BUCKET}/${prefix} holds an archive that this store knows nothing of; when its own store is lost, run archive adopt, otherwise set ARCHIVE_DIR to another place`,
     );
     const adopted = await command('adopt', '--reason', 'the store was lost', '--json');
@@ -343,6 +296,12 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     expect(found.decisions).to.deep.equal([since, decision]);
   });
 });
+
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'it was done',
+    (error: unknown) => String(error),
+  );
 
 function filesIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true })
