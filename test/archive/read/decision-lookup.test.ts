@@ -236,6 +236,7 @@ describeOnStores('decisions by what they have in common', (store) => {
     const fresh = newClient();
     const { platform } = fresh;
     const made = [
+      await verdict(store(), fresh, 'order-3', T0 + 4),
       await verdict(store(), fresh, 'order-2', T0 + 3, { amount: 25, method: 'card' }),
       await verdict(store(), fresh, 'order-1', T0 + 2),
     ];
