@@ -93,9 +93,7 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
 export function verdictsFile(names: RuleNames, otherRules: readonly string[]): Form<ParsedRules['verdicts']> {
   const payerTexts = new PayerTexts();
   const rulesHere: string[] = [];
-  /** Where the rule that is being read needs a binding. */
-  let stickyAt: Node | null = null;
-  const params = (description: string, onSticky: (file: YamlFile, node: Node) => void) =>
+  const params = (description: string, mayBeSticky: boolean) =>
     mapping(
       description,
       {
@@ -109,7 +107,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
       },
       ({ ladder = null, payerText = null, ...said }): VerdictParams => ({ ...said, ladder, payerText }),
       ({ verdict, payerText }, { file, node, members }) => {
-        if (verdict === 'GET_SAME_STICKY') onSticky(file, node);
+        if (verdict === 'GET_SAME_STICKY' && !mayBeSticky) refuseSticky(file, node);
         if (verdict === undefined || verdict === 'WAIT') return true;
         const ladder = members.get('ladder');
         if (ladder !== undefined)
@@ -123,24 +121,28 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
         return true;
       },
     );
-  const ofRule = params(CONCLUDES, (_file, node) => {
-    stickyAt = node;
-  });
-  const onRule: RuleKind<VerdictParams>['onRule'] = ({ name, conditions }, { file }) => {
+  const onRule: RuleKind<VerdictParams>['onRule'] = (
+    { name, conditions, event },
+    { file, node, members },
+  ) => {
     if (name !== undefined) rulesHere.push(name);
     // What is wrong with the conditions is reported already; they may have demanded the binding.
-    if (stickyAt !== null && conditions !== undefined && !demandsBinding(conditions)) {
-      refuseSticky(file, stickyAt);
-    }
-    stickyAt = null;
+    const isBound = conditions === undefined || demandsBinding(conditions);
+    if (event?.verdict === 'GET_SAME_STICKY' && !isBound)
+      refuseSticky(file, members.get('event')?.value ?? node);
   };
   return ruleFile(names, 'verdicts', (reader) =>
     mapping(
       'The verdict: the first match by priority, highest first.',
       {
         conditions: optional(namedConditions(reader)),
-        rules: rulesOf(reader, { prioritised: true, eventType: 'verdict', params: ofRule, onRule }),
-        otherwise: params('The answer when no rule matches.', refuseSticky),
+        rules: rulesOf(reader, {
+          prioritised: true,
+          eventType: 'verdict',
+          params: params(CONCLUDES, true),
+          onRule,
+        }),
+        otherwise: params('The answer when no rule matches.', false),
       },
       ({ rules, otherwise }) => ({ rules: byPriority(rules), otherwise }),
       () => {
@@ -190,8 +192,8 @@ interface RuleKind<Params> {
   readonly prioritised: boolean;
   readonly eventType: string;
   readonly params: Form<Params>;
-  /** Told of each rule with what is sound of it. */
-  readonly onRule?: (rule: { readonly name?: string; readonly conditions?: Condition }, place: Place) => void;
+  /** Told of each rule. */
+  readonly onRule?: (rule: SoundParts<Params>, place: Place) => void;
 }
 
 function rulesOf<Params>(
@@ -223,7 +225,7 @@ function ruleOf<Params>(
     ...HOLDOUT_FORMS,
   };
   const first = new Map<string, number>();
-  const check = (rule: { readonly name?: string; readonly conditions?: Condition }, place: Place) => {
+  const check = (rule: SoundParts<Params>, place: Place) => {
     const { file, node } = place;
     onRule?.(rule, place);
     const line = file.at(node).line;
@@ -243,6 +245,13 @@ function ruleOf<Params>(
     (rule, place) => written(rule, rule.priority, place),
     check,
   );
+}
+
+/** What is sound of a rule. */
+interface SoundParts<Params> {
+  readonly name?: string;
+  readonly conditions?: Condition;
+  readonly event?: Params;
 }
 
 interface ReadRule<Params> {
