@@ -176,16 +176,16 @@ describe('a segment with a file', () => {
       expect((await run('decisions', ...find('order-2'))).exitCode).to.equal(0);
     });
 
-    it('is reported by verify', async () => {
-      const { unreadable } = await verifyArchive({
-        archiveDir: place.archive.folder,
-        rulesDir: RULES_FOLDER,
-        from: null,
-        to: null,
-        threads: 1,
-        onProgress: () => {},
-      });
-      expect(unreadable).to.deep.equal([damaged.name]);
+    it('is reported by verify, unless it lies outside the span that is verified', async () => {
+      const unreadable = async (from: number | null, to: number | null) => {
+        const ask = { archiveDir: place.archive.folder, rulesDir: RULES_FOLDER, threads: 1 };
+        const verified = await verifyArchive({ ...ask, from, to, onProgress: () => {} });
+        return verified.unreadable;
+      };
+      expect(await unreadable(null, null)).to.deep.equal([damaged.name]);
+      expect(await unreadable(damaged.to, damaged.from)).to.deep.equal([damaged.name]);
+      expect(await unreadable(damaged.to + 1, null)).to.deep.equal([]);
+      expect(await unreadable(null, damaged.from - 1)).to.deep.equal([]);
     });
 
     it('does not replace its copy in a backup, which one that never had it says, and is whole once it is put back', async () => {

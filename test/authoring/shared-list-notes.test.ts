@@ -1,7 +1,11 @@
 import { expect } from 'chai';
-import { type KnownLists, sharedListNotes } from '../../src/authoring/desk/examine.ts';
+import { type KnownLists, knownLists, sharedListNotes } from '../../src/authoring/desk/examine.ts';
+import { platformName } from '../../src/client/client-key.ts';
+import { encodeEntry, entryId, type ListEntry } from '../../src/lists/list-entry.ts';
+import { ListCopy } from '../../src/lists/list-node.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
+import { T0 } from '../state/clients.ts';
 
 const onList = (name: string) => `{ fact: listed, params: { list: ${name} }, operator: equal, value: true }`;
 
@@ -56,6 +60,24 @@ describe('notes on shared lists', () => {
     expect(notes([{ name: 'blocked-devices', isInForce: false }], 'blocked-devices')).to.deep.equal([
       'every entry of the shared list "blocked-devices" is past its end, so nobody is on it',
     ]);
+  });
+
+  it('take an entry to have ended from its end on', () => {
+    const copy = new ListCopy();
+    const entry: ListEntry = {
+      owner: platformName('shop'),
+      list: 'blocked-devices',
+      kind: 'method',
+      value: 'card',
+      keys: ['card'],
+      reason: 'r',
+      who: 'w',
+      addedAt: T0,
+      expiresAt: T0 + 2,
+    };
+    copy.take({ id: entryId(entry), version: 1, text: encodeEntry(entry) });
+    const isInForce = (now: number) => knownLists(copy, now).lists.map((list) => list.isInForce);
+    expect([T0 + 1, T0 + 2].map(isInForce)).to.deep.equal([[true], [false]]);
   });
 
   it('are at the first use of the list', () => {
