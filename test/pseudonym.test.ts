@@ -8,11 +8,12 @@ const names = platformNames(SECRET);
 const [SHOP, BANK] = [platformName('shop'), platformName('bank')];
 
 describe("a platform's name for a device", () => {
-  it('leads back to its pseudonym, but not on another platform or under another secret', () => {
+  it('leads back to its pseudonym, which no address has, but not on another platform or under another secret', () => {
     const other = platformNames('another secret of this test');
     fc.assert(
       fc.property(fc.string(), (text) => {
         const pseudonym = hmacPseudonym(SECRET)('fingerprint', text);
+        expect(hmacPseudonym(SECRET)('ip', text)).not.to.equal(pseudonym);
         const all = [pseudonym, ...[SHOP, BANK, '*' as const].map((one) => names.nameOf(one, pseudonym))];
         expect(new Set([...all, other.nameOf(SHOP, pseudonym)]).size).to.equal(5);
         for (const name of all) expect(name).to.match(/^[\w-]{22}$/);
