@@ -2,6 +2,8 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { parse } from 'yaml';
+import type { Mutation } from '../scripts/mutate.ts';
 import { filesOf } from './run.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -349,6 +351,14 @@ describe('the two runs of the tests', () => {
     );
     const twice = short.filter((file) => long.includes(file));
     expect(twice.filter((file) => !readFileSync(file, 'utf8').includes('describeOn'))).to.deep.equal([]);
+  });
+});
+
+describe('the mutations', () => {
+  it('each name a place that is in its file once', () => {
+    const all: readonly Mutation[] = parse(readFileSync('scripts/mutate/mutations.yaml', 'utf8'));
+    const isElsewhere = ({ file, from }: Mutation) => readFileSync(file, 'utf8').split(from).length !== 2;
+    expect(all.filter(isElsewhere).map(({ file, breaks }) => `${file}: ${breaks}`)).to.deep.equal([]);
   });
 });
 
