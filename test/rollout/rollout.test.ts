@@ -10,6 +10,7 @@ import {
   previousActive,
   type Rollout,
   takeBack,
+  whyNoDraw,
 } from '../../src/rollout/rollout.ts';
 import { stageOf } from '../../src/rollout/trial-view.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
@@ -245,6 +246,16 @@ describe('several canaries', () => {
       [{ version: 'p2.v11', percent: 20, since: 2000 }, 20],
       [{ version: 'p2.v12', percent: 30, since: 2000 }, 30],
     ]);
+  });
+
+  it('are refused when they would have more than all clients, or one has two shares', () => {
+    const why = (...shares: readonly (readonly [typeof V12, number])[]) =>
+      whyNoDraw(shares.map(([ref, percent]) => ({ ...ref, percent })));
+    expect(why([V12, 60], [V13, 40])).to.equal(null);
+    expect(why([V12, 60], [V13, 40.5])).to.equal(
+      'gives away 100.5 percent of the clients; choose 100 or fewer in all',
+    );
+    expect(why([V12, 1], [V12, 1])).to.equal('names p2.v12 twice; each candidate has one share');
   });
 
   it('give a client who stands where one arm ends to the next one', () => {

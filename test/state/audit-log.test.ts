@@ -138,6 +138,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     expect(await whats(first, { ...second, body: fourth.body }, third, fourth, fifth)).to.deep.equal([
       'Entry 2 was changed.',
     ]);
+    expect(await whats(first, second, fourth, fifth)).to.deep.equal(['Entry 3 is missing.']);
     expect(await whats(first, fourth, fifth)).to.deep.equal(['Entries 2 to 3 are missing.']);
     expect(await whats(second, third, fourth)).to.deep.equal(['Entry 1 is missing.', 'Entry 5 is missing.']);
     expect(await whats(first, second, { ...third, payer: null }, fourth, fifth)).to.deep.equal([

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { RETENTION } from '../../../src/state/retention.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { until } from '../../servers/until.ts';
@@ -126,6 +127,19 @@ describe('the SQLite store', () => {
     now += 2 * MINUTE_MS;
     expect(await isAnswered()).to.equal(false);
     expect(await store.claimIdempotencyKey(platform, 'key', 'second')).to.equal('second');
+    await store.close();
+  });
+
+  it('forgets a state when its retention is over, also before a sweep removes its row', async () => {
+    let now = T0;
+    const store = opened({ clock: () => now });
+    const client = newClient();
+    const { at } = await verdict(store, client, 'order');
+    const asked = async () => (await store.load(client)).state.lastVerdictAt;
+    now += RETENTION.stateMs - 1;
+    expect(await asked()).to.equal(at);
+    now += 1;
+    expect(await asked()).to.equal(null);
     await store.close();
   });
 
