@@ -1,6 +1,15 @@
 import { expect } from 'chai';
 import { capOf } from '../../src/console/page/parts/chart-cap.ts';
-import { dateTime, factText, moneyText, VERSION_NAME } from '../../src/console/page/parts/format.ts';
+import {
+  dateTime,
+  duration,
+  factText,
+  minuteAt,
+  minuteOf,
+  moneyText,
+  showTimesInUtc,
+  VERSION_NAME,
+} from '../../src/console/page/parts/format.ts';
 import { marksOf } from '../../src/console/page/parts/marks.ts';
 import type { RolloutEntry } from '../../src/rollout/rollout.ts';
 import { RULE_VERSION_PATTERN } from '../../src/rules/rule-set.ts';
@@ -36,6 +45,30 @@ describe('an amount in the console', () => {
       [25, '', '25'],
     ] as const)
       expect(moneyText(amount, currency)).to.equal(text);
+  });
+});
+
+describe('a time in the console', () => {
+  it('is that of UTC where the reader chose it, and is read back from its field', () => {
+    const at = Date.UTC(2026, 0, 1, 14, 3);
+    showTimesInUtc(true);
+    expect([dateTime(at), minuteOf(at)]).to.deep.equal(['2026-01-01 14:03:00', '2026-01-01T14:03']);
+    expect(minuteAt(minuteOf(at))).to.equal(at);
+    showTimesInUtc(false);
+    expect(minuteAt(minuteOf(at))).to.equal(at);
+  });
+
+  it('has the two largest parts of a duration', () => {
+    for (const [seconds, text] of [
+      [0, '0 s'],
+      [30, '30 s'],
+      [300, '5 min'],
+      [5400, '1 h 30 min'],
+      [5401, '1 h 30 min'],
+      [2 * 86_400, '2 d'],
+      [2 * 86_400 + 3600 + 60, '2 d 1 h'],
+    ] as const)
+      expect(duration(seconds * 1000)).to.equal(text);
   });
 });
 
