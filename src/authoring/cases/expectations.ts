@@ -28,10 +28,11 @@ import type { Location } from '../../rules/problem.ts';
 import { type ParsedRules, type RuleSet, totalWeight, VERDICTS } from '../../rules/rule-set.ts';
 import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
 
-type Expectable = Readonly<Record<StepKind, Readonly<Record<string, Form<unknown>>>>>;
+/** The members of a step's answer. */
+type Expectable = Readonly<Record<string, Form<unknown>>>;
 
 /** What the answers of steps may be expected to say; without rules, as an editor may know it. */
-function expectable(rules: ParsedRules | null): Expectable {
+export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
     clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
     paymentScore: quoted('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
@@ -81,9 +82,8 @@ export function readExpectations(
   file: YamlFile,
   kind: StepKind,
   { key, value }: Member,
-  rules: ParsedRules | null,
+  forms: Expectable,
 ): readonly Expectation[] {
-  const forms = expectable(rules)[kind];
   const names = Object.keys(forms);
   if (names.length === 0) {
     file.report(key, `a ${kind} has no answer; expect something of a score or verdict after it`);
@@ -98,10 +98,10 @@ export function readExpectations(
 }
 
 /** What a step may expect depends on what it does. */
-export function expectationSchema(kind: StepKind): JsonSchema | false {
-  const forms = Object.entries(expectable(null)[kind]).map(([name, form]) => [name, optional(form)]);
-  if (forms.length === 0) return false;
-  return mapping('What must be answered.', Object.fromEntries(forms), () => null).schema;
+export function expectationSchema(forms: Expectable): JsonSchema | false {
+  const members = Object.entries(forms).map(([name, form]) => [name, optional(form)]);
+  if (members.length === 0) return false;
+  return mapping('What must be answered.', Object.fromEntries(members), () => null).schema;
 }
 
 /** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */

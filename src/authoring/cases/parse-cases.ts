@@ -41,6 +41,7 @@ import { isName, listNameRefusal, type ParsedRules } from '../../rules/rule-set.
 import {
   type Action,
   type CaseStep,
+  expectable,
   expectationSchema,
   heldOut,
   type RuleCase,
@@ -148,6 +149,7 @@ function membershipOf(lists: ListEntries, owner: PlatformName): ListMembership {
 }
 
 function stepOf(rules: ParsedRules | null): Form<CaseStep> {
+  const expected = expectable(rules);
   const step = mapping(
     'Something that happens, and what is expected of it.',
     {
@@ -165,7 +167,7 @@ function stepOf(rules: ParsedRules | null): Form<CaseStep> {
     },
     (read, { file, node, members }): CaseStep | null => {
       const action = STEP_KINDS.map((kind) => read[kind]).find((one) => one !== undefined);
-      const expected = members.get('expect');
+      const expect = members.get('expect');
       if (action === undefined) return null;
       return {
         afterMs: read.after,
@@ -173,7 +175,8 @@ function stepOf(rules: ParsedRules | null): Form<CaseStep> {
         action,
         times: read.times,
         everyMs: read.every,
-        expect: expected === undefined ? [] : readExpectations(file, action.kind, expected, rules),
+        expect:
+          expect === undefined ? [] : readExpectations(file, action.kind, expect, expected[action.kind]),
         at: file.at(node),
       };
     },
@@ -195,7 +198,7 @@ function stepOf(rules: ParsedRules | null): Form<CaseStep> {
     allOf: STEP_KINDS.map((kind) => ({
       if: { required: [kind] },
       // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
-      then: { properties: { expect: expectationSchema(kind) } },
+      then: { properties: { expect: expectationSchema(expected[kind]) } },
     })),
   });
 }

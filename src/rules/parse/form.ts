@@ -111,12 +111,17 @@ export function duration(description: string = DURATION_TEXT.description): Form<
 
 export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
 
-/** A list with at least one item; messages call an item `each`. `most` says how many there may be, and what is said of more. */
+/** How many of something there may be, and what is said of more. */
+type Most = readonly [max: number, refusal: (size: number) => string];
+
+const UNBOUNDED: Most = [Number.POSITIVE_INFINITY, () => ''];
+
+/** A list with at least one item; messages call an item `each`. */
 export function listOf<T>(
   item: Form<T>,
   each: string,
   description: string,
-  most: readonly [max: number, refusal: string] | null = null,
+  [max, overflow]: Most = UNBOUNDED,
 ) {
   const form: Form<readonly T[]> = {
     schema: {
@@ -124,14 +129,15 @@ export function listOf<T>(
       items: item.schema,
       minItems: 1,
       description,
-      ...(most !== null && { maxItems: most[0] }),
+      ...(max < Number.POSITIVE_INFINITY && { maxItems: max }),
     },
     read: (file, node, what) => {
       const nodes = file.items(node, what);
-      const excess = most === null ? undefined : nodes?.[most[0]];
-      if (most !== null && excess !== undefined) return file.report(excess, most[1]);
-      const items = nodes?.map((one) => item.read(file, one, each)).filter((one) => one !== null);
-      return items === undefined || items.length < (nodes?.length ?? 0) ? null : items;
+      if (nodes === null) return null;
+      const excess = nodes[max];
+      if (excess !== undefined) return file.report(excess, overflow(nodes.length));
+      const items = nodes.map((one) => item.read(file, one, each)).filter((one) => one !== null);
+      return items.length < nodes.length ? null : items;
     },
   };
   return form;
@@ -220,11 +226,8 @@ interface ByName {
   readonly each: (name: string) => string;
   /** Null for a name that may be. */
   readonly refusal: (name: string) => string | null;
-  /** How many there may be, and what is said of more. */
-  readonly most?: readonly [max: number, refusal: (size: number) => string];
+  readonly most?: Most;
 }
-
-const UNBOUNDED: NonNullable<ByName['most']> = [Number.POSITIVE_INFINITY, () => ''];
 
 /** A member that may be left out, and what it is then. */
 export function orElse<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
@@ -241,6 +244,21 @@ export function telling<T>(form: Form<T>, schema: JsonSchema): Form<T> {
   return { ...form, schema: { ...form.schema, ...schema } };
 }
 
+/** What editors are told of a mapping with these members and no others. */
+export function mappingSchema(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+  description: string,
+): JsonSchema {
+  return {
+    type: 'object',
+    description,
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
 /**
  * A mapping with these members and no others. `conclude` has them when all are sound; `check` sees those that are,
  * and says whether they fit together.
@@ -255,14 +273,9 @@ export function mapping<V extends object, T>(
   const names = Object.keys(forms).filter((name): name is string & keyof V => Object.hasOwn(forms, name));
   const required = names.filter((name) => !('absent' in forms[name]));
   const isComplete = (values: Partial<V>): values is V => names.every((name) => name in values);
+  const properties = Object.fromEntries(all.map(([name, { schema }]) => [name, schema]));
   return {
-    schema: {
-      type: 'object',
-      description,
-      properties: Object.fromEntries(all.map(([name, { schema }]) => [name, schema])),
-      ...(required.length > 0 && { required }),
-      additionalProperties: false,
-    },
+    schema: mappingSchema(properties, required, description),
     read: (file, node, what) => {
       const members = file.members(node, what, names, required);
       if (members === null) return null;

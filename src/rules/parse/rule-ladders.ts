@@ -14,7 +14,7 @@ import {
   listOf,
   MEANINGS,
   mapping,
-  optional as may,
+  optional,
   orElse,
   type Place,
   parsed,
@@ -22,7 +22,6 @@ import {
   telling,
   text,
 } from './form.ts';
-import { optional } from './yaml-file.ts';
 
 export const LADDER_LEVELS_MAX = 20;
 
@@ -81,7 +80,8 @@ export class RuleLadders {
       refusal: nameRefusal,
       inherited: () => new Map(),
       check: (named, { file, members }) => {
-        const written = optional(members.get('ladders'), (node) => file.anyMembers(node, 'ladders'));
+        const ladders = members.get('ladders')?.value;
+        const written = ladders === undefined ? null : file.anyMembers(ladders, 'ladders');
         this.#levels = named;
         this.#named = new Map(
           [...(written ?? [])].map(([name, { key }]) => [
@@ -225,7 +225,7 @@ const MAX_AMOUNTS = refined(
 );
 
 /** What a rule says of its holdout. */
-export const HOLDOUT_FORMS = { holdout: may(SHARE), holdoutMaxAmount: may(MAX_AMOUNTS) };
+export const HOLDOUT_FORMS = { holdout: optional(SHARE), holdoutMaxAmount: optional(MAX_AMOUNTS) };
 
 /** Whether the amount that bounds a holdout has one to bound; it has reported when not. */
 export function boundsHoldout({ file, members }: Place): boolean {

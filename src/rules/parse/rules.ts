@@ -166,9 +166,10 @@ function ruleFile<T>(
   stage: RuleStage,
   form: (reader: ConditionReader | null) => Form<T>,
 ): Form<T> {
-  const { schema } = form(null);
   return {
-    schema,
+    get schema() {
+      return form(null).schema;
+    },
     read: (file, node, what) => form(new ConditionReader(file, stage, names)).read(file, node, what),
   };
 }
@@ -200,7 +201,7 @@ function rulesOf<Params>(
   reader: ConditionReader | null,
   kind: RuleKind<Params>,
 ): Form<readonly Rule<Params>[]> {
-  const most = [RULES_MAX, `a file holds at most ${RULES_MAX} rules`] as const;
+  const most = [RULES_MAX, () => `a file holds at most ${RULES_MAX} rules`] as const;
   return called('"rules"', listOf(ruleOf(reader, kind), 'a rule', 'The rules.', most));
 }
 

@@ -26,11 +26,6 @@ export type Members = ReadonlyMap<string, Member>;
 
 export const NO_MEMBERS: Members = new Map();
 
-/** What a member that may be absent says; null when it is absent or not sound. */
-export function optional<T>(member: Member | undefined, read: (node: Node) => T | null): T | null {
-  return member === undefined ? null : read(member.value);
-}
-
 /** Rule files are written by hand; one larger than this is a mistake or an attack. */
 const FILE_CHARACTERS_MAX = 512 * 1024;
 
