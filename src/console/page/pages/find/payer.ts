@@ -3,7 +3,7 @@ import { h, html, useEffect, useState } from '../../html.ts';
 import { useProposal } from '../../parts/confirm.ts';
 import { dateTime, duration } from '../../parts/format.ts';
 import { toDecision } from '../../parts/links.ts';
-import { answered } from '../../parts/notice.ts';
+import { answered, empty } from '../../parts/notice.ts';
 import { FactsTable } from '../../parts/trace.ts';
 import { Figures, groupTone, pill, type Tone, Verdict } from '../../parts/verdict.ts';
 import type { ClientView, Session } from '../../questions.ts';
@@ -22,13 +22,7 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
   });
   const acts = { clientIdKey, session, propose };
   if (answer.error?.status === 404)
-    return html`<div class="notice">
-        <strong>Nothing is known of this payer</strong>
-        <p>
-          Names are compared exactly, capital letters too. A payer is known from the first score, verdict or
-          outcome on, until 400 days after the last; decisions may be kept for longer.
-        </p>
-      </div>
+    return html`${empty('Nothing is known of this payer', KNOWN_BY_NAME)}
       <div class="buttons">${h(KeepOrErase, acts)}</div>
       ${dialog}`;
   return answered(
@@ -55,6 +49,9 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
       ${dialog}`,
   );
 }
+
+const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A payer is known from the first
+  score, verdict or outcome on, until 400 days after the last; decisions may be kept for longer.`;
 
 /** The decision whose wait is due; null when none is. */
 function dueWait({ ladder: { waitUntil }, decisions }: ClientView) {
