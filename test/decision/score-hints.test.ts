@@ -48,8 +48,9 @@ describe('a score that is repeated within 24 hours', () => {
         const first = new Map<ScoreRequest, { readonly at: number; readonly answer: ScoreAnswer }>();
         const lived = live(life);
         let { state, now } = lived;
-        // Expiring bindings and overrides count as events.
-        state = { ...state, binding: null, override: null };
+        // Expiring bindings and overrides count as events, and a score of this life may be one of those below.
+        const hints = state.hints === null ? null : { ...state.hints, asked: [] };
+        state = { ...state, binding: null, override: null, hints };
         for (const { which, gapMs } of steps) {
           now += gapMs;
           const request = scores[which % scores.length] ?? PAGE;
