@@ -5,7 +5,6 @@ import { choice, list, named, nullable, type Shape, shape, word, writtenInstant 
 import type { Documents } from '../state/documents.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 
-/** What a key of one platform may be granted. */
 const PLATFORM_KEY_OPERATIONS = [
   'score',
   'verdict',
@@ -56,7 +55,6 @@ function installation(name: string): PlatformName {
   throw new RangeError(`the installation is not called ${name}`);
 }
 
-/** The operations that keys of a platform, or of the installation (`*`), may be granted. */
 export function grantable(platform: PlatformName): readonly Operation[] {
   return isInstallation(platform) ? INSTALLATION_KEY_OPERATIONS : PLATFORM_KEY_OPERATIONS;
 }
@@ -204,7 +202,6 @@ export class AccessKeys {
     return ending;
   }
 
-  /** Null when there is no such key. */
   async find(id: string): Promise<AccessKey | null> {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
@@ -306,7 +303,6 @@ export function keyView(record: AccessKey, now: number): Shape<typeof AccessKeyS
   return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
 }
 
-/** The audit entry for a key that was issued or revoked. */
 export function keyNote(
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,

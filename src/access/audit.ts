@@ -14,7 +14,6 @@ import {
 import { LocalRateBuckets } from '../state/rate-buckets.ts';
 import { isInstallation } from './access-keys.ts';
 
-/** What was done. */
 export const AUDIT_ACTIONS = [
   'key issued',
   'key revoked',
@@ -81,7 +80,6 @@ export const AuditEntrySchema = named(
   }),
 );
 
-/** An entry with its number and hash in the chain. */
 export type NotedEntry = Shape<typeof AuditEntrySchema>;
 
 /** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
@@ -166,7 +164,6 @@ export class Audit {
     if (!admitted) throw new TooManyChanges(`${who} makes too many changes`);
   }
 
-  /** Notes that a key read the data of a payer. */
   async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {
     const reading = `${who} ${hash}`;
     if (this.#readings.has(reading)) return;

@@ -52,7 +52,6 @@ export interface Credential {
   readonly id: string;
 }
 
-/** A caller of the service, and what it may do. */
 export interface Caller {
   readonly actor: Actor;
   /** Whose clients, orders and decisions it sees; `*` is the whole installation. */

@@ -53,7 +53,6 @@ export interface Prospect {
    * than was proposed.
    */
   readonly basis: string;
-  /** Lines for people. */
   readonly lines: readonly string[];
   /** Versions whose differences are shown with it. */
   readonly versions: { readonly before: RuleVersion; readonly after: RuleVersion } | null;
@@ -102,7 +101,6 @@ export const ProposalSchema = named(
 
 export type Proposal = Shape<typeof ProposalSchema>;
 
-/** A proposal as it is stored. */
 export interface StoredProposal extends Proposal {
   readonly change: ProposedChange;
   readonly basis: string;
@@ -214,7 +212,6 @@ export class Proposals {
     await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
   }
 
-  /** What was proposed about a client. */
   async about(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<readonly StoredProposal[]> {
     return (await this.list(client.platform)).filter(this.#isAbout(client));
   }
@@ -224,7 +221,6 @@ export class Proposals {
       change.what === 'override' && this.#clientKeys.of(platform, change.clientIdKey).hash === hash;
   }
 
-  /** Forgets what was proposed about an erased client. */
   async forgetClient(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
     const { platform } = client;
     const isAbout = this.#isAbout(client);

@@ -32,7 +32,6 @@ interface SessionUse {
   readonly at: number;
 }
 
-/** A valid session. */
 export interface Session {
   /** The platforms where the user may do something; `*` stands for all. */
   readonly platforms: readonly PlatformName[];

@@ -47,10 +47,8 @@ export const VerdictBodySchema = Type.Object({
   toPayCurrency: Type.Optional(toPayCurrency),
 });
 
-/** A score request, already validated. */
 export type ScoreBody = Shape<typeof ScoreBodySchema>;
 
-/** A verdict request, already validated. */
 export type VerdictBody = Shape<typeof VerdictBodySchema>;
 
 const PAYMENT = {
@@ -128,7 +126,6 @@ function deviceOf({ fingerprint, ip }: ScoreBody, pseudonym: Pseudonym) {
   };
 }
 
-/** A verdict body with its origin. */
 export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, draw?: Draw): VerdictRequest {
   return {
     sellPointKey: body.sellPointKey,

@@ -43,7 +43,6 @@ export class ListRefusal extends NamedError {}
 /** The list was not made; the message names the nearest one. */
 export class UnknownList extends NamedError {}
 
-/** One line of a bulk change. */
 export type EntryEdit =
   | { readonly kind: 'put'; readonly ask: NewEntry }
   | { readonly kind: 'remove'; readonly value: string };
@@ -51,7 +50,6 @@ export type EntryEdit =
 /** The entries after a request, by id; null: removed from the list. */
 type Planned = Map<string, ListEntry | null>;
 
-/** The planned writes on a list. */
 interface Plan {
   readonly changes: readonly ListChange[];
 }
@@ -67,7 +65,6 @@ const STEPS = {
   first: { owner: INSTALLATION, kept: 0 },
 } as const;
 
-/** The result of a line. */
 export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
 
 export type EntryEffect = (typeof ENTRY_EFFECTS)[number];

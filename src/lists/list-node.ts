@@ -115,7 +115,6 @@ const LISTS_STALE_MS = 10_000;
 const ENDED_KEPT_MS = 3600_000;
 const SWEEP_INTERVAL_MS = 60_000;
 
-/** The state of a node's copy of the shared lists. */
 export interface ListsReport {
   readonly lists: number;
   readonly entries: number;

@@ -82,7 +82,6 @@ export class Metrics {
     }
   }
 
-  /** The text of all metrics. */
   exposition(): Promise<string> {
     return this.registry.metrics();
   }

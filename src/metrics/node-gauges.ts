@@ -16,7 +16,6 @@ export interface StoreReport {
 /** The help text of a gauge, and how it is read at every scrape. */
 type Figure = readonly [help: string, read: () => number | Promise<number>];
 
-/** Adds gauges by their names. */
 function showFigures(registry: Registry, figures: Readonly<Record<`scoring_${string}`, Figure>>): void {
   for (const [name, [help, read]] of Object.entries(figures))
     addGauge(registry, name, help, async (gauge) => gauge.set(await read()));

@@ -115,7 +115,6 @@ export function isFar(goal: Goal): boolean {
   return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
-/** What a version is brought to its goal with. */
 export interface ChangeParts extends ComparedOn {
   readonly fleet: Fleet;
   readonly rules: LoadedRules;

@@ -349,7 +349,6 @@ export class Approvals {
 /** A draft that a platform keeps, as it is at a revision. */
 type DraftPlace = NonNullable<Asked<'release'>['draft']>;
 
-/** What somebody asks the installation to release. */
 export interface DraftToPropose extends DraftPlace {
   readonly version: RuleVersion;
   readonly reason: string;

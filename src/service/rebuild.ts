@@ -73,7 +73,6 @@ function readDocument(text: string): string | null {
   return isDocument ? null : 'it holds no document';
 }
 
-/** A client whose state was made anew. */
 export interface RebuiltClient {
   /** Why the state before could not be read. */
   readonly why: string;

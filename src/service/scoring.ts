@@ -343,7 +343,6 @@ export class ScoringService {
     return newest.find(isDue) ?? null;
   }
 
-  /** Forgets the client and all that is recorded of it. */
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     await this.#turns.alone(client, () => this.#parts.store.erase(client));

@@ -25,7 +25,6 @@ interface PayerPart {
 /** The newest entry: its number was given even if the entry itself is gone. */
 export type ChainEnd = Pick<AuditLink, 'number' | 'hash'>;
 
-/** What is noted. */
 export interface AuditNote {
   /** Epoch ms. */
   readonly at: number;
@@ -170,9 +169,7 @@ export interface AuditRows {
   read(after: number, limit: number): Promise<readonly AuditLink[]>;
   /** Numbers of entries that lead to a client. */
   about(clientHash: string): Promise<readonly number[]>;
-  /** Removes from entries what leads to a client. */
   forgetPayer(clientHash: string, numbers: readonly number[]): Promise<void>;
-  /** Removes the entries up to and including a number. */
   drop(through: number): Promise<void>;
 }
 
@@ -226,7 +223,6 @@ export class AuditLog {
     return (await this.end())?.number ?? 0;
   }
 
-  /** The newest entry; null when there is none. */
   end(): Promise<ChainEnd | null> {
     return this.#rows.newest();
   }

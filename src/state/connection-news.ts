@@ -4,7 +4,6 @@ const TOLD_EVERY_MS = 10_000;
 /** A connection that had no error for this long is back: it is tried many times in it, also when attempts time out. */
 const QUIET_MS = 5000;
 
-/** What is worth a line in the log. */
 interface ConnectionNews {
   readonly text: string;
   /** From the first error of the outage to the last. */

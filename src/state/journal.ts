@@ -118,7 +118,6 @@ export const ErasureEntrySchema = shape(
 
 export type ErasureEntry = Shape<typeof ErasureEntrySchema>;
 
-/** What the journal holds, in its order. */
 export type JournalRecord = JournalEntry | ErasureEntry;
 
 export type Placed<Entry extends JournalRecord> = Entry & { readonly place: EntryPlace };
@@ -163,7 +162,6 @@ export const NUMBER_CURSORS: JournalCursors = {
   write: ([place]) => String(place?.seq ?? 0),
 };
 
-/** Of a journal in partitions. */
 export const PARTITION_CURSORS: JournalCursors = { read: readCursor, write: writeCursor };
 
 const FORMAT = '1';
@@ -236,7 +234,6 @@ export interface UnreadableEntry {
   readonly text: string;
 }
 
-/** What a row of a journal holds, decoded. */
 export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
 
 /** The member of a page that names them; absent where everything can be read. */
@@ -308,7 +305,6 @@ export async function readOr<T>(
   }
 }
 
-/** The erasure that `journalText` wrote. */
 export function parseErasure(text: string): ErasureEntry {
   return ERASURE.read(text.slice(1));
 }
@@ -318,13 +314,11 @@ export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null):
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(widerGap, known);
 }
 
-/** Both gaps as one. */
 export function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
   if (a === null) return b;
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
 }
 
-/** The entry of a verdict. */
 export function verdictEntry(decision: Decision): JournalEntry {
   const { at, platform, clientIdKey } = decision;
   return { kind: 'verdict', at, platform, clientIdKey, decision };

@@ -15,7 +15,6 @@ export function isLocalStore(redisUrl: string | null): boolean {
   return endpoints.every(({ host }) => LOOPBACK.test(host));
 }
 
-/** Which store, and how it is reached. */
 export interface StorePlace {
   /** Null means SQLite under `dataDir`. */
   readonly redisUrl: string | null;

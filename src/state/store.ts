@@ -83,7 +83,6 @@ export interface Store {
   /** Journal entries after a cursor (null: from the oldest kept), in the order they were accepted. Throws UnknownCursor. */
   readJournal(after: string | null, limit: number): Promise<JournalPage>;
 
-  /** How cursors of the journal are written. */
   readonly cursors: JournalCursors;
 
   /** How many entries the journal holds, shipped or not, about. */
@@ -130,14 +129,12 @@ export interface Registers {
 export interface KeptAfterShipping {
   /** Of the newest journal entries, about. */
   readonly journalEntries: number;
-  /** How long decisions stay, ms. */
   readonly decisionsHotMs: number;
 }
 
 export interface LoadAlso {
   /** Load what is known of this order where the state does not remember it. */
   readonly orderRef?: string;
-  /** Load the answer that was given under this key. */
   readonly idempotencyKey?: string;
 }
 
@@ -249,7 +246,6 @@ export interface ListPage {
   readonly epoch: string | null;
 }
 
-/** How long a removal stays known. */
 export const LIST_REMOVAL_KEPT_MS = 7 * 24 * 3600_000;
 
 /** Changes that are written in one step, in which no other request is served. */
@@ -286,7 +282,6 @@ export function tallyCounts(fields: Iterable<readonly [string, unknown]>): Reado
   );
 }
 
-/** What a text holds: the state of a client, a document, or a register. */
 export const TEXT_KINDS = ['client', 'document', 'register'] as const;
 
 export type TextKind = (typeof TEXT_KINDS)[number];
@@ -327,7 +322,6 @@ export interface StoredTexts {
   /** Every text, one after the other; what changes meanwhile may be left out. */
   all(): AsyncIterable<StoredText>;
 
-  /** Null when there is none. */
   read(place: TextPlace): Promise<ReadText | null>;
 
   /** Puts `next` in the place of a text, or with null removes it. False when the text has changed since `stamp`. */

@@ -16,7 +16,6 @@ import { StoreUnavailable } from './store-errors.ts';
 
 /** What an adapter read of a client; null for missing parts. */
 interface StoredParts {
-  /** As they are stored. */
   readonly state: string | null;
   readonly order: string | null;
   readonly answer: StoredAnswer | null;
@@ -51,12 +50,10 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What a verdict answered, taken from its decision. */
 export function answerOf(decision: Decision): StoredAnswer {
   return { answer: verdictAnswer(decision), decisionId: decision.decisionId };
 }
 
-/** A decision record as a store keeps it. */
 export interface StoredRecord {
   readonly clientHash: string;
   readonly text: string;

@@ -6,7 +6,6 @@ export function eachOf<Of extends Sums>(sums: Of, change: (sum: number, name: st
   return { ...sums, ...Object.fromEntries(changed) };
 }
 
-/** The sum of two, member by member. */
 export function plus<Of extends Sums>(one: Of, other: Of): Of {
   return eachOf(one, (sum, name) => sum + (other[name] ?? 0));
 }

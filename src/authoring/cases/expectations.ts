@@ -69,7 +69,6 @@ function namesOf(part: { readonly rules: readonly { readonly name: string }[] } 
   return part?.rules.map(({ name }) => name) ?? [];
 }
 
-/** The name of something in the rules. */
 function nameAmong(names: readonly string[], schema: JsonSchema = {}): Form<string> {
   return {
     schema: { type: 'string', ...schema },

@@ -22,7 +22,6 @@ const LIMITS = {
   givesWay: 'to callers',
 } as const;
 
-/** What a work may take instead. */
 export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
 
 /** A platform with hard work holds up only itself; the owner of the installation always has a thread. */

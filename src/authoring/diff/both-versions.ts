@@ -48,7 +48,6 @@ export interface BothVersions {
   /** By labels of draws: when a rule that matches is skipped, and the record says so. */
   readonly skippedBefore: ReadonlyMap<string, Condition>;
   readonly skippedAfter: ReadonlyMap<string, Condition>;
-  /** Of all rules of both. */
   readonly conditions: readonly Condition[];
   readonly knowledge: (moment: Moment) => Knowledge;
 }

@@ -27,7 +27,6 @@ export class SharedParts<Part extends object> {
     return { $ref: `#/components/${this.#kind}/${kept}` };
   }
 
-  /** All parts so far. */
   all(): Readonly<Record<string, Part>> {
     return Object.fromEntries([...this.#parts].toSorted(([a], [b]) => a.localeCompare(b, 'en')));
   }
@@ -59,7 +58,6 @@ export class Components {
     return { ...this.pointerTo(name) };
   }
 
-  /** All named schemas so far. */
   schemas(): Readonly<Record<string, unknown>> {
     return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => a.localeCompare(b, 'en')));
   }

@@ -36,7 +36,6 @@ const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
 );
 
-/** An operation as far as a document describes it. */
 type DescribedOperation = Omit<Operation<never>, 'run'>;
 
 interface DocumentSpec {
@@ -344,7 +343,6 @@ export interface OperationObject {
   readonly responses: Readonly<Record<string, ResponseObject | Pointer>>;
 }
 
-/** An OpenAPI 3.1 description of one listener. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
   readonly info: Json;

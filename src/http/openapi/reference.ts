@@ -5,7 +5,6 @@ import { formatDuration } from '../../rules/duration.ts';
 import type { ExampleObject, Pointer } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
 
-/** A word and what it means. */
 interface Entry {
   readonly word: string;
   readonly meaning: string;
@@ -62,7 +61,6 @@ export function codesPage(documents: readonly OpenApiDocument[]): string {
   );
 }
 
-/** Every way in which each operation refuses. */
 function refusalsIn({ paths, components }: OpenApiDocument) {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   return operations.flatMap(({ operationId, responses }) =>

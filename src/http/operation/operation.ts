@@ -95,7 +95,6 @@ interface Listener extends Callers {
   readonly own: (ctx: RouteContext, platform: string | null) => void;
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
-  /** Whose turn it is to search. */
   readonly searches: Turns;
   /** Turns what somebody else has to approve into proposals; null where nothing needs approval. */
   readonly approvals: Pick<Approvals, 'propose'> | null;
@@ -258,7 +257,6 @@ async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
   }
 }
 
-/** The answer of most operations: JSON of one shape. */
 export function jsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
   return { 200: { description, content: { 'application/json': { shape } } } };
 }
@@ -386,7 +384,6 @@ export function strictRouter(prefix: string): Router<RequestState> {
   return new Router<RequestState>({ prefix, strict: true, sensitive: true });
 }
 
-/** Gives every operation its route. */
 export function addOperations<Parts>(
   router: Router<RequestState>,
   operations: readonly Operation<Parts>[],

@@ -33,7 +33,6 @@ export const BAD_PARAMETER = refusal(
   'The parameter limit must be a whole number from 1 to 500.',
 );
 
-/** What is wrong with a parameter, as a 400. */
 export function badParameter(detail: string): HttpProblem {
   return badRequest(detail).as('bad-parameter');
 }
@@ -51,7 +50,6 @@ type Said<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never;
 };
 
-/** What each of some parameters says. */
 export function readAll<Parameters extends object>(
   ctx: RouteContext,
   parameters: Parameters,
@@ -60,7 +58,6 @@ export function readAll(ctx: RouteContext, parameters: Readonly<Record<string, P
   return Object.fromEntries(Object.entries(parameters).map(([name, one]) => [name, one.read(ctx)]));
 }
 
-/** A part of the path, whatever it is. */
 export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
   const schema = { type: 'string', minLength: 1, ...told };
   return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
@@ -167,10 +164,8 @@ export function after<Place>({ pattern, read: readPlace }: Places<Place>): Param
   return queried('after', 'The `next` of the answer before; absent: from the beginning', schema, read, false);
 }
 
-/** Places that are numbers. */
 export const NUMBER_PLACES: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
 
-/** Places that are a text, and say no more. */
 export function textPlaces(pattern: RegExp): Places<string> {
   return { pattern, read: (text) => text };
 }
@@ -222,7 +217,6 @@ interface WholeBounds {
   readonly default: number;
 }
 
-/** A whole number within bounds. */
 export function whole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
   const { min, max } = bounds;
   const schema = { type: 'integer', minimum: min, maximum: max, default: bounds.default };

@@ -50,7 +50,6 @@ const UNREAD_DECISION = refusal(
   'Whether there is such a decision is not known: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
 );
 
-/** How a decision that a path names may be refused. */
 export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
 /** The decision that the path names; refuses one that is not there, or that may lie in a file that cannot be read. */
@@ -88,7 +87,6 @@ export const DecisionListSchema = named(
   }),
 );
 
-/** How many decisions one answer lists. */
 const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 
 const ORDER_REF = query.text('orderRef', 'The order that the caller quotes');
@@ -229,7 +227,6 @@ function filterOf(ctx: query.RouteContext): DecisionFilter {
   return { ...commonFilterOf(ctx), ...given(query.readAll(ctx, OWN)) };
 }
 
-/** What `COMMON_FILTERS` say. */
 export function commonFilterOf(ctx: query.RouteContext) {
   return given(query.readAll(ctx, COMMON));
 }

@@ -35,7 +35,6 @@ function cloudEvent<
   );
 }
 
-/** An event about a payer. */
 function payerEvent<const Name extends string, const Data extends TProperties>(
   type: Name,
   description: string,
@@ -94,7 +93,6 @@ export const PlatformEventSchema = s.named(
 
 type PlatformEvent = s.Shape<typeof PlatformEventSchema>;
 
-/** The events of a page, the gaps first. */
 function eventsOf(
   platform: PlatformName,
   { records, gaps }: Pick<FeedPage, 'records' | 'gaps'>,

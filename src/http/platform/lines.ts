@@ -56,7 +56,6 @@ export function keyEnded(number: number, undone: string): RefusedLine {
   return { line: number, error: 'unknown X-KA-Access-Key', code: 'unknown-key', detail, retryable: false };
 }
 
-/** A line that failed for a passing reason. */
 export function unavailableLine(number: number, undone: string): RefusedLine {
   return {
     line: number,

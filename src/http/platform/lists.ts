@@ -38,7 +38,6 @@ const BAD_LIST_NAME = refusal(
   LIST_NAME_RULE,
 );
 
-/** The list that a path names. */
 const LIST_IN_PATH: query.Parameter<string> = {
   name: 'list',
   in: 'path',
@@ -133,7 +132,6 @@ const NOT_FOR_LIST = refusal(
 
 const REASON = query.text('reason', 'Why it is removed');
 
-/** Who changes which list, as the key says. */
 function editedBy(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }

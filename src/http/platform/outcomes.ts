@@ -43,7 +43,6 @@ const OutcomeBodySchema = Type.Object(
 
 const outcomeBody = bodyOf(OutcomeBodySchema);
 
-/** Where a cause came with PAID. */
 const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
 
 /** One outcome out of a request body; throws 400 when it is none. */
@@ -136,7 +135,6 @@ async function resultLine(
   }
 }
 
-/** What a report of an outcome did. */
 const OutcomeResultSchema = named(
   'OutcomeResult',
   shape('What the report did', {

@@ -34,7 +34,6 @@ import type { Address } from '../server/listener.ts';
  */
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
-/** The node's side of the rollout. */
 export interface RolloutView {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;

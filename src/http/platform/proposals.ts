@@ -32,7 +32,6 @@ const DecisionBodySchema = Type.Object({
 
 const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema);
 
-/** A proposal is not made, or not decided. */
 export const PROPOSAL_REFUSED = refusal(
   'proposal-refused',
   'It is not open, is your own, or what it was made on has changed.',

@@ -130,7 +130,6 @@ export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> 
   }
 }
 
-/** The refusal of a body that is larger than its operation takes. */
 export function bodyTooLarge(bytesMax: number): Refusal {
   return refusal(
     'body-too-large',
@@ -150,7 +149,6 @@ export const UNSUPPORTED_TYPE = refusal(
   'Content-Type must be application/json, once, and in UTF-8.',
 );
 
-/** How many faults one answer lists. */
 const FAULTS_LISTED_MAX = 20;
 
 /**

@@ -103,7 +103,6 @@ export const MALFORMED_BODY = refusal(
 
 export const retryable = yesNo('Whether the same may be answered well when it is sent again, after a pause');
 
-/** What is wrong in a body, place by place. */
 export const errors = Type.Optional(
   Type.Array(
     shape('One thing that is wrong in the body', {

@@ -37,7 +37,6 @@ export const TIMEOUT_CHECK_MS = 100;
 /** Longer than the idle timeout of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Where a process listens. */
 export interface Address {
   readonly host: string;
   /** 0 lets the system choose. */
@@ -46,7 +45,6 @@ export interface Address {
   readonly tls?: CertificateFiles;
 }
 
-/** How long each part of a request may take. */
 interface ListenerTimes {
   readonly requestMs: number;
   /** An answer that is not read. */

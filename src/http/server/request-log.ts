@@ -117,7 +117,6 @@ function traceOf({ headersDistinct }: IncomingMessage): { traceId?: string; pare
 const LINES_MAX = 10;
 const WINDOW_MS = 10_000;
 
-/** Of one operation and status. */
 interface Kind {
   readonly operation: string;
   readonly status: number;

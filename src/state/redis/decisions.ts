@@ -11,7 +11,6 @@ import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 /** Records that are read with one command. */
 const BATCH_RECORDS_MAX = 100;
 
-/** One decision of a client. */
 export interface DecisionPlace {
   readonly clientHash: string;
   readonly seq: number;

@@ -27,7 +27,6 @@ const ERASURE_ROUNDS_MAX = 10;
 /** All that an erasure may know of a client. */
 type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 
-/** A state as it was read for an erasure. */
 interface StampedState {
   /** Null where there is none, or none that can be read. */
   readonly state: ClientState | null;

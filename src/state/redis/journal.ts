@@ -238,7 +238,6 @@ class JournalReader {
     return losses.filter((loss) => loss !== null).reduce(widerGap, null);
   }
 
-  /** Refills every partition that has more entries. */
   async #fill(feeds: readonly Feed[], batch: number): Promise<void> {
     const hungry = feeds.filter(({ rows, ended }) => rows.length === 0 && !ended);
     // Redis answers everything that one connection sent before it reads from the others.
@@ -327,7 +326,6 @@ export function journalLine(platform: string, clientHash: string, text: string):
   return `${platform} ${clientHash} ${text}`;
 }
 
-/** An entry as the client library returns it. */
 function storedEntry(
   partition: number,
   { id, message }: { readonly id: string; readonly message: Record<string, string> },

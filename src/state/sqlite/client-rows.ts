@@ -12,13 +12,11 @@ import { StoreUnavailable } from '../store-errors.ts';
 import { answerOf, type RecordReader, readSnapshot, type StoredRecord, textOf } from '../stored-parts.ts';
 import type { SqliteFile } from './open-file.ts';
 
-/** Entries with the records of those that are verdicts. */
 const JOURNAL_ROWS =
   'SELECT journal.position, entry, coalesce(decisions.client, journal.client) AS client, record FROM journal LEFT JOIN decisions USING (position)';
 
 type Prepare = (source: string) => StatementSync;
 
-/** Every statement of the store, by what it is for. */
 export type Statements = ReturnType<typeof prepareStatements>;
 
 /** Prepared once for each open file. */
@@ -60,7 +58,6 @@ function clientStatements(sql: Prepare) {
   };
 }
 
-/** Who was seen on which device. */
 function sightingStatements(sql: Prepare) {
   return {
     putSighting: sql(
@@ -73,7 +70,6 @@ function sightingStatements(sql: Prepare) {
   };
 }
 
-/** Records with the shapes that they are written in. */
 function decisionStatements(sql: Prepare) {
   return {
     putDecision: sql(
@@ -281,7 +277,6 @@ function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): stri
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }
 
-/** The record in a row of `decisions`. */
 export function storedRecord({ client, record }: Readonly<Record<string, unknown>>): StoredRecord {
   return { clientHash: String(client), text: String(record) };
 }

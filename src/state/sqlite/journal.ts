@@ -82,7 +82,6 @@ function placeOf(position: unknown) {
   return { partition: 0, ms: 0, seq: Number(position) };
 }
 
-/** The entries in rows of the journal, with the records of their verdicts. */
 async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise<readonly ReadEntry[]> {
   const entries: ReadEntry[] = [];
   for (const row of rows) {

@@ -28,7 +28,6 @@ const FULL = 13;
 /** Owner only: the file names every payer. */
 const FILE_MODE = 0o600;
 
-/** Where the state of a DATA_DIR lies. */
 export function sqlitePath(dataDir: string): string {
   return join(dataDir, 'scoring.sqlite');
 }

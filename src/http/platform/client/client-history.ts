@@ -29,7 +29,6 @@ function happened<const Kind extends string, P extends TProperties>(kind: Kind, 
   return s.named(name, s.shape(told, { kind: s.always(kind), at, ...members }));
 }
 
-/** What happens to clients, by its kind. */
 export const HAPPENED = {
   score: happened('score', 'A score was asked', {
     request: ScoredRequestSchema,

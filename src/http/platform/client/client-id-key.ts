@@ -10,7 +10,6 @@ import { requiredText } from '../../operation/parameters.ts';
 /** The client that a request is about. Its id may be `..` or hold a slash, which no path carries unchanged. */
 const CLIENT_ID_KEY = requiredText('clientIdKey', 'As the caller chose it');
 
-/** A request about one client. */
 export type AskedAboutClient<Body> = Asked<Body> & { readonly clientIdKey: string };
 
 /** An operation about one client; its parameter for the client is added. */

@@ -133,7 +133,6 @@ const QUEUE_FULL = refusal('evidence-queue-full', 'The queue of the platform is 
 
 const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
 
-/** The members of a body that name the time of the decisions. */
 const SPAN_MEMBERS = {
   from: Type.Optional(s.instant),
   to: Type.Optional(s.instant),
@@ -310,7 +309,6 @@ async function requiredJob(
   return job;
 }
 
-/** A job as the platform API shows it. */
 export function jobView({
   task,
   seenAt: _seen,

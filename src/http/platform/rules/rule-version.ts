@@ -42,7 +42,6 @@ export const UNKNOWN_VERSION = refusal(
 
 const PATTERN = { pattern: RULE_VERSION_PATTERN };
 
-/** The version that a path is about. */
 export const VERSION_IN_PATH: query.Parameter<RuleVersion> = {
   ...query.pathText('version', 'A rule set, like p2.v11', PATTERN),
   read: ({ params: { version = '' } }) => {
@@ -73,7 +72,6 @@ export function requiredVersion(name: string, description: string): query.Parame
   return { ...version, required: true, read };
 }
 
-/** The version that a member of a body names. */
 export function versionInBody(member: string, text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
   throw MALFORMED_BODY.problem(`/${member}`, `must be ${RULE_VERSION_FORM}`);
