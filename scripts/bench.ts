@@ -10,7 +10,6 @@ import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
-import { measureInstructions } from './bench/measures/instructions.ts';
 import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
@@ -165,7 +164,7 @@ async function measureOnRedis(
     const cost = await measureCost({ ...effort, redisPort, dataDir, accessKey, onProgress });
     onProgress('cost: counting commands');
     const roundTrips = await measureRoundTrips(redisPort, dataDir, accessKey);
-    return [...cost, ...roundTrips, ...(await measureInstructions())];
+    return [...cost, ...roundTrips];
   } finally {
     await redis.stop();
   }

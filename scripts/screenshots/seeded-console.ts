@@ -15,8 +15,9 @@ import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../test/client/client-keys.ts';
+import { Tenant } from '../../test/service/tenant.ts';
 import { writeRuleFolders } from './rule-folders.ts';
-import { CatchingUpClock, liveAnHour, Shop } from './shop-life.ts';
+import { CatchingUpClock, liveAnHour } from './shop-life.ts';
 
 /** A node with an hour of a shop's life behind it, three versions on its disk, and one of them on trial. */
 export interface SeededConsole {
@@ -67,14 +68,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const archive = new ArchiveReader(archiveDir, store);
   const onTrouble = (message: string) => console.error(message);
   const { signalSecret } = SETTINGS;
-  const desk = {
-    past: archive,
-    rulesDir,
-    signalSecret,
-    store,
-    clock: clock.now,
-    onTrouble,
-  };
+  const desk = { past: archive, rulesDir, signalSecret, store, clock: clock.now, onTrouble };
   const application = await startApplication({
     ...SETTINGS,
     store,
@@ -90,7 +84,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const keyFor = (...operations: readonly Operation[]) => keyOf('shop', ...operations);
   const key = await keyFor(...OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');
-  await liveAnHour(new Shop(application, key), new Shop(application, operatorKey), clock);
+  await liveAnHour(new Tenant(application, key), new Tenant(application, operatorKey), clock);
   const ship = () => shipAll(folder, rulesDir);
   await ship();
   return {

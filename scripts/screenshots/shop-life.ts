@@ -1,44 +1,9 @@
-import type { Application } from '../../src/application.ts';
+import type { Answer } from '../../test/service/http-call.ts';
+import type { Tenant } from '../../test/service/tenant.ts';
 
 const MINUTES = 60;
 
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-
-/** Sends the requests of the shop's checkout and back office; refusals are normal. */
-export class Shop {
-  readonly #urls: Pick<Application, 'callerUrl' | 'platformUrl'>;
-  readonly #key: string;
-
-  constructor(urls: Pick<Application, 'callerUrl' | 'platformUrl'>, key: string) {
-    this.#urls = urls;
-    this.#key = key;
-  }
-
-  score(body: object): Promise<void> {
-    const ordinary = { sellPointKey: 'shop-1', amountRequested: '25.00', selectedMethodKey: 'card' };
-    return this.#send('POST', `${this.#urls.callerUrl}/v1/client/score`, { ...ordinary, ...body });
-  }
-
-  verdict(body: object): Promise<void> {
-    const ordinary = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card' };
-    return this.#send('POST', `${this.#urls.callerUrl}/v1/client/verdict`, { ...ordinary, ...body });
-  }
-
-  outcome(clientIdKey: string, orderRef: string, outcome: 'PAID' | 'UNPAID'): Promise<void> {
-    return this.tell('POST', 'outcomes', { clientIdKey, orderRef, outcome });
-  }
-
-  tell(method: string, path: string, body: object): Promise<void> {
-    return this.#send(method, `${this.#urls.platformUrl}/v1/platform/${path}`, body);
-  }
-
-  async #send(method: string, url: string, body: object): Promise<void> {
-    const headers = { 'Content-Type': 'application/json', 'X-KA-Access-Key': this.#key };
-    const answer = await fetch(url, { method, headers, body: JSON.stringify(body) });
-    const text = await answer.text();
-    if (!answer.ok && answer.status !== 400) throw new Error(`${method} ${url} was refused: ${text}`);
-  }
-}
 
 /** Begins an hour ago, and never passes the present. */
 export class CatchingUpClock {
@@ -53,7 +18,7 @@ export class CatchingUpClock {
 
 const IVAN = 'impatient-ivan';
 
-type Step = (shop: Shop) => Promise<void>;
+type Step = (shop: Tenant) => Promise<Answer>;
 
 const scored: Step = (shop) =>
   shop.score({ clientIdKey: IVAN, userAgent: USER_AGENT, clientHints: { jsOk: true } });
@@ -68,7 +33,7 @@ const pays =
 const tells =
   (method: string, path: string, body: object = {}): Step =>
   (shop) =>
-    shop.tell(method, path, body);
+    shop.ask(method, path, body);
 
 const BINDING = { requisiteRef: 'requisite-3', acceptorKeys: ['acceptor-1'] };
 const TRUST = { group: 'TRUSTED', reason: 'vouched for by the support desk' };
@@ -91,20 +56,16 @@ const STORY = new Map<number, readonly Step[]>([
   [50, [scored, asks('order-ivan-4'), asks('order-ivan-4')]],
 ]);
 
+const TRIAL = { version: 'p2.v11', mode: 'shadow', reason: 'try a longer first wait' };
+
 /** The same every time: fixed events first, then seeded random ones. */
-export async function liveAnHour(shop: Shop, operator: Shop, clock: CatchingUpClock): Promise<void> {
-  await shop.tell('PUT', 'client/binding?clientIdKey=regular-anna', {
-    requisiteRef: 'requisite-7',
-    acceptorKeys: ['acceptor-1', 'acceptor-2'],
-  });
-  await shop.tell('PUT', 'client/override?clientIdKey=chargeback-carl', {
-    group: 'BLOCKED',
-    reason: 'three chargebacks in a month',
-  });
+export async function liveAnHour(shop: Tenant, operator: Tenant, clock: CatchingUpClock): Promise<void> {
+  await shop.bind('regular-anna');
+  await shop.override('chargeback-carl', 'BLOCKED', { reason: 'three chargebacks in a month' });
   await shop.score({ clientIdKey: 'trap-tom', userAgent: 'x', clientHints: { honeypotTriggered: true } });
   const chance = new Chance();
   for (let minute = 0; minute < MINUTES; minute++) {
-    if (minute === 25) await startTrial(operator);
+    if (minute === 25) await operator.ask('POST', 'rules/rollout', TRIAL);
     const payers = 3 + chance.below(4) + Math.round(2 * Math.sin(minute / 8));
     for (let payer = 0; payer < payers; payer++) await visit(shop, chance, `${minute}-${payer}`);
     for (const step of STORY.get(minute) ?? []) await step(shop);
@@ -112,15 +73,10 @@ export async function liveAnHour(shop: Shop, operator: Shop, clock: CatchingUpCl
   }
 }
 
-function startTrial(operator: Shop): Promise<void> {
-  const reason = 'try a longer first wait';
-  return operator.tell('POST', 'rules/rollout', { version: 'p2.v11', mode: 'shadow', reason });
-}
-
 const SPECIAL = ['regular-anna', 'chargeback-carl', 'trap-tom'];
 
 /** A payer comes, perhaps asks again too early, and perhaps pays. */
-async function visit(shop: Shop, chance: Chance, name: string): Promise<void> {
+async function visit(shop: Tenant, chance: Chance, name: string): Promise<void> {
   const clientIdKey = chance.below(6) === 0 ? (SPECIAL[chance.below(3)] ?? '') : `payer-${chance.below(70)}`;
   const orderRef = `order-${name}`;
   const amountRequested = `${10 + chance.below(190)}.00`;
@@ -134,7 +90,7 @@ async function visit(shop: Shop, chance: Chance, name: string): Promise<void> {
   if (chance.below(4) === 0)
     await shop.verdict({ clientIdKey, orderRef, amountRequested, method: 'transfer' });
   if (chance.below(6) === 0) await shop.verdict({ clientIdKey, orderRef, amountRequested });
-  if (chance.below(40) === 0) await shop.verdict({ clientIdKey });
+  if (chance.below(40) === 0) await shop.verdict({ clientIdKey, orderRef: undefined });
   if (chance.below(10) < 6)
     await shop.outcome(clientIdKey, orderRef, chance.below(5) > 0 ? 'PAID' : 'UNPAID');
 }

@@ -1,19 +1,18 @@
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../../../src/decision/holdout.ts';
-import { experiment } from '../../../../src/evidence/experiment/experiment.ts';
-import type { Experiment } from '../../../../src/evidence/experiment/experiment-report.ts';
 import type { DecidingRules } from '../../../../src/evidence/question.ts';
 import type { HoldoutResult } from '../../../../src/evidence/report/holdout.ts';
 import { report } from '../../../../src/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '../../../../src/evidence/source/evidence.ts';
 import { rollOut } from '../../../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../../../src/rollout/fleet.ts';
-import { fixedRules, type RuleSource } from '../../../../src/rollout/loaded-rules.ts';
+import { fixedRules } from '../../../../src/rollout/loaded-rules.ts';
 import { MONEY_ALONE, objectiveText } from '../../../../src/rollout/objective.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../../src/state/store.ts';
 import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
 import { TEST_SALT } from '../../../../test/client/client-keys.ts';
+import { differencesLived, trialLived } from '../../../../test/evidence/experiment/two-ladders.ts';
 import { startQuietNode } from '../../../../test/rollout/quiet-node.ts';
 import { addVersion, rulesDirectory, versionOf } from '../../../../test/rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
@@ -32,9 +31,8 @@ const DEVICE = {
   from: '  - name: shared-fingerprint\n',
   to: '  - name: shared-fingerprint\n    holdout: 50%\n',
 };
-/** Of the payers in rings: a trial takes few, for arms that share devices are not compared. */
+/** Of the payers in rings: a trial takes few, because arms that share devices are not compared. */
 const IN_RINGS = { trial: 0.03, holdouts: 0.2 } as const;
-const SHARED_DEVICES_MAX = 0.05;
 
 const WITHOUT_CHAIN = {
   file: 'groups.yaml',
@@ -53,14 +51,11 @@ const WITHOUT_CHAIN = {
   to: '',
 };
 
-const LONGER_LADDER = { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[10m, 30m, 2h]' };
-
 /** Versions of p2.v10, and what of each there is to know. */
 const VERSIONS = {
   'p2.v11': [CHAIN],
   'p2.v12': [DEVICE],
-  'p2.v13': [LONGER_LADDER],
-  'p2.v14': [WITHOUT_CHAIN],
+  'p2.v13': [WITHOUT_CHAIN],
 } as const;
 
 const HOLDOUTS = [
@@ -71,8 +66,6 @@ const HOLDOUTS = [
 const FIGURES = ['payments', 'amount', 'reversals', 'requisites', 'value'] as const;
 type Figures = Record<(typeof FIGURES)[number], number>;
 
-const METRICS = ['value', 'amount', 'paid', 'reversals', 'unpaidRequisites'] as const;
-
 /** An estimate per client, beside what the rerun of the same payers came to. */
 export interface Rerun {
   readonly name: string;
@@ -81,50 +74,30 @@ export interface Rerun {
   readonly truth: number;
 }
 
-export interface SeedResult {
-  readonly estimates: readonly Rerun[];
-  /** What a trial of equal figures must agree in: counted in the world, and printed. */
-  readonly exact: readonly { readonly name: string; readonly told: number; readonly lived: number }[];
-}
-
 /**
  * One seed's payers on trial, and again under each of its two versions alone; and under each of two holdouts, and again
  * with the opposite draw. All at once: a world alone mostly waits for its disk.
  */
-export async function rerunsOf(seed: number, payers: number): Promise<SeedResult> {
+export async function rerunsOf(seed: number, payers: number): Promise<readonly Rerun[]> {
   const place = { seed, payers: Math.ceil(0.6 * payers), inRings: IN_RINGS.trial };
-  const [plain, longer, without, trial, ofRule, ...holdouts] = await Promise.all([
+  const [ladders, plain, without, net, ...holdouts] = await Promise.all([
+    ladderReruns(seed),
     livesUnder('p2.v10', place),
     livesUnder('p2.v13', place),
-    livesUnder('p2.v14', place),
-    trialOf('p2.v13', place),
-    trialOf('p2.v14', place),
+    netByTrial('p2.v13', place),
     ...HOLDOUTS.map((one) => holdoutOf(one, { seed, payers, inRings: IN_RINGS.holdouts })),
   ]);
-  const compared = METRICS.flatMap((metric): readonly Rerun[] => {
-    const told = trial.found.differences.find((one) => one.metric === metric);
-    if (told === undefined) return [];
-    const truth =
-      meanOf(longer.map(figuresOfWindow), FIGURE_OF[metric]) -
-      meanOf(plain.map(figuresOfWindow), FIGURE_OF[metric]);
-    return [{ name: `longer waits: ${metric}`, low: told.low, high: told.high, truth }];
-  });
-  const byArm = netReruns('a chain of unpaid orders, by a trial', ofRule.net, (figure) => {
+  const byTrial = netReruns('a chain of unpaid orders, by a trial', net, (figure) => {
     return meanOf(without.map(figuresOfWindow), figure) - meanOf(plain.map(figuresOfWindow), figure);
   });
-  return {
-    estimates: [...compared, ...byArm, ...holdouts.flat()],
-    exact: exactOf(trial),
-  };
+  return [...ladders, ...byTrial, ...holdouts.flat()];
 }
 
-const FIGURE_OF = {
-  value: 'value',
-  amount: 'amount',
-  paid: 'payments',
-  reversals: 'reversals',
-  unpaidRequisites: 'requisites',
-} as const satisfies Record<(typeof METRICS)[number], keyof Figures>;
+async function ladderReruns(seed: number): Promise<readonly Rerun[]> {
+  const [found] = await trialLived(seed);
+  const differences = await differencesLived(seed, found);
+  return differences.map(({ metric, ...told }) => ({ name: `longer waits: ${metric}`, ...told }));
+}
 
 /** The same payers under one version alone. */
 function livesUnder(version: string, plan: WorldPlan): Promise<readonly LivedPayer[]> {
@@ -188,14 +161,8 @@ async function netOf(
   return found.find(({ name }) => name === rule)?.net ?? null;
 }
 
-interface Trial {
-  readonly found: Experiment;
-  readonly lived: readonly LivedPayer[];
-  /** Of the rule that the candidate lacks. */
-  readonly net: HoldoutResult['net'];
-}
-
-function trialOf(version: string, plan: WorldPlan): Promise<Trial> {
+/** What is printed of the rule that the candidate lacks. */
+function netByTrial(version: string, plan: WorldPlan): Promise<HoldoutResult['net']> {
   return inAStore(async (store) => {
     const node = await nodeOf(store);
     const objective = objectiveText(OBJECTIVE) ?? '';
@@ -204,16 +171,11 @@ function trialOf(version: string, plan: WorldPlan): Promise<Trial> {
     const parts = { fleet: new Fleet(store), rules: node.rules, store, decidedLately: async () => [] };
     await rollOut(parts, versionOf(version), goal, change);
     await node.look();
-    const source: RuleSource = node;
-    const lived = await new PayerWorld(store, source, plan, NO_HOLDOUTS).live();
+    await new PayerWorld(store, node, plan, NO_HOLDOUTS).live();
     await node.stop();
     const rules = await fixed(store, 'p2.v10');
     const recorded = ({ ruleVersion }: DecidingRules) => node.rules.get(ruleVersion);
-    return archived(store, async (evidence) => ({
-      lived,
-      found: await experiment(evidence, []),
-      net: await netOf(evidence, rules, 'blocked-by-unpaid-chain', recorded),
-    }));
+    return archived(store, (evidence) => netOf(evidence, rules, 'blocked-by-unpaid-chain', recorded));
   });
 }
 
@@ -249,32 +211,6 @@ async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
   } finally {
     await store.close();
   }
-}
-
-/** The printed counts and sums of the trial beside those of the world. */
-function exactOf({ found, lived }: Trial): SeedResult['exact'] {
-  const world = lived.map(figuresOfWindow);
-  const sum = (figure: keyof Figures) => world.reduce((total, one) => total + one[figure], 0);
-  const told = (of: (arm: Experiment['arms'][number]) => number) =>
-    found.arms.reduce((total, arm) => total + of(arm), 0);
-  return [
-    { name: 'paid orders', told: told(({ orders }) => orders.paid), lived: sum('payments') },
-    { name: 'paid money', told: told(({ money }) => money['EUR']?.paid ?? 0), lived: sum('amount') },
-    { name: 'clients', told: told(({ clients }) => clients), lived: lived.length },
-    {
-      name: 'vetoed because of shared devices',
-      told: Number(found.vetoes.some(({ veto }) => veto === 'sharedDevices')),
-      lived: Number(inRings(lived) > SHARED_DEVICES_MAX),
-    },
-  ];
-}
-
-/** Of the payers, 0 to 1, those who share a device; a ring of eight is hardly ever drawn into one arm. */
-function inRings(payers: readonly LivedPayer[]): number {
-  const byDevice = Map.groupBy(payers, ({ fingerprint }) => fingerprint);
-  return (
-    payers.filter(({ fingerprint }) => (byDevice.get(fingerprint)?.length ?? 0) > 1).length / payers.length
-  );
 }
 
 /** What a payer did within the window after its first request, as it was known when it began to count. */
