@@ -5,7 +5,7 @@ import { makeOwnFolder } from '../files/folders.ts';
 import { NamedError } from '../named-error.ts';
 import type { UnreadableEntry } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
-import { type ArchiveHome, FolderHome } from './archive-home.ts';
+import { type ArchiveHome, type FileToKeep, FolderHome } from './archive-home.ts';
 import {
   type ArchiveState,
   type Commit,
@@ -15,7 +15,7 @@ import {
   type Segment,
   syncFolder,
 } from './archive-log.ts';
-import { type Duck, quote } from './duck.ts';
+import { type Duck, isAboutWhatWasRead, quote } from './duck.ts';
 import { forgetSetAside, namesOfSetAside, setAside } from './set-aside.ts';
 import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
@@ -114,7 +114,7 @@ export class Archive {
     return next;
   }
 
-  #staged(segment: Segment): readonly { readonly path: string; readonly from: string }[] {
+  #staged(segment: Segment): readonly FileToKeep[] {
     return SEGMENT_FILES.map((kind) => ({
       path: this.#fileOf(segment, kind),
       from: this.stagedPath(segment.name, kind),
@@ -282,6 +282,16 @@ export class Archive {
   /** Whether its file is here, with its full length. */
   hasFile(segment: Segment): boolean {
     return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
+  }
+
+  /** The segments at which work may have failed: those that the engine names, otherwise all that cannot be read. */
+  async damagedAmong(duck: Duck, segments: readonly Segment[], cause: unknown): Promise<readonly Segment[]> {
+    if (!(cause instanceof Error) || !isAboutWhatWasRead(cause)) return [];
+    const named = segments.filter((segment) => cause.message.includes(this.pathOf(segment)));
+    const damaged: Segment[] = [];
+    for (const segment of named.length > 0 ? named : segments)
+      if (!(await this.canRead(duck, segment))) damaged.push(segment);
+    return damaged;
   }
 
   async canRead(duck: Duck, segment: Segment): Promise<boolean> {

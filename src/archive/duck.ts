@@ -221,10 +221,6 @@ export class DuckBatch {
     return [...this.#places.keys()];
   }
 
-  has(column: string): boolean {
-    return this.#places.has(column);
-  }
-
   numbers(column: string): readonly (number | null)[] {
     return this.#values(column, (value) => (typeof value === 'number' ? value : null));
   }
@@ -239,10 +235,6 @@ export class DuckBatch {
 
   cells(column: string): readonly BatchCell[] {
     return this.#values(column, (value) => (value === undefined || typeof value === 'object' ? null : value));
-  }
-
-  text(column: string, row: number): string {
-    return String(this.#chunk.getColumnVector(this.#place(column)).getItem(row));
   }
 
   #values<T>(column: string, pick: (value: DuckDBValue) => T | null): readonly (T | null)[] {

@@ -11,7 +11,7 @@ import {
   type Segment,
   writePassingState,
 } from './archive-log.ts';
-import { Duck, isAboutWhatWasRead } from './duck.ts';
+import { Duck } from './duck.ts';
 
 /**
  * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away.
@@ -72,22 +72,16 @@ export function withCopy<T>(archive: Archive, work: (copy: string) => Promise<T>
   return withFolderToRemove(copy, () => work(copy));
 }
 
-/** The segments of a copy at which work may have failed: those that the engine names, otherwise all that cannot be read. */
 async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Segment[]> {
-  const { segments } = copy.read();
-  if (segments.size === 0 || !(cause instanceof Error) || !isAboutWhatWasRead(cause)) return [];
-  const named = [...segments.values()].filter((segment) => cause.message.includes(copy.pathOf(segment)));
-  const suspects = named.length > 0 ? named : segments.values();
+  const segments = [...copy.read().segments.values()];
   const duck = await Duck.open({ ...PROBE_LIMITS, temporaryFolder: join(copy.staging(), 'spill') });
-  const unreadable: Segment[] = [];
   try {
+    const damaged = await copy.damagedAmong(duck, segments, cause);
     // Files that vanished with the copy were not damaged: a client was erased, and the work begins anew.
-    for (const segment of suspects)
-      if (!(await copy.canRead(duck, segment)) && copy.isWhole(segment)) unreadable.push(segment);
+    return damaged.filter((segment) => copy.isWhole(segment));
   } finally {
     duck.close();
   }
-  return unreadable;
 }
 
 const PROBE_LIMITS = { threads: 1, memoryMiB: 512 } as const;

@@ -21,13 +21,17 @@ type ScalarType =
 
 export type ColumnType = ScalarType | `${ScalarType}[]`;
 
-/** A row on its way into the archive: its records as they are, under names of their own, and single cells. */
-export type Cells = Record<string, unknown>;
+/** A row on its way into the archive; erasures name their client in the record. */
+export interface Cells {
+  readonly client_hash?: string;
+  readonly place: unknown;
+  readonly record: unknown;
+}
 
 export type FactTypes = ReadonlyMap<string, ColumnType>;
 
 /** How the engine takes a record out of a line of JSON. */
-export interface JsonSource {
+interface JsonSource {
   /** Where the line has the record, and as what the engine reads it. */
   readonly cell: string;
   readonly type: string;
@@ -40,13 +44,13 @@ export interface JsonColumn {
 }
 
 /** A row of the archive is not what was put into it; the message names the column. */
-export class RowDamaged extends NamedError {}
+class RowDamaged extends NamedError {}
 
 /**
  * The names of columns that differ from their members', by path: `at` or `override.group`. Null is for a member
  * without a column, and an empty name for an object whose members' columns have no prefix.
  */
-export type ColumnNames = Readonly<Record<string, string | null>>;
+type ColumnNames = Readonly<Record<string, string | null>>;
 
 /**
  * The columns of a record, made from its list of members: `sellPointKey` is kept as `sell_point_key`, the members of
@@ -56,17 +60,12 @@ export type ColumnNames = Readonly<Record<string, string | null>>;
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly Column[];
   readonly #members: Field;
-  readonly #cell: string;
+  readonly #cell: keyof Cells;
 
-  /** `cell` tells the record apart from others of the same row. */
-  constructor(schema: S, names: ColumnNames = {}, cell = 'record') {
+  constructor(schema: S, names: ColumnNames, cell: keyof Cells = 'record') {
     this.#cell = cell;
     this.#members = objectField(schema, { names, path: '', prefix: '' });
     this.columns = this.#members.columns;
-  }
-
-  write(record: Shape<S>, cells: Cells): void {
-    cells[this.#cell] = record;
   }
 
   source(facts: FactTypes): JsonSource {

@@ -94,47 +94,45 @@ export const RECORDS = {
   ),
 } as const;
 
+/** Rows about clients: whose each is, where its entry stood in the journal, and the record. */
+function aboutClients<const Time extends string>(
+  description: string,
+  records: { readonly columns: readonly Column[] },
+  time: Time,
+  within: string = time,
+) {
+  const columns = [CLIENT_HASH, ...PLACE.columns, ...records.columns];
+  return { description, time, order: [CLIENT_HASH.name, within], columns };
+}
+
 /**
  * What the archive keeps. Times are UTC, units are in the names. The values that the rules saw are further
  * columns of `decisions`, one a fact: `fact_paidCount`, `fact_verdicts_10m`.
  */
 export const TABLES = {
-  decisions: {
-    description: 'One answered verdict with all that explains it',
-    time: 'decided_at',
-    order: ['client_hash', 'seq'],
-    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.decisions.columns],
-  },
-  outcomes: {
-    description: 'What became of an order, as it was reported',
-    time: 'reported_at',
-    order: ['client_hash', 'reported_at'],
-    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.outcomes.columns],
-  },
-  scores: {
-    description: 'One answered score request',
-    time: 'scored_at',
-    order: ['client_hash', 'scored_at'],
-    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.scores.columns],
-  },
-  bindings: {
-    description: 'A client was bound to a requisite, or unbound: then requisite_ref is null',
-    time: 'changed_at',
-    order: ['client_hash', 'changed_at'],
-    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.bindings.columns],
-  },
-  overrides: {
-    description: 'A person decided about a client, or lifted that: then override_group is null',
-    time: 'changed_at',
-    order: ['client_hash', 'changed_at'],
-    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.overrides.columns],
-  },
-  waits_ended: {
-    description: 'A person ended a wait of a client before its time',
-    time: 'ended_at',
-    order: ['client_hash', 'ended_at'],
-    columns: [CLIENT_HASH, ...PLACE.columns, ...RECORDS.waits_ended.columns],
-  },
+  decisions: aboutClients(
+    'One answered verdict with all that explains it',
+    RECORDS.decisions,
+    'decided_at',
+    'seq',
+  ),
+  outcomes: aboutClients('What became of an order, as it was reported', RECORDS.outcomes, 'reported_at'),
+  scores: aboutClients('One answered score request', RECORDS.scores, 'scored_at'),
+  bindings: aboutClients(
+    'A client was bound to a requisite, or unbound: then requisite_ref is null',
+    RECORDS.bindings,
+    'changed_at',
+  ),
+  overrides: aboutClients(
+    'A person decided about a client, or lifted that: then override_group is null',
+    RECORDS.overrides,
+    'changed_at',
+  ),
+  waits_ended: aboutClients(
+    'A person ended a wait of a client before its time',
+    RECORDS.waits_ended,
+    'ended_at',
+  ),
   erasures: {
     description:
       'A client was erased: for 30 days its number, by which whoever keeps rows elsewhere removes them, then nothing of it',
@@ -200,7 +198,7 @@ export interface ArchiveRow {
   readonly platform: string;
   /** Epoch ms. */
   readonly at: number;
-  readonly cells: Readonly<Cells>;
+  readonly cells: Cells;
   readonly facts?: Decision['facts'];
 }
 
@@ -216,7 +214,7 @@ export function rowsOf<Entry extends Placed<JournalEntry>>(
   return numbered.flatMap(([number, entry]) => {
     if (entry.kind === 'erasure') return [];
     const row = rowOf(entry, hashOf(entry));
-    return number > (erasedAt.get(String(row.cells['client_hash'])) ?? -1) ? [row] : [];
+    return number > (erasedAt.get(row.cells.client_hash ?? '') ?? -1) ? [row] : [];
   });
 }
 
@@ -233,12 +231,21 @@ export function rowsOfPage(
   return rowsOf(numbered, new Map(erasures), hashOf);
 }
 
+const TABLE_OF = {
+  verdict: 'decisions',
+  score: 'scores',
+  outcome: 'outcomes',
+  binding: 'bindings',
+  override: 'overrides',
+  waitEnded: 'waits_ended',
+} as const satisfies Record<JournalEntry['kind'], TableName>;
+
 export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
-  const { platform, at, place } = entry;
-  const cells: Cells = { client_hash: clientNumber(clientHash) };
-  PLACE.write(place, cells);
-  const facts = entry.kind === 'verdict' ? { facts: entry.decision.facts } : {};
-  return { table: writeCells(entry, cells), platform, at, cells, ...facts };
+  const { kind, platform, at, place } = entry;
+  const base = { table: TABLE_OF[kind], platform, at };
+  const client_hash = clientNumber(clientHash);
+  if (kind !== 'verdict') return { ...base, cells: { client_hash, place, record: entry } };
+  return { ...base, cells: { client_hash, place, record: entry.decision }, facts: entry.decision.facts };
 }
 
 /** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */
@@ -247,35 +254,8 @@ export function tombstoneOf(
   rowsRemoved: ReadonlyMap<string, number>,
 ): ArchiveRow {
   const { platform, at, place, clientNumber } = erasure;
-  const cells: Cells = {};
-  PLACE.write(place, cells);
-  RECORDS.erasures.write({ ...erasure, rowsRemoved: rowsRemoved.get(clientNumber) ?? 0 }, cells);
-  return { table: 'erasures', platform, at, cells };
-}
-
-function writeCells(entry: JournalEntry, cells: Cells): TableName {
-  switch (entry.kind) {
-    case 'verdict':
-      RECORDS.decisions.write(entry.decision, cells);
-      return 'decisions';
-    case 'score':
-      RECORDS.scores.write(entry, cells);
-      return 'scores';
-    case 'outcome':
-      RECORDS.outcomes.write(entry, cells);
-      return 'outcomes';
-    case 'binding':
-      RECORDS.bindings.write(entry, cells);
-      return 'bindings';
-    case 'override':
-      RECORDS.overrides.write(entry, cells);
-      return 'overrides';
-    case 'waitEnded':
-      RECORDS.waits_ended.write(entry, cells);
-      return 'waits_ended';
-    default:
-      return entry satisfies never;
-  }
+  const record = { ...erasure, rowsRemoved: rowsRemoved.get(clientNumber) ?? 0 };
+  return { table: 'erasures', platform, at, cells: { place, record } };
 }
 
 /** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */

@@ -1,9 +1,16 @@
 import type { JournalPage, Store } from '../state/store.ts';
 import { UnknownCursor } from '../state/store-errors.ts';
-import type { ArchiveState } from './archive-log.ts';
+import type { ArchiveGap, ArchiveState } from './archive-log.ts';
 
 /** The cursor of an archive that another store shipped to, whose entries were numbered otherwise: no store knows it. */
 export const ADOPTED_CURSOR = 'adopted';
+
+/** What a page of the journal lacks: entries that were lost, and those that cannot be read; nobody knows whose they were. */
+export function gapsOf({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
+  const near = entries[0]?.at ?? 0;
+  const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));
+  return [...(gap === null ? [] : [gap]), ...missing];
+}
 
 /** The first page of the journal that the archive does not have, of at most `limit` entries. */
 export async function unshippedPage(

@@ -3,11 +3,12 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { Audit } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
-import type { Archive } from '../archive/archive.ts';
+import type { Archive, ArchiveContents } from '../archive/archive.ts';
 import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { backUp, NotABackup } from '../archive/backup.ts';
 import type { QueryAnswer } from '../archive/duck.ts';
 import { whileHere } from '../archive/frozen-archive.ts';
+import { ArchiveWatch } from '../archive/read/archive-watch.ts';
 import { exportQuery, type Queried, queryArchive } from '../archive/read/query.ts';
 import { bucketHome, openArchive } from '../archive/s3/open-archive.ts';
 import { readSetAside } from '../archive/set-aside.ts';
@@ -120,15 +121,16 @@ async function ship(json: boolean): Promise<void> {
   process.once('SIGINT', end).once('SIGTERM', end);
   const open = await openShipper(config, (error) => printError(`store: ${error.message}`));
   let before = '';
+  const watch = new ArchiveWatch(open.archive, open.store, Date.now);
   const tell = (report: ShippingReport) => {
-    const text = json ? JSON.stringify(report) : inWords(report);
+    const { setAsideEntries: _, ...contents } = watch.contents();
+    const text = json ? JSON.stringify({ ...contents, ...report }) : inWords({ ...contents, ...report });
     if (text !== before) print(text);
     before = text;
   };
   try {
     await keepShipping({
       step: (turn) => open.shipper.step(turn),
-      contents: () => open.archive.contents(),
       clock: Date.now,
       signal: stop.signal,
       onReport: tell,
@@ -138,7 +140,13 @@ async function ship(json: boolean): Promise<void> {
   }
 }
 
-function inWords({ leads, shippedEntries, segments, bytes, trouble }: ShippingReport): string {
+function inWords({
+  leads,
+  shippedEntries,
+  segments,
+  bytes,
+  trouble,
+}: ShippingReport & Pick<ArchiveContents, 'segments' | 'bytes'>): string {
   if (trouble !== null) return `Not shipping: ${trouble}`;
   if (!leads) return 'Another node ships.';
   const megabytes = (bytes / 1e6).toFixed(1);

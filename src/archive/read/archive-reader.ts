@@ -33,7 +33,6 @@ import {
 } from '../tables.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { type Among, type Bounds, filterCondition, Past, type Source } from './past.ts';
-import { type BatchesOf, batchesOfSegments } from './segment-batches.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 
 /** Decisions that were found, and the segments that could not be read. */
@@ -345,12 +344,9 @@ export class ArchiveReader {
     return { decisions, unreadable: past.unreadable };
   }
 
-  /** For the feed, which has a place for every row: the archive alone, and rows that are taken out of batches later. */
-  readingBatches<T>(work: (state: ArchiveState, batchesOf: BatchesOf) => Promise<T>): Promise<T> {
-    const open = () => this.#open();
-    return this.archive.reading((state) =>
-      work(state, (segments, sql) => batchesOfSegments(this.archive, open, state, segments, sql)),
-    );
+  /** For the feed, which has a place for every row: the archive alone, with what clients did before they were erased. */
+  readingArchived<T>(work: (past: Past) => Promise<T>): Promise<T> {
+    return this.archive.reading((state) => work(this.#past(state, null, [])));
   }
 
   /** What is archived now. */

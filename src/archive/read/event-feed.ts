@@ -17,11 +17,13 @@ import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '../../state/journ
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { JournalPage, Store } from '../../state/store.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
+import { withoutThese } from '../archive.ts';
 import type { ArchiveState, Segment } from '../archive-log.ts';
 import type { DuckBatch, DuckRow } from '../duck.ts';
 import { isAfterSql, JOURNAL_TICK_SQL, PLACE, recordOf, type TableName } from '../tables.ts';
+import { gapsOf } from '../unshipped.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import type { BatchesOf } from './segment-batches.ts';
+import type { Past } from './past.ts';
 
 /** An event of the feed. */
 export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
@@ -133,13 +135,6 @@ function isTold(record: Placed<JournalRecord>): record is FeedRecord {
   return record.kind !== 'score';
 }
 
-/** An entry that cannot be read is missing, too; nobody knows whose it was. */
-function gapsOf({ gap, unreadable = [], entries }: JournalPage): readonly JournalGap[] {
-  const near = entries[0]?.at ?? 0;
-  const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));
-  return [...(gap === null ? [] : [gap]), ...missing];
-}
-
 /** The entries that platforms get; a score is only a question. */
 const TOLD_TABLES = [
   'decisions',
@@ -202,14 +197,15 @@ class ArchivedEvents {
     const begin = cursors.read(after);
     // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
     const erasures = await this.#store.unshippedErasures();
-    return this.#reader.readingBatches(async (state, batchesOf) => {
+    return this.#reader.readingArchived(async (past) => {
+      const { state } = past;
       const through = cursors.read(state.cursor);
       const from = firstTickBehind(begin, through);
       if (from === null) return null;
       const key = (cursor: string | null) => `${platform} ${cursor} ${state.version}`;
       const found =
         this.#ahead.get(key(after)) ??
-        (await oldestRows(segmentsBehind(state, platform, from), batchesOf, { begin, from }));
+        (await oldestRows(segmentsBehind(state, platform, from), past, { begin, from }));
       const rows = found.rows.slice(0, limit);
       const left = found.rows.slice(limit);
       const ended = left.length === 0 && !found.more;
@@ -270,27 +266,24 @@ interface Asked {
 }
 
 /** In the order of the journal; no segment is read that begins later. */
-async function oldestRows(
-  segments: readonly Segment[],
-  batchesOf: BatchesOf,
-  asked: Asked,
-): Promise<FoundRows> {
+async function oldestRows(segments: readonly Segment[], past: Past, asked: Asked): Promise<FoundRows> {
   for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
     const before = segments[count]?.firstTick ?? null;
     const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);
     const rows: PlacedRow[] = [];
-    const unreadable: Segment[] = [];
     for (const [table, some] of byTable) {
-      const read = await batchesOf(some, (source) => oldestSql(source, asked, before));
-      rows.push(...read.rows.flatMap((batch) => placedRows(table, batch)));
-      unreadable.push(...read.unreadable);
+      const batches = await past.batches(
+        (source) => oldestSql(source(table), asked, before),
+        async () => withoutThese(some, past.unreadable),
+      );
+      rows.push(...batches.flatMap((batch) => placedRows(table, batch)));
     }
     const more = rows.length > ROWS_AHEAD;
     if (!more && before !== null) continue;
     const sorted = rows.toSorted(
       ({ place: a }, { place: b }) => comparePlaces(a, b) || a.partition - b.partition,
     );
-    return { rows: sorted.slice(0, ROWS_AHEAD), unreadable, more };
+    return { rows: sorted.slice(0, ROWS_AHEAD), unreadable: past.unreadable, more };
   }
 }
 

@@ -3,7 +3,7 @@ import type { DecisionFilter, DecisionPosition } from '../../decision/decision-f
 import { archiveReadings, NobodyWaits } from '../../state/paced-steps.ts';
 import { type Archive, type ErasedClients, withoutThese } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { type Duck, type DuckRow, isAboutWhatWasRead, numbersOf, quote, quoteName, textOf } from '../duck.ts';
+import { type Duck, type DuckBatch, type DuckRow, numbersOf, quote, quoteName, textOf } from '../duck.ts';
 import { link } from '../frozen-archive.ts';
 import { dayOf } from '../period.ts';
 import { SegmentWriter } from '../segment-writer.ts';
@@ -26,7 +26,9 @@ export type Among = (segments: readonly Segment[]) => Promise<readonly Segment[]
 
 const ALL: Among = async (segments) => segments;
 
-export interface PastParts {
+type Read<T> = (duck: Duck, text: string) => Promise<readonly T[]>;
+
+interface PastParts {
   readonly archive: Archive;
   readonly state: ArchiveState;
   /** Null: the archive alone. */
@@ -79,15 +81,24 @@ export class Past {
   }
 
   /** `sql` may be made several times: a segment that cannot be read is left out of all that the question says. */
-  async rows(sql: (source: Source) => string, among: Among = ALL): Promise<readonly DuckRow[]> {
+  rows(sql: (source: Source) => string, among: Among = ALL): Promise<readonly DuckRow[]> {
+    return this.#read(sql, among, (duck, text) => duck.rows(text));
+  }
+
+  /** The same for rows that are made one by one later. */
+  batches(sql: (source: Source) => string, among: Among): Promise<readonly DuckBatch[]> {
+    return this.#read(sql, among, (duck, text) => duck.wholeBatches(text));
+  }
+
+  async #read<T>(sql: (source: Source) => string, among: Among, read: Read<T>): Promise<readonly T[]> {
     for (;;) {
       const wanted = await this.#wanted(sql, among);
       const missing = await this.#parts.archive.bring(wanted);
       if (missing.length > 0 && (await this.#isReplaced()))
         throw new Error('segments were replaced meanwhile');
-      const read = missing.length > 0 ? { unreadable: missing } : await this.#ask(sql, wanted);
-      if ('rows' in read) return read.rows;
-      this.#leftOut = [...this.#leftOut, ...read.unreadable];
+      const found = missing.length > 0 ? { unreadable: missing } : await this.#ask(sql, wanted, read);
+      if ('rows' in found) return found.rows;
+      this.#leftOut = [...this.#leftOut, ...found.unreadable];
     }
   }
 
@@ -121,18 +132,8 @@ export class Past {
         const { rows, from, to } = numbersOf(row, { rows: 0, from: 0, to: 0 });
         const platform = textOf(row['platform']) ?? '';
         const name = `unshipped ${table} of ${platform}`;
-        parts.push({
-          table,
-          platform,
-          day: dayOf(from),
-          name,
-          rows,
-          bytes: 0,
-          from,
-          to,
-          firstTick: 0,
-          lastTick: 0,
-        });
+        const unwritten = { bytes: 0, firstTick: 0, lastTick: 0 };
+        parts.push({ table, platform, day: dayOf(from), name, rows, from, to, ...unwritten });
       }
     }
     return parts;
@@ -149,10 +150,7 @@ export class Past {
     return written;
   }
 
-  async #ask(
-    sql: (source: Source) => string,
-    wanted: readonly Segment[],
-  ): Promise<{ readonly rows: readonly DuckRow[] } | { readonly unreadable: readonly LeftOut[] }> {
+  async #ask<T>(sql: (source: Source) => string, wanted: readonly Segment[], read: Read<T>) {
     if (wanted.length === 0 && this.#parts.unshipped === null) return { rows: [] };
     const names = new Set(wanted.map(({ name }) => name));
     const text = sql((table, bounds) => {
@@ -161,10 +159,10 @@ export class Past {
     });
     const duck = await this.#parts.duck();
     try {
-      return { rows: await archiveReadings.run(() => duck.rows(text)) };
+      return { rows: await archiveReadings.run(() => read(duck, text)) };
     } catch (cause) {
       if (cause instanceof NobodyWaits || (await this.#isReplaced())) throw cause;
-      const unreadable = await this.#damaged(duck, wanted, cause);
+      const unreadable = await this.#parts.archive.damagedAmong(duck, wanted, cause);
       if (unreadable.length === 0 || (await this.#isReplaced())) throw cause;
       return { unreadable };
     }
@@ -192,17 +190,6 @@ export class Past {
     ];
     const [only = emptyTable(table)] = parts;
     return parts.length < 2 ? only : `(${parts.map((part) => `FROM ${part}`).join(' UNION ALL BY NAME ')})`;
-  }
-
-  /** The segments because of which a question failed: those that the engine names, otherwise all that cannot be read. */
-  async #damaged(duck: Duck, segments: readonly Segment[], cause: unknown): Promise<readonly Segment[]> {
-    if (!(cause instanceof Error) || !isAboutWhatWasRead(cause)) return [];
-    const { archive } = this.#parts;
-    const named = segments.filter((segment) => cause.message.includes(archive.pathOf(segment)));
-    const damaged: Segment[] = [];
-    for (const segment of named.length > 0 ? named : segments)
-      if (!(await archive.canRead(duck, segment))) damaged.push(segment);
-    return damaged;
   }
 
   async #isReplaced(): Promise<boolean> {

@@ -15,7 +15,6 @@ import type { ArchiveGap, ArchiveState } from '../archive-log.ts';
 import { BATCH_ROWS_MAX, type Duck, numberOf, numbersOf, quote, quoteName } from '../duck.ts';
 import { type ColumnType, factColumn } from '../record-columns.ts';
 import {
-  type ArchiveRow,
   isAboutClients,
   isAfterSql,
   JOURNAL_TICK_SQL,
@@ -27,7 +26,7 @@ import {
   tombstoneOf,
   widenFacts,
 } from '../tables.ts';
-import { pageOfRestored } from '../unshipped.ts';
+import { gapsOf, pageOfRestored } from '../unshipped.ts';
 
 /** Shipping leaves no more than a tenth of it behind, unless it has stopped. */
 export const UNSHIPPED_ROWS_MAX = 100_000;
@@ -215,9 +214,10 @@ export class UnshippedRows {
       const before = this.#cursor;
       const { page, rows } = await searchSteps.run(async () => {
         const next = isFirst ? await this.#firstPage(duck, state, newest) : await this.#page(this.#cursor);
-        const made = [...rowsOfPage(next.entries, clientKeys), ...erasuresIn(next).map(tombstone)];
+        const tombstones = erasuresIn(next).map((erasure) => tombstoneOf(erasure, NOTHING_REMOVED));
+        const made = [...rowsOfPage(next.entries, clientKeys), ...tombstones];
         widenFacts(this.#facts, made);
-        return { page: next, rows: made.map(lineOf) };
+        return { page: next, rows: made.map(({ table, cells }) => [table, JSON.stringify(cells)] as const) };
       });
       if (page.cursor === before || read >= READ_AT_ONCE_MAX) return page.entries[0]?.at ?? null;
       const erased = erasuresIn(page).map(({ clientNumber }) => clientNumber);
@@ -230,7 +230,7 @@ export class UnshippedRows {
       if (lines.size >= BATCH_ROWS_MAX) await this.#keep(duck, lines);
       read += page.entries.length;
       this.#cursor = page.cursor;
-      this.#noteMissing(page);
+      this.#miss(gapsOf(page), this.#parts.store.cursors.read(page.cursor));
     }
   }
 
@@ -283,15 +283,6 @@ export class UnshippedRows {
 
   #page(after: string | null): Promise<JournalPage> {
     return this.#parts.store.readJournal(after, STEP_ENTRIES_MAX);
-  }
-
-  #noteMissing({ gap, unreadable = [], entries, cursor }: JournalPage): void {
-    const near = entries[0]?.at ?? 0;
-    const gaps = [
-      ...(gap === null ? [] : [gap]),
-      ...unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 })),
-    ];
-    this.#miss(gaps, this.#parts.store.cursors.read(cursor));
   }
 
   #miss(gaps: readonly ArchiveGap[], through: JournalPlaces): void {
@@ -399,15 +390,7 @@ class RowLines {
   }
 }
 
-function lineOf({ table, cells }: ArchiveRow): readonly [TableName, string] {
-  return [table, JSON.stringify(cells)];
-}
-
 const NO_FACTS: ReadonlyMap<string, ColumnType> = new Map();
-
-function tombstone(erasure: Placed<ErasureEntry>): ArchiveRow {
-  return tombstoneOf(erasure, NOTHING_REMOVED);
-}
 
 const NOTHING_REMOVED: ReadonlyMap<string, number> = new Map();
 

@@ -2,7 +2,6 @@ import { type JobContext, serveWork } from '../../work/serve-work.ts';
 import type { ShippingTurn } from './shipper.ts';
 import {
   keepShipping,
-  NOTHING_SHIPPED,
   type OpenShipper,
   openShipper,
   type ShippingConfig,
@@ -25,8 +24,7 @@ async function ship(config: ShippingConfig, { progress, signal }: JobContext<Shi
     return done;
   };
   const ending = AbortSignal.any([signal, lost.signal]);
-  const contents = () => open?.archive.contents() ?? NOTHING_SHIPPED;
-  await keepShipping({ step, contents, clock: Date.now, signal: ending, onReport: progress });
+  await keepShipping({ step, clock: Date.now, signal: ending, onReport: progress });
   await closed(open);
 }
 

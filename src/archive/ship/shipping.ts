@@ -24,31 +24,19 @@ const BEHIND_MS = 60_000;
 /** After a failure the same step is tried again this much later: a full disk is not mended within a second. */
 export const RETRY_MS = 5_000;
 
-/** Before anything was shipped or looked at. */
-export const NOTHING_SHIPPED = {
-  leads: false,
-  shippedEntries: 0,
-  segments: 0,
-  bytes: 0,
-  gapEntries: 0,
-  trouble: null,
-};
+/** Before anything was shipped. */
+export const NOTHING_SHIPPED: ShippingReport = { leads: false, shippedEntries: 0, trouble: null };
 
 export interface ShippingReport {
   readonly leads: boolean;
   /** Entries that were shipped since the process began. */
   readonly shippedEntries: number;
-  readonly segments: number;
-  readonly bytes: number;
-  /** Entries that the journal's bound pushed out before they were shipped. */
-  readonly gapEntries: number;
   /** Why the last step failed; null when it did not. */
   readonly trouble: string | null;
 }
 
 interface ShippingParts {
   readonly step: (turn: ShippingTurn) => Promise<ShippingStep>;
-  readonly contents: () => Pick<ShippingReport, 'segments' | 'bytes' | 'gapEntries'>;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
@@ -63,14 +51,12 @@ interface ShippingParts {
  */
 export async function keepShipping({
   step,
-  contents,
   clock,
   signal,
   onReport,
   everyMs = SHIP_EVERY_MS,
 }: ShippingParts): Promise<void> {
   let shippedEntries = 0;
-  let held: ReturnType<ShippingParts['contents']> = NOTHING_SHIPPED;
   let caughtUpAt = clock();
   const turns = new Turns(everyMs);
   while (!signal.aborted) {
@@ -78,11 +64,7 @@ export async function keepShipping({
     const outcome = await step(turns.turn).catch((error: unknown) => ({ did: 'failed', error }) as const);
     if (outcome.did === 'shipped') shippedEntries += outcome.entries;
     if (outcome.did !== 'failed' && !(outcome.did === 'shipped' && outcome.more)) caughtUpAt = clock();
-    held = lookedAt(contents) ?? held;
     onReport({
-      segments: held.segments,
-      bytes: held.bytes,
-      gapEntries: held.gapEntries,
       leads: outcome.did === 'nothing' ? outcome.because !== 'another node ships' : outcome.did !== 'failed',
       shippedEntries,
       trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
@@ -117,15 +99,6 @@ class Turns {
     const untilDueMs = Math.max(0, this.#dueMs - nowMs);
     this.#turn = isCaughtUp || (outcome.did === 'tidied' && untilDueMs > 0) ? 'tidy' : 'ship';
     return wasTidying ? untilDueMs : this.#everyMs;
-  }
-}
-
-/** Null where the folder cannot be read: then the step has failed, too, and said so. */
-function lookedAt<T>(look: () => T): T | null {
-  try {
-    return look();
-  } catch {
-    return null;
   }
 }
 

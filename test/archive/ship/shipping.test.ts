@@ -51,7 +51,6 @@ describe('shipping with new entries at every step', () => {
         if (orders >= ordersMax || holds()) ending.abort();
         return done;
       },
-      contents: () => place.archive.contents(),
       clock: Date.now,
       signal: ending.signal,
       onReport: ({ trouble }) => expect(trouble).to.equal(null),
