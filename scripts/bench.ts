@@ -16,61 +16,30 @@ import { measureRules } from './bench/measures/rules.ts';
 import { measureShipping } from './bench/measures/shipping.ts';
 import { measureSqlite } from './bench/measures/sqlite.ts';
 import { measureTruth } from './bench/measures/truth/truth.ts';
+import { FULL, type Plan, QUICK } from './bench/plan.ts';
 
-const PARTS = [
-  'rules',
-  'cost',
-  'processes',
-  'sqlite',
-  'growth',
-  'archive',
-  'backtest',
-  'orders',
-  'shipping',
-  'truth',
-] as const;
+/** Figures as they become known, or all of a part at its end. */
+type Measure = (plan: Plan) => AsyncGenerator<Figure> | Promise<readonly Figure[]>;
 
-type Part = (typeof PARTS)[number];
-
-/** How much is measured. */
-const FULL = {
-  rounds: 5,
-  seconds: 3,
-  sampleMs: 100,
-  clients: 200_000,
-  hotVerdicts: 10_000,
-  sharing: 100_000,
-  decisions: 1_000_000,
-  searched: 10_000_000,
-  shippingRounds: 4,
-  draws: 700,
-  seeds: 20,
-  payers: 1000,
-};
-
-type Effort = { readonly [Measure in keyof typeof FULL]: number };
-
-const QUICK: Effort = {
-  rounds: 2,
-  seconds: 1,
-  sampleMs: 20,
-  clients: 20_000,
-  hotVerdicts: 1000,
-  sharing: 5000,
-  decisions: 50_000,
-  searched: 100_000,
-  shippingRounds: 1,
-  draws: 70,
-  seeds: 2,
-  payers: 500,
-};
+const PARTS: ReadonlyMap<string, Measure> = new Map<string, Measure>([
+  ['rules', measureRules],
+  ['cost', measureOnRedis],
+  ['processes', measureProcesses],
+  ['sqlite', measureSqlite],
+  ['growth', measureGrowth],
+  ['archive', measureArchive],
+  ['backtest', measureBacktest],
+  ['orders', measureOrders],
+  ['shipping', measureShipping],
+  ['truth', measureTruth],
+]);
 
 interface Options {
   readonly json?: true;
   readonly quick?: true;
   readonly archive?: string;
   readonly runs: number;
-  readonly parts: readonly Part[];
+  readonly parts: readonly string[];
 }
 
 /** `npm run bench [-- --quick] [--json] [--runs N] [--parts rules,cost]`: one table. */
@@ -81,7 +50,9 @@ async function main(): Promise<void> {
     .option('--json', 'print one JSON object')
     .option('--archive <folder>', 'keep the made-up archive there, and take it when it is there already')
     .option('--runs <count>', 'do all of it so often, and show the spread', wholeNumber, 1)
-    .option('--parts <list>', `what to measure, of ${PARTS.join(',')}`, partList, PARTS)
+    .option('--parts <list>', `what to measure, of ${[...PARTS.keys()].join(',')}`, partList, [
+      ...PARTS.keys(),
+    ])
     .exitOverride()
     .showHelpAfterError()
     .action(run);
@@ -95,12 +66,19 @@ async function main(): Promise<void> {
 }
 
 async function run({ json, quick, runs, parts, archive }: Options): Promise<void> {
-  const effort = quick ? QUICK : FULL;
   const machine = thisMachine();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(EXIT.environment));
   const measured: (readonly Figure[])[] = [];
-  for (let count = 0; count < runs; count++) measured.push(await measure(parts, effort, archive));
+  for (let count = 0; count < runs; count++) {
+    const plan = {
+      ...(quick ? QUICK : FULL),
+      dataDir: temporaryDirectory(),
+      archivesDir: archive ?? temporaryDirectory(),
+      onProgress: (text: string) => process.stderr.write(`${text}\n`),
+    };
+    measured.push(await measure(parts, plan));
+  }
   const figures = joinRuns(measured);
   if (json) {
     const judged = ratiosFirst(figures).map((figure) => ({ ...figure, judgement: judge(figure) }));
@@ -110,37 +88,16 @@ async function run({ json, quick, runs, parts, archive }: Options): Promise<void
   }
 }
 
-/** Figures as they become known, or all of a part at its end. */
-type FiguresOfPart = AsyncGenerator<Figure> | Promise<readonly Figure[]>;
-
-async function measure(
-  parts: readonly Part[],
-  effort: Effort,
-  folder = temporaryDirectory(),
-): Promise<readonly Figure[]> {
-  const onProgress = (text: string) => process.stderr.write(`${text}\n`);
-  const dataDir = temporaryDirectory();
+async function measure(parts: readonly string[], plan: Plan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
-  const made = { ...effort, folder, onProgress };
-  const measures: Readonly<Record<Part, () => FiguresOfPart>> = {
-    rules: () => measureRules(effort.sampleMs),
-    cost: () => measureOnRedis(effort, dataDir, onProgress),
-    processes: () => measureProcesses({ ...effort, dataDir, onProgress }),
-    sqlite: () => measureSqlite({ ...effort, dataDir, onProgress }),
-    growth: () => measureGrowth({ ...effort, onProgress }),
-    archive: () => measureArchive(made),
-    backtest: () => measureBacktest(made),
-    orders: () => measureOrders(made),
-    shipping: () => measureShipping({ ...effort, onProgress }),
-    truth: () => measureTruth(effort),
-  };
-  for (const part of parts) {
-    onProgress(`${part}: starting`);
+  for (const [part, measured] of PARTS) {
+    if (!parts.includes(part)) continue;
+    plan.onProgress(`${part}: starting`);
     try {
       // Printed as soon as it is known: a part may take minutes, and its last step may fail.
-      for await (const figure of await measures[part]()) {
+      for await (const figure of await measured(plan)) {
         figures.push(figure);
-        onProgress(figureTable([figure]).split('\n').at(-1) ?? '');
+        plan.onProgress(figureTable([figure]).split('\n').at(-1) ?? '');
       }
     } catch (error) {
       // The figures of the other parts took minutes.
@@ -152,19 +109,14 @@ async function measure(
   return figures;
 }
 
-async function measureOnRedis(
-  effort: Effort,
-  dataDir: string,
-  onProgress: (text: string) => void,
-): Promise<readonly Figure[]> {
+async function measureOnRedis(plan: Plan): Promise<readonly Figure[]> {
   const redis = await startStandalone();
   try {
-    const redisPort = redis.nodes[0]?.port ?? 0;
-    const accessKey = await issueKey({ redisUrl: redis.url, dataDir });
-    const cost = await measureCost({ ...effort, redisPort, dataDir, accessKey, onProgress });
-    onProgress('cost: counting commands');
-    const roundTrips = await measureRoundTrips(redisPort, dataDir, accessKey);
-    return [...cost, ...roundTrips];
+    const place = { redisUrl: redis.url, dataDir: plan.dataDir };
+    const onRedis = { ...place, redisPort: redis.nodes[0]?.port ?? 0, accessKey: await issueKey(place) };
+    const cost = await measureCost(plan, onRedis);
+    plan.onProgress('cost: counting commands');
+    return [...cost, ...(await measureRoundTrips(onRedis))];
   } finally {
     await redis.stop();
   }
@@ -179,11 +131,12 @@ function wholeNumber(text: string): number {
   );
 }
 
-function partList(text: string): readonly Part[] {
+function partList(text: string): readonly string[] {
   const asked = text.split(',');
-  const unknown = asked.find((name) => !PARTS.some((part) => part === name));
-  if (unknown === undefined) return PARTS.filter((part) => asked.includes(part));
-  throw new CommanderError(EXIT.usage, 'bench.part', `error: "${unknown}" is not one of ${PARTS.join(', ')}`);
+  const unknown = asked.find((name) => !PARTS.has(name));
+  if (unknown === undefined) return asked;
+  const all = [...PARTS.keys()].join(', ');
+  throw new CommanderError(EXIT.usage, 'bench.part', `error: "${unknown}" is not one of ${all}`);
 }
 
 /** Prints what went wrong and gives the exit code; a missed target is a finding, not a failure. */

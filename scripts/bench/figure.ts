@@ -34,9 +34,9 @@ export function notMeasured(part: string, error: unknown): Figure {
   return { part, name: `not measured: ${why}`, value: Number.NaN, unit: '', target: null, failed: true };
 }
 
-type Judgement = 'pass' | 'MISS' | 'FAILED' | '';
+export type Judgement = 'pass' | 'MISS' | 'FAILED' | '';
 
-export function judge({ value, target, failed }: Figure): Judgement {
+export function judge({ value, target, failed }: Pick<Figure, 'value' | 'target' | 'failed'>): Judgement {
   if (failed) return 'FAILED';
   if (target === null) return '';
   const met = 'atMost' in target ? value <= target.atMost : value >= target.atLeast;
@@ -96,7 +96,7 @@ function formatSpread({ runs = [] }: Figure): string {
 }
 
 /** With more digits the smaller it is. */
-function formatNumber(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return 'n/a';
   const size = Math.abs(value);
   const digits = size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
@@ -108,6 +108,6 @@ function row(figure: Figure): string[] {
   return [part, name, formatNumber(value), unit, target === null ? '' : formatTarget(target), judge(figure)];
 }
 
-function formatTarget(target: Target): string {
+export function formatTarget(target: Target): string {
   return 'atMost' in target ? `<= ${formatNumber(target.atMost)}` : `>= ${formatNumber(target.atLeast)}`;
 }

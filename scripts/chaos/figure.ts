@@ -1,11 +1,9 @@
 import { table } from '../../src/cli/print.ts';
-
-/** Whether a figure keeps its target; `report` is a figure that has none. */
-type Judgement = 'pass' | 'miss' | 'report';
+import { formatNumber, formatTarget, type Judgement, judge, type Target } from '../bench/figure.ts';
 
 /** One measured number of a scenario, as a line of the table. */
 export interface Figure {
-  /** What was measured, with its unit: `acknowledged verdicts lost`, `slowest answer, ms`. */
+  /** What was measured: `acknowledged verdicts lost`. */
   readonly figure: string;
   /** The measured number with its unit. */
   readonly seen: string;
@@ -14,29 +12,25 @@ export interface Figure {
   readonly judgement: Judgement;
 }
 
-/** A figure that may be at most `most`; both are written with their unit. */
+/** A figure that may be at most `most`. */
 export function atMost(figure: string, seen: number, most: number, unit = ''): Figure {
-  return {
-    figure,
-    seen: withUnit(seen, unit),
-    target: `<= ${withUnit(most, unit)}`,
-    judgement: seen <= most ? 'pass' : 'miss',
-  };
+  return judged(figure, seen, { atMost: most }, unit);
 }
 
-/** A figure that must be at least `least`; NaN is a miss. */
+/** A figure that must be at least `least`. */
 export function atLeast(figure: string, seen: number, least: number, unit = ''): Figure {
-  return {
-    figure,
-    seen: withUnit(seen, unit),
-    target: `>= ${withUnit(least, unit)}`,
-    judgement: seen >= least ? 'pass' : 'miss',
-  };
+  return judged(figure, seen, { atLeast: least }, unit);
 }
 
 /** A count of things that must not happen. */
 export function never(figure: string, seen: number): Figure {
-  return { figure, seen: String(seen), target: '0', judgement: seen === 0 ? 'pass' : 'miss' };
+  return atMost(figure, seen, 0);
+}
+
+function judged(figure: string, value: number, target: Target, unit: string): Figure {
+  const withUnit = (text: string) => `${text} ${unit}`.trimEnd();
+  const seen = withUnit(formatNumber(value));
+  return { figure, seen, target: withUnit(formatTarget(target)), judgement: judge({ value, target }) };
 }
 
 /** How often each value occurs, like `503: 2, no answer: 1`. */
@@ -56,12 +50,7 @@ export function of(what: string, figures: readonly Figure[]): readonly Figure[] 
 
 /** A figure without a target. */
 export function reported(figure: string, seen: string): Figure {
-  return { figure, seen, target: '', judgement: 'report' };
-}
-
-function withUnit(value: number, unit: string): string {
-  const rounded = Math.abs(value) >= 100 ? Math.round(value) : Math.round(value * 100) / 100;
-  return unit === '' ? String(rounded) : `${rounded} ${unit}`;
+  return { figure, seen, target: '', judgement: '' };
 }
 
 /** The figures of one scenario, and why it broke off, if it did. */
@@ -85,14 +74,14 @@ function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly str
     figure,
     seen,
     target,
-    judgement === 'report' ? '' : judgement,
+    judgement,
   ]);
-  return trouble === null ? rows : [...rows, [scenario, 'ran to its end', trouble, 'yes', 'miss']];
+  return trouble === null ? rows : [...rows, [scenario, 'ran to its end', trouble, 'yes', 'MISS']];
 }
 
 /** Whether every figure of every scenario keeps its target. */
 export function allPass(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(
-    ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'miss'),
+    ({ figures, trouble }) => trouble === null && figures.every(({ judgement }) => judgement !== 'MISS'),
   );
 }

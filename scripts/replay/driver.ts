@@ -1,4 +1,3 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
 import type { JsonObject } from '../../src/files/json-object.ts';
@@ -30,8 +29,8 @@ export class UnexpectedAnswer extends Error {
 interface Call {
   readonly operation: DrivenOperation;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly url: string;
-  readonly body: object | null;
+  readonly path: string;
+  readonly body?: object;
   /** With it, a repeated request counts once. */
   readonly idempotencyKey?: string;
 }
@@ -41,16 +40,15 @@ const UNAVAILABLE = 503;
 const TRIES_MAX = 20;
 const PAUSE_MS = 250;
 
-interface Answer {
-  readonly text: string;
-  readonly headers: IncomingMessage['headers'];
+interface Answer<Body> {
+  readonly body: Body;
+  readonly headers: Headers;
 }
 
 /** Calls the service over HTTP as a caller and as the platform do, one request after the other, and again after a 503. */
 export class Driver {
   readonly use = { score: 0, verdict: 0, outcomes: 0, clients: 0, decisions: 0 };
   readonly #endpoints: Endpoints;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   constructor(endpoints: Endpoints) {
     this.#endpoints = endpoints;
@@ -60,23 +58,16 @@ export class Driver {
   async score(payment: RecordedPayment): Promise<ScoreAnswer> {
     const { sellPointKey, clientIdKey, amountRequested, method } = payment;
     const { toPayCurrency, fingerprint, ip, userAgent, clientHints } = payment;
-    const body = {
-      sellPointKey,
-      clientIdKey,
-      amountRequested,
-      selectedMethodKey: method,
-      ...given({ toPayCurrency, fingerprint, ip, userAgent, clientHints }),
-    };
-    const url = `${this.#endpoints.callerUrl}/v1/client/score`;
-    const { text } = await this.#ask({ operation: 'score', method: 'POST', url, body });
-    const answer: ScoreAnswer = JSON.parse(text);
-    return answer;
+    const more = given({ toPayCurrency, fingerprint, ip, userAgent, clientHints });
+    const body = { sellPointKey, clientIdKey, amountRequested, selectedMethodKey: method, ...more };
+    return (await this.#ask<ScoreAnswer>({ operation: 'score', method: 'POST', path: 'client/score', body }))
+      .body;
   }
 
   /** Interface, section 4.2; with the id of the decision behind the answer. */
   async verdict(payment: RecordedPayment): Promise<{ answer: VerdictAnswer; decisionId: string }> {
     const { sellPointKey, clientIdKey, method, amountRequested, orderRef, toPayCurrency, line } = payment;
-    const body = {
+    const asked = {
       sellPointKey,
       clientIdKey,
       method,
@@ -84,16 +75,14 @@ export class Driver {
       orderRef,
       ...given({ toPayCurrency }),
     };
-    const url = `${this.#endpoints.callerUrl}/v1/client/verdict`;
-    const { text, headers } = await this.#ask({
+    const { body, headers } = await this.#ask<VerdictAnswer>({
       operation: 'verdict',
       method: 'POST',
-      url,
-      body,
+      path: 'client/verdict',
+      body: asked,
       idempotencyKey: `line-${line}`,
     });
-    const answer: VerdictAnswer = JSON.parse(text);
-    return { answer, decisionId: String(headers['x-decision-id']) };
+    return { answer: body, decisionId: String(headers.get('x-decision-id')) };
   }
 
   /** Reports an outcome, as the platform does. */
@@ -103,70 +92,46 @@ export class Driver {
     outcome,
     cause,
   }: Pick<RecordedOutcome, 'clientIdKey' | 'orderRef' | 'outcome' | 'cause'>): Promise<void> {
-    const url = `${this.#endpoints.platformUrl}/v1/platform/outcomes`;
     const body = { clientIdKey, orderRef, outcome, ...given({ cause }) };
-    await this.#ask({ operation: 'outcomes', method: 'POST', url, body });
+    await this.#ask({ operation: 'outcomes', method: 'POST', path: 'platform/outcomes', body });
   }
 
   /** Binds a client to a requisite, or unbinds it. */
   async bind({ clientIdKey, binding, method, expiresAt }: RecordedBinding): Promise<void> {
-    const url = `${this.#endpoints.platformUrl}/v1/platform/client/binding?clientIdKey=${encodeURIComponent(clientIdKey)}`;
-    const end = expiresAt === null ? null : new Date(expiresAt).toISOString();
-    const body = binding === null ? null : { ...binding, ...given({ method, expiresAt: end }) };
-    await this.#ask({ operation: 'clients', method: body === null ? 'DELETE' : 'PUT', url, body });
+    const path = `platform/client/binding?clientIdKey=${encodeURIComponent(clientIdKey)}`;
+    if (binding === null) await this.#ask({ operation: 'clients', method: 'DELETE', path });
+    else {
+      const end = expiresAt === null ? null : new Date(expiresAt).toISOString();
+      const body = { ...binding, ...given({ method, expiresAt: end }) };
+      await this.#ask({ operation: 'clients', method: 'PUT', path, body });
+    }
   }
 
   /** The record of a decision, which has more than the answer, like the level of the ladder. */
   async decision(decisionId: string): Promise<Decision> {
-    const url = `${this.#endpoints.platformUrl}/v1/platform/decisions/${decisionId}`;
-    const answer = await this.#ask({ operation: 'decisions', method: 'GET', url, body: null });
-    const decision: Decision = JSON.parse(answer.text);
-    return decision;
+    const path = `platform/decisions/${decisionId}`;
+    return (await this.#ask<Decision>({ operation: 'decisions', method: 'GET', path })).body;
   }
 
-  /** Closes the connections. */
-  close(): void {
-    this.#agent.destroy();
-  }
-
-  async #ask(call: Call): Promise<Answer> {
-    const body = call.body === null ? null : JSON.stringify(call.body);
-    let { status, ...answer } = await this.#exchange(call, body);
-    for (let tries = 1; status === UNAVAILABLE && tries < TRIES_MAX; tries++) {
+  async #ask<Body>({ operation, method, path, body, idempotencyKey }: Call): Promise<Answer<Body>> {
+    const { callerUrl, platformUrl, key } = this.#endpoints;
+    const url = `${path.startsWith('platform/') ? platformUrl : callerUrl}/v1/${path}`;
+    const headers = new Headers({ 'X-KA-Access-Key': key });
+    if (body !== undefined) headers.set('Content-Type', 'application/json');
+    if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey);
+    const sent = body === undefined ? null : JSON.stringify(body);
+    const exchange = () => fetch(url, { method, headers, body: sent });
+    let answer = await exchange();
+    for (let tries = 1; answer.status === UNAVAILABLE && tries < TRIES_MAX; tries++) {
+      await answer.body?.cancel();
       await delay(PAUSE_MS);
-      ({ status, ...answer } = await this.#exchange(call, body));
+      answer = await exchange();
     }
-    this.use[call.operation] += 1;
-    if (status === 200 || status === 204) return answer;
-    const asked = `${call.method} ${new URL(call.url).pathname} ${body ?? ''}`.trimEnd();
-    throw new UnexpectedAnswer(asked, status, answer.text);
-  }
-
-  #exchange(
-    { method, url, idempotencyKey }: Call,
-    body: string | null,
-  ): Promise<Answer & { readonly status: number }> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer & { readonly status: number }>();
-    const content =
-      body === null ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
-    const once = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
-    const options = {
-      agent: this.#agent,
-      method,
-      headers: { 'X-KA-Access-Key': this.#endpoints.key, ...content, ...once },
-    };
-    const asked = request(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8');
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-      });
-    });
-    asked.on('error', reject);
-    asked.end(body ?? undefined);
-    return promise;
+    this.use[operation] += 1;
+    const text = await answer.text();
+    if (answer.ok) return { body: JSON.parse(text || 'null'), headers: answer.headers };
+    const asked = `${method} ${new URL(url).pathname} ${sent ?? ''}`.trimEnd();
+    throw new UnexpectedAnswer(asked, answer.status, text);
   }
 }
 

@@ -165,15 +165,11 @@ class Fields {
   }
 
   text(name: string): string {
-    const value = this.#required(name);
-    if (isText(value)) return value;
-    throw this.#unlike(name, 'a JSON string that is not empty');
+    return this.#required(name, isText, 'a JSON string that is not empty');
   }
 
   texts(name: string): readonly string[] {
-    const value = this.#required(name);
-    if (Array.isArray(value) && value.every(isText)) return value;
-    throw this.#unlike(name, 'an array of strings');
+    return this.#required(name, isTexts, 'an array of strings');
   }
 
   optionalText(name: string): string | null {
@@ -181,29 +177,21 @@ class Fields {
   }
 
   optionalFlag(name: string): boolean | null {
-    if (this.isAbsent(name)) return null;
-    const value = this.#members[name];
-    if (typeof value === 'boolean') return value;
-    throw this.#unlike(name, 'true or false');
+    return this.isAbsent(name) ? null : this.#required(name, isFlag, 'true or false');
   }
 
   optionalObject(name: string): JsonObject | null {
-    if (this.isAbsent(name)) return null;
-    const value = this.#members[name];
-    if (isJsonObject(value)) return value;
-    throw this.#unlike(name, 'an object');
+    return this.isAbsent(name) ? null : this.#required(name, isJsonObject, 'an object');
   }
 
   oneOf<T extends string>(name: string, allowed: readonly T[], usual?: T): T {
     if (usual !== undefined && this.isAbsent(name)) return usual;
-    const value = this.#required(name);
-    const known = allowed.find((one) => one === value);
-    if (known !== undefined) return known;
-    throw this.#unlike(name, `one of ${allowed.join(', ')}`);
+    const isAllowed = (value: unknown): value is T => allowed.some((one) => one === value);
+    return this.#required(name, isAllowed, `one of ${allowed.join(', ')}`);
   }
 
   moment(name: string): number {
-    const at = toEpochMs(this.#required(name));
+    const at = toEpochMs(this.#members[name]);
     if (at !== null && at >= EARLIEST_MS && at < LATEST_MS) return at;
     throw this.#unlike(
       name,
@@ -215,18 +203,28 @@ class Fields {
     return this.#members[name] === undefined || this.#members[name] === null;
   }
 
-  #required(name: string): unknown {
-    if (this.isAbsent(name)) throw new InputError(`"${name}" is missing`);
-    return this.#members[name];
+  #required<T>(name: string, is: (value: unknown) => value is T, allowed: string): T {
+    const value = this.#members[name];
+    if (is(value)) return value;
+    throw this.#unlike(name, allowed);
   }
 
   #unlike(name: string, allowed: string): InputError {
+    if (this.isAbsent(name)) return new InputError(`"${name}" is missing`);
     return new InputError(`"${name}" must be ${allowed}, not ${JSON.stringify(this.#members[name])}`);
   }
 }
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}
+
+function isFlag(value: unknown): value is boolean {
+  return typeof value === 'boolean';
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {

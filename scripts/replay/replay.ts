@@ -63,15 +63,11 @@ export async function replay(
     const driver = new Driver(service);
     const lived = new Lived(path, driver, history);
     const startedMs = performance.now();
-    try {
-      for (const [done, event] of events.entries()) {
-        signal.throwIfAborted();
-        clock.now = event.at;
-        await lived.live(event);
-        onProgress(done + 1, events.length);
-      }
-    } finally {
-      driver.close();
+    for (const [done, event] of events.entries()) {
+      signal.throwIfAborted();
+      clock.now = event.at;
+      await lived.live(event);
+      onProgress(done + 1, events.length);
     }
     const elapsedMs = performance.now() - startedMs;
     return { time, ...lived.seen, use: driver.use, elapsedMs, ...namesOf(service) };

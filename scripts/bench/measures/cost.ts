@@ -2,17 +2,16 @@ import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { redisInfo } from '../filled-redis.ts';
 import { type Asks, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
+import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('cost');
 
-export interface CostPlan {
-  readonly rounds: number;
-  /** The duration of each load in a round, first full and then half. */
-  readonly seconds: number;
+/** Where servers keep what they are asked, and the key that they take. */
+export interface OnRedis {
+  readonly redisUrl: string;
   readonly redisPort: number;
   readonly dataDir: string;
   readonly accessKey: string;
-  readonly onProgress: (text: string) => void;
 }
 
 const CONNECTIONS = 32;
@@ -44,24 +43,9 @@ interface Round {
   readonly failures: number;
 }
 
-/** A rate limit that nobody reaches, so that every request still takes its token. */
-export const OPEN_SERVICE = {
-  HOST: '127.0.0.1',
-  PORT: '0',
-  PLATFORM_PORT: '0',
-  RATE_LIMIT_PER_SECOND: '1000000',
-  RATE_LIMIT_BURST: '1000000',
-  LOG_LEVEL: 'info',
-} as const;
-
 /** CPU time per request on Redis: the service against its peers, in turns. */
-export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
-  const env = {
-    ...OPEN_SERVICE,
-    DATA_DIR: plan.dataDir,
-    REDIS_URL: `redis://127.0.0.1:${plan.redisPort}`,
-    SIGNAL_SECRET: 'a secret of the bench, long enough',
-  };
+export async function measureCost(plan: Plan, place: OnRedis): Promise<readonly Figure[]> {
+  const env = { DATA_DIR: place.dataDir, REDIS_URL: place.redisUrl };
   const servers = new Map<Peer, MeasuredProcess>();
   const rounds = new Map<Subject, Round[]>(SUBJECTS.map((subject) => [subject, []]));
   try {
@@ -70,7 +54,7 @@ export async function measureCost(plan: CostPlan): Promise<readonly Figure[]> {
     for (let round = 0; round <= plan.rounds; round++) {
       for (const subject of SUBJECTS) {
         plan.onProgress(`cost: round ${round} of ${plan.rounds}, ${subject}`);
-        const measured = await measureRound(plan, serverOf(servers, subject), asksOf(subject));
+        const measured = await measureRound(plan.seconds, place, serverOf(servers, subject), asksOf(subject));
         if (round > 0) rounds.get(subject)?.push(measured);
       }
     }
@@ -90,8 +74,12 @@ function asksOf(subject: Subject): Asks {
   return subject === 'pair' ? 'pair' : 'verdict';
 }
 
-async function measureRound(plan: CostPlan, server: MeasuredProcess, asks: Asks): Promise<Round> {
-  const { seconds, accessKey, redisPort } = plan;
+async function measureRound(
+  seconds: number,
+  { accessKey, redisPort }: OnRedis,
+  server: MeasuredProcess,
+  asks: Asks,
+): Promise<Round> {
   const load = { url: server.url, accessKey, connections: CONNECTIONS, seconds, asks };
   const cpuBefore = await server.cpuMicros();
   const redisBefore = (await redisInfo(redisPort, 'cpu')).cpuMicros;

@@ -3,20 +3,10 @@ import { command } from '../../../test/servers/redis-command.ts';
 import { MEMORY_ONLY } from '../../../test/servers/redis-process.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { FilledRedis, type Payer } from '../filled-redis.ts';
+import type { Plan } from '../plan.ts';
 import { PLATFORM, sampleVerdict } from '../sample.ts';
 
 const figure = figuresOf('growth');
-
-interface GrowthPlan {
-  /** How many clients the large store holds. */
-  readonly clients: number;
-  readonly rounds: number;
-  /** Verdicts of the one busy client. */
-  readonly hotVerdicts: number;
-  /** Clients on one fingerprint. */
-  readonly sharing: number;
-  readonly onProgress: (text: string) => void;
-}
 
 const SMALL_STORE = 1000;
 const WEIGHED_CLIENTS = 300;
@@ -26,7 +16,7 @@ const MINUTE_MS = 60_000;
 const SHARED = 10_000_000;
 
 /** The cost of more clients, busier clients and crowded devices. */
-export async function measureGrowth(plan: GrowthPlan): Promise<readonly Figure[]> {
+export async function measureGrowth(plan: Plan): Promise<readonly Figure[]> {
   const [small, large] = [await FilledRedis.start(MEMORY_ONLY), await FilledRedis.start(MEMORY_ONLY)];
   small.nowMs = large.nowMs = Date.UTC(2026, 0, 1);
   try {
@@ -63,7 +53,7 @@ const KEPT_BYTES = `
   end
   return bytes`;
 
-async function compareSizes(plan: GrowthPlan, small: FilledRedis, large: FilledRedis) {
+async function compareSizes(plan: Plan, small: FilledRedis, large: FilledRedis) {
   const { clients, rounds, onProgress } = plan;
   onProgress(`growth: filling a store with ${clients} clients`);
   await fill(small, SMALL_STORE);
@@ -74,7 +64,7 @@ async function compareSizes(plan: GrowthPlan, small: FilledRedis, large: FilledR
   return inTurns(rounds, [name, ofLarge], ['with 1,000', ofSmall], { atMost: 1.2 });
 }
 
-async function compareHeat({ hotVerdicts, rounds, onProgress }: GrowthPlan, redis: FilledRedis) {
+async function compareHeat({ hotVerdicts, rounds, onProgress }: Plan, redis: FilledRedis) {
   onProgress(`growth: ${hotVerdicts} verdicts of one client`);
   for (let index = 0; index < hotVerdicts; index++) {
     redis.nowMs += MINUTE_MS;
@@ -86,7 +76,7 @@ async function compareHeat({ hotVerdicts, rounds, onProgress }: GrowthPlan, redi
   return inTurns(rounds, [name, ofHot], ['of a cold one', ofCold]);
 }
 
-async function compareCrowd({ sharing, rounds, onProgress }: GrowthPlan, redis: FilledRedis) {
+async function compareCrowd({ sharing, rounds, onProgress }: Plan, redis: FilledRedis) {
   onProgress(`growth: ${sharing} clients on one fingerprint`);
   const shared = (payer: Payer) => ({ ...payer, number: SHARED });
   const crowded = payers('crowded', VERDICTS_A_ROUND).map(shared);
@@ -98,10 +88,8 @@ async function compareCrowd({ sharing, rounds, onProgress }: GrowthPlan, redis: 
   const soonAfter = (of: readonly Payer[]) => (round: number) => {
     // Close to the score, because a client's device is forgotten after a while.
     redis.nowMs = nowMs + round * MINUTE_MS;
-    return latency(
-      redis,
-      of.map((payer) => payer.name),
-    );
+    const names = of.map((payer) => payer.name);
+    return latency(redis, names);
   };
   const name = `p50 on a fingerprint of ${sharing.toLocaleString('en')} clients`;
   return inTurns(rounds, [name, soonAfter(crowded)], ['on an own one', soonAfter(alone)]);

@@ -4,11 +4,11 @@ import { freePort } from '../../../test/servers/free-port.ts';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { until } from '../../../test/servers/until.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
-import { startHaproxy } from '../../chaos/processes/haproxy.ts';
+import { portOf, startHaproxy } from '../../chaos/processes/haproxy.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { type LoadResult, runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
-import { OPEN_SERVICE } from './cost.ts';
+import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('processes');
 
@@ -16,15 +16,8 @@ const COUNTS = [1, 2, 4] as const;
 
 const CONNECTIONS = 64;
 
-export interface ProcessesPlan {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly dataDir: string;
-  readonly onProgress: (text: string) => void;
-}
-
 /** Verdicts a second of 1, 2 and 4 processes on one Redis, each number of them behind a HAProxy as it is packaged, in turns. */
-export async function measureProcesses(plan: ProcessesPlan): Promise<readonly Figure[]> {
+export async function measureProcesses(plan: Plan): Promise<readonly Figure[]> {
   const { rounds, seconds, dataDir, onProgress } = plan;
   const redis = await startStandalone();
   const nodes: { readonly process: MeasuredProcess; readonly ports: readonly [number, number] }[] = [];
@@ -34,15 +27,13 @@ export async function measureProcesses(plan: ProcessesPlan): Promise<readonly Fi
     while (nodes.length < Math.max(...COUNTS)) {
       const platformPort = await freePort();
       const process = await startMeasured('src/main.ts', {
-        ...OPEN_SERVICE,
         DATA_DIR: join(dataDir, `process-${nodes.length}`),
         PLATFORM_PORT: String(platformPort),
         REDIS_URL: redis.url,
         ARCHIVE_DIR: 'off',
         TRUSTED_PROXIES: '1',
-        SIGNAL_SECRET: 'a secret of the bench, long enough',
       });
-      nodes.push({ process, ports: [Number(new URL(process.url).port), platformPort] });
+      nodes.push({ process, ports: [portOf(process.url), platformPort] });
     }
     const ports = nodes.map((node) => node.ports);
     for (const count of COUNTS) proxies.push(await startHaproxy(ports.slice(0, count)));

@@ -4,7 +4,7 @@ import { verdictBody } from '../../../test/service/request-bodies.ts';
 import { type Figure, figuresOf } from '../figure.ts';
 import { redisInfo } from '../filled-redis.ts';
 import { startMeasured } from '../measured-process.ts';
-import { OPEN_SERVICE } from './cost.ts';
+import type { OnRedis } from './cost.ts';
 
 const figure = figuresOf('cost');
 
@@ -14,17 +14,9 @@ const VERDICTS = 500;
 const UPKEEP = /^\+\S+ \[\d+ [^\]]+\] "(?:PING|HELLO|CLIENT|INFO|SELECT|MONITOR)"/i;
 
 /** Redis commands and round trips per verdict, counted by the server with one verdict at a time. */
-export async function measureRoundTrips(
-  redisPort: number,
-  dataDir: string,
-  accessKey: string,
-): Promise<readonly Figure[]> {
-  const service = await startMeasured('src/main.ts', {
-    ...OPEN_SERVICE,
-    DATA_DIR: dataDir,
-    REDIS_URL: `redis://127.0.0.1:${redisPort}`,
-    SIGNAL_SECRET: 'a secret of the bench, long enough',
-  });
+export async function measureRoundTrips(place: OnRedis): Promise<readonly Figure[]> {
+  const { redisUrl, redisPort, dataDir, accessKey } = place;
+  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir, REDIS_URL: redisUrl });
   try {
     await askVerdicts(service.url, accessKey, 'warm', 20);
     const monitor = await startMonitor(redisPort);

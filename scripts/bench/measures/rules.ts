@@ -10,6 +10,7 @@ import { formatProblem } from '../../../src/rules/problem.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { currentRules, RULES_FOLDER } from '../../../test/service/current-rules.ts';
 import { type Figure, figuresOf, median, medianRatio, type Target } from '../figure.ts';
+import type { Plan } from '../plan.ts';
 import { SAMPLE_REQUEST, SAMPLE_STANDING } from '../sample.ts';
 
 const figure = figuresOf('rules');
@@ -17,9 +18,10 @@ const figure = figuresOf('rules');
 /** The size of a large rule set. */
 const RULES = 30;
 const SAMPLES = 9;
+const BATCH = 64;
 
 /** CPU us of a decision with this many rules, compiled and in json-rules-engine, in turns. */
-export async function measureRules(sampleMs: number): Promise<readonly Figure[]> {
+export async function measureRules({ sampleMs }: Plan): Promise<readonly Figure[]> {
   const { compiledMicros, engineMicros } = await compare(RULES, sampleMs);
   return [
     figure(`${RULES} rules, json-rules-engine / compiled`, medianRatio(engineMicros, compiledMicros), 'x'),
@@ -101,31 +103,21 @@ function valuesFor(rules: RuleSet): readonly FactValue[] {
 
 /** Mean CPU us of one call, over about `sampleMs`. */
 function timeOf(work: () => unknown, sampleMs: number): number {
-  const batch = 64;
   const start = process.threadCpuUsage();
   let calls = 0;
-  let micros = 0;
-  do {
-    for (let index = 0; index < batch; index++) work();
-    calls += batch;
-    micros = microsSince(start);
-  } while (micros < sampleMs * 1000);
-  return micros / calls;
-}
-
-function microsSince(start: NodeJS.CpuUsage): number {
-  const { user, system } = process.threadCpuUsage(start);
-  return user + system;
+  for (; microsSince(start) < sampleMs * 1000; calls += BATCH)
+    for (let index = 0; index < BATCH; index++) work();
+  return microsSince(start) / calls;
 }
 
 async function timeOfRuns(work: () => Promise<unknown>, sampleMs: number): Promise<number> {
   const start = process.threadCpuUsage();
   let calls = 0;
-  let micros = 0;
-  do {
-    await work();
-    calls += 1;
-    micros = microsSince(start);
-  } while (micros < sampleMs * 1000);
-  return micros / calls;
+  for (; microsSince(start) < sampleMs * 1000; calls++) await work();
+  return microsSince(start) / calls;
+}
+
+function microsSince(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(start);
+  return user + system;
 }

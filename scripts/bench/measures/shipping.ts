@@ -8,14 +8,9 @@ import { issueKey } from '../../../test/service/issued-key.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { runLoad } from '../load.ts';
 import { type MeasuredProcess, startMeasured } from '../measured-process.ts';
-import { OPEN_SERVICE } from './cost.ts';
+import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('shipping');
-
-export interface ShippingPlan {
-  readonly shippingRounds: number;
-  readonly onProgress: (text: string) => void;
-}
 
 /** Entries are shipped every ten seconds, so each round has at least one shipment. */
 const ROUND_SECONDS = 12;
@@ -32,13 +27,13 @@ interface Side {
 }
 
 /** The service's p99 while decisions are shipped, against a service without an archive, in turns. */
-export async function measureShipping(plan: ShippingPlan): Promise<readonly Figure[]> {
+export async function measureShipping(plan: Plan): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const store of ['SQLite', 'Redis'] as const) figures.push(...(await measureOn(plan, store)));
   return figures;
 }
 
-async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise<readonly Figure[]> {
+async function measureOn(plan: Plan, store: 'SQLite' | 'Redis'): Promise<readonly Figure[]> {
   const { shippingRounds, onProgress } = plan;
   const sides: Side[] = [];
   try {
@@ -62,15 +57,10 @@ async function measureOn(plan: ShippingPlan, store: 'SQLite' | 'Redis'): Promise
       p99Ms.shipping.push(busy.p99Ms);
       failures += calm.failures + busy.failures;
     }
-    const target = { atMost: 1.2 };
     const rows = archivedDecisions(shipping);
+    const ratio = medianRatio(p99Ms.shipping, p99Ms.without);
     return [
-      figure(
-        `${store}: p99 while shipping / without`,
-        medianRatio(p99Ms.shipping, p99Ms.without),
-        'x',
-        target,
-      ),
+      figure(`${store}: p99 while shipping / without`, ratio, 'x', { atMost: 1.2 }),
       figure(`${store}: p99 while shipping`, median(p99Ms.shipping), 'ms'),
       figure(`${store}: p99 without`, median(p99Ms.without), 'ms'),
       figure(`${store}: verdicts a second`, rate, '/s'),
@@ -92,11 +82,9 @@ async function startSide(store: 'SQLite' | 'Redis', ships: boolean): Promise<Sid
   const accessKey = await issueKey(redis === null ? { dataDir } : { dataDir, redisUrl: redis.url });
   const archiveDir = ships ? join(dataDir, 'archive') : null;
   const server = await startMeasured('src/main.ts', {
-    ...OPEN_SERVICE,
     DATA_DIR: dataDir,
     REDIS_URL: redis?.url ?? '',
     ARCHIVE_DIR: archiveDir ?? 'off',
-    SIGNAL_SECRET: 'a secret of the bench, long enough',
   });
   return { server, accessKey, archiveDir, redis };
 }

@@ -4,26 +4,19 @@ import { issueKey } from '../../../test/service/issued-key.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';
 import { type LoadResult, runLoad } from '../load.ts';
 import { startMeasured } from '../measured-process.ts';
-import { OPEN_SERVICE } from './cost.ts';
+import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('sqlite');
 
 /** As on Redis, and fewer than the overload control ever refuses (`src/http/server/overload.ts`). */
 const CONNECTIONS = 32;
 
-export interface SqlitePlan {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly dataDir: string;
-  readonly onProgress: (text: string) => void;
-}
-
 /** Verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */
-export async function measureSqlite(plan: SqlitePlan): Promise<readonly Figure[]> {
+export async function measureSqlite(plan: Plan): Promise<readonly Figure[]> {
   const dataDir = join(plan.dataDir, 'sqlite');
   mkdirSync(dataDir);
   const accessKey = await issueKey({ dataDir });
-  const service = await startMeasured('src/main.ts', { ...OPEN_SERVICE, DATA_DIR: dataDir, REDIS_URL: '' });
+  const service = await startMeasured('src/main.ts', { DATA_DIR: dataDir });
   try {
     const load = { url: service.url, accessKey, connections: CONNECTIONS, seconds: plan.seconds, rate: null };
     plan.onProgress('sqlite: warming up');

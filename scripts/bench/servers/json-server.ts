@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
+import { listening } from '../../../test/servers/listening.ts';
 
 /** The members of a verdict request that the peers use. */
 export interface PeerBody {
@@ -17,11 +17,7 @@ export async function serveJson(answer: (body: PeerBody) => Promise<object>): Pr
   });
   const app = new Koa();
   app.use(router.routes());
-  const server = createServer(app.callback()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  console.log(`callers http://127.0.0.1:${address.port}, no platform`);
+  console.log(`callers ${await listening(createServer(app.callback()))}, no platform`);
 }
 
 function readJson(req: IncomingMessage): Promise<PeerBody> {

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Decision } from '../../../src/decision/decision.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atLeast, atMost, countsOf, countsText, type Figure, never, of, reported } from '../figure.ts';
 import { type Fault, type Fleet, shippedBackup, startFleet } from '../processes/fleet.ts';
 import type { ServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
-import { type ArchivedDecision, archivedDecisions } from '../traffic/archived-decisions.ts';
+import { archivedDecisions } from '../traffic/archived-decisions.ts';
 import { failed, Load, type Sample } from '../traffic/load.ts';
 import { firstSuccess, retryAll } from '../traffic/records.ts';
 
@@ -130,7 +131,7 @@ async function untilHealthy({ nodes }: Fleet): Promise<number> {
 
 interface Account {
   readonly acknowledged: readonly Sample[];
-  readonly archived: readonly ArchivedDecision[];
+  readonly archived: readonly Decision[];
   readonly happened: readonly Happened[];
   readonly hasReplicas: boolean;
 }
@@ -169,7 +170,7 @@ function mayBeLacked({ answeredAtMs }: Sample, happened: readonly Happened[]): b
 
 /** Payers who got two new requisites within less than a wait. */
 export function requisitesAtOnce(
-  decisions: readonly Pick<ArchivedDecision, 'clientIdKey' | 'verdict' | 'at'>[],
+  decisions: readonly Pick<Decision, 'clientIdKey' | 'verdict' | 'at'>[],
   waitMs: number,
 ): readonly string[] {
   const shown = decisions.filter(({ verdict }) => verdict === 'GET_NEW').toSorted((a, b) => a.at - b.at);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startStandalone } from '../../../test/servers/redis.ts';
 import { until } from '../../../test/servers/until.ts';
 import { countsText, type Figure, never, reported } from '../figure.ts';
-import { startHaproxy } from '../processes/haproxy.ts';
+import { portOf, startHaproxy } from '../processes/haproxy.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';
 import type { Scenario, ScenarioRun } from '../scenario.ts';
 import { failed, Load, latencyPercentile, payersInTurn } from '../traffic/load.ts';
@@ -64,8 +64,4 @@ async function restartInTurn(nodes: readonly ServiceNode[], run: ScenarioRun): P
     reported('p99 over the restarts', `${latencyPercentile(samples, 99).toFixed(1)} ms`),
     reported('slowest answer', `${latencyPercentile(samples, 100).toFixed(0)} ms`),
   ];
-}
-
-function portOf(url: string): number {
-  return Number(new URL(url).port);
 }

@@ -15,8 +15,7 @@ import { p99Figures, takeTurns, turnFigures } from '../traffic/taking-turns.ts';
 
 const STORMER = 'scripts/chaos/processes/stormer.ts';
 /** Takes the storm of verdicts in the service's stead, and decides nothing: what sharing the cores costs by itself. */
-const CONTROL = 'scripts/chaos/processes/bare-server.ts';
-const ANSWER_BYTES = 150;
+const CONTROL = 'scripts/bench/servers/floor.ts';
 const STORMS = ['verdicts', 'lists', 'drafts', 'evidence', 'searches', 'audits', 'bodies'] as const;
 /** The hostile tenant's decisions: as many as one search reads. */
 const DECISIONS = { full: 10_000, quick: 5_000 } as const;
@@ -45,7 +44,7 @@ export const hostileTenant: Scenario = {
 };
 
 async function stormOnControl(run: ScenarioRun): Promise<readonly Figure[]> {
-  const bare = await startMeasured(CONTROL, { ANSWER_BYTES: String(ANSWER_BYTES) });
+  const bare = await startMeasured(CONTROL);
   const target = { callerUrl: bare.url, platformUrl: bare.url, key: 'none' };
   try {
     const what = 'a storm of verdicts';

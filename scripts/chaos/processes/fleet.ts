@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts
 import { until } from '../../../test/servers/until.ts';
 import type { Tenant } from '../../../test/service/tenant.ts';
 import type { Target } from '../traffic/requests.ts';
-import { startHaproxy } from './haproxy.ts';
+import { portOf, startHaproxy } from './haproxy.ts';
 import { type ServiceNode, startServiceNode } from './service-node.ts';
 
 /** One way in which a part of the fleet fails, and how that ends. */
@@ -76,15 +76,14 @@ export async function startFleet(hasReplicas: boolean): Promise<Fleet> {
   const [node] = nodes;
   if (node === undefined) throw new Error('there is no node');
   const store = await openStore({ redisUrl: redis.url, dataDir: temporaryDirectory() }, () => {});
-  const masters = redis.nodes.slice(0, 3).map((master) => ({
-    ...master,
-    way: masterProxies.get(master.port) ?? UNUSED_PROXY,
-  }));
+  const wayTo = (port: number) => [...masterProxies].flatMap(([of, way]) => (of === port ? [way] : []));
   const erased = new Set<string>();
   const faults = inTurn([
     nodes.map((each, index) => partFaults(`node ${index + 1}`, each, entryProxies[index] ?? [])),
     [shipperFaults(nodes, store, s3Proxies)],
-    masters.map((master, index) => partFaults(`master ${index + 1}`, master, [master.way])),
+    redis.nodes
+      .slice(0, 3)
+      .map((master, index) => partFaults(`master ${index + 1}`, master, wayTo(master.port))),
     [partFaults('S3', { ...s3, kill: s3.stop }, s3Proxies)],
     [narrowFaults(s3Proxies, node.shop, erased)],
   ]);
@@ -112,15 +111,6 @@ export async function shippedBackup({ s3, store }: Fleet, folder: string): Promi
   return archive.read();
 }
 
-const UNUSED_PROXY: CutOffProxy = {
-  port: 0,
-  cut: () => {},
-  mend: () => {},
-  close: () => {},
-  narrow: () => {},
-  open: async () => {},
-};
-
 interface Part {
   kill(): Promise<void>;
   restart(): Promise<void>;
@@ -142,22 +132,16 @@ function partFaults(name: string, part: Part, ways: readonly CutOffProxy[]): rea
       },
     },
     { name: `${name} stopped`, begin: () => part.suspend(), end: () => part.resume() },
-    cutFault(name, () => ways),
+    {
+      name: `${name} cut off`,
+      begin: () => {
+        for (const way of ways) way.cut();
+      },
+      end: () => {
+        for (const way of ways) way.mend();
+      },
+    },
   ];
-}
-
-function cutFault(name: string, waysOf: () => readonly CutOffProxy[]): Fault {
-  let ways: readonly CutOffProxy[] = [];
-  return {
-    name: `${name} cut off`,
-    begin: () => {
-      ways = waysOf();
-      for (const way of ways) way.cut();
-    },
-    end: () => {
-      for (const way of ways) way.mend();
-    },
-  };
 }
 
 /** So little that the objects of a commit take some seconds. */
@@ -211,29 +195,19 @@ function shipperFaults(
     });
     const [, pid] = /^[^/]*\/(\d+)/.exec(holder ?? '') ?? [];
     const index = nodes.findIndex((node) => node.pid() === Number(pid));
-    const [shipping] = nodes[index]?.childIds() ?? [];
-    shipper = shipping === undefined ? null : { pid: shipping, way: s3Proxies[index] ?? UNUSED_PROXY };
+    const [[shipping], way] = [nodes[index]?.childIds() ?? [], s3Proxies[index]];
+    shipper = shipping === undefined || way === undefined ? null : { pid: shipping, way };
     return shipper;
   };
   const signal = (name: NodeJS.Signals) => {
     if (shipper !== null) process.kill(shipper.pid, name);
   };
+  // Where it is killed, its node starts another.
   return [
-    {
-      name: 'shipper killed',
-      begin: async () => {
-        await find();
-        signal('SIGKILL');
-      },
-      // Its node starts another.
-      end: () => {},
-    },
+    { name: 'shipper killed', begin: () => find().then(() => signal('SIGKILL')), end: () => {} },
     {
       name: 'shipper stopped',
-      begin: async () => {
-        await find();
-        signal('SIGSTOP');
-      },
+      begin: () => find().then(() => signal('SIGSTOP')),
       end: () => signal('SIGCONT'),
     },
     {
@@ -255,8 +229,4 @@ function inTurn(groups: readonly (readonly (readonly Fault[])[])[]): readonly Fa
       }),
     ),
   ).flat();
-}
-
-function portOf(url: string): number {
-  return Number(new URL(url).port);
 }

@@ -6,6 +6,10 @@ import { own } from '../../../test/processes/own-process.ts';
 import { freePort } from '../../../test/servers/free-port.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
+export function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
 /** Starts HAProxy as packaged on a free port, with fewer connections, since testers may open fewer files. */
 export async function startHaproxy(
   nodes: readonly (readonly [callerPort: number, platformPort: number])[],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { childIds } from '../../../test/processes/child-ids.ts';
 import { end, isRunning } from '../../../test/processes/own-process.ts';
+import { usedCpuSeconds } from '../../../test/processes/used-cpu.ts';
 import { freePort } from '../../../test/servers/free-port.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';
@@ -96,21 +97,6 @@ function residentMib(pid: number): number {
   try {
     const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return Number(kib) / 1024;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-/** Linux counts CPU time in hundredths of a second, whatever its own clock. */
-const TICKS_A_SECOND = 100;
-
-/** NaN where there is no /proc. */
-function usedCpuSeconds(pid: number): number {
-  try {
-    // The second field is the program's name in brackets, which may hold blanks.
-    const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-    const [userTicks, systemTicks] = fields.split(' ').slice(11, 13);
-    return (Number(userTicks) + Number(systemTicks)) / TICKS_A_SECOND;
   } catch {
     return Number.NaN;
   }

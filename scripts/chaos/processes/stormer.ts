@@ -55,14 +55,8 @@ const askLists: Ask = (n) => {
     value: value(index),
     ...(n % 3 === 0 ? { remove: true } : { reason: 'a storm' }),
   }));
-  return tenant.ask(
-    'POST',
-    'lists/storm/entries',
-    lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
-    {
-      'Content-Type': 'application/x-ndjson',
-    },
-  );
+  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  return tenant.ask('POST', 'lists/storm/entries', body, { 'Content-Type': 'application/x-ndjson' });
 };
 
 /** Drafts of a hundred kilobytes in which any two rules can match first: checking one takes about a second. */
@@ -136,28 +130,16 @@ function ruleTexts(): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(`rules/${VERSION}/${name}`, 'utf8')]));
 }
 
-switch (kind) {
-  case 'verdicts':
-    await stormVerdicts();
-    break;
-  case 'lists':
-    await storm(askLists);
-    break;
-  case 'drafts':
-    await storm(draftsOf(ruleTexts()));
-    break;
-  case 'evidence':
-    await storm(askEvidence);
-    break;
-  case 'searches':
-    await storm(await searches());
-    break;
-  case 'bodies':
-    await stormBodies();
-    break;
-  case 'audits':
-    await storm(askAudit);
-    break;
-  default:
-    throw new Error(`there is no storm of ${kind}`);
-}
+const STORMS: Readonly<Record<string, () => Promise<void>>> = {
+  verdicts: stormVerdicts,
+  lists: () => storm(askLists),
+  drafts: () => storm(draftsOf(ruleTexts())),
+  evidence: () => storm(askEvidence),
+  searches: async () => storm(await searches()),
+  bodies: stormBodies,
+  audits: () => storm(askAudit),
+};
+
+const begin = STORMS[kind];
+if (begin === undefined) throw new Error(`there is no storm of ${kind}`);
+await begin();

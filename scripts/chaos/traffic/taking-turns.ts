@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { atMost, type Figure, never, reported } from '../figure.ts';
+import { atMost, countsOf, type Figure, never, reported } from '../figure.ts';
 import type { ScenarioRun } from '../scenario.ts';
 import { failed, latencyPercentile, loadDuring, percentile, type Sample } from './load.ts';
 import type { Target } from './requests.ts';
@@ -95,7 +95,7 @@ export function causesOf(samples: readonly Sample[], log: string): readonly (rea
   const causes = failed(samples).map(
     ({ orderRef, refusal, status }) => logged.get(orderRef) ?? refusal ?? `status ${status}`,
   );
-  return [...Map.groupBy(causes, (cause) => cause)].map(([cause, all]) => [cause, all.length]);
+  return [...countsOf(causes)];
 }
 
 function reasonIn(line: string): readonly (readonly [string, string])[] {

@@ -8,21 +8,22 @@ import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chao
 import { percentile, type Sample } from '../../../scripts/chaos/traffic/load.ts';
 import { doubled, lost, type Recorded } from '../../../scripts/chaos/traffic/records.ts';
 import { causesOf, type Round, turnFigures } from '../../../scripts/chaos/traffic/taking-turns.ts';
+import type { Verdict } from '../../../src/rules/rule-set.ts';
 
 describe('a figure', () => {
   it('passes at its limit and misses beyond it', () => {
     expect(atMost('slowest', 300, 300, 'ms').judgement).to.equal('pass');
-    expect(atMost('slowest', 300.4, 300, 'ms').judgement).to.equal('miss');
+    expect(atMost('slowest', 300.4, 300, 'ms').judgement).to.equal('MISS');
     expect(atLeast('goodput', 90, 90, '%').judgement).to.equal('pass');
-    expect(atLeast('goodput', 89, 90, '%').judgement).to.equal('miss');
+    expect(atLeast('goodput', 89, 90, '%').judgement).to.equal('MISS');
     expect(never('lost', 0).judgement).to.equal('pass');
-    expect(never('lost', 1).judgement).to.equal('miss');
+    expect(never('lost', 1).judgement).to.equal('MISS');
   });
 
   it('misses when it could not be measured', () => {
-    expect(atMost('slowest', Number.NaN, 300).judgement).to.equal('miss');
-    expect(atLeast('goodput', Number.NaN, 90).judgement).to.equal('miss');
-    expect(atMost('slowest', Number.POSITIVE_INFINITY, 300).judgement).to.equal('miss');
+    expect(atMost('slowest', Number.NaN, 300).judgement).to.equal('MISS');
+    expect(atLeast('goodput', Number.NaN, 90).judgement).to.equal('MISS');
+    expect(atMost('slowest', Number.POSITIVE_INFINITY, 300).judgement).to.equal('MISS');
   });
 });
 
@@ -63,7 +64,7 @@ describe('a full disk', () => {
 
 const WAIT_MS = 30_000;
 
-function shown(clientIdKey: string, at: number, verdict = 'GET_NEW') {
+function shown(clientIdKey: string, at: number, verdict: Verdict = 'GET_NEW') {
   return { clientIdKey, at, verdict };
 }
 
@@ -93,9 +94,9 @@ describe('a soak', () => {
   for (const [what, some, judged] of [
     ['a heap that falls back to the same floor', looks((n) => 40 + (n % 5) * 8), ['pass', 'pass']],
     ['the growth of the warm-up', looks((n) => (n < 12 ? 10 : 60)), ['pass', 'pass']],
-    ['a heap that leaks', looks((n) => 40 + n + (n % 5) * 8), ['miss', 'pass']],
-    ['handles that leak', looks(() => 40, Number), ['pass', 'miss']],
-    ['a service that reported nothing', [], ['miss', 'miss']],
+    ['a heap that leaks', looks((n) => 40 + n + (n % 5) * 8), ['MISS', 'pass']],
+    ['handles that leak', looks(() => 40, Number), ['pass', 'MISS']],
+    ['a service that reported nothing', [], ['MISS', 'MISS']],
   ] as const)
     it(`judges ${what}`, () => {
       const figures = flatness(some).slice(0, 2);
@@ -114,11 +115,11 @@ describe('too many callers', () => {
     const load = (verdictsASecond: number) => ({ verdictsASecond, p99Ms: 1, memoryMib: 100 });
     const figures = overFigures({ over: load(95), normal: load(89), peaks: [load(80), load(120)] });
     expect(figures.map(({ figure, seen, judgement }) => `${figure}: ${seen} ${judgement}`)).to.deep.equal([
-      'verdicts a second at peak before, over, and at peak after: 80, 95, 120 report',
-      'p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms report',
+      'verdicts a second at peak before, over, and at peak after: 80, 95, 120 ',
+      'p99 at peak before, over, and at peak after: 1.0, 1.0, 1.0 ms ',
       'goodput of peak: 95 % pass',
       'accepted p99 of peak: 100 % pass',
-      'goodput of peak within 5 s after: 89 % miss',
+      'goodput of peak within 5 s after: 89 % MISS',
       'p99 of peak within 5 s after: 100 % pass',
     ]);
   });
@@ -140,8 +141,8 @@ describe('windows that take turns', () => {
     const figures = turnFigures('a storm', rounds, 1.5, '');
     expect(figures.find(({ figure }) => figure.includes('against'))).to.deep.equal({
       figure: 'p99 beside a storm against that without',
-      seen: '1.2 x',
-      target: '<= 1.5 x',
+      seen: '1.20 x',
+      target: '<= 1.50 x',
       judgement: 'pass',
     });
   });

@@ -3,13 +3,14 @@ import type { Archive } from '../../../../src/archive/archive.ts';
 import { verifyArchive } from '../../../../src/evidence/verify/verify-archive.ts';
 import { RULES_FOLDER } from '../../../../test/service/current-rules.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
+import type { Plan } from '../../plan.ts';
 import { used } from './backtest.ts';
-import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
+import { madeUpDay } from './made-up-archive.ts';
 
 const figure = figuresOf('archive');
 
 /** The size on disk of a made-up day of payments with random ids, and whether all of it is verified. */
-export async function* measureArchive(plan: ArchivePlan): AsyncGenerator<Figure> {
+export async function* measureArchive(plan: Plan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
   yield* sizes(day);
   yield* verifying(plan, day.folder);
@@ -26,7 +27,7 @@ function* sizes(archive: Archive): Generator<Figure> {
   }
 }
 
-async function* verifying({ onProgress }: ArchivePlan, archiveDir: string): AsyncGenerator<Figure> {
+async function* verifying({ onProgress }: Plan, archiveDir: string): AsyncGenerator<Figure> {
   onProgress('archive: verifying');
   const rulesDir = dirname(RULES_FOLDER);
   const { result, cpuSeconds } = await used(() =>

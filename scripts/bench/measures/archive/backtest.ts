@@ -2,15 +2,16 @@ import { backtest } from '../../../../src/evidence/backtest/backtest.ts';
 import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
+import type { Plan } from '../../plan.ts';
 import { PLATFORM } from '../../sample.ts';
-import { type ArchivePlan, madeUpDay } from './made-up-archive.ts';
+import { madeUpDay } from './made-up-archive.ts';
 
 const figure = figuresOf('backtest');
 
 const EVENTS_PER_CPU_SECOND_MIN = 40_000;
 
 /** The speed of a backtest on the made-up day per CPU second, and its memory. */
-export async function* measureBacktest(plan: ArchivePlan): AsyncGenerator<Figure> {
+export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
   const day = await madeUpDay(plan);
   plan.onProgress('backtest');
   const rules = currentRules();

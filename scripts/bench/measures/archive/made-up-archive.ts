@@ -14,24 +14,15 @@ import { partitionNumber, partitionOf } from '../../../../src/state/keys.ts';
 import { clientKey, TEST_SALT } from '../../../../test/client/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
-
-export interface ArchivePlan {
-  /** Where archives are made; those of an earlier run are used again. */
-  readonly folder: string;
-  /** Decisions that are made, archived, verified and backtested. */
-  readonly decisions: number;
-  /** Decisions among which an order is looked up. */
-  readonly searched: number;
-  readonly onProgress: (text: string) => void;
-}
+import type { Plan } from '../../plan.ts';
 
 const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 0, 1);
 const PORTION = 20_000;
 
 /** A day of made-up payments with random ids as the shipper leaves it, with one segment per table. */
-export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan): Promise<Archive> {
-  const archive = new Archive(join(folder, `day-of-${decisions}`));
+export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): Promise<Archive> {
+  const archive = new Archive(join(archivesDir, `day-of-${decisions}`));
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
   // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
@@ -64,10 +55,10 @@ export async function madeUpDay({ folder, decisions, onProgress }: ArchivePlan):
 }
 
 /** Copies of that day with other clients and orders, until there are `searched` decisions. */
-export async function madeUpDays(plan: ArchivePlan, day: Archive): Promise<Archive> {
-  const { folder, decisions, searched, onProgress } = plan;
+export async function madeUpDays(plan: Plan, day: Archive): Promise<Archive> {
+  const { archivesDir, decisions, searched, onProgress } = plan;
   const days = Math.ceil(searched / decisions);
-  const archive = new Archive(join(folder, `days-of-${decisions}`));
+  const archive = new Archive(join(archivesDir, `days-of-${decisions}`));
   const originals = day.segments(day.read(), { table: 'decisions' });
   await writing(archive, async (writer) => {
     for (let copy = Math.floor(decisionsIn(archive) / decisions); copy < days; copy++) {

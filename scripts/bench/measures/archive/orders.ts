@@ -6,8 +6,9 @@ import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { NUMBER_CURSORS } from '../../../../src/state/journal.ts';
 import { TEST_KEYS } from '../../../../test/client/client-keys.ts';
 import { type Figure, figuresOf, median } from '../../figure.ts';
+import type { Plan } from '../../plan.ts';
 import { PLATFORM } from '../../sample.ts';
-import { type ArchivePlan, decisionsIn, madeUpDay, madeUpDays } from './made-up-archive.ts';
+import { decisionsIn, madeUpDay, madeUpDays } from './made-up-archive.ts';
 
 const figure = figuresOf('orders');
 
@@ -15,7 +16,7 @@ const LOOKUPS = 30;
 const target = { atMost: 300 };
 
 /** How long looking up an order takes in an archive of many days; half of the orders are not there. */
-export async function* measureOrders(plan: ArchivePlan): AsyncGenerator<Figure> {
+export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
   const days = await madeUpDays(plan, await madeUpDay(plan));
   const all = decisionsIn(days);
   plan.onProgress(`orders: finding orders among ${all} decisions`);

@@ -23,12 +23,13 @@ type Draw = () => number;
 const ORDERS_MAX = 200;
 const POPULATION = 200_000;
 
-function normal(draw: Draw): number {
+/** From the standard normal distribution. */
+export function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
 /** How much a few payers and a few orders have of all money. */
-export interface Weight {
+interface Weight {
   /** The smaller, the more orders the busiest payers have. */
   readonly orders: number;
   /** Of the logarithms of amounts. */
@@ -102,7 +103,7 @@ class DrawnArm {
   }
 }
 
-export interface DrawnPlan {
+interface DrawnPlan {
   readonly draws: number;
   readonly clients: number;
   readonly looks: number;
@@ -114,20 +115,11 @@ export interface DrawnPlan {
   readonly untilPrinted?: true;
 }
 
-/** What a series of experiments came to. */
-export interface DrawnResult {
-  /** Experiments in which something was recommended at any look; of those, the candidate. */
-  readonly recommended: number;
-  readonly candidate: number;
-  /** Experiments in which the value had an interval, and those in which it had the truth at all looks. */
-  readonly spoke: number;
-  readonly covered: number;
-}
-
 /** What one experiment came to. */
-interface Drawn {
-  /** The first recommendation. */
-  told: string | null;
+export interface Drawn {
+  /** What was recommended first: the candidate, the active version, or null for nothing at any look. */
+  recommended: string | null;
+  /** Whether the value had an interval at any look, and whether one missed the truth. */
   spoke: boolean;
   missed: boolean;
   /** How many clients the first look named that said anything of the value. */
@@ -143,15 +135,8 @@ export class DrawnExperiments {
     this.#mean = this.#population.reduce((sum, one) => sum + METRICS.value(one), 0) / this.#population.length;
   }
 
-  run({ draws, ...plan }: DrawnPlan): DrawnResult {
-    const all = Array.from({ length: draws }, (_, seed) => this.#one(plan, seeded(100 + seed)));
-    const count = (is: (one: Drawn) => boolean) => all.filter(is).length;
-    return {
-      recommended: count(({ told }) => told !== null),
-      candidate: count(({ told }) => told === 'candidate'),
-      spoke: count(({ spoke }) => spoke),
-      covered: count(({ spoke, missed }) => spoke && !missed),
-    };
+  run({ draws, ...plan }: DrawnPlan): readonly Drawn[] {
+    return Array.from({ length: draws }, (_, seed) => this.#one(plan, seeded(100 + seed)));
   }
 
   #somebody(draw: Draw): Values {
@@ -163,7 +148,7 @@ export class DrawnExperiments {
   /** One experiment, looked at again and again. */
   #one({ clients, looks, share, effect, untilPrinted }: Omit<DrawnPlan, 'draws'>, draw: Draw): Drawn {
     const [active, candidate] = [new DrawnArm(), new DrawnArm()];
-    const found: Drawn = { told: null, spoke: false, missed: false, clientsNamed: null };
+    const found: Drawn = { recommended: null, spoke: false, missed: false, clientsNamed: null };
     const step = Math.ceil(clients / looks);
     let until = clients;
     for (let client = 1; client <= until; client++) {
@@ -189,5 +174,5 @@ function look(found: Drawn, [active, candidate]: readonly [ArmTotals, ArmTotals]
       found.clientsNamed ??= active.clients + candidate.clients + value.clientsToGo;
   }
   const { version, takeBack } = recommendationOf(active, [candidate]);
-  found.told ??= version ?? takeBack[0] ?? null;
+  found.recommended ??= version ?? takeBack[0] ?? null;
 }

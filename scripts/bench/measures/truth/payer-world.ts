@@ -1,12 +1,13 @@
 import { type ClientKey, clientNumber, platformName } from '../../../../src/client/client-key.ts';
 import { isGrant } from '../../../../src/decision/conclude-verdict.ts';
 import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '../../../../src/decision/holdout.ts';
-import { Metrics } from '../../../../src/metrics/metrics.ts';
 import type { RuleSource } from '../../../../src/rollout/loaded-rules.ts';
-import { ScoringService } from '../../../../src/service/scoring.ts';
+import type { ScoringService } from '../../../../src/service/scoring.ts';
 import type { Store } from '../../../../src/state/store.ts';
+import { scoringService } from '../../../../test/service/scoring-service.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 import { T0 } from '../../../../test/state/clients.ts';
+import { normal } from './drawn-experiments.ts';
 
 const SHOP = platformName('shop');
 const SECOND_MS = 1000;
@@ -86,12 +87,8 @@ export class PayerWorld {
       payerOf(store.clientKeys.of(SHOP, `payer-${place}`), place, plan),
     );
     const byHash = new Map(this.#payers.map((payer) => [payer.client.hash, payer]));
-    this.#service = new ScoringService({
-      store,
+    this.#service = scoringService(store, () => this.now, {
       ruleSource,
-      clock: () => this.now,
-      metrics: new Metrics(),
-      pseudonym: (_kind, text) => text,
       holdoutDraw: (client, at) => (rule, share) => {
         const isHeldOut = holdoutDraw(client, at)(rule, share);
         enter(byHash.get(client.hash), at, isHeldOut);
@@ -114,13 +111,8 @@ export class PayerWorld {
   }
 
   #plan(life: Life, at: number): void {
-    let [low, high] = [0, this.#agenda.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#agenda[middle]?.at ?? 0) <= at) low = middle + 1;
-      else high = middle;
-    }
-    this.#agenda.splice(low, 0, { at, life });
+    const place = this.#agenda.findLastIndex((other) => other.at <= at) + 1;
+    this.#agenda.splice(place, 0, { at, life });
   }
 
   /** Gives the moments at which it goes on. */
@@ -215,15 +207,8 @@ function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<World
   const [isRing, ringAt, kind, orders, at] = [rings() < inRings, rings(), draw(), draw(), draw()];
   const some = (mean: number) => 1 + Math.floor(-mean * Math.log(1 - orders));
   const arrivesMs = ARRIVAL_DAYS * DAY_MS * at;
-  const self = {
-    client,
-    draw,
-    orders: [],
-    entries: [],
-    fingerprint: `device-${place}`,
-    arrivesMs,
-    blocks: 0,
-  };
+  const fingerprint = `device-${place}`;
+  const self = { client, draw, orders: [], entries: [], fingerprint, arrivesMs, blocks: 0 };
   if (isRing)
     return {
       ...self,
@@ -243,10 +228,6 @@ function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<World
         ordersMax: some(3),
         reverses: 0.01,
       };
-}
-
-function normal(draw: () => number): number {
-  return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
 /** Notes that a payer met the rule, once in a period of its draw. */
