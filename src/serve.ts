@@ -241,7 +241,6 @@ async function greetNewcomer(
     action: 'key issued',
     platform,
     subject: id,
-    before: null,
     after: { id, platform, operations, expiresAt },
     reason: 'there was no key yet',
   });

@@ -311,7 +311,7 @@ export function keyNote(
 ) {
   const { platform, id: subject } = after;
   const was = before && keyView(before, now);
-  return { action, platform, subject, before: was, after: keyView(after, now), reason: null };
+  return { action, platform, subject, before: was, after: keyView(after, now) };
 }
 
 export type KeyStatus = (typeof KEY_STATUSES)[number];

@@ -85,6 +85,9 @@ export type NotedEntry = Shape<typeof AuditEntrySchema>;
 /** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
+/** What is to be noted; what is left out is null. */
+type Note = Pick<AuditEntry, 'who' | 'action'> & Partial<Omit<AuditEntry, 'at' | 'who' | 'action'>>;
+
 /** What to find; null matches everything. */
 export interface AuditFilter {
   readonly platform: PlatformName | null;
@@ -103,18 +106,9 @@ interface ReadEntries {
   readonly unreadable: readonly AuditFault[];
 }
 
-export interface FoundEntries extends ReadEntries {
-  readonly next: number | null;
-}
-
 /** How many entries a search reads for one page, and how many at once. */
 const SEARCHED_MAX = 5_000;
 const READ_AT_ONCE = 500;
-
-export interface AuditPage extends ReadEntries {
-  /** Continues after the last entry; null when there is none yet. */
-  readonly cursor: string | null;
-}
 
 /** The part that repeated actions of a key have in common. */
 type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
@@ -145,8 +139,16 @@ export class Audit {
   }
 
   /** With a client, the parts that identify it are forgotten when it is erased. */
-  async note(entry: Omit<AuditEntry, 'at'>, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
-    const { who, action, platform, subject, before, after, reason } = entry;
+  async note(entry: Note, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
+    const {
+      who,
+      action,
+      platform = null,
+      subject = null,
+      before = null,
+      after = null,
+      reason = null,
+    } = entry;
     const doing = { who, action, platform };
     if (BY_KEYS.has(action) && this.#isTooMuch(doing)) return;
     const detail: Detail = { subject, before, after, reason };
@@ -167,8 +169,7 @@ export class Audit {
   async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {
     const reading = `${who} ${hash}`;
     if (this.#readings.has(reading)) return;
-    const entry = { ...NO_DETAIL, who, action: 'client read', platform, subject: clientIdKey } as const;
-    await this.note(entry, { hash });
+    await this.note({ who, action: 'client read', platform, subject: clientIdKey }, { hash });
     this.#readings.set(reading, true);
   }
 
@@ -183,8 +184,11 @@ export class Audit {
     return this.#log.forget(hash, note, !this.#isTooMuch(doing));
   }
 
-  /** Entries after a cursor (null: from the oldest kept), oldest first. Throws UnknownCursor. */
-  async read(after: string | null, limit: number): Promise<AuditPage> {
+  /**
+   * Entries after a cursor (null: from the oldest kept), oldest first; `cursor` continues after the last one, and is
+   * null when there is none yet. Throws UnknownCursor.
+   */
+  async read(after: string | null, limit: number) {
     const { links, cursor } = await this.#log.read(after, limit);
     const read = links.map(entryOf);
     const entries = read.flatMap((one) => (isFault(one) ? [] : [one]));
@@ -192,7 +196,11 @@ export class Audit {
   }
 
   /** Matching entries below a number (null: from the newest), newest first; `next` continues where the search stopped. */
-  async search(filter: AuditFilter, before: number | null, limit: number): Promise<FoundEntries> {
+  async search(
+    filter: AuditFilter,
+    before: number | null,
+    limit: number,
+  ): Promise<ReadEntries & { readonly next: number | null }> {
     const [oldest] = (await this.#log.read(null, 1)).links;
     const end = oldest?.number ?? 1;
     const begin = Math.min(before ?? Number.POSITIVE_INFINITY, (await this.#log.newest()) + 1);
@@ -283,19 +291,20 @@ function entryOf(link: AuditLink): NotedEntry | AuditFault {
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
   const told = toldBy(link);
   if (told === null) return { number, what };
-  const { who, action, platform, subject, before, after, reason } = { ...NOTHING, ...told.entry };
+  const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
+  const {
+    who,
+    action,
+    platform = null,
+    subject = null,
+    before = null,
+    after = null,
+    reason = null,
+  } = members;
   if (!isText(who) || !isAction(action) || !(platform === null || isPlace(platform))) return { number, what };
   if (!isTextOrNull(subject) || !isTextOrNull(reason)) return { number, what };
   return { at: told.at, who, action, platform, subject, before, after, reason, number, hash };
 }
-
-const NOTHING: Readonly<Record<keyof AuditEntry, unknown>> = {
-  ...NO_DETAIL,
-  at: null,
-  who: null,
-  action: null,
-  platform: null,
-};
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';

@@ -271,10 +271,7 @@ export class Proposals {
     const { proposalId, what, subject, lines, proposedBy, change } = proposal;
     const client = change.what === 'override' ? this.#clientKeys.of(platform, change.clientIdKey) : null;
     const after = { what, subject, lines, proposedBy };
-    return this.#audit.note(
-      { who, action, platform, subject: proposalId, before: null, after, reason },
-      client,
-    );
+    return this.#audit.note({ who, action, platform, subject: proposalId, after, reason }, client);
   }
 }
 

@@ -67,8 +67,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
     if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);
     const audit = new Audit(store.auditLog, clock);
-    const about = { platform: null, subject: null, before: null, after: null };
-    await audit.note({ who: actorOfUser(), action: 'archive adopted', ...about, reason });
+    await audit.note({ who: actorOfUser(), action: 'archive adopted', reason });
     const found = { archive: id, version, segments: segments.size };
     print(
       json

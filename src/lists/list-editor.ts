@@ -50,10 +50,6 @@ export type EntryEdit =
 /** The entries after a request, by id; null: removed from the list. */
 type Planned = Map<string, ListEntry | null>;
 
-interface Plan {
-  readonly changes: readonly ListChange[];
-}
-
 /**
  * Writing many entries at once blocks other requests, so one write runs at a time and the platforms take turns. The
  * listener limits how many of one platform wait.
@@ -121,7 +117,7 @@ export class ListEditor {
     const after = node.copy.made(owner, list);
     if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
     const entry = { who, action: 'list', platform: platformOf(owner), subject: list } as const;
-    await audit.note({ ...entry, before: null, after: { kind }, reason: null });
+    await audit.note({ ...entry, after: { kind } });
     return after;
   }
 
@@ -255,17 +251,19 @@ export class ListEditor {
   }
 
   /** Plans changes on the newest copy, and writes them. */
-  #write<P extends Plan>(edited: EditedList, plan: () => P): Promise<P> {
-    return this.#steps.run(edited.owner, () => this.#pace.run(() => this.#writeStep(plan)));
-  }
-
-  async #writeStep<P extends Plan>(plan: () => P): Promise<P> {
+  #write<P extends { readonly changes: readonly ListChange[] }>(
+    { owner }: EditedList,
+    plan: () => P,
+  ): Promise<P> {
     const { listLog, node } = this.#parts;
-    await node.sync();
-    const planned = plan();
-    await listLog.write(planned.changes);
-    await node.sync();
-    return planned;
+    const step = async () => {
+      await node.sync();
+      const planned = plan();
+      await listLog.write(planned.changes);
+      await node.sync();
+      return planned;
+    };
+    return this.#steps.run(owner, () => this.#pace.run(step));
   }
 
   /** A later line sees the effect of earlier lines of the request. */
@@ -330,8 +328,12 @@ export class ListEditor {
 
   async #note(edited: EditedList, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
     const { owner, list, who } = edited;
-    const platform = isInstallation(owner) ? null : platformOf(owner);
-    const shown = (entry: ListEntry | null) => (entry === null ? null : auditView(this.shown(entry)));
+    const platform = platformOf(owner);
+    const shown = (entry: ListEntry | null) => {
+      if (entry === null) return null;
+      const { kind, value, reason, expiresAt } = this.shown(entry);
+      return { kind, value, reason, expiresAt };
+    };
     const entry = { who, action: 'list', platform, subject: list, reason } as const;
     const known = after ?? before;
     // Notes about a client are forgotten with it.
@@ -350,8 +352,8 @@ export class ListEditor {
       (['added', 'changed', 'removed'] as const).map((effect) => [effect, counts[effect]?.length ?? 0]),
     );
     if (Object.values(made).every((count) => count === 0)) return;
-    const platform = isInstallation(owner) ? null : platformOf(owner);
-    const entry = { who, action: 'list', platform, subject: list, before: null } as const;
+    const platform = platformOf(owner);
+    const entry = { who, action: 'list', platform, subject: list } as const;
     const after = { ...made, lines: effects.length, sha256 };
     await this.#parts.audit.note({ ...entry, after, reason: 'many at once' });
   }
@@ -361,27 +363,15 @@ function platformOf(owner: ListOwner): PlatformName | null {
   return owner === '*' ? null : owner;
 }
 
-function auditView({ kind, value, reason, expiresAt }: ListEntry) {
-  return { kind, value, reason, expiresAt };
-}
-
 /** What all shared lists may hold. */
-interface ListLimits {
-  readonly entriesPerList: number;
-  /** So that no platform takes the room of the others. */
-  readonly entriesPerPlatform: number;
-  /** Each node holds them in memory. */
-  readonly entriesInAll: number;
-  readonly listsPerOwner: number;
-  /** Networks that the ranges of a list consist of. */
-  readonly keysPerList: number;
-}
-
-export const LIST_LIMITS: ListLimits = {
+export const LIST_LIMITS = {
   entriesPerList: 100_000,
+  /** So that no platform takes the room of the others. */
   entriesPerPlatform: 250_000,
+  /** Each node holds them in memory. */
   entriesInAll: 500_000,
   listsPerOwner: 200,
+  /** Networks that the ranges of a list consist of. */
   keysPerList: 1_000_000,
 };
 
@@ -395,7 +385,7 @@ export function noRoom(
   copy: ListCopy,
   entry: ListEntry,
   taken: RoomTaken,
-  limits: ListLimits = LIST_LIMITS,
+  limits = LIST_LIMITS,
 ): string | null {
   const { owner, list } = entry;
   if (copy.entry(entryId(entry)) !== null) return null;

@@ -137,9 +137,7 @@ export class Fleet {
     await new Audit(this.#auditLog, () => at).note({
       who,
       action: 'rollout',
-      platform: null,
-      subject: null,
-      before: before === null ? null : whatDecides(before),
+      before: before && whatDecides(before),
       after: {
         ...whatDecides(after),
         ...(acceptedDifference === undefined ? {} : { acceptedDifference }),

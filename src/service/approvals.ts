@@ -163,8 +163,7 @@ export class Approvals {
     const { desk, loadedRules } = this.#rules();
     if (draft !== undefined) await this.#layDown(version, draft);
     const lost = unobstructed(version, await desk.release(platform, version, digest));
-    const entry = { who, action: 'release', platform: null, subject: version, before: null } as const;
-    await this.#parts.audit.note({ ...entry, after: { digest }, reason });
+    await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
     await isTakenUp(() => loadedRules.get(version)?.released === true);
     // Somebody who types on begins another draft.
     if (draft !== undefined)

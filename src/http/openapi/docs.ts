@@ -6,7 +6,8 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import Router from '@koa/router';
+import type Router from '@koa/router';
+import { strictRouter } from '../operation/operation.ts';
 import type { RouteContext } from '../operation/parameters.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -104,7 +105,7 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /** The document of a listener at `/openapi.json`; no key is needed, since it tells nothing about anybody. */
 export function documentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
-  const router = new Router<RequestState>({ prefix: basePath, strict: true, sensitive: true });
+  const router = strictRouter(basePath);
   serveDocument(router, '/openapi.json', document);
   return router;
 }

@@ -154,13 +154,7 @@ function operationObject(
     tags: [tag],
     security: grant === null ? [] : grantLists(grant).map((accessKey) => ({ accessKey })),
     parameters: [
-      ...parameters.map(({ name, in: place, required, description, schema }) => ({
-        name,
-        in: place,
-        required,
-        description,
-        schema,
-      })),
+      ...parameters.map(({ read: _, ...told }) => told),
       { $ref: '#/components/parameters/X-Request-Id' },
     ],
     ...(body === null ? {} : { requestBody: requestBody(body, components, spec.isStrict) }),
@@ -237,7 +231,7 @@ function success(
   components: Components,
   mayIgnore: boolean,
 ): ResponseObject {
-  const media = Object.entries(content).map(([type, { shape }]): [string, MediaType] => [
+  const media = Object.entries(content).map(([type, shape]): [string, MediaType] => [
     type,
     { schema: components.published(shape), example: writtenMoments(shape)(exampleOf(shape)) },
   ]);

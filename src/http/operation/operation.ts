@@ -4,6 +4,7 @@ import type Koa from 'koa';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import { ProposalRefused, type ProposedChange } from '../../access/proposals.ts';
+import { isJsonObject } from '../../files/json-object.ts';
 import { type TObject, type TSchema, Type } from '../../json-schema.ts';
 import type { Approvals } from '../../service/approvals.ts';
 import { choice, epochMs, named, oneOf, type Shape, shape, word, writtenMoments } from '../../shapes.ts';
@@ -14,7 +15,7 @@ import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
 import { HttpProblem, orRefused, type RefusalNote, refusal } from '../request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
-import { type ParameterSpec, type RouteContext, requireKnown } from './parameters.ts';
+import { type Parameter, type RouteContext, requireKnown } from './parameters.ts';
 
 /**
  * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread
@@ -41,7 +42,7 @@ interface OperationSpec {
   readonly route: `${Method} /${string}`;
   readonly summary: string;
   readonly description: string;
-  readonly parameters?: readonly ParameterSpec[];
+  readonly parameters?: readonly Parameter<unknown>[];
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Besides those that follow from the parameters, the grant and the body. */
   readonly refusals?: readonly RefusalNote[];
@@ -50,7 +51,8 @@ interface OperationSpec {
 export interface AnswerSpec {
   readonly description: string;
   readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed' | 'ETag')[];
-  readonly content?: Readonly<Record<string, { readonly shape: TSchema }>>;
+  /** By media type. */
+  readonly content?: Readonly<Record<string, TSchema>>;
   /** The answer is plain text. */
   readonly text?: true;
 }
@@ -80,8 +82,9 @@ export function chapter<Parts>(
   operations: Readonly<Record<string, Declared<Parts>>>,
 ): readonly Operation<Parts>[] {
   return Object.entries(operations).map(([operationId, declared]) => {
-    const method = METHODS.find((one) => declared.route.startsWith(`${one} `)) ?? 'get';
-    return { ...declared, method, path: declared.route.replace(/^\w+ /, ''), operationId, tag };
+    const method = METHODS.find((one) => declared.route.startsWith(`${one} `));
+    if (method === undefined) throw new Error(`the route of ${operationId} names no method`);
+    return { ...declared, method, path: declared.route.slice(method.length + 1), operationId, tag };
   });
 }
 
@@ -189,18 +192,16 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
   202: {
     description: 'Nothing was changed: somebody else has to approve it first (APPROVALS=required)',
     content: {
-      'application/json': {
-        shape: named(
-          'MadeProposal',
-          shape('What waits for somebody else', {
-            proposalId: word('Names it', '5f0c1d2e3a4b'),
-            expiresAt: epochMs('Until when it can be approved'),
-            key: Type.Optional(
-              word('The secret of a new key, which is shown only now and let in once it is approved'),
-            ),
-          }),
-        ),
-      },
+      'application/json': named(
+        'MadeProposal',
+        shape('What waits for somebody else', {
+          proposalId: word('Names it', '5f0c1d2e3a4b'),
+          expiresAt: epochMs('Until when it can be approved'),
+          key: Type.Optional(
+            word('The secret of a new key, which is shown only now and let in once it is approved'),
+          ),
+        }),
+      ),
     },
   },
 };
@@ -258,7 +259,7 @@ async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
 }
 
 export function jsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
-  return { 200: { description, content: { 'application/json': { shape } } } };
+  return { 200: { description, content: { 'application/json': shape } } };
 }
 
 /** The answer of an operation that has nothing to say. */
@@ -271,7 +272,7 @@ export const DONE: Readonly<Record<204, AnswerSpec>> = {
  * written in steps.
  */
 export async function jsonInSteps(answer: unknown): Promise<string> {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return JSON.stringify(answer);
+  if (!isJsonObject(answer)) return JSON.stringify(answer);
   const members: string[] = [];
   for (const [name, value] of Object.entries(answer)) {
     const text = Array.isArray(value) ? `[${(await itemsInSteps(value)).join()}]` : JSON.stringify(value);
@@ -326,7 +327,7 @@ function taking<S extends TSchema>(schema: S) {
   const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
   return (value: unknown, onIgnored: OnIgnored): Shape<S> => {
     if (onIgnored === null) return strict(value);
-    const ignored = isRecord(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
+    const ignored = isJsonObject(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
     const body = valid(value);
     if (ignored.length > 0) onIgnored(ignored);
     return body;
@@ -365,7 +366,7 @@ export function kindBody(
     },
     read: async (req, onIgnored) => {
       const value = await readJson(req);
-      const given: unknown = isRecord(value) ? Reflect.get(value, member) : null;
+      const given = isJsonObject(value) ? value[member] : null;
       const kind = typeof given === 'string' ? given : '';
       const take = bodies.get(kind);
       if (take !== undefined) return { kind, value: { ...take(value, onIgnored) } };
@@ -373,10 +374,6 @@ export function kindBody(
       throw new Error(`${member} "${kind}" has no shape`);
     },
   };
-}
-
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A router that knows each path in exactly this spelling. */
@@ -401,8 +398,8 @@ export function addOperations<Parts>(
 
 /** An answer as its shape tells it: with moments as text. */
 function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
-  const shape = told?.content?.['application/json']?.shape;
-  const isPlain = isRecord(answer) && answer.constructor === Object;
+  const shape = told?.content?.['application/json'];
+  const isPlain = isJsonObject(answer) && answer.constructor === Object;
   return shape === undefined || !isPlain ? answer : writtenMoments(shape)(answer);
 }
 

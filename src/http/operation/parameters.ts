@@ -12,17 +12,13 @@ export type RouteContext = ParameterizedContext<RequestState> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
-/** A parameter as the API document describes it. */
-export interface ParameterSpec {
+/** A parameter as the API document describes it, with the way to read it; throws 400 when it is not valid. */
+export interface Parameter<Value> {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description: string;
   readonly schema: object;
-}
-
-/** A parameter with the way to read it; throws 400 when it is not valid. */
-export interface Parameter<Value> extends ParameterSpec {
   readonly read: (ctx: RouteContext) => Value;
 }
 
@@ -38,7 +34,7 @@ export function badParameter(detail: string): HttpProblem {
 }
 
 /** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
-export function requireKnown(ctx: RouteContext, parameters: readonly ParameterSpec[]): void {
+export function requireKnown(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
   if (unknown === undefined) return;
@@ -72,7 +68,8 @@ function queried<Value>(
   isKey = true,
 ): Parameter<Value> {
   const readOnce = (ctx: RouteContext) => {
-    const text = onceOf(ctx, name);
+    const text = ctx.query[name] ?? null;
+    if (Array.isArray(text)) throw badParameter(`The parameter ${name} must come once.`);
     if (text !== null && isKey) requireKey(text, name);
     return read(text);
   };
@@ -196,7 +193,7 @@ const LIMIT = limit();
 const AFTER_MOMENT = after(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
 
 /** The parameters of a list that `pageInTime` gives. */
-export const PAGE_IN_TIME: readonly ParameterSpec[] = [AFTER_MOMENT, LIMIT];
+export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
 
 /** The page that a request asks for of a list that is all there, newest first; `placeOf` gives moment and id of an item. */
 export function pageInTime<Item>(
@@ -225,12 +222,6 @@ export function whole(name: string, bounds: WholeBounds, description: string): P
     if (text === null || (/^\d+$/.test(text) && number >= min && number <= max)) return number;
     throw badParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
   });
-}
-
-function onceOf(ctx: RouteContext, name: string): string | null {
-  const value = ctx.query[name];
-  if (!Array.isArray(value)) return value ?? null;
-  throw badParameter(`The parameter ${name} must come once.`);
 }
 
 /** Throws 400 when a text cannot be a key of the interface. */

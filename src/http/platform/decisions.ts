@@ -224,18 +224,17 @@ async function ofClient(
 }
 
 function filterOf(ctx: query.RouteContext): DecisionFilter {
-  return { ...commonFilterOf(ctx), ...given(query.readAll(ctx, OWN)) };
+  return { ...commonFilterOf(ctx), ...withoutNulls(query.readAll(ctx, OWN)) };
 }
 
 export function commonFilterOf(ctx: query.RouteContext) {
-  return given(query.readAll(ctx, COMMON));
+  return withoutNulls(query.readAll(ctx, COMMON));
 }
 
-type Given<Members> = { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };
-
-/** Without the members that are null. */
-function given<Members extends object>(members: Members): Given<Members>;
-function given(members: object): object {
+function withoutNulls<Members extends object>(
+  members: Members,
+): { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };
+function withoutNulls(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 

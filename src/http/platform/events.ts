@@ -1,4 +1,4 @@
-import type { EventFeed, FeedPage, FeedRecord } from '../../archive/read/event-feed.ts';
+import type { EventFeed, FeedRecord } from '../../archive/read/event-feed.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type TProperties, Type } from '../../json-schema.ts';
 import * as s from '../../shapes.ts';
@@ -92,17 +92,6 @@ export const PlatformEventSchema = s.named(
 );
 
 type PlatformEvent = s.Shape<typeof PlatformEventSchema>;
-
-function eventsOf(
-  platform: PlatformName,
-  { records, gaps }: Pick<FeedPage, 'records' | 'gaps'>,
-  numberOf: EventFeed['numberOf'],
-): readonly PlatformEvent[] {
-  return [
-    ...gaps.map((gap) => gapEvent(platform, gap)),
-    ...records.map((record) => eventOf(platform, record, numberOf)),
-  ];
-}
 
 function gapEvent(platform: PlatformName, { from, to, entries }: JournalGap): PlatformEvent {
   const id = ['gap', from, to, entries].map(short).join('.');
@@ -282,8 +271,11 @@ async function nextPage(
 }
 
 async function pageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
-  const { cursor, ended, ...page } = await feed.page(platform, after, limit);
-  const events = eventsOf(platform, page, feed.numberOf);
+  const { cursor, ended, gaps, records } = await feed.page(platform, after, limit);
+  const events = [
+    ...gaps.map((gap) => gapEvent(platform, gap)),
+    ...records.map((record) => eventOf(platform, record, feed.numberOf)),
+  ];
   const text = await jsonInSteps({
     events: events.map(s.writtenMoments(PlatformEventSchema)),
     next: cursor ?? feed.beginning,

@@ -45,11 +45,7 @@ const readReadiness = openOperation({
     ...jsonAnswer('It should', ReadinessSchema),
     503: {
       description: 'It should not: it is shutting down, or its store takes no writes',
-      content: {
-        'application/json': {
-          shape: ReadinessSchema,
-        },
-      },
+      content: { 'application/json': ReadinessSchema },
     },
   },
   answer: async (ctx, { readiness }: PlatformParts) => {

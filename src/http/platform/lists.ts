@@ -198,9 +198,7 @@ const importListEntries = operation({
   answers: {
     200: {
       description: 'What each line did',
-      content: {
-        [LINES]: { shape: ListLineResultSchema },
-      },
+      content: { [LINES]: ListLineResultSchema },
     },
   },
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],

@@ -182,14 +182,7 @@ const reportOutcomes = operation({
   answers: {
     200: {
       description: 'What the report did; for many, a line each',
-      content: {
-        'application/json': {
-          shape: OutcomeResultSchema,
-        },
-        [LINES]: {
-          shape: OutcomeLineResultSchema,
-        },
-      },
+      content: { 'application/json': OutcomeResultSchema, [LINES]: OutcomeLineResultSchema },
     },
   },
   answer: async (asked, { service, log }: PlatformParts) => {

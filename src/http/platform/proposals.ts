@@ -26,11 +26,10 @@ const STATE = query.choice(
 
 const PROPOSAL_IN_PATH = query.pathText('proposalId', 'As the answer that made it names it');
 
-const DecisionBodySchema = Type.Object({
-  reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference'),
-});
-
-const BODY = jsonBody('ProposalDecisionBody', DecisionBodySchema);
+const BODY = jsonBody(
+  'ProposalDecisionBody',
+  Type.Object({ reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference') }),
+);
 
 export const PROPOSAL_REFUSED = refusal(
   'proposal-refused',

@@ -8,7 +8,7 @@ import { strictRouter } from '../operation/operation.ts';
 import type { RouteContext } from '../operation/parameters.ts';
 import type { RequestState } from '../request/request-state.ts';
 import type { PlatformParts } from './parts.ts';
-import { hasTriedTooOften, noteRefused, signed, startSession } from './session.ts';
+import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
 
 /** What the page says about a failed sign-in. */
 type Outcome = 'refused' | 'no-role' | 'away';
@@ -66,12 +66,8 @@ export function providerRoutes(provider: IdentityProvider, parts: PlatformParts)
       return fail(ctx, 'no-role', `person:${person.sub}`);
     }
     ctx.state.caller = caller;
-    await parts.audit.note({
-      ...signed(caller),
-      platform: null,
-      action: 'sign-in',
-      after: { roles: person.items },
-    });
+    const after = { roles: person.items };
+    await parts.audit.note({ who: caller.actor.text, action: 'sign-in', after });
     ctx.redirect(`../${back}`);
   }
   return router;
@@ -90,7 +86,6 @@ async function endKeysWithoutRole(person: Person, session: Session | null, parts
       platform,
       subject: id,
       before: { owner, operations },
-      after: null,
       reason: 'its owner signed in without a role that keeps keys there',
     });
 }

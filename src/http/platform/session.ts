@@ -113,7 +113,7 @@ const signIn = openOperation({
       throw error;
     });
     await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
-    await parts.audit.note({ ...signed(caller), action: 'sign-in', after: null });
+    await parts.audit.note({ ...signed(caller), action: 'sign-in' });
     return sessionView(caller);
   },
 });
@@ -191,7 +191,7 @@ async function endSession(
 }
 
 export function signed({ actor, platform }: Caller) {
-  return { who: actor.text, platform, subject: null, before: null, reason: null };
+  return { who: actor.text, platform };
 }
 
 export const SESSION_OPERATIONS = chapter('Console', { readSession, readSignIn, signIn, signOut });

@@ -194,12 +194,6 @@ export async function closeListener(server: Server): Promise<void> {
   clearTimeout(limit);
 }
 
-/** A look that came too late, and by how much. */
-interface Lost {
-  readonly atMs: number;
-  readonly lostMs: number;
-}
-
 /**
  * Gives callers back the time for which this process did not run: paused, moved to another machine, or without a
  * processor. Node would count it against them and refuse what had arrived meanwhile, unread, as too slow. Must be
@@ -207,7 +201,8 @@ interface Lost {
  */
 export function forgiveStandstill(server: Server): void {
   const { headersTimeout, requestTimeout } = server;
-  let lost: readonly Lost[] = [];
+  // Looks that came too late, and by how much.
+  let lost: readonly { readonly atMs: number; readonly lostMs: number }[] = [];
   let lookedAtMs = performance.now();
   const look = setInterval(() => {
     const atMs = performance.now();

@@ -124,7 +124,10 @@ const listRuleFolders = operation({
       .versions()
       .toReversed()
       .map((version) => summary(version, loadedRules)),
-    writable: await isWritable(loadedRules.rulesDir),
+    writable: await access(loadedRules.rulesDir, constants.W_OK).then(
+      () => true,
+      () => false,
+    ),
   }),
 });
 
@@ -140,7 +143,10 @@ const readRuleFolder = operation({
     OpenedRuleFolderSchema,
   ),
   refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
-  answer: async ({ ctx, caller }, { loadedRules, desk }: RuleParts): Promise<OpenedRuleFolder> => {
+  answer: async (
+    { ctx, caller },
+    { loadedRules, desk }: RuleParts,
+  ): Promise<s.Shape<typeof OpenedRuleFolderSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
     const opened = await withinLimits(() => desk.open(caller.platform, version, hangUp(ctx)));
     if (opened === null) throw UNKNOWN_VERSION.problem(version);
@@ -158,13 +164,6 @@ const readRuleFolder = operation({
     };
   },
 });
-
-function isWritable(folder: string): Promise<boolean> {
-  return access(folder, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-}
 
 function summary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof RuleFolderSchema> {
   const ruleSet = loadedRules.get(version);
@@ -185,9 +184,6 @@ function holdoutText({ share, maxAmounts }: Holdout): string {
   const amounts = Object.entries(maxAmounts ?? {}).map(([currency, amount]) => `${amount} ${currency}`);
   return amounts.length === 0 ? percent : `${percent}, up to ${amounts.join(', ')}`;
 }
-
-/** A rule set with its files; an unsound one has problems instead of everything after them. */
-type OpenedRuleFolder = s.Shape<typeof OpenedRuleFolderSchema>;
 
 /** A ladder without the places of its levels, which explanations tell. */
 function waitsOf({ levelsMs, ladders, resetAfterMs }: LadderSettings): LadderSettings {

@@ -145,15 +145,8 @@ const saveDraft = operation({
     });
     if (!saved.ok) throw draftUnsound(version, 'kept', saved.problems);
     const { digest } = saved;
-    await audit.note({
-      who: caller.actor.text,
-      action: 'draft',
-      platform: null,
-      subject: version,
-      before: before === null ? null : { digest: before },
-      after: { digest },
-      reason: null,
-    });
+    const change = { before: before && { digest: before }, after: { digest } };
+    await audit.note({ who: caller.actor.text, action: 'draft', subject: version, ...change });
     return { version, digest, loaded: await isTakenUp(() => loadedRules.get(version)?.digest === digest) };
   },
 });

@@ -207,15 +207,8 @@ const discardDraft = operation({
     const { revision, changedBy } = await orRefused(version, platform, basis, () =>
       drafts.discard(platform, version, basis),
     );
-    await audit.note({
-      who: actor.text,
-      action: 'draft',
-      platform,
-      subject: version,
-      before: { revision, changedBy },
-      after: null,
-      reason: null,
-    });
+    const before = { revision, changedBy };
+    await audit.note({ who: actor.text, action: 'draft', platform, subject: version, before });
   },
 });
 
