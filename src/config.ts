@@ -355,20 +355,13 @@ function roles(text: string): readonly RoleGrant[] {
   throw new ConfigError(`OIDC_ROLES ${grants}`);
 }
 
-function redisUrl(env: Environment): string | null {
+function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
   const url = secret(env, 'REDIS_URL');
   if (url !== null) parseRedisUrl(url);
-  return url;
-}
-
-function redis(env: Environment): Pick<Config, 'redisUrl' | 'redisSecurity'> {
-  const url = redisUrl(env);
   const sentinelPassword = secret(env, 'REDIS_SENTINEL_PASSWORD');
-  const [ca, cert, key] = [
-    fileText(env, 'REDIS_CA'),
-    fileText(env, 'REDIS_CERT'),
-    fileText(env, 'REDIS_KEY'),
-  ];
+  const ca = fileText(env, 'REDIS_CA');
+  const cert = fileText(env, 'REDIS_CERT');
+  const key = fileText(env, 'REDIS_KEY');
   if ((cert === null) !== (key === null))
     throw new ConfigError('REDIS_CERT and REDIS_KEY belong together; set both or neither');
   if ((ca ?? cert) !== null && !url?.startsWith('rediss'))

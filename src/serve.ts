@@ -85,14 +85,15 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     });
     node.watchLists(application.hasStaleLists);
     log.info(followed(node.rollout), FOLLOWING);
-    const sweep = clientSweep(store, clock, log);
+    const onTrouble = (err: unknown) =>
+      log.warn({ err }, 'the states of payers who stay away could not be made smaller; it is tried again');
+    const sweep = new ClientSweep({ store, clock, onTrouble });
     stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, log });
     console.log(announcement(application, store, node.active));
     sweep.start();
     // Whatever the start did at length is over.
     watchEventLoop(tellTrouble(log));
-    warnAboutSecret(config, log);
-    warnAboutPlainAddress(config, log);
+    warnAbout(config, log);
     await greetNewcomer(application, config, store, clock, log).catch((error: unknown) => {
       // Callers are served by now, and a store that is slow for a moment is no reason to leave them.
       if (!(error instanceof StoreUnavailable)) throw error;
@@ -143,12 +144,6 @@ function startShippingTo(
   );
 }
 
-function clientSweep(store: Store, clock: () => number, log: Logger): ClientSweep {
-  const onTrouble = (err: unknown) =>
-    log.warn({ err }, 'the states of payers who stay away could not be made smaller; it is tried again');
-  return new ClientSweep({ store, clock, onTrouble });
-}
-
 function evidenceDesk(
   { rulesDir, signalSecret, provider }: Config & { readonly signalSecret: string },
   past: ArchiveReader | null,
@@ -156,16 +151,8 @@ function evidenceDesk(
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
-  const roles = provider?.roles ?? [];
-  return new EvidenceDesk({
-    past,
-    rulesDir,
-    signalSecret,
-    roles,
-    store,
-    clock,
-    onTrouble: tellTrouble(log),
-  });
+  const settings = { rulesDir, signalSecret, roles: provider?.roles ?? [] };
+  return new EvidenceDesk({ past, ...settings, store, clock, onTrouble: tellTrouble(log) });
 }
 
 function startNode(
@@ -261,15 +248,11 @@ See why it was answered so at ${onThisMachine(platformUrl)}/#/find
 `);
 }
 
-function warnAboutSecret({ redisUrl, signalSecret }: Config, log: Logger): void {
-  if (redisUrl !== null && signalSecret === null) {
+function warnAbout({ redisUrl, signalSecret, consoleUrl }: Config, log: Logger): void {
+  if (redisUrl !== null && signalSecret === null)
     log.warn(
       'SIGNAL_SECRET is not set: this node made its own, which every other node of this store needs, too',
     );
-  }
-}
-
-function warnAboutPlainAddress({ consoleUrl }: Config, log: Logger): void {
   if (consoleUrl?.protocol !== 'http:' || LOOPBACK.test(consoleUrl.hostname)) return;
   log.warn(
     `PLATFORM_URL is ${consoleUrl.href}: keys and sessions of the console cross the network readable by anybody on the way; give it https://, with PLATFORM_TLS_CERT and PLATFORM_TLS_KEY or a proxy that has the certificate`,

@@ -314,7 +314,7 @@ export function keyNote(
   return { action, platform, subject, before: was, after: keyView(after, now) };
 }
 
-export type KeyStatus = (typeof KEY_STATUSES)[number];
+type KeyStatus = (typeof KEY_STATUSES)[number];
 
 export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): KeyStatus {
   if (revokedAt !== null) return 'revoked';

@@ -80,7 +80,7 @@ export const AuditEntrySchema = named(
   }),
 );
 
-export type NotedEntry = Shape<typeof AuditEntrySchema>;
+type NotedEntry = Shape<typeof AuditEntrySchema>;
 
 /** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
@@ -89,7 +89,7 @@ export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 type Note = Pick<AuditEntry, 'who' | 'action'> & Partial<Omit<AuditEntry, 'at' | 'who' | 'action'>>;
 
 /** What to find; null matches everything. */
-export interface AuditFilter {
+interface AuditFilter {
   readonly platform: PlatformName | null;
   /** A part of the name, in any case. */
   readonly who: string | null;

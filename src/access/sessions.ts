@@ -40,7 +40,7 @@ export interface Session {
 }
 
 /** Somebody who is signed in, in one browser or in several. */
-export interface SignedInPerson {
+interface SignedInPerson {
   readonly actor: Actor;
   /** The role at each platform; null: by a key. */
   readonly access: readonly { readonly platform: PlatformName; readonly role: Role | null }[];

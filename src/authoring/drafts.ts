@@ -31,12 +31,6 @@ export const DraftSummarySchema = shape('A rule set that people of a platform wo
 export type DraftSummary = Shape<typeof DraftSummarySchema>;
 export type DraftFiles = Readonly<Record<string, string>>;
 
-export interface WrittenDraft {
-  readonly version: RuleVersion;
-  readonly from: string;
-  readonly files: DraftFiles;
-}
-
 interface StoredDraft extends DraftSummary {
   readonly digest: string;
   /** Names the document that holds its files. */
@@ -107,7 +101,7 @@ export class Drafts {
    */
   async write(
     platform: PlatformName,
-    { files, ...written }: WrittenDraft,
+    { files, ...written }: Pick<DraftSummary, 'version' | 'from'> & { readonly files: DraftFiles },
     basis: number | null,
     changedBy: string,
   ): Promise<DraftSummary> {

@@ -20,7 +20,7 @@ import {
 import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is sound. */
-export interface Finding extends Problem {
+interface Finding extends Problem {
   readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
   /** Null for what concerns no single rule. */
   readonly rule: string | null;

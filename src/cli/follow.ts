@@ -12,7 +12,7 @@ interface LogPage {
   readonly cursor: string | null;
 }
 
-export interface ReadLog<Page extends LogPage> {
+interface ReadLog<Page extends LogPage> {
   readonly read: (after: string | null) => Promise<Page>;
   /** Null: from the oldest entry that is kept. */
   readonly after: string | null;
@@ -60,7 +60,7 @@ function patiently<Page>(read: (after: string | null) => Promise<Page>) {
 }
 
 /** What a command that writes page by page gets. */
-export interface LongOutput {
+interface LongOutput {
   /** Comes with SIGINT and SIGTERM, and when nobody reads standard output any more. */
   readonly stop: AbortSignal;
   /** To standard output, as fast as its reader takes it. Throws when it cannot be written for another reason than that. */

@@ -95,10 +95,8 @@ async function issue(options: IssueOptions): Promise<void> {
   }
   const { id, expiresAt } = record;
   const waits = proposal === null ? {} : { proposalId: proposal.proposalId };
-  if (json === true) {
-    print(JSON.stringify({ id, key, platform, operations: record.operations, expiresAt, ...waits }));
-    return;
-  }
+  if (json === true)
+    return print(JSON.stringify({ id, key, platform, operations: record.operations, expiresAt, ...waits }));
   if (proposal !== null) printProposed(INSTALLATION, proposal, false);
   print(
     `Key ${id} for ${inWords(record)}: ${record.operations.join(', ')}; ${expiresAt === null ? 'does not expire' : `expires ${expiresAt}`}.`,
@@ -114,14 +112,9 @@ async function list(json: boolean): Promise<void> {
     records: await new AccessKeys(store.documents, clock).list(),
     now: clock(),
   }));
-  if (json) {
-    print(JSON.stringify(records.map((record) => keyView(record, now))));
-    return;
-  }
-  if (records.length === 0) {
-    print('There is no key yet. Issue one: keys issue --platform <name> --operations score,verdict');
-    return;
-  }
+  if (json) return print(JSON.stringify(records.map((record) => keyView(record, now))));
+  if (records.length === 0)
+    return print('There is no key yet. Issue one: keys issue --platform <name> --operations score,verdict');
   const rows = records.map((record) => [
     record.id,
     record.platform,

@@ -131,7 +131,7 @@ function parseKind(text: string): ListKind {
 }
 
 /** Puts the lines of a file on a list, a batch at a time; a bad line stops no other, and makes the exit code 1. */
-export async function importList(
+async function importList(
   list: string,
   file: string,
   options: WhoseOptions & { reason?: string },

@@ -176,7 +176,6 @@ async function forget({ register, also, action, absent }: Noted, reason: string)
     const other = also === undefined ? null : ({ kind: 'register', name: also } as const);
     const held = other === null ? null : await store.texts.read(other);
     if (other !== null && held !== null) await store.texts.replace(other, held.stamp, null);
-    const nothing = { platform: null, subject: null, before: null, after: null };
-    await new Audit(store.auditLog, clock).note({ who: actorOfUser(), action, ...nothing, reason });
+    await new Audit(store.auditLog, clock).note({ who: actorOfUser(), action, reason });
   });
 }

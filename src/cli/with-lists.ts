@@ -14,7 +14,7 @@ import type { Store } from '../state/store.ts';
 import { FindingsError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
 
-export interface OpenLists {
+interface OpenLists {
   readonly node: ListNode;
   readonly editor: ListEditor;
   readonly store: Store;

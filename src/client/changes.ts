@@ -125,7 +125,7 @@ export function setOverride(state: ClientState, override: Override | null, now: 
 /** How many waits of a payer may be ended in 24 hours. */
 export const ENDED_WAITS_MAX = 3;
 
-export interface ImposedWait {
+interface ImposedWait {
   readonly seq: number;
   /** Epoch ms. */
   readonly waitUntil: number | null;

@@ -100,7 +100,7 @@ export function markStage(
 }
 
 /** A wait that somebody ended before its time. */
-export interface EndedWait {
+interface EndedWait {
   /** Of the decision that imposed it. */
   readonly seq: number;
   /** Epoch ms. */

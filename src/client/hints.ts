@@ -16,7 +16,7 @@ export interface Hint {
 }
 
 /** A hint, and when it was last shown (epoch ms). */
-export interface HintView {
+interface HintView {
   readonly hint: Hint;
   readonly lastAt: number;
 }
@@ -84,7 +84,7 @@ export interface KnownHints {
 export const HINTS_VALID_MS = 24 * 3600_000;
 
 /** How many fingerprints, and how many IPs, of one payer are known at a time: the newest. */
-export const DEVICES_MAX = 4;
+const DEVICES_MAX = 4;
 
 /** How many different score requests are remembered, so that repeating one gives the same answer. */
 export const ASKED_SCORES_MAX = 16;

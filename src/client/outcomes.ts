@@ -6,7 +6,7 @@ export interface RecentOrder extends KnownOrder {
 }
 
 /** The summary of outcomes that are too old to be remembered one by one. */
-export interface OlderOutcomes {
+interface OlderOutcomes {
   readonly lastPaidAt: number | null;
   readonly lastUnpaidAt: number | null;
   /** Unpaid ones after the last paid one among them. */

@@ -29,7 +29,7 @@ export interface ConcludedVerdict {
 }
 
 /** A client's place on the ladder before a verdict. */
-export interface LadderStanding {
+interface LadderStanding {
   readonly ladderBefore: Ladder;
   /** The length of the wait before, or 0; no wait is shorter while the client climbs. */
   readonly lastWaitMs: number;

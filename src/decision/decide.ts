@@ -42,7 +42,7 @@ export interface VerdictResult {
 }
 
 /** A verdict before it is recorded. */
-export interface JudgedVerdict {
+interface JudgedVerdict {
   /** Epoch ms. */
   readonly at: number;
   readonly assessment: Assessment;

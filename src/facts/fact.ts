@@ -6,7 +6,7 @@ import type { Smoothing } from '../client/payment-score.ts';
 import { Type } from '../json-schema.ts';
 import { always, list, named, type Shape, shape, yesNo } from '../shapes.ts';
 
-export interface FactRequest {
+interface FactRequest {
   readonly amount: number;
   readonly currency: string;
   readonly method: string;
@@ -39,7 +39,7 @@ export const CLIENTS_ON_DEVICE_MAX = 1000;
 export const SHARING_WINDOW_MS_MAX = 7 * 24 * 3600_000;
 
 /** Where and when something is decided, which every decision record says besides its facts. */
-export interface Circumstances {
+interface Circumstances {
   readonly platform: PlatformName;
   /** The platform's, by its IANA name. */
   readonly timeZone: string;
@@ -108,7 +108,7 @@ interface FactDescription {
   readonly description: string;
 }
 
-export interface PlainFact extends FactDescription {
+interface PlainFact extends FactDescription {
   readonly kind: 'plain';
   readonly read: (context: FactContext) => FactValue;
 }

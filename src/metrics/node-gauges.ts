@@ -8,7 +8,7 @@ import { type StoreHealth, WARNING_KINDS } from '../state/store-health.ts';
 import { addGauge } from './metrics.ts';
 import type { Reporting } from './reporting.ts';
 
-export interface StoreReport {
+interface StoreReport {
   readonly health: StoreHealth;
   readonly clockOffsetMs: number;
 }

@@ -19,7 +19,6 @@ import {
   type RolloutChange,
   RolloutSchema,
   repaired,
-  type Share,
   takeBack,
   totalOf,
   type VersionRef,
@@ -63,7 +62,7 @@ const FOLLOW_TIMEOUT_MS = 6_000;
 const FOLLOW_POLL_MS = 100;
 
 /** The viewer of the rollout: a platform sees its own figures and orders, the owner of the installation all. */
-export interface Viewer {
+interface Viewer {
   /** Null for the owner of the installation. */
   readonly platform: PlatformName | null;
   readonly decisionOf: (decisionId: string) => Promise<Decision | null>;
@@ -97,7 +96,7 @@ function withoutOthers(rollout: Rollout): Rollout {
   return { ...rollout, history };
 }
 
-export interface AskedChange extends RolloutChange {
+interface AskedChange extends RolloutChange {
   /** The revision that the person saw: a newer one is refused. Null: any. */
   readonly revision: number | null;
   /** It may decide for more than LITTLE_PERCENT although it answers very differently from the active one. */
@@ -115,28 +114,21 @@ export function isFar(goal: Goal): boolean {
   return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
-export interface ChangeParts extends ComparedOn {
+interface ChangeParts extends ComparedOn {
   readonly fleet: Fleet;
   readonly rules: LoadedRules;
 }
 
-/** What a change of the rollout would do, if nobody changed anything meanwhile. */
-export interface ForeseenRollout {
-  readonly stored: StoredRollout;
-  readonly rollout: Rollout;
-  readonly to: VersionRef;
-  readonly also: readonly (VersionRef & Share)[];
-  /** Of each version; none when it is for few, or a return. */
-  readonly differences: readonly VersionDifference[];
-}
-
-/** Checks whether a version may be brought to the goal now. Throws RolloutRefused. */
+/**
+ * What a change of the rollout would do, if nobody changed anything meanwhile: the differences are of each version, and
+ * none when it is for few, or a return. Throws RolloutRefused when it may not be made now.
+ */
 export async function foresee(
   parts: ChangeParts,
   version: RuleVersion,
   goal: Goal,
   { revision, acceptDifference = false, emergency = false, at }: AskedChange,
-): Promise<ForeseenRollout> {
+) {
   const { fleet, rules } = parts;
   const to = await eligible(rules, version, goal);
   const shares = goal.mode === 'canary' ? (goal.also ?? []) : [];

@@ -34,7 +34,7 @@ import { LimitExceeded } from '../work/background-work.ts';
 import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 
 /** The parts that carry approved changes out; those about rules are null where there are none to change. */
-export interface ApprovalParts {
+interface ApprovalParts {
   readonly isRequired: boolean;
   readonly proposals: Proposals;
   readonly store: Pick<Store, 'load' | 'documents' | 'registers' | 'tallies'>;
@@ -52,7 +52,7 @@ export interface ApprovalParts {
 type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
 
 /** Who asks for a change, and whose clients and keys it may concern. */
-export interface Maker {
+interface Maker {
   readonly platform: PlatformName;
   readonly who: string;
 }
@@ -348,7 +348,7 @@ export class Approvals {
 /** A draft that a platform keeps, as it is at a revision. */
 type DraftPlace = NonNullable<Asked<'release'>['draft']>;
 
-export interface DraftToPropose extends DraftPlace {
+interface DraftToPropose extends DraftPlace {
   readonly version: RuleVersion;
   readonly reason: string;
 }

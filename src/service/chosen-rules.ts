@@ -5,7 +5,7 @@ import type { RuleSet } from '../rules/rule-set.ts';
 /** Decides by one rule set of a choice. */
 export type DecideBy<T> = (rules: RuleSet, arm: Arm) => T;
 
-export interface DecidedBy<T> {
+interface DecidedBy<T> {
   readonly rules: RuleSet;
   readonly result: T;
 }

@@ -38,7 +38,7 @@ const NEVER: Progress = {
   cursor: null,
 };
 
-export interface ClientSweepParts {
+interface ClientSweepParts {
   readonly store: Pick<Store, 'registers' | 'texts'>;
   /** The store's time, epoch ms. */
   readonly clock: () => number;

@@ -5,7 +5,7 @@ import { type RuleChoice, sharingWindowsMs } from '../rollout/loaded-rules.ts';
 import type { Store } from '../state/store.ts';
 
 /** A client at a moment, with its known devices. */
-export interface SeenDevices {
+interface SeenDevices {
   readonly client: ClientKey;
   readonly choice: RuleChoice;
   readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former'>;

@@ -71,7 +71,7 @@ export interface ServiceParts {
   readonly pace?: Pace;
 }
 
-export interface VerdictContext {
+interface VerdictContext {
   readonly requestId: string;
   readonly idempotencyKey: string | null;
   /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
@@ -421,7 +421,7 @@ function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): Tur
 }
 
 /** What asking for the end of a wait came to. */
-export type WaitEndEffect = WaitEnd['effect'] | 'tooManyOfPerson';
+type WaitEndEffect = WaitEnd['effect'] | 'tooManyOfPerson';
 
 /** The value before and after a change; null is nothing. */
 export interface BeforeAndAfter<T> {

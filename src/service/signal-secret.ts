@@ -4,7 +4,7 @@ import { RETENTION } from '../state/retention.ts';
 import type { Registers } from '../state/store.ts';
 
 /** The secret that keys the HMACs of fingerprints and IPs. */
-export interface SignalSecrets {
+interface SignalSecrets {
   readonly signalSecret: string;
   /** The secret before; null when it is not being changed. */
   readonly signalSecretPrevious: string | null;

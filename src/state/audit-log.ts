@@ -173,12 +173,6 @@ export interface AuditRows {
   drop(through: number): Promise<void>;
 }
 
-interface AuditLogPage {
-  readonly links: readonly AuditLink[];
-  /** The place after the last entry; null when there is none yet. */
-  readonly cursor: string | null;
-}
-
 /** A writer that loses the race for a number tries again; one writer always wins. */
 const TRIES_MAX = 100;
 
@@ -203,8 +197,8 @@ export class AuditLog {
     return turn;
   }
 
-  /** Entries after a cursor (null: from the oldest kept). Throws UnknownCursor. */
-  async read(after: string | null, limit: number): Promise<AuditLogPage> {
+  /** Entries after a cursor (null: from the oldest kept), and the place after them. Throws UnknownCursor. */
+  async read(after: string | null, limit: number) {
     if (after !== null && !/^\d{1,15}$/.test(after)) throw new UnknownCursor();
     const links = await this.#rows.read(Number(after ?? 0), limit);
     return { links, cursor: links.at(-1)?.number.toString() ?? after };

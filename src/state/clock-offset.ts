@@ -2,7 +2,7 @@
 export const CLOCK_OFFSET_MS_MAX = 2000;
 
 /** When a store reported its time: this process's clock before and after, and the store's between the two. */
-export interface ClockReading {
+interface ClockReading {
   readonly sentMs: number;
   readonly storeMs: number;
   readonly arrivedMs: number;

@@ -35,15 +35,9 @@ export async function openStore(
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
-  const salted = salt === undefined ? {} : { salt };
-  if (redisUrl === null)
-    return openSqliteStore(dataDir, {
-      ...(onLost === undefined ? {} : { onLost }),
-      ...(patience === undefined ? {} : { patience }),
-      ...salted,
-    });
+  if (redisUrl === null) return openSqliteStore(dataDir, { onLost, patience, salt });
   // Loaded only when used: loading it would be most of a start on SQLite.
   const { openRedisStore } = await import('./redis/store.ts');
-  const limit = patience === undefined ? {} : { commandTimeoutMs: patience.limitMs };
-  return openRedisStore(redisUrl, onError, { security: redisSecurity, ...limit, ...salted });
+  const options = { security: redisSecurity, commandTimeoutMs: patience?.limitMs, salt };
+  return openRedisStore(redisUrl, onError, options);
 }

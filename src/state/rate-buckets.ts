@@ -115,7 +115,9 @@ export class TokenLeases {
   /** For one request: `leased` when it has a token already, or how many the bucket should give beside the request's own. */
   ask(bucket: string, settings: BucketSettings): 'leased' | number {
     const now = this.#monotonicMs();
-    const caller = this.#callers.get(bucket) ?? newCaller(now);
+    const times = { countedFromMs: now, lapseAtMs: now, lapsedAtMs: now };
+    const fresh = { ...times, asks: 0, asksBefore: 0, tokens: 0, isLeasing: false, lapsed: 0 };
+    const caller = this.#callers.get(bucket) ?? fresh;
     this.#callers.set(bucket, caller);
     letLapse(caller, now, settings);
     const asks = countAsk(caller, now);
@@ -138,20 +140,6 @@ export class TokenLeases {
     caller.tokens += tokens;
     caller.lapseAtMs = askedMs + LEASE_MS;
   }
-}
-
-function newCaller(now: number): Caller {
-  const [asks, tokens, lapsed] = [0, 0, 0];
-  return {
-    asks,
-    asksBefore: 0,
-    countedFromMs: now,
-    tokens,
-    lapseAtMs: now,
-    isLeasing: false,
-    lapsed,
-    lapsedAtMs: now,
-  };
 }
 
 function letLapse(caller: Caller, now: number, { ratePerSecond }: BucketSettings): void {

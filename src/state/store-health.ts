@@ -1,10 +1,8 @@
 /** A promise that a server does not keep, or that could not be checked. */
 export const WARNING_KINDS = ['clock', 'version', 'eviction', 'append-only', 'memory', 'unchecked'] as const;
 
-type WarningKind = (typeof WARNING_KINDS)[number];
-
 export interface StoreWarning {
-  readonly kind: WarningKind;
+  readonly kind: (typeof WARNING_KINDS)[number];
   /** For the operator: what is wrong, and what to do. */
   readonly text: string;
 }

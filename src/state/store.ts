@@ -307,13 +307,6 @@ export interface StatesPage {
   readonly next: string | null;
 }
 
-/** A text as it was read, for a replacement that must not overwrite anything newer. */
-interface ReadText {
-  readonly text: string;
-  /** A stamp of the stored bytes: decoding a damaged text may lose some of them. */
-  readonly stamp: string;
-}
-
 /**
  * The stored texts as they are, for finding and mending what cannot be read, and for making states smaller. No
  * request is served from here.
@@ -322,7 +315,8 @@ export interface StoredTexts {
   /** Every text, one after the other; what changes meanwhile may be left out. */
   all(): AsyncIterable<StoredText>;
 
-  read(place: TextPlace): Promise<ReadText | null>;
+  /** With a stamp of the stored bytes, for a replacement: decoding a damaged text may lose some of them. */
+  read(place: TextPlace): Promise<{ readonly text: string; readonly stamp: string } | null>;
 
   /** Puts `next` in the place of a text, or with null removes it. False when the text has changed since `stamp`. */
   replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;

@@ -11,13 +11,13 @@ export function meanOf({ clients, sum }: Moments): number {
 }
 
 /** With fewer clients who have any of it a metric says nothing of an arm: the sequence is asymptotic. */
-export const SEEN_MIN = 50;
+const SEEN_MIN = 50;
 
 /**
  * The number of clients that the values effectively rest on (Kish, Survey sampling, 1965): where few have most of it,
  * it is theirs.
  */
-export function effectiveNumber({ size, squares }: Moments): number {
+function effectiveNumber({ size, squares }: Moments): number {
   return squares === 0 ? 0 : size ** 2 / squares;
 }
 

@@ -2,7 +2,7 @@
  * Payments by age in whole days: how many were reversed at that age (`events`), and how many left observation,
  * reversals included.
  */
-export type AgedPayments = readonly {
+type AgedPayments = readonly {
   readonly day: number;
   readonly events: number;
   readonly left: number;

@@ -24,7 +24,7 @@ type ResultOf<Work extends Jobs[string]> = Awaited<ReturnType<Work>>;
 type ProgressOf<Work extends Jobs[string]> =
   Parameters<Work> extends [unknown, JobContext<infer Progress>] ? Progress : never;
 
-export interface JobOptions<Progress> {
+interface JobOptions<Progress> {
   /** Whoever asked for it; owners take turns. */
   readonly owner?: string;
   readonly onProgress?: (progress: Progress) => void;

@@ -203,7 +203,7 @@ export const ChangedLineSchema = shape('A line of a case file', {
   after: Type.String({ description: 'As it would be' }),
 });
 
-export type ChangedLine = Shape<typeof ChangedLineSchema>;
+type ChangedLine = Shape<typeof ChangedLineSchema>;
 
 export interface UpdatedCases {
   /** The texts of the case files that change, by path; comments and layout stay. */

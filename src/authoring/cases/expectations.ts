@@ -285,7 +285,7 @@ interface CaseOverride {
 
 export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const;
 
-export type StepKind = (typeof STEP_KINDS)[number];
+type StepKind = (typeof STEP_KINDS)[number];
 
 /** One member that the answer must have with this value; null means that it must not be there. */
 export interface Expectation {

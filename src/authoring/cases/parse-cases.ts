@@ -237,23 +237,13 @@ const SCORE = requested(
         mapping(
           'What the page saw.',
           { jsOk: optional(yesNo()), honeypotTriggered: optional(yesNo()) },
-          ({ jsOk, honeypotTriggered }) => ({
-            ...given('jsOk', jsOk),
-            ...given('honeypotTriggered', honeypotTriggered),
-          }),
+          sent,
         ),
       ),
     },
-    ({ toPayCurrency: currency, fingerprint, ip, userAgent, clientHints, ...body }): Action => ({
+    ({ sellPointKey: at, amountRequested: amount, selectedMethodKey, ...others }): Action => ({
       kind: 'score',
-      body: {
-        ...body,
-        ...given('toPayCurrency', currency),
-        ...given('fingerprint', fingerprint),
-        ...given('ip', ip),
-        ...given('userAgent', userAgent),
-        ...given('clientHints', clientHints),
-      },
+      body: { sellPointKey: at, amountRequested: amount, selectedMethodKey, ...sent(others) },
     }),
   ),
 );
@@ -264,7 +254,7 @@ const VERDICT = requested(
     { sellPointKey, amountRequested, method, orderRef, toPayCurrency },
     ({ toPayCurrency: currency, ...body }): Action => ({
       kind: 'verdict',
-      body: { ...body, ...given('toPayCurrency', currency) },
+      body: { ...body, ...sent({ toPayCurrency: currency }) },
     }),
   ),
 );
@@ -332,9 +322,10 @@ function requested(form: Form<Action>): Form<Action> {
   };
 }
 
-/** A member that a request may lack. */
-function given<Name extends string, T>(name: Name, value: T | undefined): { readonly [key in Name]?: T } {
-  const members: { [key in Name]?: T } = {};
-  if (value !== undefined) members[name] = value;
-  return members;
+/** Without the members that a request lacks. */
+function sent<Members extends object>(
+  members: Members,
+): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };
+function sent(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -41,15 +41,9 @@ const works = { open, compare, check, rewriteCases, save, release };
 
 export type DeskWorks = typeof works;
 
-async function compare({
-  before,
-  after,
-  reader,
-}: {
-  before: RulesSource;
-  after: RulesSource;
-  reader: PlatformName;
-}): Promise<RuleDiff | null> {
+type Compared = Readonly<{ before: RulesSource; after: RulesSource; reader: PlatformName }>;
+
+async function compare({ before, after, reader }: Compared): Promise<RuleDiff | null> {
   const [first, second] = [rulesOf(before, reader), rulesOf(after, reader)];
   return first.ok && second.ok ? diffs.of(first.ruleSet, second.ruleSet) : null;
 }
@@ -66,13 +60,9 @@ function readBy(reader: PlatformName, files: RuleFiles): RuleFiles {
   return isInstallation(reader) ? files : ownPart(files, reader);
 }
 
-async function open({
-  folder,
-  reader,
-}: {
-  folder: string;
-  reader: PlatformName;
-}): Promise<OpenedFolder | null> {
+type Opening = Readonly<{ folder: string; reader: PlatformName }>;
+
+async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
   const problems: Problem[] = [];
   const files = readRuleFiles(folder, problems);
   if (files === null) return null;
@@ -104,17 +94,14 @@ const NOT_SHOWN: Problem = {
   message: 'something is wrong that only the owner of the installation is shown',
 };
 
-async function check({
-  rulesDir,
-  draft,
-  lists,
-  reader,
-}: {
-  rulesDir: string;
-  reader: PlatformName;
-  draft: DraftText;
-  lists: KnownLists | null;
-}): Promise<CheckedDraft> {
+interface Checking {
+  readonly rulesDir: string;
+  readonly reader: PlatformName;
+  readonly draft: DraftText;
+  readonly lists: KnownLists | null;
+}
+
+async function check({ rulesDir, draft, lists, reader }: Checking): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
   const made = draftOf(draft.version, files);
   if (!made.ok)
@@ -150,15 +137,9 @@ function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): Sa
   return saved.ok ? saved : { ok: false, problems: firstOf(saved.problems) };
 }
 
-function release({
-  folder,
-  digest,
-  isOnlyLook,
-}: {
-  folder: string;
-  digest: string;
-  isOnlyLook: boolean;
-}): DeskRelease {
+type Releasing = Readonly<{ folder: string; digest: string; isOnlyLook: boolean }>;
+
+function release({ folder, digest, isOnlyLook }: Releasing): DeskRelease {
   const loaded = loadRuleSet(folder);
   const files = readRuleFiles(folder, []);
   if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)

@@ -52,17 +52,11 @@ export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | 
   };
 }
 
-/** A shared list in a store; a list without entries does not exist. */
-interface KnownList {
-  readonly name: string;
-  /** Some entry is not past its end. */
-  readonly isInForce: boolean;
-}
-
 /** The shared lists that somebody may know of: a platform its own and those of the installation, the installation all. */
 export interface KnownLists {
   readonly seenBy: ListOwner;
-  readonly lists: readonly KnownList[];
+  /** Those with entries; in force where some entry is not past its end. */
+  readonly lists: readonly { readonly name: string; readonly isInForce: boolean }[];
 }
 
 /** The lists with entries in a copy, as far as `seenBy` may know of them. */

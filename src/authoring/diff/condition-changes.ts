@@ -3,7 +3,7 @@ import { testText } from '../../rules/condition-text.ts';
 import type { ReasonPart } from '../../rules/rule-set.ts';
 
 /** A condition without what makes no difference: where it is written, its order, needless nesting. */
-export type PlainCondition =
+type PlainCondition =
   | { readonly kind: 'all' | 'any'; readonly conditions: readonly PlainCondition[]; readonly text: string }
   | { readonly kind: 'not'; readonly condition: PlainCondition; readonly text: string }
   | { readonly kind: 'named'; readonly text: string }

@@ -14,7 +14,7 @@ export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN
   const title = (text: string) => paint('strong', text);
   return [
     ...decisionLines(decision, title),
-    ...listsLine(sharedLists),
+    ...(sharedLists.length === 0 ? [] : [listsLine(sharedLists)]),
     '',
     ...(rules === null ? withoutRules(decision, title) : rulesLines(rules, paint)),
     '',
@@ -45,11 +45,8 @@ function decisionLines(decision: Decision, title: (text: string) => string): rea
   ];
 }
 
-function listsLine(lists: readonly string[]): readonly string[] {
-  if (lists.length === 0) return [];
-  return [
-    `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${listText(lists, 'and')}.`,
-  ];
+function listsLine(lists: readonly string[]): string {
+  return `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${listText(lists, 'and')}.`;
 }
 
 function answerInWords({ verdict, waitSeconds }: Decision): string {

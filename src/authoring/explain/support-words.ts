@@ -39,7 +39,7 @@ function defaultPayerText(decision: Decision): string {
   return texts[verdict];
 }
 
-export function integratorText(decision: Decision, described = ''): string {
+function integratorText(decision: Decision, described = ''): string {
   const { orderRef, verdict, waitSeconds, reason, rule, ruleVersion, decisionId, at, facts } = decision;
   const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
   return [
@@ -64,8 +64,6 @@ function amountOf({ facts: { amount, currency } }: Decision): string {
   const padded = fraction.padEnd(digits, '0');
   return `${whole}${padded === '' ? '' : `.${padded}`} ${name}`.trimEnd();
 }
-
-/** `1 hour 30 minutes`. */
 
 /** A name that may be written from right to left keeps its order to itself in a text without markup. */
 function isolated(name: string): string {

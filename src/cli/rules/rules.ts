@@ -41,7 +41,7 @@ export function rulesCommands(program: Command): void {
   rolloutCommands(rules);
 }
 
-export function diffCommand(rules: Command): void {
+function diffCommand(rules: Command): void {
   rules
     .command('diff <before> <after>')
     .description(
@@ -76,7 +76,7 @@ interface ReleaseOptions extends ApprovalOption {
   readonly json?: true;
 }
 
-export function releaseCommand(rules: Command): void {
+function releaseCommand(rules: Command): void {
   rules
     .command('release <version>')
     .description(
@@ -133,7 +133,7 @@ function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, r
   }
 }
 
-export function schemaCommand(rules: Command): void {
+function schemaCommand(rules: Command): void {
   rules
     .command('schema')
     .description('write the JSON Schemas of rule files, for editors, into RULES_DIR/schema')

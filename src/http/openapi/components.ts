@@ -8,7 +8,7 @@ export interface Pointer {
 }
 
 /** Parts of one kind that a document defines once, whoever uses them. */
-export class SharedParts<Part extends object> {
+class SharedParts<Part extends object> {
   readonly #kind: string;
   readonly #parts = new Map<string, Part>();
   readonly #names = new Map<string, string>();

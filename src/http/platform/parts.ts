@@ -34,7 +34,7 @@ import type { Address } from '../server/listener.ts';
  */
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
-export interface RolloutView {
+interface RolloutView {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
   readonly report: () => NodeReport;

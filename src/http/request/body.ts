@@ -59,7 +59,7 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

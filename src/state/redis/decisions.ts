@@ -11,7 +11,7 @@ import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 /** Records that are read with one command. */
 const BATCH_RECORDS_MAX = 100;
 
-export interface DecisionPlace {
+interface DecisionPlace {
   readonly clientHash: string;
   readonly seq: number;
 }

@@ -35,12 +35,12 @@ const ANOTHER_SALT =
 /** What a test or a simulation may replace. */
 export interface RedisStoreOptions {
   /** A call may take this long, however short the way to the server is; by the way alone when absent. */
-  readonly commandTimeoutMs?: number;
+  readonly commandTimeoutMs?: number | undefined;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
   readonly security?: RedisSecurity;
   /** Of clients, where there is none yet; random when absent. */
-  readonly salt?: string;
+  readonly salt?: string | undefined;
 }
 
 /**

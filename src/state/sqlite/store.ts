@@ -1,4 +1,3 @@
-import type { ClientKeys } from '../../client/client-key.ts';
 import { systemClock } from '../../clock.ts';
 import { AuditLog } from '../audit-log.ts';
 import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
@@ -24,15 +23,15 @@ import {
 } from './shared-records.ts';
 import { sqliteStoredTexts } from './stored-texts.ts';
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** Epoch ms; the system's when absent. */
-  readonly clock?: () => number;
+  readonly clock?: (() => number) | undefined;
   /** Called when the disk refuses to keep what was written; the store refuses everything from then on. */
-  readonly onLost?: (error: StoreUnavailable) => void;
+  readonly onLost?: ((error: StoreUnavailable) => void) | undefined;
   /** How long a write waits for another process; what callers are promised when absent. */
-  readonly patience?: Patience;
+  readonly patience?: Patience | undefined;
   /** Of clients, where the file is made just now; random when absent. */
-  readonly salt?: string;
+  readonly salt?: string | undefined;
 }
 
 /**
@@ -51,9 +50,10 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const reader = new RecordReader(async (id) => textOf(sql.shape.get(id)?.['shape']));
   const retention = new SqliteRetention(file, sql, dataDir);
   const name = `sqlite ${path}`;
+  const kept = db.prepare('SELECT value FROM registers WHERE name = ?').get(SALT_REGISTER);
   return {
     name,
-    clientKeys: clientKeysIn(file),
+    clientKeys: clientKeysUnder(textOf(kept?.['value']) ?? ''),
     ...sharedRecords(file, () => checkpoints.truncate()),
     ...sqliteClients(file, sql, reader),
     ...sqliteDecisions(file, sql, reader),
@@ -86,11 +86,6 @@ function sharedRecords(file: SqliteFile, overwrite: () => Promise<void>) {
     texts: sqliteStoredTexts(file, versions),
     tallies: sqliteTallies(file),
   };
-}
-
-function clientKeysIn({ db }: SqliteFile): ClientKeys {
-  const row = db.prepare('SELECT value FROM registers WHERE name = ?').get(SALT_REGISTER);
-  return clientKeysUnder(textOf(row?.['value']) ?? '');
 }
 
 /** Null when a small write succeeds. */

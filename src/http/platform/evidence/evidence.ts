@@ -309,7 +309,7 @@ async function requiredJob(
   return job;
 }
 
-export function jobView({
+function jobView({
   task,
   seenAt: _seen,
   credential: _whose,

@@ -55,7 +55,7 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-export interface ScriptCall {
+interface ScriptCall {
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }

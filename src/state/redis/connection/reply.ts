@@ -29,7 +29,7 @@ export async function checked<T>(
   throw new BadReply(what, reply);
 }
 
-export function isText(reply: unknown): boolean {
+function isText(reply: unknown): boolean {
   return typeof reply === 'string';
 }
 
