@@ -3,81 +3,17 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Archive } from '../../src/archive/archive.ts';
 import type { Segment } from '../../src/archive/archive-log.ts';
-import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
-import { type ExplorationAsk, explore } from '../../src/archive/read/exploration.ts';
-import { type ClientKey, platformName } from '../../src/client/client-key.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { type EvidenceAsk, withEvidence } from '../../src/evidence/source/evidence.ts';
 import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
 import { scoring } from '../cli/scoring.ts';
 import { all } from '../evidence/source/lived-evidence.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
-import { decisionFor, newClient, newPlatform, T0, verdict } from '../state/clients.ts';
+import { decisionFor, newClient, T0, verdict } from '../state/clients.ts';
 import { ArchivedStore } from './archived-store.ts';
 
 const platform = platformName('shop');
-
-const ASKED: ExplorationAsk = {
-  from: T0,
-  to: T0 + 3_600_000,
-  platform,
-  by: 'verdict',
-  verdict: null,
-  filter: {},
-  against: null,
-  asOf: null,
-  money: true,
-};
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
-
-describe('the exploration of an archive of which one file is damaged', () => {
-  let place: ArchivedStore;
-  let reader: ArchiveReader;
-  before(async () => {
-    place = await ArchivedStore.open();
-    reader = place.reader();
-  });
-  after(() => place?.close());
-
-  async function shipped(client: ClientKey, orderRef: string, at: number): Promise<void> {
-    await verdict(place.store, client, orderRef, at, { amount: 25, currency: 'EUR' });
-    await place.shipper().step();
-  }
-
-  it('counts each order once, and names what is missing', async () => {
-    const payer = newClient(platform);
-    await shipped(payer, 'twice', T0);
-    await shipped(payer, 'twice', T0 + 1000);
-    await shipped(payer, 'twice', T0 + 2000);
-    await shipped(newClient(platform), 'elsewhere', T0 + 3000);
-    const figures = async () => {
-      const { all, values, unreadable, gaps } = await explore(reader, ASKED);
-      const money = values[0]?.money['EUR'] ?? [];
-      return { decisions: sum(all), money: sum(money), unreadable, gaps };
-    };
-    expect(await figures()).to.deep.equal({ decisions: 4, money: 50, unreadable: [], gaps: [] });
-    const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
-    const damaged = segments.find(({ to }) => to === T0 + 3000) ?? expect.fail('there is the last segment');
-    writeFileSync(place.archive.pathOf(damaged), 'torn');
-    expect(await figures()).to.deep.equal({
-      decisions: 3,
-      money: 25,
-      gaps: [],
-      unreadable: [{ from: T0 + 3000, to: T0 + 3000, decisions: 1 }],
-    });
-  });
-
-  it('reads the sound files by facts that none of them has', async () => {
-    const other = newPlatform();
-    await verdict(place.store, newClient(other), 'order', T0);
-    await place.shipper().step();
-    for (const filter of [{ amountMin: 10 }, { method: 'card' }]) {
-      const { all, unreadable, gaps } = await explore(reader, { ...ASKED, platform: other, filter });
-      expect([sum(all), unreadable, gaps]).to.deep.equal([0, [], []]);
-    }
-  });
-});
 
 /** What disk faults do to a file. */
 const FAULTS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {

@@ -14,8 +14,13 @@ import { isRuleVersion } from '../../src/rules/rule-set.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
 import { newPlatform } from '../state/clients.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
-import { startQuietNode } from './quiet-node.ts';
-import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory } from './rule-folders.ts';
+import {
+  addVersion,
+  BLOCK_OTHERWISE,
+  LONGER_FIRST_WAIT,
+  rulesDirectory,
+  startQuietNode,
+} from './rule-folders.ts';
 
 const ACTIVE: Goal = { mode: 'active' };
 

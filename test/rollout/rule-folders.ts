@@ -1,10 +1,13 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { makeRelease } from '../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
+import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
+import type { Store } from '../../src/state/store.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
-import { RULES_FOLDER } from '../service/current-rules.ts';
+import { currentRules, RULES_FOLDER } from '../service/current-rules.ts';
 
 export function versionOf(text: string): RuleVersion {
   if (!isRuleVersion(text)) throw new Error(`${text} is no version`);
@@ -56,3 +59,16 @@ export const BLOCK_OTHERWISE = {
   from: 'otherwise: { verdict: GET_NEW',
   to: 'otherwise: { verdict: BLOCK',
 } as const;
+
+/** A node that starts with p2.v10 and does not log. `clock` gives epoch ms. */
+export function startQuietNode(store: Store, rulesDir: string, clock: () => number): Promise<RolloutNode> {
+  return RolloutNode.start({
+    store,
+    rulesDir,
+    reader: directReader(rulesDir),
+    dataDir: temporaryDirectory(),
+    firstVersion: currentRules().version,
+    clock,
+    onTrouble: () => {},
+  });
+}

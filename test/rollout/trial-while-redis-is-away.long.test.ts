@@ -4,20 +4,18 @@ import type { Arm, Decision } from '../../src/decision/decision.ts';
 import { rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { RolloutNode } from '../../src/rollout/rollout-node.ts';
-import { directReader } from '../../src/rules/folder/rule-reader.ts';
+import type { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import type { Store } from '../../src/state/store.ts';
 import { type CutOffProxy, startCutOffProxy } from '../servers/cut-off-proxy.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { FLUSHED_AT_ONCE, type RedisProcess } from '../servers/redis-process.ts';
-import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 import type { Tenant } from '../service/tenant.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
-import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, versionOf } from './rule-folders.ts';
+import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, startQuietNode, versionOf } from './rule-folders.ts';
 
 const CLIENTS = 30;
 const VERDICTS_AT_ONCE = 60;
@@ -70,15 +68,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
   });
 
   async function startNode(store: Store, rulesDir: string): Promise<Node> {
-    const rollout = await RolloutNode.start({
-      store,
-      rulesDir,
-      reader: directReader(rulesDir),
-      dataDir: temporaryDirectory(),
-      firstVersion: versionOf('p2.v10'),
-      clock: clock.now,
-      onTrouble: () => {},
-    });
+    const rollout = await startQuietNode(store, rulesDir, clock.now);
     const service = await startService({ store, clock, ruleSource: rollout });
     return { rollout, service, shop: await service.tenant() };
   }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { ArchiveReader } from '../../../src/archive/read/archive-reader.ts';
 import { type Exploration, type ExplorationAsk, explore } from '../../../src/archive/read/exploration.ts';
@@ -16,6 +17,8 @@ const NOTHING_UNSHIPPED = {
   unshippedErasures: async () => [],
   readJournal: async () => ({ entries: [], cursor: null, gap: null }),
 };
+
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Of twenty. */
 const NAMED_FIRST_MIN = 18;
@@ -162,6 +165,56 @@ describe('the exploration of decisions', () => {
         const later = await asOfTime(halfway);
         expect([sum(later.all), later.asOf?.erasedPayers]).to.deep.equal([4, 1]);
         expect((await asOfTime(end)).asOf?.erasedPayers).to.equal(1);
+      }
+    });
+  });
+
+  describe('over an archive of which one file is damaged', () => {
+    const platform = newPlatform();
+    const ASKED = of({ platform, to: T0 + HOUR_MS, by: 'verdict' });
+    let place: ArchivedStore;
+    let reader: ArchiveReader;
+    before(async () => {
+      place = await ArchivedStore.open();
+      reader = place.reader();
+    });
+    after(() => place?.close());
+
+    async function shipped(client: ClientKey, orderRef: string, at: number): Promise<void> {
+      await verdict(place.store, client, orderRef, at, { amount: 25, currency: 'EUR' });
+      await place.shipper().step();
+    }
+
+    it('counts each order once, and names what is missing', async () => {
+      const payer = newClient(platform);
+      await shipped(payer, 'twice', T0);
+      await shipped(payer, 'twice', T0 + 1000);
+      await shipped(payer, 'twice', T0 + 2000);
+      await shipped(newClient(platform), 'elsewhere', T0 + 3000);
+      const figures = async () => {
+        const { all, values, unreadable, gaps } = await explore(reader, ASKED);
+        const money = values[0]?.money['EUR'] ?? [];
+        return { decisions: sum(all), money: sum(money), unreadable, gaps };
+      };
+      expect(await figures()).to.deep.equal({ decisions: 4, money: 50, unreadable: [], gaps: [] });
+      const segments = place.archive.segments(place.archive.read(), { table: 'decisions' });
+      const damaged = segments.find(({ to }) => to === T0 + 3000) ?? expect.fail('there is the last segment');
+      writeFileSync(place.archive.pathOf(damaged), 'torn');
+      expect(await figures()).to.deep.equal({
+        decisions: 3,
+        money: 25,
+        gaps: [],
+        unreadable: [{ from: T0 + 3000, to: T0 + 3000, decisions: 1 }],
+      });
+    });
+
+    it('reads the sound files by facts that none of them has', async () => {
+      const other = newPlatform();
+      await verdict(place.store, newClient(other), 'order', T0);
+      await place.shipper().step();
+      for (const filter of [{ amountMin: 10 }, { method: 'card' }]) {
+        const { all, unreadable, gaps } = await explore(reader, { ...ASKED, platform: other, filter });
+        expect([sum(all), unreadable, gaps]).to.deep.equal([0, [], []]);
       }
     });
   });

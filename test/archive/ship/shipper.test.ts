@@ -141,26 +141,6 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(await numbersOf(place, client)).to.deep.equal(upTo(5));
   });
 
-  it('merges small segments of a day without losing or repeating a row', async () => {
-    const platform = newPlatform();
-    const clients = Array.from({ length: 12 }, () => newClient(platform));
-    for (const client of clients) {
-      await verdict(store(), client, 'order-1');
-      await place.shipper().step();
-    }
-    await place.shipAll();
-    const segments = place.archive.segments(place.archive.read(), { table: 'decisions', platform });
-    expect(segments.length).to.be.below(12);
-    for (const client of clients) expect(await numbersOf(place, client)).to.deep.equal([1]);
-  });
-
-  it('removes what is past its retention', async () => {
-    const client = newClient();
-    await verdict(store(), client, 'order-1', T0);
-    await place.shipAll(place.shipper({ keepMs: 3_600_000 * 24, clock: () => T0 + 3_600_000 * 48 }));
-    expect(await archivedEntries(place, client)).to.deep.equal([]);
-  });
-
   it('refuses a folder that is not the archive of the store', async () => {
     const elsewhere = new Archive(temporaryDirectory());
     const refusal = await failureOf(place.shipper({ archive: elsewhere }).step());

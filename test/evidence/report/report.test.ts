@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
 import type { OrderCounts } from '../../../src/evidence/presentation.ts';
+import { armNet, onlyRuleLacking } from '../../../src/evidence/report/arm-net.ts';
+import { cellReader, factCells } from '../../../src/evidence/report/fact-cells.ts';
+import { makeJudged, passOverOrders, talliesOf } from '../../../src/evidence/report/order-passes.ts';
 import {
   type Report,
   type RuleReport,
@@ -8,6 +12,9 @@ import {
   type SliceName,
 } from '../../../src/evidence/report/rule-report.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
+import { MONEY_ALONE } from '../../../src/rollout/objective.ts';
+import { comparisonsIn } from '../../../src/rules/condition.ts';
+import { matcher } from '../../../src/rules/matcher.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../service/current-rules.ts';
@@ -282,5 +289,149 @@ describe('the holdout in the report', () => {
       });
       expect(found?.net).to.equal(null);
     }
+  });
+});
+
+const RULES = 71;
+
+const judgement = (...matched: readonly number[]) => {
+  const flags = Array.from({ length: RULES }, (_, rule) => matched.includes(rule));
+  return { matched: flags, decided: flags, decisive: flags };
+};
+
+const JUDGED = new Map([
+  ['0', judgement(0, 70)],
+  ['1', judgement(69)],
+]);
+
+describe('the passes over orders', () => {
+  it('give the same in one pass as in many, also for more rules than a number has bits', async () => {
+    const lived = await livedEvidence(liveBusyMonth);
+    const passed = (decisionsMax: number) =>
+      withEvidence(all(lived.archive), async (evidence) => {
+        const { duck, span } = evidence;
+        await duck.run("CREATE TEMP TABLE places AS SELECT 1 AS place, 'EUR' AS currency, '' AS shown");
+        await makeJudged(duck, JUDGED);
+        const counted: number[] = [];
+        const parts = {
+          cell: '(fact_paidCount > 0)::UBIGINT',
+          byDevice: true,
+          place: { sql: '1', join: '' },
+        };
+        await passOverOrders(evidence, { ...parts, onProgress: (done) => counted.push(done) }, decisionsMax);
+        expect(counted.at(-1)).to.equal(span.decisions);
+        const byDevice = Array.from({ length: RULES }, (_, rule) => rule === 70);
+        const tallies = await talliesOf(duck, byDevice);
+        return {
+          passes: counted.length,
+          found: Array.from({ length: RULES + 1 }, (_, rule) => tallies(rule, '')),
+        };
+      });
+    const [one, many] = [await passed(1_000_000), await passed(40)];
+    expect([one.passes, many.passes > 5]).to.deep.equal([1, true]);
+    expect(many.found).to.deep.equal(one.found);
+    const matching = one.found.flatMap(({ matched, orders }, rule) =>
+      matched > 0 && orders.paid > 0 ? [rule] : [],
+    );
+    expect(matching).to.deep.equal([0, 69, 70, RULES]);
+  });
+});
+
+describe('the cells of facts', () => {
+  it('tell decisions apart exactly where some comparison of the rules does', async () => {
+    const place = new Workplace();
+    const rules = place.rules('p2.v10');
+    place.end();
+    const conditions = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
+    const comparisons = comparisonsIn(conditions.map(({ condition }) => condition));
+    const lived = await livedEvidence(liveBusyMonth);
+    await withEvidence(all(lived.archive), async ({ duck }) => {
+      const { sql, rows } = await factCells(duck, rules);
+      const read = cellReader(rules);
+      const answersTo = (row: (typeof rows)[number]) => {
+        const { values, lacking } = read(row);
+        expect(lacking).to.deep.equal([]);
+        return comparisons.map((comparison) => matcher(comparison)(values)).join();
+      };
+      const byCell = new Map(rows.map((row) => [row['cell'], answersTo(row)]));
+      expect(new Set(byCell.values()).size).to.be.above(20);
+      const decisions = await duck.rows(`SELECT *, ${sql} AS cell FROM decisions`);
+      for (const row of decisions) expect(answersTo(row)).to.equal(byCell.get(row['cell']));
+    });
+  });
+});
+
+const SOUND = edited({});
+const CHAIN = /\n {2}- name: blocked-by-unpaid-chain\n[\s\S]*?BLOCKED \} \}\n/;
+const without = (text: string) => text.replace(CHAIN, '');
+const WITHOUT = edited({ 'groups.yaml': without });
+
+describe('two versions that a trial compares', () => {
+  it('differ in one rule alone where the other lacks it, wherever the rest is written', () => {
+    expect(onlyRuleLacking(SOUND, WITHOUT)).to.equal('groups/blocked-by-unpaid-chain');
+    expect(onlyRuleLacking(WITHOUT, SOUND)).to.equal(null);
+  });
+
+  it('differ in more where a rule is another, two are gone, or the ladder is longer', () => {
+    const stricter = edited({
+      'groups.yaml': swap('greaterThanInclusive, value: 4 }', 'greaterThanInclusive, value: 3 }'),
+    });
+    const ladder = { 'ladder.yaml': swap('[30s, 5m, 30m]', '[30s, 5m, 40m]') };
+    for (const other of [SOUND, stricter, edited(ladder), edited({ ...ladder, 'groups.yaml': without })])
+      expect(onlyRuleLacking(SOUND, other)).to.equal(null);
+  });
+});
+
+describe('the net of a rule by a trial', () => {
+  const figures = { value: 2, low: -1, high: 4, clientsToGo: null };
+  const nothing = experimentOf(
+    { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
+    null,
+    [],
+    [],
+  );
+  const none = { young: 0, capped: 0, requisites: 0, waits: 0, lostAfterWait: 0, waitsEnded: 0 };
+  const arm = { ...none, share: 0.5, matureShare: 1, money: {} };
+  const orders = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
+  const found: Experiment = {
+    ...nothing,
+    version: 'p2.v10',
+    objective: { ...MONEY_ALONE, currency: 'EUR' },
+    arms: [
+      { ...arm, orders, version: 'p2.v10', clients: 100 },
+      { ...arm, orders, version: 'p2.v11', clients: 10 },
+    ],
+    differences: ['value', 'paid'].map((metric) => ({ version: 'p2.v11', metric, ...figures })),
+  };
+
+  const unknown = { amount: null, reversals: null, requisites: null };
+
+  it('is what the other arm did more, for each client of the arm that has the rule', () => {
+    expect(armNet(found, 'p2.v11', true)).to.deep.equal({
+      by: 'trial',
+      currency: 'EUR',
+      clients: 100,
+      ...unknown,
+      payments: { value: 200, low: -100, high: 400 },
+      value: { value: -200, low: -400, high: 100 },
+    });
+    expect(armNet(found, 'p2.v11', false)).to.deep.equal({
+      by: 'trial',
+      currency: 'EUR',
+      clients: 10,
+      ...unknown,
+      payments: { value: -20, low: -40, high: 10 },
+      value: { value: 20, low: -10, high: 40 },
+    });
+  });
+
+  it('is not known where arms cannot be compared, nor without a value; harm is no obstacle', () => {
+    const vetoed = (veto: 'sharedDevices' | 'outcomesMissing' | 'money', version: string | null) =>
+      armNet({ ...found, vetoes: [{ veto, version, why: '' }] }, 'p2.v11', true);
+    expect(vetoed('sharedDevices', null)).to.equal(null);
+    expect(vetoed('outcomesMissing', 'p2.v11')).to.equal(null);
+    expect(vetoed('outcomesMissing', 'p2.v12')).not.to.equal(null);
+    expect(vetoed('money', 'p2.v11')).not.to.equal(null);
+    expect(armNet({ ...found, differences: [] }, 'p2.v11', true)).to.equal(null);
   });
 });

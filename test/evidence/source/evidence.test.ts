@@ -6,6 +6,7 @@ import { namesIn } from '../../../src/archive/archive-log.ts';
 import type { DuckRow } from '../../../src/archive/duck.ts';
 import { TABLE_NAMES, type TableName } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
+import { type AskedInput, inputsOf } from '../../../src/evidence/backtest/input.ts';
 import { spanNotes } from '../../../src/evidence/presentation.ts';
 import {
   type EvidenceAsk,
@@ -14,8 +15,14 @@ import {
   withEvidence,
 } from '../../../src/evidence/source/evidence.ts';
 import { reversalNotes } from '../../../src/evidence/source/reversals.ts';
+import {
+  countSharedDevices,
+  makeInputView,
+  sharingWindowsOf,
+} from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { currentRules } from '../../service/current-rules.ts';
 import { History, JULY, PLATFORM } from '../backtest/backtest-history.ts';
 import { all, type LivedEvidence, livedEvidence } from './lived-evidence.ts';
 
@@ -287,4 +294,74 @@ describe('what a reader must know of reversals', () => {
     const [, unknown] = reversalNotes({ ...seen, maturityDays: null });
     expect(unknown).to.match(/ 1 paid order may yet be reversed: do not judge by that yet\.$/);
   });
+});
+
+const DAY_MS = 24 * HOUR;
+
+/** Bob, Cid and Dan come from one address, Dan with a device of his own, Eve shows nothing; Bob comes back after two hours, and after three days. */
+async function liveOnDevices(store: Store): Promise<void> {
+  const history = new History(store);
+  const ask = async (client: string, order: string, device?: string) => {
+    if (device !== undefined) await history.score(client, device);
+    history.now += 1000;
+    await history.verdict(client, order);
+    history.now += 1000;
+  };
+  await ask('bob', 'bob-1', 'shared');
+  await ask('cid', 'cid-1', 'shared');
+  await ask('dan', 'dan-1', 'own');
+  await ask('eve', 'eve-1');
+  history.now += 2 * HOUR;
+  await ask('bob', 'bob-2', 'shared');
+  history.now += 3 * DAY_MS;
+  await ask('bob', 'bob-3', 'shared');
+}
+
+describe('the number of clients on a device', () => {
+  let lived: LivedEvidence;
+  const rules = currentRules();
+  before(async () => {
+    lived = await livedEvidence(liveOnDevices);
+  });
+
+  function verdictsIn(place: EvidencePlace): Promise<readonly AskedInput[]> {
+    return withEvidence(all(place), async (evidence) => {
+      await makeInputView(evidence, [rules]);
+      const inputs = (await Array.fromAsync(inputsOf(evidence.duck))).flat();
+      return inputs.filter((input) => input.kind === 'verdict');
+    });
+  }
+
+  const places: readonly (keyof LivedEvidence)[] = ['archive', 'journal'];
+  for (const place of places) {
+    it(`comes with each request of the ${place}, for each window, where there were several`, async () => {
+      const seen = (await verdictsIn(lived[place])).map(({ orderRef, sightings: { fingerprint, ip } }) => [
+        orderRef,
+        fingerprint.get(DAY_MS) ?? null,
+        ip.get(HOUR) ?? null,
+        ip.get(DAY_MS) ?? null,
+      ]);
+      expect(seen.toSorted()).to.deep.equal([
+        ['bob-1', null, null, null],
+        ['bob-2', 2, null, 3],
+        ['bob-3', null, null, null],
+        ['cid-1', 2, 2, 2],
+        ['dan-1', null, 3, 3],
+        ['eve-1', null, null, null],
+      ]);
+    });
+  }
+
+  it('is counted once for rule sets that ask about the same windows, and anew for others', () =>
+    withEvidence(all(lived.archive), async (evidence) => {
+      await makeInputView(evidence, [rules]);
+      const { duck } = evidence;
+      const windows = sharingWindowsOf([rules, rules]);
+      await duck.run('DELETE FROM shared_devices');
+      const rows = async () => (await duck.rows('SELECT * FROM shared_devices')).length;
+      await countSharedDevices(duck, windows);
+      expect(await rows()).to.equal(0);
+      await countSharedDevices(duck, { ...windows, ip: [5 * DAY_MS] });
+      expect(await rows()).to.equal(4);
+    }));
 });

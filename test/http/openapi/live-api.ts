@@ -6,8 +6,7 @@ import { type PlatformName, platformName } from '../../../src/client/client-key.
 import { EvidenceDesk } from '../../../src/evidence/desk/evidence-desk.ts';
 import { Fleet } from '../../../src/rollout/fleet.ts';
 import type { Registers, Store } from '../../../src/state/store.ts';
-import { startQuietNode } from '../../rollout/quiet-node.ts';
-import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../rollout/rule-folders.ts';
+import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, startQuietNode } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { verdictBody } from '../../service/request-bodies.ts';

@@ -13,8 +13,12 @@ import type { Store } from '../../../../src/state/store.ts';
 import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
 import { TEST_SALT } from '../../../../test/client/client-keys.ts';
 import { differencesLived, trialLived } from '../../../../test/evidence/experiment/two-ladders.ts';
-import { startQuietNode } from '../../../../test/rollout/quiet-node.ts';
-import { addVersion, rulesDirectory, versionOf } from '../../../../test/rollout/rule-folders.ts';
+import {
+  addVersion,
+  rulesDirectory,
+  startQuietNode,
+  versionOf,
+} from '../../../../test/rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 import { T0 } from '../../../../test/state/clients.ts';
 import { type LivedOrder, type LivedPayer, PayerWorld, type WorldPlan } from './payer-world.ts';

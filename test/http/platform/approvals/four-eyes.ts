@@ -10,8 +10,12 @@ import { EvidenceDesk } from '../../../../src/evidence/desk/evidence-desk.ts';
 import { Fleet } from '../../../../src/rollout/fleet.ts';
 import type { RolloutNode } from '../../../../src/rollout/rollout-node.ts';
 import type { Store } from '../../../../src/state/store.ts';
-import { startQuietNode } from '../../../rollout/quiet-node.ts';
-import { addVersion, LONGER_FIRST_WAIT, rulesDirectory } from '../../../rollout/rule-folders.ts';
+import {
+  addVersion,
+  LONGER_FIRST_WAIT,
+  rulesDirectory,
+  startQuietNode,
+} from '../../../rollout/rule-folders.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { call } from '../../../service/http-call.ts';
 import { MovableClock } from '../../../service/movable-clock.ts';
