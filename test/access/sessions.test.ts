@@ -106,12 +106,16 @@ describeOnStores('sessions', (store) => {
       expect(await isKnown(secret, of())).to.equal(true);
     });
 
-    it('when they end, also end work that outlasts its request', async () => {
-      const secret = await of().start({ ...ann, items: items.slice(0, 1) });
+    it('when they end, all at once, also end work that outlasts its request', async () => {
+      const [secret, elsewhere] = [
+        await of().start({ ...ann, items: items.slice(0, 1) }),
+        await of().start({ ...ann, items: items.slice(1) }),
+      ];
       const credential = (await of().find(secret))?.at('shop')?.credential ?? { kind: 'key', id: '' };
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(true);
       expect(await of().isGranted(credential, shop, 'erase')).to.equal(false);
       await of().end(secret, 'all');
+      expect(await isKnown(elsewhere)).to.equal(false);
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(false);
     });
   });

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
-import type { RuleDiff } from '../../src/authoring/diff/rule-diff.ts';
 import type { Constant } from '../../src/rules/folder/constant.ts';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
-import { call, type Problem } from '../service/http-call.ts';
+import { call } from '../service/http-call.ts';
 import { Tenant } from '../service/tenant.ts';
 
 interface VersionBody {
@@ -204,37 +203,6 @@ describe('the console over HTTP', () => {
         'ladder level 1: 30s -> 40s',
         'asked-too-early: waitRemainingSeconds > 0 -> > 2',
       ]);
-    });
-
-    it('that decide alike have no payer whom the two answer differently', async () => {
-      const { body } = await shop.ask<RuleDiff>('GET', 'rules/diff?before=p2.v10&after=p2.v10');
-      expect(body).to.deep.include({
-        differences: [],
-        examples: [],
-        searched: true,
-        note: 'p2.v10 and p2.v10 decide alike.',
-      });
-    });
-
-    it('that cannot be compared are refused with what to do', async () => {
-      const refusals = [
-        ['before=p2.v10', 400, 'The parameter after is required.'],
-        [
-          'before=x&after=p2.v10',
-          400,
-          'The parameter before must be p<number>.v<number>, like p2.v10, or p2.v11-night for a draft.',
-        ],
-        ['before=p2.v10&after=p2.v99', 404, 'There is no rule set p2.v99 on this node.'],
-        [
-          'before=p2.v10&after=p2.v12',
-          400,
-          "p2.v12 has problems; mend it first. The console's page Rules lists them.",
-        ],
-      ] as const;
-      for (const [query, status, detail] of refusals) {
-        const answer = await shop.ask<Problem>('GET', `rules/diff?${query}`);
-        expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);
-      }
     });
   });
 });

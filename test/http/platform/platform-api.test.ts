@@ -270,3 +270,21 @@ describeOnStores('the API for the platform', (store) => {
     expect(metrics.body).to.match(/^scoring_verdicts_total\{verdict="GET_NEW",rule_version="p2\.v10"/m);
   });
 });
+
+const DAY_MS = 24 * 3_600_000;
+
+describe('the settings over HTTP', () => {
+  const rateLimit = { ratePerSecond: 7, burst: 9, trustedProxies: 0 };
+  const { shop } = serviceOfSuite(() => ({ basePath: '/scoring', rateLimit }));
+
+  it('are those that this node was started with', async () => {
+    expect((await shop.ask('GET', 'settings')).body).to.deep.equal({
+      platform: 'shop',
+      approvals: 'off',
+      limits: { perSecond: 7, burst: 9, atOnce: 128 },
+      keptMs: { clients: 400 * DAY_MS, decisions: 90 * DAY_MS, archive: null, audit: 400 * DAY_MS },
+      repeatsErasures: false,
+      callers: { port: 0, tls: false, basePath: '/scoring' },
+    });
+  });
+});

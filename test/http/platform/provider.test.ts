@@ -171,13 +171,6 @@ describeOnStores('signing in at an identity provider', (store) => {
       .and.not.match(/token|eyJ/);
   });
 
-  it('ends all sessions of the person at once', async () => {
-    const [here, there] = [(await signIn('ops')).visitor, (await signIn('ops')).visitor];
-    const gone = await ask('DELETE', 'session?sessions=all', { ...OWN, Cookie: here.cookie });
-    expect(gone.status).to.equal(204);
-    expect((await ask('GET', 'session', { Cookie: there.cookie })).status).to.equal(401);
-  });
-
   it('says that the provider cannot be reached, while keys still work', async () => {
     const away = await startService({
       store: store(),

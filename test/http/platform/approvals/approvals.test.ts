@@ -173,6 +173,10 @@ describeOnStores('with APPROVALS=required', (store) => {
     }
   });
 
+  it('the settings say so', async () => {
+    expect((await annOfShop.ask('GET', 'settings')).body).to.include({ approvals: 'required' });
+  });
+
   it('lists need no approval, ranges of addresses included', async () => {
     await annOfShop.ask('PUT', 'lists/trusted', { kind: 'ip' });
     const put = await annOfShop.ask('PUT', 'lists/trusted/entries?value=10.0.0.0%2F8', REASON);

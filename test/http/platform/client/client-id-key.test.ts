@@ -66,18 +66,13 @@ describe('the client that a request is about', () => {
   });
 
   it('must be in the query once, and well encoded', async () => {
-    const detail = async (query: string) =>
-      (await call<Problem>('DELETE', url(`client${query}`), key())).body.detail;
-    expect(await detail('')).to.equal('The parameter clientIdKey is required.');
-    expect(await detail('?clientIdKey=a&clientIdKey=b')).to.equal(
-      'The parameter clientIdKey must come once.',
-    );
-    expect(await detail('?clientIdKey=')).to.equal(
-      'clientIdKey must have 1 to 256 characters of well-formed Unicode.',
-    );
-    expect(await detail('?clientIdKey=%ff')).to.equal(
-      'The query is not percent-encoded UTF-8; encode the clientIdKey in it.',
-    );
+    for (const [query, detail] of [
+      ['', 'The parameter clientIdKey is required.'],
+      ['?clientIdKey=a&clientIdKey=b', 'The parameter clientIdKey must come once.'],
+      ['?clientIdKey=', 'clientIdKey must have 1 to 256 characters of well-formed Unicode.'],
+      ['?clientIdKey=%ff', 'The query is not percent-encoded UTF-8; encode the clientIdKey in it.'],
+    ] as const)
+      expect((await call<Problem>('DELETE', url(`client${query}`), key())).body.detail).to.equal(detail);
     await expectNobodyTouched('');
   });
 });

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
+import type { Exploration } from '../../../../src/archive/read/exploration.ts';
 import type { FoundDecisions } from '../../../../src/archive/read/found-decisions.ts';
 import type { Explanation } from '../../../../src/authoring/explain/explain.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
 import type { DecisionListSchema } from '../../../../src/http/platform/decisions.ts';
 import type { Static } from '../../../../src/json-schema.ts';
-import type { RuleSet } from '../../../../src/rules/rule-set.ts';
-import { currentRules } from '../../../service/current-rules.ts';
-import { serviceOfSuite, startService } from '../../../service/running-service.ts';
-import type { Tenant } from '../../../service/tenant.ts';
+import { serviceOfSuite } from '../../../service/running-service.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
 type DecisionList = Static<typeof DecisionListSchema>;
@@ -120,39 +118,47 @@ describeOnStores('the search for decisions', (store) => {
 });
 
 describe('GET /v1/platform/decisions/{decisionId}/explanation', () => {
-  const { service, shop: tenant } = serviceOfSuite();
-
-  async function decided(of: Tenant = tenant): Promise<string> {
-    await of.verdict();
-    const [newest] = await of.decisions();
-    if (newest === undefined) throw new Error('a decision was made');
-    return newest.decisionId;
-  }
+  const { shop } = serviceOfSuite();
 
   it('explains a decision by the rules and the values they saw, and reproduces it', async () => {
-    const decisionId = await decided();
-    const { status, body } = await tenant.ask<Explanation>('GET', `decisions/${decisionId}/explanation`);
+    const { headers } = await shop.verdict();
+    const decisionId = headers.get('X-Decision-Id');
+    const { status, body } = await shop.ask<Explanation>('GET', `decisions/${decisionId}/explanation`);
     expect(status).to.equal(200);
     expect(body).to.include({ reproduced: true });
     expect(body.decision).to.include({ decisionId, verdict: 'GET_NEW' });
     expect(body.rules?.verdicts).to.include({ verdict: 'GET_NEW', rule: 'otherwise' });
     expect(body.rules?.verdicts.rules[0]?.condition.at.file).to.equal('verdicts.yaml');
   });
+});
 
-  it('says so when this node does not have the rule set that decided', async () => {
-    const other: RuleSet = { ...currentRules(), digest: 'another' };
-    const elsewhere = await startService({ store: service.store, rules: other });
-    try {
-      const decisionId = await decided();
-      const there = await elsewhere.tenant();
-      const { status, body } = await there.ask<Explanation>('GET', `decisions/${decisionId}/explanation`);
-      expect(status).to.equal(200);
-      expect(body).to.deep.include({ reproduced: false, rules: null, differences: [] });
-      expect(body.verification).to.match(
-        /^The rule set that decided, p2\.v10 .* is not here: neither has this node loaded it nor does its archive keep it\./,
-      );
-    } finally {
-      await elsewhere.stop();
-    }
+describeOnStores('the exploration of the last hour, on a node without an archive', (store) => {
+  const { service, shop } = serviceOfSuite(() => ({ store: store() }));
+
+  async function lastHour(by: string) {
+    const path = `explore?span=hour&by=${by}`;
+    const { exploration } = (await shop.ask<{ exploration: Exploration }>('GET', path)).body;
+    const sums = exploration.values.map(({ value, decisions }) => [value, sum(decisions)]);
+    return { slots: exploration.slots.length, all: sum(exploration.all), values: Object.fromEntries(sums) };
+  }
+
+  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+
+  it('has sixty whole minutes, and no older decision', async () => {
+    await shop.verdict({ clientIdKey: 'ann', orderRef: 'too old' });
+    service.clock.moveSeconds(25 * 3600);
+    for (const orderRef of ['first', 'second', 'third']) await shop.verdict({ clientIdKey: 'ann', orderRef });
+    expect(await lastHour('verdict')).to.deep.equal({ slots: 60, all: 3, values: { GET_NEW: 1, WAIT: 2 } });
+    expect((await lastHour('waitLevel')).values).to.deep.equal({ 1: 1, 2: 1 });
+    expect((await lastHour('bot')).values).to.deep.equal({ 'no bot': 3 });
+  });
+
+  it('is worked out once for all who ask within ten seconds', async () => {
+    service.clock.moveSeconds(10);
+    const before = await lastHour('group');
+    await shop.verdict({ clientIdKey: 'bob', orderRef: 'newest' });
+    expect(await lastHour('group')).to.deep.equal(before);
+    service.clock.moveSeconds(10);
+    expect((await lastHour('group')).all).to.equal(before.all + 1);
   });
 });
