@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve, sep } from 'node:path';
 import { distance } from 'fastest-levenshtein';
@@ -8,6 +8,7 @@ import { parseRoles, type RoleGrant } from './access/roles.ts';
 import type { S3Place } from './archive/s3/bucket.ts';
 import { counted } from './counted.ts';
 import { makeOwnFolder } from './files/folders.ts';
+import { placeOnce } from './files/placed.ts';
 import type { CertificateFiles } from './http/server/certificate.ts';
 import type { Address } from './http/server/listener.ts';
 import { NamedError } from './named-error.ts';
@@ -411,25 +412,13 @@ export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSe
 function readOrMakeSecret(dataDir: string, path: string): string {
   try {
     makeOwnFolder(dataDir);
-    if (!existsSync(path)) makeSecret(path);
+    // Of two processes that start together one is faster, and both read its secret.
+    if (!existsSync(path)) placeOnce(path, `${randomBytes(32).toString('base64url')}\n`);
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
     throw new ConfigError(
       `DATA_DIR is ${dataDir}, where the file signal-secret cannot be kept; make the folder writable or set another DATA_DIR`,
       { cause },
     );
-  }
-}
-
-/** Linked only when it is complete, so that two processes that start together read the same secret. */
-function makeSecret(path: string): void {
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if (!existsSync(path)) throw error;
-  } finally {
-    unlinkSync(draft);
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeOwnFolder } from '../files/folders.ts';
+import { placeOnce } from '../files/placed.ts';
 import type { Registers } from '../state/store.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -74,16 +74,8 @@ export class FolderHome implements ArchiveHome {
   }
 
   async giveId(id: string): Promise<void> {
-    makeOwnFolder(this.name);
-    const draft = join(this.name, `.${randomUUID()}`);
-    writeFileSync(draft, id, { mode: 0o600 });
-    try {
-      linkSync(draft, join(this.name, ID_FILE));
-    } catch {
-      // Another process has just made it.
-    } finally {
-      rmSync(draft);
-    }
+    // Where another process has just made it, that one's holds.
+    placeOnce(join(this.name, ID_FILE), id);
   }
 
   async bring(): Promise<ReadonlyMap<string, WhyUnread>> {

@@ -1,17 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
-  linkSync,
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
+import { codeOf, placeOnce, replaceFile } from '../files/placed.ts';
 import { NamedError } from '../named-error.ts';
 import type { TableName } from './tables.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -106,9 +104,6 @@ const GAPS_MAX = 1000;
 
 export const LOG_FOLDER = 'log';
 
-/** A new file that is on the disk once it is written. */
-const DURABLY = { flag: 'wx', mode: 0o600, flush: true } as const;
-
 /**
  * The archive's contents as a log of numbered commits. A commit is a file that comes into being whole and that
  * only one writer can create (link(2) refuses a name that is taken), so of two shippers that both believe in
@@ -136,26 +131,14 @@ export class ArchiveLog {
 
   /** Makes the commit after `state`, or throws CommitConflict when there is one already. */
   commit(state: ArchiveState, commit: Commit): ArchiveState {
-    makeOwnFolder(this.#folder);
     const version = state.version + 1;
-    this.#create(commitFile(version), JSON.stringify(commit));
+    const name = commitFile(version);
+    if (!placeOnce(join(this.#folder, name), JSON.stringify(commit), { flush: true }))
+      throw new CommitConflict(`${name} was committed by somebody else`);
+    syncFolder(this.#folder);
     this.#state = apply(state, commit);
     if (version % SNAPSHOT_COMMITS === 0) this.#snapshot(this.#state);
     return this.#state;
-  }
-
-  #create(name: string, text: string): void {
-    const draft = join(this.#folder, `.${randomUUID()}`);
-    writeFileSync(draft, text, DURABLY);
-    try {
-      linkSync(draft, join(this.#folder, name));
-    } catch (error) {
-      if (codeOf(error) === 'EEXIST') throw new CommitConflict(`${name} was committed by somebody else`);
-      throw error;
-    } finally {
-      unlinkSync(draft);
-    }
-    syncFolder(this.#folder);
   }
 
   /** Goes on to the newest snapshot; false when there is none that is newer. */
@@ -196,12 +179,10 @@ export class ArchiveLog {
 
   #snapshot(state: ArchiveState): void {
     writeSnapshot(this.#folder, state);
-    const before = (version: number, ending: string) =>
-      this.#numbers(ending).filter((number) => number < version);
-    for (const number of before(state.version - BEHIND_COMMITS_MAX, COMMIT_ENDING))
-      unlinkSync(join(this.#folder, commitFile(number)));
-    for (const number of before(state.version - BEHIND_COMMITS_MAX, SNAPSHOT_ENDING))
-      unlinkSync(join(this.#folder, snapshotFile(number)));
+    for (const ending of [COMMIT_ENDING, SNAPSHOT_ENDING])
+      for (const number of this.#numbers(ending))
+        if (number < state.version - BEHIND_COMMITS_MAX)
+          unlinkSync(join(this.#folder, fileOf(number, ending)));
   }
 }
 
@@ -218,16 +199,13 @@ export function writePassingState(archiveDir: string, state: ArchiveState): void
 /** Makes a folder into an archive that holds what a state says; nothing is left of the log of one that was there before. */
 export function replaceState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
-  makeOwnFolder(folder);
   writeSnapshot(folder, state);
   for (const name of namesIn(folder))
     if (name !== snapshotFile(state.version)) unlinkSync(join(folder, name));
 }
 
 function writeSnapshot(folder: string, state: ArchiveState): void {
-  const draft = join(folder, `.${randomUUID()}`);
-  writeFileSync(draft, snapshotText(state), DURABLY);
-  renameSync(draft, join(folder, snapshotFile(state.version)));
+  replaceFile(join(folder, snapshotFile(state.version)), snapshotText(state), { flush: true });
 }
 
 export function snapshotText(state: ArchiveState): string {
@@ -238,11 +216,15 @@ const COMMIT_ENDING = '.json';
 export const SNAPSHOT_ENDING = '.snapshot';
 
 function commitFile(version: number): string {
-  return `${String(version).padStart(12, '0')}${COMMIT_ENDING}`;
+  return fileOf(version, COMMIT_ENDING);
 }
 
 export function snapshotFile(version: number): string {
-  return `${String(version).padStart(12, '0')}${SNAPSHOT_ENDING}`;
+  return fileOf(version, SNAPSHOT_ENDING);
+}
+
+function fileOf(version: number, ending: string): string {
+  return `${String(version).padStart(12, '0')}${ending}`;
 }
 
 export function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
@@ -287,8 +269,4 @@ export function namesIn(folder: string): readonly string[] {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   }
-}
-
-export function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

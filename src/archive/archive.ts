@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../files/folders.ts';
+import { codeOf } from '../files/placed.ts';
 import { NamedError } from '../named-error.ts';
 import type { UnreadableEntry } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
@@ -9,7 +10,6 @@ import { type ArchiveHome, type FileToKeep, FolderHome } from './archive-home.ts
 import {
   type ArchiveState,
   type Commit,
-  codeOf,
   type LeftOut,
   namesIn,
   type Segment,
@@ -27,12 +27,12 @@ export interface ArchiveContents {
   readonly setAsideEntries: number;
 }
 
-export interface SegmentFilter {
-  readonly table: TableName;
-  readonly platform?: string;
+/** Which segments are read at most; null or absent is no bound. */
+export interface Bounds {
+  readonly platform?: string | null | undefined;
   /** Epoch ms; segments that end before or begin after are left out. */
-  readonly from?: number;
-  readonly to?: number;
+  readonly from?: number | null | undefined;
+  readonly to?: number | null | undefined;
 }
 
 /**
@@ -254,12 +254,13 @@ export class Archive {
   }
 
   /** The segments that may hold what is looked for, newest first. */
-  segments(state: ArchiveState, { table, platform, from, to }: SegmentFilter): readonly Segment[] {
+  segments(
+    state: ArchiveState,
+    { table, platform, from, to }: Bounds & { readonly table: TableName },
+  ): readonly Segment[] {
     return [...state.segments.values()]
-      .filter((segment) => segment.table === table)
-      .filter((segment) => platform === undefined || segment.platform === platform)
-      .filter((segment) => from === undefined || segment.to >= from)
-      .filter((segment) => to === undefined || segment.from <= to)
+      .filter((segment) => segment.table === table && segment.platform === (platform ?? segment.platform))
+      .filter((segment) => segment.to >= (from ?? segment.to) && segment.from <= (to ?? segment.from))
       .toSorted((a, b) => b.to - a.to);
   }
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder, withFolderToRemove } from '../files/folders.ts';
+import { codeOf } from '../files/placed.ts';
 import { Archive, READING, withoutThese } from './archive.ts';
 import {
   ArchiveDamaged,
   type ArchiveState,
-  codeOf,
   type LeftOut,
   type Segment,
   writePassingState,

@@ -238,7 +238,7 @@ export interface RuleSource {
   /** The candidate threw, and the active rules decided. */
   candidateFailed(version: RuleVersion, error: unknown): void;
   /** The loaded rule set behind a decision; null when it is not on this node. */
-  ruleSetOf(version: string, digest: string): RuleSet | null;
+  ruleSetOf(digest: string): RuleSet | null;
 }
 
 /** One rule set for everybody, without counts: for replays and tests. */
@@ -248,6 +248,6 @@ export function fixedRules(rules: RuleSet): RuleSource {
     observe: () => {},
     observeOutcome: () => {},
     candidateFailed: () => {},
-    ruleSetOf: (version, digest) => (rules.version === version && rules.digest === digest ? rules : null),
+    ruleSetOf: (digest) => (rules.digest === digest ? rules : null),
   };
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
-import { makeOwnFolder } from '../files/folders.ts';
+import { replaceFile } from '../files/placed.ts';
 import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
@@ -183,7 +183,7 @@ export class RolloutNode implements RuleSource {
     this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
   }
 
-  ruleSetOf(_version: string, digest: string): RuleSet | null {
+  ruleSetOf(digest: string): RuleSet | null {
     return this.rules.withDigest(digest);
   }
 
@@ -409,10 +409,7 @@ const MEMORY = 'rollout.json';
 /** Keeps a copy beside the data, for a start with a store that lost the rollout. Returns why it could not, or null. */
 function remember(dataDir: string, rollout: Rollout): string | null {
   try {
-    makeOwnFolder(dataDir);
-    const path = join(dataDir, MEMORY);
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify(rollout), { mode: 0o600 });
-    renameSync(`${path}.${process.pid}`, path);
+    replaceFile(join(dataDir, MEMORY), JSON.stringify(rollout));
     return null;
   } catch (error) {
     // A read-only disk must not stop a node whose store works.
@@ -422,10 +419,8 @@ function remember(dataDir: string, rollout: Rollout): string | null {
 }
 
 function recall(dataDir: string): Rollout | null {
-  const path = join(dataDir, MEMORY);
-  if (!existsSync(path)) return null;
   try {
-    return parseRollout(readFileSync(path, 'utf8'));
+    return parseRollout(readFileSync(join(dataDir, MEMORY), 'utf8'));
   } catch {
     return null;
   }

@@ -173,7 +173,7 @@ export class Records {
 
   /** The rule set that decided, from the archive when this node no longer has it; null when neither keeps it. */
   rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {
-    const known = this.#parts.ruleSource.ruleSetOf(ruleVersion, digest) ?? this.#ruleSets.get(digest);
+    const known = this.#parts.ruleSource.ruleSetOf(digest) ?? this.#ruleSets.get(digest);
     if (known !== undefined) return known;
     const kept = this.#shelf?.get(ruleVersion, digest) ?? null;
     if (kept !== null) this.#ruleSets.set(digest, kept);

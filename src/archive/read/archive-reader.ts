@@ -16,7 +16,7 @@ import {
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { Store } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
-import { Archive, type ErasedClients, erasedClients } from '../archive.ts';
+import { Archive, type Bounds, type ErasedClients, erasedClients } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { Duck, type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
 import { withCopy } from '../frozen-archive.ts';
@@ -32,7 +32,7 @@ import {
   type TableName,
 } from '../tables.ts';
 import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
-import { type Among, type Bounds, filterCondition, Past, type Source } from './past.ts';
+import { type Among, filterCondition, Past, type Source } from './past.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 
 /** Decisions that were found, and the segments that could not be read. */
@@ -152,9 +152,8 @@ export class ArchiveReader {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return { decision: null, unreadable: [] };
     const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
-    const bounds = platform === null ? {} : { platform };
     return this.#archived(async (past) => {
-      const rows = await past.rows((source) => select(source('decisions', bounds), where));
+      const rows = await past.rows((source) => select(source('decisions', { platform }), where));
       const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
       return { decision: found ?? null, unreadable: past.unreadable };
     });
@@ -186,18 +185,14 @@ export class ArchiveReader {
   ): Promise<SearchedDecisions> {
     const to = timeBound(filter);
     return this.reading(async (past) => {
-      const within = (from: number | undefined) => ({
-        platform,
-        ...(from === undefined ? {} : { from }),
-        ...(to === null ? {} : { to }),
-      });
+      const within = (from: number | null | undefined): Bounds => ({ platform, from, to });
       const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = beginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
         const where = (source: Source) =>
           [
-            filterCondition({ ...filter, ...(from === undefined ? {} : { from }) }),
+            filterCondition({ ...filter, from }),
             ...(status === null ? [] : [statusCondition(source('outcomes', { platform }), status)]),
           ].join(' AND ');
         // One more than wanted shows whether that was all.
@@ -279,7 +274,7 @@ export class ArchiveReader {
     tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
   ): Promise<{ readonly entries: readonly Placed<JournalEntry>[]; readonly isWhole: boolean }> {
     const { clientKeys } = this.#store;
-    const bounds = { platform: client.platform, ...(before === null ? {} : { to: before.at + 1 }) };
+    const bounds = { platform: client.platform, to: before && before.at + 1 };
     return this.reading(async (past) => {
       const entries: (Placed<JournalEntry> | null)[] = [];
       for (const table of tables) {
@@ -404,12 +399,7 @@ async function lookedAt(
   bounds: Bounds,
   { after }: DecisionFilter,
 ): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {
-  const { from, to } = bounds;
-  const condition = filterCondition({
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    ...(after === undefined ? {} : { after }),
-  });
+  const condition = filterCondition({ from: bounds.from, to: bounds.to, after });
   const [row = {}] = await past.rows(
     (source) =>
       `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${condition}`,

@@ -31,9 +31,10 @@ export function asOfBy(at: number, rows: readonly DuckRow[], unshipped: readonly
 
 /** What is told of a moment of the past by what is known now: who was erased since. */
 export async function knownAt(past: Past, at: number, platform: PlatformName | null): Promise<AsOf> {
-  const bounds = { from: at + 1, ...(platform === null ? {} : { platform }) };
   const rows = await past.rows((source) =>
-    erasedSql(`(SELECT * FROM ${source('erasures', bounds)} WHERE erased_at > make_timestamp_ms(${at}))`),
+    erasedSql(
+      `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,
+    ),
   );
   return asOfBy(at, rows, []);
 }

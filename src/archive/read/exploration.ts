@@ -183,8 +183,7 @@ function within({ from, to }: TimeSpan): TimeSpan {
 
 /** Decisions of one span. */
 function lookedAt(source: Source, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
-  const ofPlatform = platform === null ? {} : { platform };
-  return `(SELECT * FROM ${source('decisions', { ...within(span), ...ofPlatform })}
+  return `(SELECT * FROM ${source('decisions', { ...within(span), platform })}
     WHERE ${filterCondition({ ...filter, ...within(span) })})`;
 }
 
@@ -215,16 +214,15 @@ const ASKED_SQL = `asked AS NOT MATERIALIZED (
 
 /** The orders of which a requisite was shown, and whether they are paid; a technical failure says nothing about the payer. */
 function paidSql(source: Source, { platform, asOf, ...span }: ExplorationAsk): string {
-  const ofPlatform = platform === null ? {} : { platform };
   const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
   return `reports AS MATERIALIZED (
     SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(`max(${REPORT_NUMBER_SQL})`)} AS status
-    FROM ${source('outcomes', { from: span.from, ...ofPlatform })}
+    FROM ${source('outcomes', { from: span.from, platform })}
     WHERE reported_at >= make_timestamp_ms(${span.from}) ${known} GROUP BY ALL
   ),
   granted AS MATERIALIZED (
     SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
-      SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), ...ofPlatform })}
+      SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), platform })}
       WHERE ${GRANTED_SQL} AND ${filterCondition(within(span))}
     ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
   )`;

@@ -180,10 +180,11 @@ export class LinkReading {
   ): Promise<readonly DuckRow[]> {
     const { time } = TABLES[table];
     const { platform } = this.#span;
-    const bounds = { platform, from, ...(asOf === null ? {} : { to: asOf }) };
     const until = asOf === null ? '' : `AND ${time} < make_timestamp_ms(${asOf + 1})`;
     return this.#past.rows((source) =>
-      sql(`(SELECT * FROM ${source(table, bounds)} WHERE ${time} >= make_timestamp_ms(${from}) ${until})`),
+      sql(
+        `(SELECT * FROM ${source(table, { platform, from, to: asOf })} WHERE ${time} >= make_timestamp_ms(${from}) ${until})`,
+      ),
     );
   }
 }

@@ -1,7 +1,7 @@
-import { clientNumber, type PlatformName } from '../../client/client-key.ts';
+import { clientNumber } from '../../client/client-key.ts';
 import type { DecisionFilter, DecisionPosition } from '../../decision/decision-filter.ts';
 import { archiveReadings, NobodyWaits } from '../../state/paced-steps.ts';
-import { type Archive, type ErasedClients, withoutThese } from '../archive.ts';
+import { type Archive, type Bounds, type ErasedClients, withoutThese } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
 import { type Duck, type DuckBatch, type DuckRow, numbersOf, quote, quoteName, textOf } from '../duck.ts';
 import { link } from '../frozen-archive.ts';
@@ -11,15 +11,11 @@ import { emptyTable, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
 import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { UnshippedSpan } from './unshipped-rows.ts';
 
-/** SQL that stands where a table may: what was archived of it, and what is still in the journal alone. */
+/**
+ * SQL that stands where a table may: what was archived of it, and what is still in the journal alone, of which only the
+ * platform is looked at.
+ */
 export type Source = (table: TableName, bounds?: Bounds) => string;
-
-/** Which segments are read at most: times are epoch ms. Of the journal only the platform is looked at. */
-export interface Bounds {
-  readonly platform?: PlatformName;
-  readonly from?: number;
-  readonly to?: number;
-}
 
 /** Which of the segments that a question is about have to be read for it. */
 export type Among = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
@@ -186,7 +182,7 @@ export class Past {
     const { archive, unshipped, erased } = this.#parts;
     const parts = [
       ...(segments.length === 0 ? [] : [archive.source(segments, erased)]),
-      ...(unshipped === null ? [] : [unshipped.rows(table, platform)]),
+      ...(unshipped === null ? [] : [unshipped.rows(table, platform ?? null)]),
     ];
     const [only = emptyTable(table)] = parts;
     return parts.length < 2 ? only : `(${parts.map((part) => `FROM ${part}`).join(' UNION ALL BY NAME ')})`;
@@ -203,26 +199,31 @@ export function unreadOf({ from, to, rows: decisions, why }: LeftOut): UnreadDec
 }
 
 /** SQL: that a decision fits, as `fitsFilter` says. */
-export function filterCondition(filter: DecisionFilter): string {
-  const { signal, amountMin, amountMax, from, to, after } = filter;
-  const equals = (column: string, value: string | undefined) =>
-    value === undefined ? [] : [`${column} = ${quote(value)}`];
+export function filterCondition(
+  filter: {
+    readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined;
+  },
+): string {
+  const when = <T>(value: T | null | undefined, sql: (value: T) => string) =>
+    value === null || value === undefined ? [] : [sql(value)];
+  const equals = (column: string, value: string | null | undefined) =>
+    when(value, (text) => `${column} = ${quote(text)}`);
   return [
     'true',
     ...equals('verdict', filter.verdict),
     ...equals('rule', filter.rule),
     ...equals('rule_version', filter.ruleVersion),
     ...equals('client_group', filter.clientGroup),
-    ...(signal === undefined ? [] : [`list_contains(signals, ${quote(signal)})`]),
+    ...when(filter.signal, (signal) => `list_contains(signals, ${quote(signal)})`),
     ...equals('sell_point_key', filter.sellPointKey),
     ...equals('request_id', filter.requestId),
     ...equals('fact_method', filter.method),
     ...equals('arm', filter.arm),
-    ...(amountMin === undefined ? [] : [`fact_amount >= ${amountMin}`]),
-    ...(amountMax === undefined ? [] : [`fact_amount <= ${amountMax}`]),
-    ...(from === undefined ? [] : [`decided_at >= make_timestamp_ms(${from})`]),
-    ...(to === undefined ? [] : [`decided_at < make_timestamp_ms(${to})`]),
-    ...(after === undefined ? [] : [afterSql(after)]),
+    ...when(filter.amountMin, (least) => `fact_amount >= ${least}`),
+    ...when(filter.amountMax, (most) => `fact_amount <= ${most}`),
+    ...when(filter.from, (from) => `decided_at >= make_timestamp_ms(${from})`),
+    ...when(filter.to, (to) => `decided_at < make_timestamp_ms(${to})`),
+    ...when(filter.after, afterSql),
   ].join(' AND ');
 }
 

@@ -1,4 +1,3 @@
-import type { PlatformName } from '../../client/client-key.ts';
 import {
   type ErasureEntry,
   isBehind,
@@ -47,7 +46,7 @@ const MISSING_MAX = 100;
 /** What a question sees of the journal: the rows that the archive of its moment does not have. */
 export interface UnshippedSpan {
   /** SQL that stands where a table may. */
-  readonly rows: (table: TableName, platform?: PlatformName | undefined) => string;
+  readonly rows: (table: TableName, platform?: string | null) => string;
   /** Entries that were lost, or that there are too many of. */
   readonly gaps: readonly ArchiveGap[];
   /** Of the first entry that was not read yet, epoch ms; null: all were. */
@@ -163,8 +162,8 @@ export class UnshippedRows {
     const begin = this.#archivedPlaces(state);
     const isUnshipped = `${isAfterSql(begin)} AND NOT ${isAfterSql(cursors.read(this.#cursor))}`;
     return {
-      rows: (table, platform) => {
-        const ofPlatform = platform === undefined ? '' : ` AND platform = ${quote(platform)}`;
+      rows: (table, platform = null) => {
+        const ofPlatform = platform === null ? '' : ` AND platform = ${quote(platform)}`;
         return `(SELECT * FROM ${tableName(table)} WHERE ${isUnshipped}${ofPlatform})`;
       },
       gaps: this.#missing.filter((missing) => isBehindAny(missing, begin)).map(({ gap }) => gap),

@@ -1,18 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  createWriteStream,
-  type Dirent,
-  existsSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { createWriteStream, type Dirent, existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { makeOwnFolder } from '../../files/folders.ts';
+import { replaceFile } from '../../files/placed.ts';
 import { NamedError } from '../../named-error.ts';
 import type { Registers } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
@@ -164,12 +157,9 @@ export class BucketHome implements ArchiveHome {
   }
 
   async keep(files: readonly FileToKeep[]): Promise<void> {
-    const waiting = [...files];
-    const putNext = async () => {
-      for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-        await this.#bucket.put(file.path, await readFile(file.from));
-    };
-    await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, putNext));
+    await eachOf(files, UPLOADS_AT_ONCE, async ({ path, from }) =>
+      this.#bucket.put(path, await readFile(from)),
+    );
     for (const { path } of files)
       if (BESIDE.some((below) => path.startsWith(below))) this.#putBeside.add(path);
   }
@@ -258,14 +248,18 @@ export class BucketHome implements ArchiveHome {
       if (!named.has(path)) unlinkSync(join(this.#folder, path));
   }
 
-  /** Whole or not at all. */
   #writeHere(path: string, text: string): void {
-    const place = join(this.#folder, path);
-    const draft = `${place}.${randomUUID()}`;
-    makeOwnFolder(dirname(place));
-    writeFileSync(draft, text, { mode: 0o600 });
-    renameSync(draft, place);
+    replaceFile(join(this.#folder, path), text);
   }
+}
+
+/** Works on all of them, on so many at once. */
+async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
+  const left = items.values();
+  const workOn = async () => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, workOn));
 }
 
 const HEAD_FILE = 'head.json';
@@ -314,18 +308,15 @@ export class FileCache {
     }
     if (waiting.length === 0) return missing;
     let isAway = false;
-    const bringNext = async () => {
-      for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-        try {
-          if (isAway) throw new StoreUnavailable('it did not answer before');
-          await this.#shared(file);
-        } catch (error) {
-          isAway ||= error instanceof StoreUnavailable;
-          missing.set(file.path, error instanceof StoreUnavailable ? 'away' : 'damaged');
-        }
+    await eachOf(waiting, DOWNLOADS_AT_ONCE, async (file) => {
+      try {
+        if (isAway) throw new StoreUnavailable('it did not answer before');
+        await this.#shared(file);
+      } catch (error) {
+        isAway ||= error instanceof StoreUnavailable;
+        missing.set(file.path, error instanceof StoreUnavailable ? 'away' : 'damaged');
       }
-    };
-    await Promise.all(Array.from({ length: DOWNLOADS_AT_ONCE }, bringNext));
+    });
     this.#making = this.#making.then(() => this.#makeRoom()).catch(() => {});
     await this.#making;
     return missing;

@@ -208,12 +208,7 @@ export function knownRows(
   const { from, platform } = filter;
   const to = endOf(filter);
   const archive = new Archive(folder);
-  const segments = archive.segments(archive.read(), {
-    table,
-    ...(platform === null ? {} : { platform }),
-    ...(from === null ? {} : { from }),
-    ...(to === null ? {} : { to }),
-  });
+  const segments = archive.segments(archive.read(), { table, platform, from, to });
   const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, erased);
   const where = [
     ...between(TABLES[table].time, from, to),

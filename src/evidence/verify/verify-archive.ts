@@ -47,8 +47,7 @@ async function verifySegments(
   { from, to, threads, onProgress, archiveDir, rulesDir }: VerifyAsk,
 ): Promise<Verification> {
   const archive = new Archive(frozen);
-  const span = { ...(from === null ? {} : { from }), ...(to === null ? {} : { to }) };
-  const segments = [...archive.segments(archive.read(), { table: 'decisions', ...span })];
+  const segments = archive.segments(archive.read(), { table: 'decisions', from, to });
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   if (segments.length === 0) return NOTHING_VERIFIED;
   const where = between('decided_at', from, to).join(' AND ');
