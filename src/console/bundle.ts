@@ -15,14 +15,15 @@ export async function bundled(): Promise<Bundle> {
 }
 
 /**
- * The page's modules with the packages that they use: all places in one file, the editor of drafts in
- * another that is loaded when a draft is opened. The bundler ends when it is done.
+ * The page's modules with the packages that they use: all places in one file, what draws charts in one that is
+ * loaded after the figures, the editor of drafts in one that is loaded when a draft is opened. The bundler ends
+ * when it is done.
  */
 async function bundle(): Promise<Bundle> {
   const bundler = await import('esbuild');
   try {
     const { outputFiles } = await bundler.build({
-      entryPoints: ['app.ts', 'start-again.ts', 'style.css'].map((name) => join(PAGE, name)),
+      entryPoints: ['start.ts', 'style.css'].map((name) => join(PAGE, name)),
       outdir: '/',
       chunkNames: '[name]',
       bundle: true,

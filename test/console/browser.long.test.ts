@@ -103,6 +103,37 @@ describeConsole('the console in a browser', (tab) => {
     await context?.close();
   });
 
+  it('asks for the figures of Today before it knows who is signed in, once, and again who signs in then', async () => {
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
+    const { page } = tab;
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url().replace(/^.*platform\//, '')));
+    const figures = page.waitForRequest('**/explore?by=verdict&span=day');
+    await page.route('**/sign-in', async (route) => {
+      await figures;
+      await route.continue();
+    });
+    await page.goto(`${tab.seeded.url}?platform=shop`);
+    await page.locator('.figures').waitFor();
+    expect(asked.filter((path) => path === 'explore?by=verdict&span=day')).to.have.length(1);
+    await tab.button('Sign out').click();
+    await page.getByLabel('Access key').waitFor();
+    await page.reload();
+    await signIn(page, tab.seeded.key);
+    await page.locator('.figures').waitFor();
+    expect(await page.getByRole('dialog').count()).to.equal(0);
+  });
+
+  it('shows the figures and their table where what draws the chart does not come', async () => {
+    await tab.openOwn(tab.seeded.key, '#/nowhere');
+    const { page } = tab;
+    await page.route('**/console/*/uPlot.esm.js', (route) => route.abort());
+    await tab.visit('#/today');
+    await page.getByText('The chart could not be loaded. The table below has its numbers.').waitFor();
+    await page.getByText('Decisions by verdict as a table').click();
+    expect(tab.complaints.filter((text) => !text.startsWith('Failed to load resource'))).to.deep.equal([]);
+  });
+
   it('is loaded again when it did not come', async () => {
     await tab.openSignedOut();
     const { page } = tab;

@@ -7,10 +7,28 @@ let platform: string | null = new URLSearchParams(location.search).get('platform
 
 export function follow(session: Session | null) {
   const next = session?.platform ?? null;
-  if (next !== platform) forgetVisits();
+  if (next !== platform) {
+    forgetVisits();
+    ahead.clear();
+  }
   platform = next;
   typist = session === null ? '' : `${session.platform} ${session.who}`;
   if (session === null) dispatchEvent(new Event('signed-out'));
+}
+
+/** What was asked for before the page could, by path; each is good for once, and for the place that was opened. */
+let ahead = new Map<string, Promise<Response>>();
+
+export function beginWith(asked: typeof ahead) {
+  ahead = asked;
+  addEventListener('hashchange', () => ahead.clear(), { once: true });
+}
+
+async function askedAhead(path: string) {
+  const answer = ahead.get(path);
+  ahead.delete(path);
+  const { ok } = (await answer) ?? { ok: false };
+  return ok ? answer : undefined;
 }
 
 /** Who types here, as platform and person; empty: nobody. */
@@ -122,12 +140,15 @@ async function send(
   const isLines = typeof body === 'string';
   const type = body === undefined ? {} : { 'Content-Type': `application/${isLines ? 'x-ndjson' : 'json'}` };
   try {
-    const answer = await fetch(`v1/platform/${path.replaceAll(TIME_ASKED, told)}`, {
-      method,
-      headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
-      cache: 'no-store',
-      ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body, timesTold) }),
-    });
+    const early = method === 'GET' ? await askedAhead(path) : undefined;
+    const answer =
+      early ??
+      (await fetch(`v1/platform/${path.replaceAll(TIME_ASKED, told)}`, {
+        method,
+        headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
+        cache: 'no-store',
+        ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body, timesTold) }),
+      }));
     // An answer that breaks off does not count.
     return { answer, text: await answer.text() };
   } catch {

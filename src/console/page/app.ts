@@ -1,4 +1,4 @@
-import { ask, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
+import { ask, beginWith, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
 import { h, html, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
@@ -292,8 +292,9 @@ function focusPart(part: HTMLElement | undefined) {
 
 history.scrollRestoration = 'manual';
 
-const root = document.getElementById('app');
-if (root !== null) {
+/** Draws the page, with the answers that were asked for while it came, by path. */
+export function begin(root: HTMLElement, asked: Map<string, Promise<Response>>) {
+  beginWith(asked);
   keepFocus(root);
   render(h(App, {}), root);
 }

@@ -1,4 +1,4 @@
-import UPlot from 'uplot';
+import type UPlot from 'uplot';
 import { h, html, useEffect, useRef, useState } from '../html.ts';
 import { capOf } from './chart-cap.ts';
 import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
@@ -69,6 +69,7 @@ export function Chart({
   brush?: Brush;
 }) {
   const [place, setPlace] = useState<number | null>(null);
+  const [isDrawn, setIsDrawn] = useState(true);
   const box = useRef<HTMLElement | null>(null);
   const plot = useRef<UPlot | null>(null);
   const scheme = useScheme();
@@ -79,7 +80,22 @@ export function Chart({
   const now = useRef(drawing);
   now.current = drawing;
   const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS} ${minuteOf(0)}`;
-  useEffect(() => (box.current === null ? undefined : drawInto(box.current, now, plot)), [look]);
+  useEffect(() => {
+    let left = false;
+    let takeDown = () => {};
+    // Figures come first.
+    import('uplot').then(
+      ({ default: Plot }) => {
+        setIsDrawn(true);
+        if (!left && box.current !== null) takeDown = drawInto(Plot, box.current, now, plot);
+      },
+      () => setIsDrawn(false),
+    );
+    return () => {
+      left = true;
+      takeDown();
+    };
+  }, [look]);
   useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks]);
   const { cut } = capOf(heights);
   const pointedAt = place === null ? undefined : at[place];
@@ -91,6 +107,7 @@ export function Chart({
       <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at, isInterval)}</span>
       ${cut > 0 && html`<span class="faint">▲ ${cut} taller, up to ${format(Math.max(...heights))}</span>`}
     </figcaption>
+    ${!isDrawn && html`<p class="faint">The chart could not be loaded. The table below has its numbers.</p>`}
     <div ref=${box} class="plot" aria-hidden="true"></div>
     <ul class="legend">
       ${series.map(
@@ -177,8 +194,13 @@ function dataOf({ kind, at, series }: Drawing): UPlot.AlignedData {
  * Draws into the element and gives the way to take it down again. `kept`: where it is found to be given
  * other data.
  */
-function drawInto(element: HTMLElement, now: { readonly current: Drawing }, kept: { current: UPlot | null }) {
-  const plot = new UPlot(options(element, now), dataOf(now.current), element);
+function drawInto(
+  Plot: typeof UPlot,
+  element: HTMLElement,
+  now: { readonly current: Drawing },
+  kept: { current: UPlot | null },
+) {
+  const plot = new Plot(options(Plot, element, now), dataOf(now.current), element);
   kept.current = plot;
   const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
   watch.observe(element);
@@ -202,7 +224,11 @@ function stacked(series: readonly Series[]) {
   return columns.toReversed();
 }
 
-function options(element: HTMLElement, now: { readonly current: Drawing }): UPlot.Options {
+function options(
+  { paths }: typeof UPlot,
+  element: HTMLElement,
+  now: { readonly current: Drawing },
+): UPlot.Options {
   const { kind, at, series, setPlace, brush } = now.current;
   const drawn = kind === 'bars' ? series.toReversed() : series;
   // So that the first and the last bar are whole.
@@ -234,7 +260,7 @@ function options(element: HTMLElement, now: { readonly current: Drawing }): UPlo
       y: { range: (_plot, min, max) => rangeOf(now.current, min, max) },
     },
     axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
-    series: [{}, ...drawn.map((one) => seriesOptions(kind, colorOf(one.color)))],
+    series: [{}, ...drawn.map((one) => seriesOptions(paths, kind, colorOf(one.color)))],
     bands: kind === 'interval' ? [{ series: [2, 1], fill: colorOf('--accent-soft') }] : [],
   };
 }
@@ -316,9 +342,9 @@ function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
   ];
 }
 
-function seriesOptions(kind: ChartKind, color: string): UPlot.Series {
+function seriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, color: string): UPlot.Series {
   if (kind === 'interval') return { stroke: color, width: 1.75, points: { show: false } };
-  const bars = UPlot.paths.bars?.({ size: [0.8, 14] });
+  const bars = paths.bars?.({ size: [0.8, 14] });
   return {
     stroke: color,
     fill: color,

@@ -1,0 +1,42 @@
+/**
+ * While the program of the page comes, what it begins with is asked for: who is signed in and, where the address
+ * names a platform, the figures of Today. The page stays empty when the program does not come. Then it is loaded
+ * again, and says what is the matter when that does not help.
+ */
+
+const TRIED = 'starts-tried';
+const TRIES_MAX = 3;
+const PAUSE_MS = 500;
+
+const root = document.getElementById('app');
+const platform = new URLSearchParams(location.search).get('platform');
+const isToday = ['', '#/', '#/today'].includes(location.hash);
+const paths = ['sign-in', ...(platform !== null && isToday ? ['explore?by=verdict&span=day'] : [])];
+const headers: HeadersInit = platform === null ? {} : { 'X-KA-Platform': platform };
+const asked = new Map(
+  paths.map((path) => [path, fetch(`v1/platform/${path}`, { headers, cache: 'no-store' })]),
+);
+// One that fails is asked again, or told of, where it is shown.
+for (const answer of asked.values()) answer.catch(() => {});
+if (root !== null)
+  import('./app.ts').then(
+    ({ begin }) => {
+      sessionStorage.removeItem(TRIED);
+      begin(root, asked);
+    },
+    () => startAgain(root),
+  );
+
+function startAgain(root: HTMLElement) {
+  const tried = Number(sessionStorage.getItem(TRIED));
+  if (tried < TRIES_MAX) {
+    sessionStorage.setItem(TRIED, String(tried + 1));
+    setTimeout(() => location.reload(), PAUSE_MS * 2 ** tried);
+    return;
+  }
+  sessionStorage.removeItem(TRIED);
+  const notice = document.createElement('main');
+  notice.role = 'alert';
+  notice.textContent = 'The console could not be loaded. Check that the service runs, then reload this page.';
+  root.append(notice);
+}
