@@ -17,6 +17,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['serve.ts'],
   ['application.ts'],
   ['config.ts'],
+  ['console/page/start.ts'],
   ['console/page/app.ts'],
   ['console/page/places.ts'],
   [

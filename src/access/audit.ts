@@ -13,29 +13,7 @@ import {
 } from '../state/audit-log.ts';
 import { LocalRateBuckets } from '../state/rate-buckets.ts';
 import { isInstallation } from './access-keys.ts';
-
-export const AUDIT_ACTIONS = [
-  'key issued',
-  'key revoked',
-  'proposal',
-  'proposal approved',
-  'proposal rejected',
-  'rollout',
-  'draft',
-  'release',
-  'sign-in',
-  'sign-out',
-  'binding',
-  'override',
-  'wait ended',
-  'list',
-  'client read',
-  'client erased',
-  'client rebuilt',
-  'secret forgotten',
-  'archive forgotten',
-  'archive adopted',
-] as const;
+import { AUDIT_ACTIONS } from './audit-actions.ts';
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

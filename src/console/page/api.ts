@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from './html.ts';
+import { hear, useEffect, useRef, useState } from './html.ts';
 import type { Question, Session } from './questions.ts';
 import { forgetVisits } from './visits.ts';
 
@@ -16,7 +16,7 @@ export function follow(session: Session | null) {
   if (session === null) dispatchEvent(new Event('signed-out'));
 }
 
-/** What was asked for before the page could, by path; each is good for once, and for the place that was opened. */
+/** What was asked for before the page could, by path, good for once and for the place that was opened. */
 let ahead = new Map<string, Promise<Response>>();
 
 export function beginWith(asked: typeof ahead) {
@@ -188,10 +188,7 @@ export function useAnswer<T>(
   // When the service said when to ask again, the page asks then and not before.
   const heals = useRef(false);
   const reload = () => setRound((number) => number + 1);
-  useEffect(() => {
-    addEventListener(ASK_AGAIN, reload);
-    return () => removeEventListener(ASK_AGAIN, reload);
-  }, []);
+  useEffect(() => hear(ASK_AGAIN, reload), []);
   useEffect(() => {
     if (question === null) return undefined;
     let left = false;
@@ -236,12 +233,9 @@ export function useHealing(error: Refusal | null, again: () => void) {
     if (error === null) return undefined;
     const seconds = error.retryAfterSeconds;
     const timer = seconds === null ? undefined : setTimeout(again, seconds * 1000);
-    addEventListener('signed-in', again);
-    return () => {
-      clearTimeout(timer);
-      removeEventListener('signed-in', again);
-    };
+    return () => clearTimeout(timer);
   }, [error]);
+  useEffect(() => (error === null ? undefined : hear('signed-in', again)), [error]);
 }
 
 /** Whether a session was granted an operation. */

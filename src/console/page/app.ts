@@ -1,5 +1,5 @@
 import { ask, beginWith, follow, may, Refusal, reloadAll, useAnswer } from './api.ts';
-import { h, html, render, useEffect, useRef, useState } from './html.ts';
+import { h, hear, html, render, useEffect, useRef, useState } from './html.ts';
 import type { PageProps, Place } from './page-props.ts';
 import { SignInAgain, SignInPage } from './pages/sign-in.ts';
 import { goTo, typedInto } from './parts/form.ts';
@@ -43,11 +43,10 @@ function App() {
       const words = event instanceof CustomEvent ? event.detail : null;
       setEnded(new Refusal(401, words ?? 'The session has ended.'));
     };
-    addEventListener('session-ended', end);
     check()
       .catch(setTrouble)
       .finally(() => setChecking(false));
-    return () => removeEventListener('session-ended', end);
+    return hear('session-ended', end);
   }, []);
   if (checking) return html`<main>${h(Loading, {})}</main>`;
   if (trouble !== null)
@@ -79,17 +78,7 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
   }, [place]);
   useEffect(() => scrollTo(0, 0), [current]);
   useEffect(() => returnTo(place.top), [place]);
-  useEffect(() => {
-    const open = (event: KeyboardEvent) => {
-      if (!opensSearch(event)) return;
-      event.preventDefault();
-      // Where the box is not shown yet, it takes the focus by itself.
-      document.querySelector<HTMLElement>('.find input')?.focus();
-      if (document.querySelector('.find') === null) goTo('#/find');
-    };
-    addEventListener('keydown', open);
-    return () => removeEventListener('keydown', open);
-  }, []);
+  useEffect(() => hear('keydown', (event) => opensSearch(event) && openSearch(event)), []);
   const skip = (event: Event) => {
     event.preventDefault();
     main.current?.focus();
@@ -116,10 +105,19 @@ function Console({ session, leave }: { session: Session; leave: () => void }) {
 }
 
 /** A slash, but not where somebody types, and over no other dialog. */
-function opensSearch({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent) {
-  if (key !== '/' || ctrlKey || metaKey || altKey || !(target instanceof HTMLElement)) return false;
+function opensSearch(event: Event) {
+  if (!(event instanceof KeyboardEvent) || !(event.target instanceof HTMLElement)) return false;
+  const { key, ctrlKey, metaKey, altKey, target } = event;
   const isTyped = target.isContentEditable || target.matches('input, textarea, select');
-  return !isTyped && document.querySelector('dialog[open]') === null;
+  const isPlain = key === '/' && !ctrlKey && !metaKey && !altKey;
+  return isPlain && !isTyped && document.querySelector('dialog[open]') === null;
+}
+
+function openSearch(event: Event) {
+  event.preventDefault();
+  // Where the box is not shown yet, it takes the focus by itself.
+  document.querySelector<HTMLElement>('.find input')?.focus();
+  if (document.querySelector('.find') === null) goTo('#/find');
 }
 
 function isFor(session: Session, { needs, or }: PageEntry) {
@@ -143,14 +141,12 @@ function PlatformSwitch({ session }: { session: Session }) {
   </select>`;
 }
 
-interface NavigationProps {
-  places: readonly PlaceEntry[];
-  current: PageEntry | null;
-  words: Time['words'];
-}
-
 /** The places; the time that is looked at goes along. */
-function Navigation({ places, current, words }: NavigationProps) {
+function Navigation({
+  places,
+  current,
+  words,
+}: Pick<PlacePartsProps, 'places' | 'current'> & Pick<Time, 'words'>) {
   const here = useRef<HTMLElement | null>(null);
   // On a narrow screen the line scrolls, and begins where the reader is.
   useEffect(() => here.current?.scrollIntoView({ block: 'nearest', inline: 'center' }), [current]);
@@ -185,16 +181,11 @@ function usePlace() {
   useEffect(() => {
     // The same address stays the same place: a page begun anew would lose what somebody types.
     const follow = () => setPlace((shown) => (shown.hash === location.hash ? shown : placeNow()));
-    const note = () => tops.set(scrollY);
-    addEventListener('hashchange', follow);
-    addEventListener('scroll', note);
     // It may have changed between the first look and now.
     follow();
-    return () => {
-      removeEventListener('hashchange', follow);
-      removeEventListener('scroll', note);
-    };
+    return hear('hashchange', follow);
   }, []);
+  useEffect(() => hear('scroll', () => tops.set(scrollY)), []);
   return place;
 }
 

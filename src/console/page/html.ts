@@ -4,6 +4,12 @@ import { type ComponentChildren, h as element, type FunctionComponent, type Key,
 export { render } from 'preact';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
+/** Hears an event of the window until what it gives back is called, as an effect does. */
+export function hear(type: string, listener: EventListener) {
+  addEventListener(type, listener);
+  return () => removeEventListener(type, listener);
+}
+
 /** What a component returns, and what may stand in one: an element, a text, some of these, or nothing. */
 export type Html = ComponentChildren;
 

@@ -1,7 +1,7 @@
 /**
- * While the program of the page comes, what it begins with is asked for: who is signed in and, where the address
- * names a platform, the figures of Today. The page stays empty when the program does not come. Then it is loaded
- * again, and says what is the matter when that does not help.
+ * While the program of the page comes, what it begins with is asked for: who is signed in and, where the
+ * address names a platform, the figures of Today. The page stays empty when the program does not come. Then
+ * it is loaded again, and says what is the matter when that does not help.
  */
 
 const TRIED = 'starts-tried';

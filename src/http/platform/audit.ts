@@ -1,5 +1,6 @@
 import { isInstallation } from '../../access/access-keys.ts';
-import { AUDIT_ACTIONS, AuditEntrySchema } from '../../access/audit.ts';
+import { AuditEntrySchema } from '../../access/audit.ts';
+import { AUDIT_ACTIONS } from '../../access/audit-actions.ts';
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../operation/operation.ts';
 import * as query from '../operation/parameters.ts';

@@ -1,6 +1,6 @@
-import { ask, may, type Refusal, useAnswer } from '../api.ts';
+import { ask, may, useAnswer } from '../api.ts';
 import { h, html, useState } from '../html.ts';
-import { Reason, useProposal } from '../parts/confirm.ts';
+import { reasonField, useProposal } from '../parts/confirm.ts';
 import { Cases } from '../parts/differences.ts';
 import { goTo } from '../parts/form.ts';
 import { count, counted } from '../parts/format.ts';
@@ -47,7 +47,8 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   const draft = useDraft(begun);
   const { copy, change } = draft;
   const [wanted, setWanted] = useState((): Wanted => ({ path: 'verdicts.yaml', at: null }));
-  const { checked, current, checking, error } = useCheck(copy);
+  const check = useCheck(copy);
+  const { checked, current } = check;
   const go = (at: CheckedDraft['problems'][number]['at']) =>
     setWanted({ path: at.file, at: { line: at.line, column: at.column } });
   const edit = (path: string, text: string) => change(withFile(copy, path, text));
@@ -62,7 +63,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
   return html`
     ${h(Standing, { draft, bytesMax })}
     ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
-    ${h(Remarks, { checked, checking, error, go })}
+    ${remarks(check, go)}
     ${checked?.coverage && h(Cases, { run: checked.coverage, session, draft: { copy, change: rewrite } })}
     ${h(Release, { draft, checked: current, list, session })}`;
 }
@@ -107,7 +108,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       children: html`<p>
           Its files never change from then on. Nobody is decided by it before it is rolled out.
         </p>
-        ${h(Reason, { session })}`,
+        ${reasonField(session.who)}`,
     });
   const hand = () =>
     propose({
@@ -118,7 +119,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
         return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
       },
       children: html`<p>As it is now; whoever changes it later proposes it again.</p>
-        ${h(Reason, { session })}`,
+        ${reasonField(session.who)}`,
     });
   const discard = () =>
     propose({
@@ -138,7 +139,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       <a href=${toVersion(version, 'changes')}>what it changes</a>,${' '}
       <a href=${tried}>what it would have decided</a>.
     </p>
-    ${checked?.lostCases && h(LostCases, checked.lostCases)}
+    ${checked?.lostCases && lostCases(checked.lostCases)}
     ${isStuck && html`<ul class="plain">${missing.map((what) => html`<li>○ ${what}</li>`)}</ul>`}
     ${mayRelease && !list.writable && html`<p class="bad">${NOT_WRITABLE}</p>`}
     <div class="buttons">
@@ -170,7 +171,7 @@ async function download({ version, files }: WorkingCopy) {
 }
 
 /** Cases that are gone let wrong answers pass. */
-function LostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
+function lostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
   return html`<details class="notice">
     <summary>
       ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before}, which was released before
@@ -196,17 +197,10 @@ type Remark = CheckedDraft['problems'][number];
 
 type GoTo = (at: Remark['at']) => void;
 
-interface RemarksProps {
-  checked: CheckedDraft | null;
-  checking: boolean;
-  error: Refusal | null;
-  go: GoTo;
-}
-
 /** The remarks about the draft, each with a way to its place. */
-function Remarks({ checked, checking, error, go }: RemarksProps) {
+function remarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: GoTo) {
   return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
-    <h2>Problems ${checked && h(Sum, { checked })}</h2>
+    <h2>Problems ${checked && sum(checked)}</h2>
     ${error && h(Trouble, { error })}
     ${
       error &&
@@ -217,17 +211,17 @@ function Remarks({ checked, checking, error, go }: RemarksProps) {
     }
     ${checked === null && error === null && html`<p class="faint" role="status">Checking …</p>`}
     ${checked && html`<p class="faint">${wordsOn(checked)}</p>`}
-    ${checked && h(Listed, { remarks: checked.problems, go })}
+    ${checked && listed(checked.problems, go)}
     ${
       checked &&
       checked.notes.length > 0 &&
       html`<h3>Worth knowing</h3>
-        ${h(Listed, { remarks: checked.notes, go })}`
+        ${listed(checked.notes, go)}`
     }
   </section>`;
 }
 
-function Sum({ checked: { problems, sound } }: { checked: CheckedDraft }) {
+function sum({ problems, sound }: CheckedDraft) {
   if (problems.length === 0) return pill('none', 'good');
   return pill(problems.length, sound ? 'note' : 'bad');
 }
@@ -239,7 +233,7 @@ function wordsOn({ problems, sound }: CheckedDraft) {
   return 'Every node would take this version.';
 }
 
-function Listed({ remarks, go }: { remarks: readonly Remark[]; go: GoTo }) {
+function listed(remarks: readonly Remark[], go: GoTo) {
   return html`<ul class="remarks">
     ${remarks.map(
       ({ at, message, example }) => html`<li>

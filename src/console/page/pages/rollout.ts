@@ -1,7 +1,7 @@
 import { ask, may, useAnswer } from '../api.ts';
-import { type Html, h, html, useState } from '../html.ts';
+import { h, html, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { type Proposal, Reason, Typed, useProposal } from '../parts/confirm.ts';
+import { type Proposal, reasonField, typedVersion, useProposal } from '../parts/confirm.ts';
 import { ChangedSince } from '../parts/differences.ts';
 import { choice, field, type InputEvent, sent } from '../parts/form.ts';
 import { counted, dateTime, shortDigest, versionAfter } from '../parts/format.ts';
@@ -13,7 +13,7 @@ import { pill, type Tone } from '../parts/verdict.ts';
 import type { Following, Rollout, RolloutStatus, RuleFolderList, Session } from '../questions.ts';
 import { ROLL_OUT, ROLLOUT_STATUS, RULE_FOLDERS } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
-import { ExperimentPart, Trial } from './trial.ts';
+import { ExperimentPart, trialCounts } from './trial.ts';
 
 type Candidate = Rollout['candidates'][number];
 
@@ -49,12 +49,12 @@ export function RolloutsPage({ session }: PageProps) {
         const trial = trials.find(({ version }) => version === candidate.version);
         return html`<section class="card" key=${candidate.version}>
           ${h(OnTrial, { candidate, ...changing })}
-          ${trial && h(Trial, { active: rollout.active.version, candidate, trial })}
+          ${trial && trialCounts(rollout, candidate, trial)}
         </section>`;
       })}
       ${h(ExperimentPart, { rollout, session })}
       ${may(session, 'operate') ? h(BringIn, changing) : ONLY_OPERATORS}
-      ${h(History, { history: rollout.history })}
+      ${history(rollout)}
       ${dialog}`;
   });
 }
@@ -73,24 +73,19 @@ function followingText({ following, lagging }: Following) {
     : `Written, but ${lagging.length} of ${counted(all, 'node')} do not follow yet; Today shows them.`;
 }
 
-function Head({ version, digest, state, children }: HeadProps) {
+function head({ version, digest }: Pick<Candidate, 'version' | 'digest'>, state: string, words: string) {
   const tone = state === 'active' ? 'good' : 'note';
   return html`<h2>
       <a href=${toVersion(version)}>${version}</a> ${pill(state, tone)}
       <code class="faint">${shortDigest(digest)}</code>
     </h2>
-    <p>${children}</p>`;
-}
-
-interface HeadProps extends Pick<Candidate, 'version' | 'digest'> {
-  state: string;
-  children: Html;
+    <p>${words}</p>`;
 }
 
 function Active({ rollout, ...changing }: Changing) {
   const { active, candidates, history } = rollout;
   return html`<section class="card">
-    ${h(Head, { ...active, state: 'active' }, cameText(rollout))}
+    ${head(active, 'active', cameText(rollout))}
     ${
       candidates.length === 0 &&
       history.length > 1 &&
@@ -108,7 +103,7 @@ function OnTrial({ candidate, rollout, session, previous, propose }: Changing & 
   const state = mode === 'canary' ? `canary ${percent} %` : mode;
   const guard = guardPoints === null ? 'without a guard' : `guarded at ${guardPoints} points`;
   const words = `Since ${dateTime(since)}${mode === 'canary' ? `, ${guard}` : ''}`;
-  return html`${h(Head, { ...candidate, state }, words)}
+  return html`${head(candidate, state, words)}
     ${
       may(session, 'operate') &&
       html`<div class="buttons">
@@ -247,8 +242,8 @@ function proposalOf(plan: Plan, rollout: Rollout, session: Session, mayReturn: b
           <input type="checkbox" name="emergency" /> An emergency: return to it before somebody else approves
         </label>`
       }
-      ${h(Reason, { session })}
-      ${mode !== 'shadow' && h(Typed, { version })}`,
+      ${reasonField(session.who)}
+      ${mode !== 'shadow' && typedVersion(version)}`,
   };
 }
 
@@ -291,11 +286,10 @@ function shareText({ version, percent }: { readonly version: string; readonly pe
 }
 
 function guardText(plan: Plan, beside: ReturnType<typeof besideOf>) {
-  const { guard } = plan;
   if (isForAll(plan, beside)) return 'No guard: no clients of the active version are left to compare with.';
-  return guard === ''
+  return plan.guard === ''
     ? 'No guard: it stays until somebody ends it.'
-    : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${guard} points.`;
+    : `The guard ends it when BLOCK, WAIT or bots rise, or payers fall, by over ${plan.guard} points.`;
 }
 
 function effectsOf(plan: Plan, rollout: Rollout) {
@@ -335,7 +329,7 @@ function effectsOf(plan: Plan, rollout: Rollout) {
   }
 }
 
-function History({ history }: { history: Rollout['history'] }) {
+function history({ history }: Rollout) {
   return html`<section class="card">
     <h2>History</h2>
     ${table({ name: 'History', columns: COLUMNS, kind: 'in-lines' }, history.toReversed(), historyCells)}
@@ -343,20 +337,15 @@ function History({ history }: { history: Rollout['history'] }) {
 }
 
 const COLUMNS = [
-  ...[...columns('when', 'time'), 'what', ...columns('when', 'version'), 'who', ...columns('wide', 'reason')],
+  ...columns('when', 'time'),
+  'what',
+  ...columns('when', 'version'),
+  'who',
+  ...columns('wide', 'reason'),
 ];
 
-function historyCells({
-  at,
-  action,
-  from,
-  to,
-  percent,
-  also = [],
-  who,
-  reason,
-  emergency,
-}: Rollout['history'][number]) {
+function historyCells(entry: Rollout['history'][number]) {
+  const { at, action, from, to, percent, also = [], who, reason, emergency } = entry;
   const what = html`${pill(action, toneOf(action))}
     ${percent !== undefined && html` <span class="num">${percent} %</span>`}
     ${emergency && html` ${pill('emergency', 'bad')}`}`;

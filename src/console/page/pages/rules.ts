@@ -5,7 +5,7 @@ import { Cases, ChangedSince } from '../parts/differences.ts';
 import { sumOf, useJob } from '../parts/evidence.ts';
 import { choice, field, goTo, sent } from '../parts/form.ts';
 import { count, dateTime, shortDigest, takenName, VERSION_NAME, versionAfter } from '../parts/format.ts';
-import { LadderSteps } from '../parts/ladder.ts';
+import { ladderSteps } from '../parts/ladder.ts';
 import { toPath, toVersion } from '../parts/links.ts';
 import { answered, empty, Loading, useAttempt } from '../parts/notice.ts';
 import { columns, table } from '../parts/table.ts';
@@ -40,7 +40,6 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
   const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
   return answered(folders, ({ versions }) => {
     const kept = drafts.data?.drafts ?? [];
-    const own = { list: versions, kept, rollout, words: time.words };
     return html`
       ${
         versions.length === 0
@@ -48,7 +47,7 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
               'No rule set on this node',
               'Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.',
             )
-          : h(Versions, own)
+          : versionsTable(versions, kept, rollout, time.words)
       }
       ${drafts.data && h(BeginDraft, { list: versions, kept, from: query.get('from') })}`;
   });
@@ -56,14 +55,12 @@ export function RulesPage({ session, place: { query }, time }: PageProps) {
 
 type DraftSummary = DraftList['drafts'][number];
 
-interface VersionsProps {
-  list: readonly RuleFolder[];
-  kept: readonly DraftSummary[];
-  rollout: Rollout | null;
-  words: Time['words'];
-}
-
-function Versions({ list, kept, rollout, words }: VersionsProps) {
+function versionsTable(
+  list: readonly RuleFolder[],
+  kept: readonly DraftSummary[],
+  rollout: Rollout | null,
+  words: Time['words'],
+) {
   const sound = list.filter((one) => one.sound);
   const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
   return html`<section class="card">
@@ -83,8 +80,8 @@ function Versions({ list, kept, rollout, words }: VersionsProps) {
         ...others.map((one) => [
           html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
             ${one.digest && html` <code>${shortDigest(one.digest)}</code>`}`,
-          h(VersionState, { one, rollout }),
-          h(WhatChanged, { one, before: sound[sound.indexOf(one) + 1]?.version }),
+          versionState(one, rollout),
+          whatChanged(one, sound[sound.indexOf(one) + 1]?.version),
           waysOf(one.version, words),
         ]),
       ],
@@ -98,7 +95,7 @@ function waysOf(version: string, words: Time['words']) {
     <a href=${toVersion(version, 'changes')}>changes</a>`;
 }
 
-function VersionState({ one, rollout }: { one: RuleFolder; rollout: Rollout | null }) {
+function versionState(one: RuleFolder, rollout: Rollout | null) {
   if (!one.sound) return pill('has problems', 'bad');
   if (rollout?.active.version === one.version) return pill('active', 'good');
   const candidate = rollout?.candidates.find(({ version }) => version === one.version);
@@ -106,7 +103,7 @@ function VersionState({ one, rollout }: { one: RuleFolder; rollout: Rollout | nu
   return pill(one.released ? 'released' : 'draft');
 }
 
-function WhatChanged({ one, before }: { one: RuleFolder; before: string | undefined }) {
+function whatChanged(one: RuleFolder, before: string | undefined) {
   if (!one.sound)
     return html`<span class="faint">Open it to read what is wrong, with line and column.</span>`;
   if (before === undefined) return one.description;
@@ -143,10 +140,10 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
   const answer = useAnswer(ruleFolder(version));
   const report = useKeptReport(version, session);
   return answered(answer, (folder) => {
-    const { problems, ladder, coverage, platforms, rules, released } = folder;
+    const { ladder, coverage, platforms, released } = folder;
     const next = toPath('rules', { from: version });
     return html`
-      ${problems.length > 0 && h(Problems, { problems, version })}
+      ${problemList(folder)}
       ${
         released &&
         html`<p>
@@ -155,8 +152,17 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
         </p>`
       }
       ${h(Files, { key: query, folder, report, query })}
-      ${ladder && h(Ladders, { version, ladder, platforms })}
-      ${h(Holdouts, { rules })}
+      ${
+        ladder &&
+        html`<section class="card">
+          <h2>Ladder of ${version}</h2>
+          <div class="charts">
+            ${laddersOf('All platforms', ladder)}
+            ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
+          </div>
+        </section>`
+      }
+      ${holdouts(folder)}
       ${coverage && h(Cases, { run: coverage, session })}`;
   });
 }
@@ -171,34 +177,15 @@ function useKeptReport(version: string, session: Session) {
   return useJob(job?.jobId ?? null, RULES_REPORT).data;
 }
 
-interface LaddersProps {
-  version: string;
-  ladder: LadderSettings;
-  platforms: OpenedRuleFolder['platforms'];
-}
-
-function Ladders({ version, ladder, platforms }: LaddersProps) {
-  return html`<section class="card">
-    <h2>Ladder of ${version}</h2>
-    <div class="charts">
-      ${laddersOf('All platforms', ladder)}
-      ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
-    </div>
-  </section>`;
-}
-
 /** The ladder of a platform or of all, and those that rules name. */
-function laddersOf(whose: string, ladder: LadderSettings) {
-  const all = [
-    { name: whose, levelsMs: ladder.levelsMs },
-    ...Object.entries(ladder.ladders).map(([name, levelsMs]) => ({ name: `${whose}: ${name}`, levelsMs })),
-  ];
-  return all.map(({ name, levelsMs }) =>
-    h(LadderSteps, { key: name, ladder: { ...ladder, levelsMs }, name }),
+function laddersOf(whose: string, { levelsMs: own, ladders, resetAfterMs }: LadderSettings) {
+  const named = Object.entries(ladders).map(([name, levelsMs]) =>
+    ladderSteps(`${whose}: ${name}`, levelsMs, resetAfterMs),
   );
+  return [ladderSteps(whose, own, resetAfterMs), ...named];
 }
 
-function Holdouts({ rules }: { rules: OpenedRuleFolder['rules'] }) {
+function holdouts({ rules }: OpenedRuleFolder) {
   const held = rules.filter(({ holdout }) => holdout !== null);
   if (held.length === 0) return null;
   return html`<section class="card">
@@ -211,7 +198,8 @@ function Holdouts({ rules }: { rules: OpenedRuleFolder['rules'] }) {
   </section>`;
 }
 
-function Problems({ problems, version }: { problems: OpenedRuleFolder['problems']; version: string }) {
+function problemList({ problems, version }: OpenedRuleFolder) {
+  if (problems.length === 0) return null;
   return html`<section class="notice notice-bad">
     <strong>${version} is refused until these are mended</strong>
     <ol>
@@ -221,8 +209,6 @@ function Problems({ problems, version }: { problems: OpenedRuleFolder['problems'
     </ol>
   </section>`;
 }
-
-type Problem = OpenedRuleFolder['problems'][number];
 
 interface FilesProps {
   folder: OpenedRuleFolder;
@@ -265,7 +251,7 @@ function Files({ folder: { version, files, rules, problems, sound }, report, que
               const problemsHere = wrong.filter(({ at }) => at.line === number);
               const isNamed = file.path === named && number === line;
               return html`${h(Line, { text, number, isNamed, matched: matched.get(number) })}
-              ${problemsHere.map((problem) => h(ProblemLine, { problem }))}`;
+              ${problemsHere.map(problemLine)}`;
             })}
         </tbody>
       </table>
@@ -292,7 +278,7 @@ function Line({ text, number, matched, isNamed }: LineProps) {
   </tr>`;
 }
 
-function ProblemLine({ problem: { at, message } }: { problem: Problem }) {
+function problemLine({ at, message }: OpenedRuleFolder['problems'][number]) {
   return html`<tr class="line-bad">
     <td></td>
     <td></td>

@@ -1,5 +1,5 @@
 import { ask, Refusal } from '../api.ts';
-import { h, html, useEffect, useRef } from '../html.ts';
+import { h, hear, html, useEffect, useRef } from '../html.ts';
 import { field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
 import type { Session, SignIn } from '../questions.ts';
@@ -8,6 +8,11 @@ import { SESSION, SIGN_IN } from '../questions.ts';
 interface Entering {
   enter: (session: Session) => void;
   provider: SignIn['provider'];
+}
+
+interface EnteringAgain extends Entering {
+  refusal: Refusal;
+  leave: () => void;
 }
 
 /** Why signing in at the provider failed. */
@@ -29,12 +34,7 @@ export function SignInPage({ enter, provider }: Entering) {
 }
 
 /** Over a page whose session ended: what was typed there stays. */
-export function SignInAgain({
-  enter,
-  provider,
-  refusal,
-  leave,
-}: Entering & { refusal: Refusal; leave: () => void }) {
+export function SignInAgain({ enter, provider, refusal, leave }: EnteringAgain) {
   const dialog = useRef<HTMLDialogElement | null>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -43,8 +43,7 @@ export function SignInAgain({
       ask('GET', SIGN_IN)
         .then(({ session }) => session && enter(session))
         .catch(() => {});
-    addEventListener('focus', look);
-    return () => removeEventListener('focus', look);
+    return hear('focus', look);
   }, []);
   // Escape must not throw away what was typed; pressed twice it closes what cannot be cancelled.
   const stay = {

@@ -1,6 +1,6 @@
 import { ask } from '../api.ts';
-import { h, html } from '../html.ts';
-import { type Proposal, Reason } from '../parts/confirm.ts';
+import { html } from '../html.ts';
+import { type Proposal, reasonField } from '../parts/confirm.ts';
 import type { Following, Rollout, RolloutStatus, Session } from '../questions.ts';
 import { ROLL_BACK } from '../questions.ts';
 
@@ -24,7 +24,7 @@ export function TakeBack({ rollout, previous, session, version: only, propose }:
       action: `Take ${version} back`,
       tone: 'bad',
       act: ({ reason }) => ask('POST', ROLL_BACK, { ...which, reason, revision }),
-      children: html`<p>${meaning}</p>${h(Reason, { session, label: 'Reason for taking it back' })}`,
+      children: html`<p>${meaning}</p>${reasonField(session.who, 'Reason for taking it back')}`,
     };
     return html`<button type="button" key=${version} class="button-bad" onClick=${() => propose(change)}>
       Take ${version} back …

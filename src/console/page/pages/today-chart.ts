@@ -138,15 +138,15 @@ function Values({ found, view }: { found: Exploration; view: View }) {
 function csvOf({ slots, all, values }: Exploration, { by }: View) {
   const currency = mainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money, orders }) =>
-    slots.map((at, slot) => [
-      utc(at),
-      value ?? 'others',
-      decisions[slot],
-      all[slot],
-      money[currency]?.[slot] ?? 0,
-      orders?.granted[slot],
-      orders?.paid[slot],
-    ]),
+    slots.map((at, slot) => ({
+      from: utc(at),
+      [by]: value ?? 'others',
+      decisions: decisions[slot],
+      of: all[slot],
+      [currency]: money[currency]?.[slot] ?? 0,
+      granted: orders?.granted[slot],
+      paid: orders?.paid[slot],
+    })),
   );
-  return csvText([['from', by, 'decisions', 'of', currency, 'granted', 'paid'], ...counts]);
+  return csvText(counts);
 }

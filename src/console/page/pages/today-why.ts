@@ -27,20 +27,23 @@ type Contribution = NonNullable<Exploration['change']>['contributions'][number];
 /** The first stands for all dimensions. */
 const COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
 
-interface WhyChangedProps {
+interface Acts {
+  readonly session: Session;
+  readonly status: RolloutStatus | null;
+  readonly propose: (change: Proposal<Following>) => void;
+}
+
+interface WhyChangedProps extends Acts {
   found: Exploration;
   view: View;
   earlier: Earlier;
-  session: Session;
-  status: RolloutStatus | null;
-  propose: (change: Proposal<Following>) => void;
 }
 
 /**
  * Why a verdict changed since the same time earlier: the one that is chosen, or else the one that changed
  * most. A fall is explained by what took its place.
  */
-export function WhyChanged({ found, view, earlier, session, status, propose }: WhyChangedProps) {
+export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
   const { from, to } = spanOfSlots(found);
   const { against: before, agoMs } = earlier;
   const moved = before === null || sum(before.all) === 0 ? null : movedOf(found, before, view.verdict);
@@ -77,7 +80,7 @@ export function WhyChanged({ found, view, earlier, session, status, propose }: W
       change.contributions.length === 0
         ? html`<p class="faint">It may be chance.</p>`
         : html`${table({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
-          ${h(Remedy, { first: change.contributions[0], session, status, propose })}`
+          ${remedy(change.contributions[0], acts)}`
     }
   </section>`;
 }
@@ -109,15 +112,8 @@ function rowOf(
   ];
 }
 
-interface RemedyProps {
-  first: Contribution | undefined;
-  session: Session;
-  status: RolloutStatus | null;
-  propose: (change: Proposal<Following>) => void;
-}
-
 /** Taking back the version that is the likely cause. */
-function Remedy({ first, session, status, propose }: RemedyProps) {
+function remedy(first: Contribution | undefined, { session, status, propose }: Acts) {
   const rollout = status?.rollout ?? null;
   if (rollout === null || status === null || !may(session, 'operate')) return null;
   if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;

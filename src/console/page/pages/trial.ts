@@ -5,12 +5,14 @@ import { Chart } from '../parts/chart.ts';
 import { intervalText, Notes, ShownTable, useJob, workedOut } from '../parts/evidence.ts';
 import { choice } from '../parts/form.ts';
 import { count, dateTime } from '../parts/format.ts';
-import { SampleOrders } from '../parts/links.ts';
+import { sampleOrders } from '../parts/links.ts';
 import { useAttempt } from '../parts/notice.ts';
 import { numbers, table } from '../parts/table.ts';
 import { GROUPS } from '../parts/verdict.ts';
 import type { Experiment, Rollout, Session, TrialCounts } from '../questions.ts';
 import { EXPERIMENT } from '../questions.ts';
+
+type Candidate = Rollout['candidates'][number];
 
 type Difference = TrialCounts['shadow']['differences'][number];
 
@@ -20,36 +22,16 @@ const GROUP_NAMES: readonly string[] = GROUPS.map(({ name }) => name);
 const ORDERS_MAX = 5;
 
 /** How a candidate fares beside the active version. */
-export function Trial({
-  active,
-  candidate: { version, mode },
-  trial: { arms, shares, breach, gains, shadow, candidateErrors },
-}: {
-  active: string;
-  candidate: Rollout['candidates'][number];
-  trial: TrialCounts;
-}) {
-  const versions = { active, candidate: version };
-  return html`${
-    candidateErrors > 0 &&
-    html`<p class="bad">${version} threw ${count(candidateErrors)} times; ${active} decided instead.</p>`
-  }
-  ${
-    mode === 'shadow'
-      ? h(ShadowDifferences, { shadow, ...versions })
-      : h(Arms, { arms, shares, breach, gains, ...versions })
-  }`;
+export function trialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
+  const { candidateErrors: errors } = trial;
+  const threw = `${version} threw ${count(errors)} times; ${active.version} decided instead.`;
+  const shown = mode === 'shadow' ? shadowDifferences : armsTable;
+  return html`${errors > 0 && html`<p class="bad">${threw}</p>`}
+    ${shown(trial, active.version, version)}`;
 }
 
-function ShadowDifferences({
-  shadow: { compared, different, differences },
-  active,
-  candidate,
-}: {
-  shadow: TrialCounts['shadow'];
-  active: string;
-  candidate: string;
-}) {
+function shadowDifferences({ shadow }: TrialCounts, active: string, candidate: string) {
+  const { compared, different, differences } = shadow;
   if (compared === 0)
     return html`<p class="faint">Nothing compared yet; the next verdicts are decided by both.</p>`;
   const columns = [...numbers('count'), `${active} → ${candidate}`, 'groups', 'sample orders'];
@@ -63,7 +45,7 @@ function ShadowDifferences({
         { name: 'Differences', columns },
         mergedByGroup(differences),
         ({ change, times, groups, orders }) => [
-          ...[count(times), change, groups.join(', '), h(SampleOrders, { orders })],
+          ...[count(times), change, groups.join(', '), sampleOrders(orders)],
         ],
       )
     }`;
@@ -101,14 +83,7 @@ function apartFromGroup({ change, count, sampleOrders }: Difference) {
 }
 
 /** The shares by clients, each with its interval: the verdicts of one client depend on each other. */
-function Arms({
-  arms,
-  shares,
-  breach,
-  gains,
-  active,
-  candidate,
-}: Pick<TrialCounts, 'arms' | 'shares' | 'breach' | 'gains'> & { active: string; candidate: string }) {
+function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string, candidate: string) {
   const rows = [
     [active, 'active'],
     [candidate, 'candidate'],
@@ -192,11 +167,9 @@ function Trend({ trend }: Pick<Experiment, 'trend'>) {
     ${versions.map((version) => h(TrendChart, { key: version, trend, version, metric }))}`;
 }
 
-function TrendChart({
-  trend,
-  version,
-  metric,
-}: Pick<Experiment, 'trend'> & { version: string; metric: string }) {
+type TrendChartProps = Pick<Experiment, 'trend'> & Readonly<Record<'version' | 'metric', string>>;
+
+function TrendChart({ trend, version, metric }: TrendChartProps) {
   const [at, series] = useMemo(() => {
     const seen = trend.filter((one) => one.version === version && one.metric === metric);
     const line = (name: string, figure: 'value' | 'low' | 'high') => ({

@@ -53,7 +53,7 @@ export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcome
       <summary><h2>How to read it</h2></summary>
       ${h(Notes, { notes })}
     </details>
-    ${rule === '' && h(EvidenceTables, { tables: ofAll, isFolded: true })}`;
+    ${rule === '' && h(EvidenceTables, { tables: ofAll, open: false })}`;
 }
 
 /** What is asked first: the rules of the verdicts, or the one that the address names. */

@@ -1,5 +1,5 @@
 import type UPlot from 'uplot';
-import { h, html, useEffect, useRef, useState } from '../html.ts';
+import { html, useEffect, useRef, useState } from '../html.ts';
 import { capOf } from './chart-cap.ts';
 import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
 import type { Mark } from './marks.ts';
@@ -20,21 +20,24 @@ interface Series {
 /** An interval is a lower end, an upper end and a figure between them, at moments. */
 type ChartKind = 'bars' | 'interval';
 
-/** Told the place of the slot under the pointer. */
-type SetPlace = (place: number | null) => void;
-
-/** Told the beginning and the end of what was dragged over, epoch ms. */
-type Brush = (from: number, to: number) => void;
-
-interface Drawing {
+interface ChartProps {
+  readonly title: string;
+  readonly note?: string;
   readonly kind: ChartKind;
   readonly at: readonly number[];
   readonly series: readonly Series[];
-  readonly setPlace: SetPlace;
+  readonly format?: (value: number) => string;
+  readonly marks?: readonly Mark[];
+  /** Told the beginning and the end of what was dragged over, epoch ms. */
+  readonly brush?: (from: number, to: number) => void;
+}
+
+interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush'> {
+  /** Told the place of the slot under the pointer. */
+  readonly setPlace: (place: number | null) => void;
   readonly marks: readonly Mark[];
   /** Of the slots. */
   readonly heights: readonly number[];
-  readonly brush?: Brush;
 }
 
 const HEIGHT = 150;
@@ -49,25 +52,8 @@ const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_00
  * Slots as stacked bars or as lines, with a legend that reads the slot under the pointer, and the
  * same numbers as a table.
  */
-export function Chart({
-  title,
-  note,
-  kind,
-  at,
-  series,
-  format = countText,
-  marks = NO_MARKS,
-  brush,
-}: {
-  title: string;
-  note?: string;
-  kind: ChartKind;
-  at: readonly number[];
-  series: readonly Series[];
-  format?: (value: number) => string;
-  marks?: readonly Mark[];
-  brush?: Brush;
-}) {
+export function Chart(props: ChartProps) {
+  const { title, note, kind, at, series, format = countText, marks = NO_MARKS, brush } = props;
   const [place, setPlace] = useState<number | null>(null);
   const [isDrawn, setIsDrawn] = useState(true);
   const box = useRef<HTMLElement | null>(null);
@@ -116,7 +102,7 @@ export function Chart({
         </li>`,
       )}
     </ul>
-    ${h(MinuteTable, { title, at, series, format, isInterval })}
+    ${minuteTable(props)}
   </figure>`;
 }
 
@@ -124,21 +110,13 @@ function reading(value: number | null | undefined, format: (value: number) => st
   return value === null || value === undefined ? '–' : format(value);
 }
 
-interface MinuteTableProps {
-  title: string;
-  at: readonly number[];
-  series: readonly Series[];
-  format: (value: number) => string;
-  isInterval: boolean;
-}
-
-function MinuteTable({ title, at, series, format, isInterval }: MinuteTableProps) {
+function minuteTable({ title, kind, at, series, format = countText }: ChartProps) {
   const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
   const columns = ['time', ...numbers(...series.map(({ name }) => name))];
   return html`<details class="minutes">
     <summary>${title} as a table</summary>
     ${table({ name: `${title} by time`, columns }, rows.toReversed(), ([index, minute]) => [
-      slotTime(minute, at, isInterval),
+      slotTime(minute, at, kind === 'interval'),
       ...series.map(({ values }) => reading(values[index], format)),
     ])}
   </details>`;

@@ -1,5 +1,4 @@
 import { type Html, h, html, useEffect, useRef, useState } from '../html.ts';
-import type { Session } from '../questions.ts';
 import { field, sent } from './form.ts';
 import { useAttempt } from './notice.ts';
 
@@ -67,17 +66,14 @@ function Confirm<T>({
   </dialog>`;
 }
 
-/** The field `reason` of a change, and under whose name it is recorded. */
-export function Reason({ session, label = 'Reason' }: { session: Session; label?: string }) {
-  return field(
-    label,
-    { name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true },
-    `The history names ${session.who}, and the reason.`,
-  );
+/** The field `reason` of a change. `who`: under whose name it is recorded, where that is shown. */
+export function reasonField(who?: string, label = 'Reason') {
+  const reason = { name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true };
+  return field(label, reason, who && `The history names ${who}, and the reason.`);
 }
 
 /** A second look before a change that reaches many: the version has to be typed. */
-export function Typed({ version }: { version: string }) {
+export function typedVersion(version: string) {
   const pattern = version.replaceAll('.', '\\.');
   return field(`Type ${version} to confirm`, {
     required: true,

@@ -89,12 +89,12 @@ export function Cases({
   return html`<section class="card">
     <h2>Its cases ${casesPill(passed, failed)}</h2>
     ${platform !== '*' && html`<p class="faint">Those of other platforms are neither shown nor counted.</p>`}
-    ${failures.map((failure) => h(Failure, { failure }))}
+    ${failures.map(failureText)}
     ${failed > 0 && draft && h(NewLengths, { key: draft.copy.files, ...draft })}
     ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
     <div class="two">
-      ${h(Covered, { name: 'rules that decided in a case', share: rules })}
-      ${h(Covered, { name: 'conditions seen both true and false', share: conditions })}
+      ${covered('rules that decided in a case', rules)}
+      ${covered('conditions seen both true and false', conditions)}
     </div>
     ${folded(
       `${counted(untestedRules.length, 'rule')} without a test`,
@@ -121,12 +121,7 @@ function casesPill(passed: number, failed: number) {
   return html`${pill(`${failed} failed`, 'bad')} ${passed} passed`;
 }
 
-interface CoveredProps {
-  name: string;
-  share: CasesRun['coverage']['rules'];
-}
-
-function Covered({ name, share: { tested, total, percent } }: CoveredProps) {
+function covered(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
   return html`<p class="row">
     <span>${name}</span>
     <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
@@ -134,7 +129,7 @@ function Covered({ name, share: { tested, total, percent } }: CoveredProps) {
   </p>`;
 }
 
-function Failure({ failure: { caseName, at, lines } }: { failure: CasesRun['failures'][number] }) {
+function failureText({ caseName, at, lines }: CasesRun['failures'][number]) {
   return html`<details>
     <summary><span class="bad">✗</span> ${caseName} <code>${at.file}:${at.line}</code></summary>
     <pre class="scroll" tabindex="0">${lines.join('\n')}</pre>
@@ -162,10 +157,10 @@ function NewLengths({ copy, change }: Draft) {
       }
     </div>
     ${trouble}
-    <div role="status">${found && h(Lines, { found })}</div>`;
+    <div role="status">${found && rewritten(found)}</div>`;
 }
 
-function Lines({ found: { lines, left } }: { found: RewrittenCases }) {
+function rewritten({ lines, left }: RewrittenCases) {
   return html`${lines.length === 0 && html`<p>No case fails by the length of a wait alone.</p>`}
     ${
       lines.length > 0 &&

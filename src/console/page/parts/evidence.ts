@@ -76,18 +76,13 @@ export function Notes({ notes }: Pick<Presentation, 'notes'>) {
 }
 
 /** Tables of a result, each on a card of its own, which opens. */
-export function EvidenceTables({ tables, isFolded = false }: EvidenceTablesProps) {
+export function EvidenceTables({ tables, open = true }: Pick<Presentation, 'tables'> & { open?: boolean }) {
   return html`${tables.map(
-    (table) => html`<details class="card" key=${table.title} open=${!isFolded}>
+    (table) => html`<details class="card" key=${table.title} open=${open}>
       <summary><h2>${table.title}</h2></summary>
       ${h(ShownTable, { table })}
     </details>`,
   )}`;
-}
-
-interface EvidenceTablesProps {
-  tables: readonly EvidenceTable[];
-  isFolded?: boolean;
 }
 
 export function ShownTable({ table: { title, columns, rows } }: { table: EvidenceTable }) {

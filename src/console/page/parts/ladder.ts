@@ -1,20 +1,13 @@
-import { h, html } from '../html.ts';
-import type { Ladder, OpenedRuleFolder } from '../questions.ts';
+import { html } from '../html.ts';
+import type { Ladder } from '../questions.ts';
 import { dateTime, duration } from './format.ts';
-
-type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
 
 const HEIGHT = 150;
 const BOTTOM = 122;
 const TOP = 34;
 
-interface LadderStepsProps {
-  ladder: LadderSettings;
-  name: string;
-}
-
 /** The waits of a cooldown ladder as steps; heights are logarithmic, because levels grow by tens. */
-export function LadderSteps({ ladder: { levelsMs, resetAfterMs }, name }: LadderStepsProps) {
+export function ladderSteps(name: string, levelsMs: readonly number[], resetAfterMs: number) {
   const words = levelsMs.map((ms, index) => `level ${index + 1} ${duration(ms)}`).join(', ');
   const label = `First request: no wait; ${words}; the last level repeats`;
   return html`<figure class="chart">
@@ -23,36 +16,29 @@ export function LadderSteps({ ladder: { levelsMs, resetAfterMs }, name }: Ladder
       <span class="faint">reset after ${duration(resetAfterMs)} or a payment</span>
     </figcaption>
     <svg class="steps" height=${HEIGHT} role="img" aria-label=${label}>
-      ${h(Steps, { levelsMs })}
+      ${steps(levelsMs)}
     </svg>
   </figure>`;
 }
 
 /** Across in percent, so that steps fill the width while letters keep their size. */
-function Steps({ levelsMs }: { levelsMs: readonly number[] }) {
+function steps(levelsMs: readonly number[]) {
   const width = 100 / (levelsMs.length + 1);
   const height = heightOf(levelsMs);
   const last = levelsMs.length - 1;
-  return html`${h(Step, { from: 0, width, y: BOTTOM, below: BOTTOM, wait: 'no wait', name: 'first' })}
+  return html`${step({ from: 0, width, y: BOTTOM, below: BOTTOM }, 'no wait', 'first')}
     ${levelsMs.map((ms, index) => {
       const name = `level ${index + 1}${index === last ? ' ↻' : ''}`;
       const below = index === 0 ? BOTTOM : height(levelsMs[index - 1] ?? ms);
       const place = { from: width * (index + 1), width, y: height(ms), below };
-      return h(Step, { ...place, wait: duration(ms), name });
+      return step(place, duration(ms), name);
     })}`;
 }
 
-interface StepProps {
-  from: number;
-  width: number;
-  y: number;
-  below: number;
-  wait: string;
-  name: string;
-}
+type Place = Readonly<Record<'from' | 'width' | 'y' | 'below', number>>;
 
 /** A step and the way up to it from the height of the one before, `below`. */
-function Step({ from, width, y, below, wait, name }: StepProps) {
+function step({ from, width, y, below }: Place, wait: string, name: string) {
   const [left, right, middle] = [from, from + width, from + width / 2].map((percent) => `${percent}%`);
   return html`<rect class="steps-fill" x=${left} y=${y} width=${`${width}%`} height=${BOTTOM - y} />
     <line class="steps-line" x1=${left} y1=${below} x2=${left} y2=${y} />

@@ -36,6 +36,6 @@ export function toRule(version: string, file: string, name: string) {
 }
 
 /** Orders, each leading to its decisions. */
-export function SampleOrders({ orders }: { orders: readonly string[] }) {
+export function sampleOrders(orders: readonly string[]) {
   return orders.map((orderRef) => html`<a class="sample" href=${toOrder(orderRef)}>${orderRef}</a>${' '}`);
 }

@@ -11,9 +11,10 @@ export function saveFile(name: string, type: string, content: BlobPart) {
   URL.revokeObjectURL(link.href);
 }
 
-/** Rows as CSV, the names of the columns first. */
-export function csvText(rows: readonly (readonly unknown[])[]) {
-  return rows.map((row) => `${row.map((value) => csvCell(value)).join(',')}\r\n`).join('');
+/** Rows as CSV, the names of their columns first. */
+export function csvText(rows: readonly object[]) {
+  const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
+  return lines.map((cells) => `${cells.map((value) => csvCell(value)).join(',')}\r\n`).join('');
 }
 
 /** A line of JSON each. */
@@ -21,21 +22,16 @@ export function linesOf(items: readonly unknown[]) {
   return items.map((item) => `${JSON.stringify(item)}\n`).join('');
 }
 
-interface SaveAllProps {
-  name: string;
-  /** By what they are called, the texts to save, however many pages they take to gather. */
-  forms: Readonly<Record<string, () => Promise<string>>>;
-}
+/** By what they are called, the texts to save, however many pages they take to gather. */
+type Forms = Readonly<Record<string, () => Promise<string>>>;
 
 /** A button for each form in which all of something can be saved. */
-export function SaveAll({ name, forms }: SaveAllProps) {
+export function SaveAll({ name, forms }: { name: string; forms: Forms }) {
   const { attempt, trouble } = useAttempt();
   return html`<div class="buttons">
       ${Object.entries(forms).map(([form, gather]) => {
-        const [file, type] = [
-          `${name}.${form.toLowerCase()}`,
-          form === 'CSV' ? 'text/csv' : 'application/x-ndjson',
-        ];
+        const file = `${name}.${form.toLowerCase()}`;
+        const type = form === 'CSV' ? 'text/csv' : 'application/x-ndjson';
         const save = () => attempt(async () => saveFile(file, type, await gather()));
         return html`<button type="button" onClick=${save}>Save all as ${form}</button>`;
       })}

@@ -1,4 +1,4 @@
-import { h, html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import type { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../questions.ts';
 import { factText } from './format.ts';
 import { toRule } from './links.ts';
@@ -15,44 +15,36 @@ const SIGNS: Readonly<Record<string, string>> = {
   notIn: 'not in',
 };
 
-interface RulesTraceProps {
-  rules: RulesAccount;
-  version: string | undefined;
-}
-
 /**
  * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
  * are shown, and the others lie behind their number. With a version each leads to what it was worth.
  */
-export function RulesTrace({ rules: { groups, signals, verdicts }, version }: RulesTraceProps) {
+export function rulesTrace({ groups, signals, verdicts }: RulesAccount, version: string | undefined) {
   const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
-    ${h(Part, { title: 'Verdict', answer: verdicts.verdict, ...verdicts, version })}
-    ${h(Part, { title: 'Group', answer: groups.group, ...groups, version })}
-    ${h(Part, { title: 'Bot signals', answer: bot, ...signals, version })}
+    ${part('Verdict', verdicts.verdict, verdicts, version)}
+    ${part('Group', groups.group, groups, version)}
+    ${part('Bot signals', bot, signals, version)}
   </div>`;
 }
 
-interface PartProps {
-  title: string;
-  answer: string;
-  why: string;
-  rules: readonly RuleTrace[];
-  version: string | undefined;
-}
-
-function Part({ title, answer, why, rules, version }: PartProps) {
+function part(
+  title: string,
+  answer: string,
+  { why, rules }: { why: string; rules: readonly RuleTrace[] },
+  version: string | undefined,
+) {
   const matched = rules.filter((rule) => rule.asked && rule.matched);
   const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
     <h3>${title} ${pill(answer)}</h3>
     <p class="faint">${why}</p>
-    ${matched.length > 0 && h(RuleList, { rules: matched, version })}
+    ${matched.length > 0 && ruleList(matched, version)}
     ${
       others.length > 0 &&
       html`<details>
         <summary>${othersText(others)}</summary>
-        ${h(RuleList, { rules: others, version })}
+        ${ruleList(others, version)}
       </details>`
     }
   </section>`;
@@ -68,13 +60,13 @@ function othersText(others: readonly RuleTrace[]) {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-function RuleList({ rules, version }: { rules: readonly RuleTrace[]; version: string | undefined }) {
+function ruleList(rules: readonly RuleTrace[], version: string | undefined) {
   return html`<ol class="rules">
-    ${rules.map((rule) => html`<li key=${rule.name}>${h(OneRule, { rule, version })}</li>`)}
+    ${rules.map((rule) => html`<li key=${rule.name}>${oneRule(rule, version)}</li>`)}
   </ol>`;
 }
 
-function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefined }) {
+function oneRule(rule: RuleTrace, version: string | undefined) {
   const { name, gives, asked, matched, condition, description, at } = rule;
   const given = typeof gives === 'number' ? `weight ${gives}` : gives;
   return html`<details open=${asked && matched} class=${asked && matched ? 'rule rule-matched' : 'rule'}>
@@ -87,7 +79,7 @@ function OneRule({ rule, version }: { rule: RuleTrace; version: string | undefin
       ${version && html`<a href=${toRule(version, at.file, name)}>What it is worth</a>`}
     </p>
     <ul class="conditions">
-      ${topConditions(condition).map((one) => h(Condition, { condition: one }))}
+      ${topConditions(condition).map(conditionLine)}
     </ul>
   </details>`;
 }
@@ -108,7 +100,7 @@ function statusOf({ asked, matched, heldOut }: RuleTrace) {
   return matched ? 'not asked; it would match' : 'not asked';
 }
 
-function Condition({ condition }: { condition: ConditionTrace }) {
+function conditionLine(condition: ConditionTrace): Html {
   const { passed } = condition;
   const mark = html`<span class=${`mark mark-${passed ? 'yes' : 'no'}`}>${passed ? '✓' : '✗'}</span>`;
   if (condition.kind === 'comparison') {
@@ -120,7 +112,7 @@ function Condition({ condition }: { condition: ConditionTrace }) {
   return html`<li>
     ${mark} ${kindText(condition)}
     <ul class="conditions">
-      ${innerOf(condition).map((one) => h(Condition, { condition: one }))}
+      ${innerOf(condition).map(conditionLine)}
     </ul>
   </li>`;
 }
@@ -147,7 +139,7 @@ function kindText(condition: Nested): string {
 }
 
 /** The values that the rules saw. */
-export function FactsTable({ facts }: { facts: Readonly<Record<string, FactValue>> }) {
+export function factsTable(facts: Readonly<Record<string, FactValue>>) {
   return html`<dl class="facts">
     ${Object.entries(facts).map(
       ([label, value]) => html`<div><dt><code>${label}</code></dt><dd>${factText(value)}</dd></div>`,

@@ -7,7 +7,7 @@ import { standingText } from '../../parts/ladder.ts';
 import { toDecision, toOrder, toPayer, toVersion } from '../../parts/links.ts';
 import { answered, empty } from '../../parts/notice.ts';
 import { table } from '../../parts/table.ts';
-import { FactsTable, RulesTrace } from '../../parts/trace.ts';
+import { factsTable, rulesTrace } from '../../parts/trace.ts';
 import { Figures, pill, Verdict } from '../../parts/verdict.ts';
 import type { Decision, DecisionWhatIf, Explanation, Session } from '../../questions.ts';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../questions.ts';
@@ -59,17 +59,13 @@ function Explained({ explanation, session }: { explanation: Explanation; session
       </section>
       <section class="card">
         <h2>Rule by rule</h2>
-        ${
-          rules === null
-            ? empty('The rules cannot be shown', verification)
-            : h(RulesTrace, { rules, version: traced })
-        }
+        ${rules === null ? empty('The rules cannot be shown', verification) : rulesTrace(rules, traced)}
         ${may(session, 'rules') && h(OtherVersion, { decision })}
       </section>
     </div>
     <details class="card">
       <summary><h2>Facts</h2></summary>
-      ${h(FactsTable, { facts: decision.facts })}
+      ${factsTable(decision.facts)}
     </details>
   </article>`;
 }

@@ -1,20 +1,15 @@
 import { ask, may, Refusal } from '../../api.ts';
-import { h, html, useEffect, useRef, useState } from '../../html.ts';
+import { html, useEffect, useRef, useState } from '../../html.ts';
 import { goTo, typedInto } from '../../parts/form.ts';
 import { dateTime } from '../../parts/format.ts';
 import { toDecision, toFound, toOrder, toPayer } from '../../parts/links.ts';
-import type { Session } from '../../questions.ts';
+import type { Decision, Session } from '../../questions.ts';
 import { client, decision, decisions, LISTS, listEntries } from '../../questions.ts';
 
 interface Hit {
   readonly href: string;
   readonly name: string;
   readonly about: string;
-}
-
-interface HitGroup {
-  readonly title: string;
-  readonly hits: readonly Hit[];
 }
 
 /** After the last key; each search also reads the archive. */
@@ -58,6 +53,7 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
   };
   const state = { 'aria-expanded': hits.length > 0 ? 'true' : 'false', 'aria-autocomplete': 'list' };
   const active = current === undefined ? undefined : `hit-${hits.indexOf(current)}`;
+  const words = isUnderWay ? 'Searching …' : wordsOn(sought, hits.length);
   return html`<div class="find card" role="search">
     <input ref=${box} role="combobox" aria-controls="hits" ...${state} aria-activedescendant=${active}
       aria-label=${WORDS} placeholder=${WORDS} maxlength="256" aria-keyshortcuts="/" value=${text}
@@ -65,56 +61,41 @@ export function FindBox({ session, hasFocus }: { session: Session; hasFocus: boo
     <div id="hits" role="listbox" aria-label="What was found" hidden=${hits.length === 0}>
       ${groups.map(
         ({ title, hits: own }) => html`<div role="group" aria-label=${title}>
-          ${own.map((hit) => {
-            const id = `hit-${hits.indexOf(hit)}`;
-            return h(Option, { hit, title, id, active });
-          })}
+          ${own.map((hit) => option(hit, title, `hit-${hits.indexOf(hit)}`, active))}
         </div>`,
       )}
     </div>
-    <p class="faint" role="status">${wordsOn({ sought, found: hits.length, error, isUnderWay })}</p>
+    <p class="faint" role="status">${error?.message ?? words}</p>
   </div>`;
 }
 
-interface OptionProps {
-  hit: Hit;
-  title: string;
-  id: string;
-  active: string | undefined;
-}
-
-function Option({ hit: { href, name, about }, title, id, active }: OptionProps) {
+function option({ href, name, about }: Hit, title: string, id: string, active: string | undefined) {
   return html`<div role="option" id=${id} aria-selected=${id === active ? 'true' : 'false'}
     onClick=${() => goTo(href)}>
     <span class="faint">${title}</span> <b>${name}</b> <span class="faint">${about}</span>
   </div>`;
 }
 
-interface Search {
-  readonly sought: string;
-  readonly found: number;
-  readonly error: Error | null;
-  readonly isUnderWay: boolean;
+function wordsOn(sought: string, found: number) {
+  return sought === '' || found > 0 ? '' : 'Nothing of this name is kept. Names are compared exactly.';
 }
 
-function wordsOn({ sought, found, error, isUnderWay }: Search) {
-  if (error !== null) return error.message;
-  if (isUnderWay) return 'Searching …';
-  if (sought === '' || found > 0) return '';
-  return 'Nothing of this name is kept. Names are compared exactly.';
+/** By what it is. */
+type HitGroups = readonly { readonly title: string; readonly hits: readonly Hit[] }[];
+
+interface Found {
+  readonly groups: HitGroups;
+  readonly error: Error | null;
 }
+
+const NOTHING: Found = { groups: [], error: null };
 
 /** What has the name, once the typing pauses; never what had another one. */
 function useFound(session: Session, text: string) {
-  const [{ of, groups, error }, setFound] = useState<{
-    readonly of: string;
-    readonly groups: readonly HitGroup[];
-    readonly error: Error | null;
-  }>({ of: '', groups: [], error: null });
+  const [{ of, groups, error }, setFound] = useState<Found & { readonly of: string }>({ ...NOTHING, of: '' });
   useEffect(() => {
     let isLeft = false;
-    const told = (found: { groups: readonly HitGroup[]; error: Error | null }) =>
-      isLeft || setFound({ of: text, ...found });
+    const told = (found: Found) => isLeft || setFound({ of: text, ...found });
     const look = () =>
       found(session, text).then(
         (all) => told({ groups: all.filter(({ hits }) => hits.length > 0), error: null }),
@@ -127,10 +108,10 @@ function useFound(session: Session, text: string) {
     };
   }, [text]);
   if (text === of) return { groups, error, isUnderWay: false };
-  return { groups: [], error: null, isUnderWay: text !== '' };
+  return { ...NOTHING, isUnderWay: text !== '' };
 }
 
-async function found(session: Session, text: string): Promise<readonly HitGroup[]> {
+async function found(session: Session, text: string): Promise<HitGroups> {
   const seesDecisions = may(session, 'decisions');
   const newest = async (name: 'orderRef' | 'clientIdKey' | 'requestId') => {
     if (!seesDecisions || (name === 'requestId' && text.length < REQUEST_ID_MIN)) return [];
@@ -144,30 +125,26 @@ async function found(session: Session, text: string): Promise<readonly HitGroup[
     newest('requestId'),
     may(session, 'lists:read') ? entriesOf(text) : [],
   ]);
-  const about = ({ verdict, at }: Decided) => `${verdict}, ${dateTime(at)}`;
   return [
     { title: 'payer', hits: payers },
-    {
-      title: 'order',
-      hits: orders.map((one) => ({ href: toOrder(text), name: text, about: about(one) })),
-    },
-    {
-      title: 'decision',
-      hits: [...(decided === null ? [] : [decided]), ...requests].map((one) => ({
-        href: toDecision(one.decisionId),
-        name: one.orderRef,
-        about: about(one),
-      })),
-    },
+    { title: 'order', hits: orders.map((one) => ({ href: toOrder(text), name: text, about: about(one) })) },
+    { title: 'decision', hits: [decided ?? [], requests].flat().map(decisionOf) },
     { title: 'list', hits: entries },
   ];
 }
 
-type Decided = { readonly verdict: string; readonly at: number };
+function about({ verdict, at }: Decision) {
+  return `${verdict}, ${dateTime(at)}`;
+}
+
+function decisionOf(one: Decision): Hit {
+  return { href: toDecision(one.decisionId), name: one.orderRef, about: about(one) };
+}
 
 /** Of whoever may not open payers, the decisions. */
-function payerOf({ clientIdKey, verdict, at }: Decided & { readonly clientIdKey: string }): Hit {
-  return { href: toFound({ clientIdKey }), name: clientIdKey, about: `${verdict}, ${dateTime(at)}` };
+function payerOf(one: Decision): Hit {
+  const { clientIdKey } = one;
+  return { href: toFound({ clientIdKey }), name: clientIdKey, about: about(one) };
 }
 
 async function payersOf(text: string): Promise<readonly Hit[]> {
@@ -184,7 +161,7 @@ async function entriesOf(text: string): Promise<readonly Hit[]> {
   const { lists } = await ask('GET', LISTS);
   const asked = lists.filter(({ ofInstallation }) => !ofInstallation);
   const found = asked.map(async ({ list }) => {
-    const of = await known(ask('GET', listEntries(list, { value: text, limit: 1 })));
+    const of = await known(ask('GET', listEntries(list, { value: text, limit: '1' })));
     return (of?.entries ?? []).map(({ reason }) => ({
       href: `#/settings/lists/${list}`,
       name: list,

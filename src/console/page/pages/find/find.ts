@@ -17,10 +17,11 @@ import { FindBox } from './find-box.ts';
 import { Payer } from './payer.ts';
 
 /** The box, and the decisions that fit a filter and a time. */
-export function FindPage({ place: { query }, session, time: { span, words } }: PageProps) {
-  const props = { query, session, span, words };
-  return html`${h(FindBox, { key: query, session, hasFocus: query.size === 0 })}
-    ${may(session, 'decisions') && h(DecisionList, { key: query, ...props })}`;
+export function FindPage(props: PageProps) {
+  const { session, place } = props;
+  const { query: key } = place;
+  return html`${h(FindBox, { key, session, hasFocus: key.size === 0 })}
+    ${may(session, 'decisions') && h(DecisionList, { key, ...props })}`;
 }
 
 /** One payer. */
@@ -54,12 +55,7 @@ function leftFor(key: string) {
   return left?.key === key ? left : null;
 }
 
-interface DecisionListProps extends Pick<Time, 'span' | 'words'> {
-  query: URLSearchParams;
-  session: Session;
-}
-
-function DecisionList({ query, session, span, words }: DecisionListProps) {
+function DecisionList({ place: { query }, session, time: { span, words } }: PageProps) {
   const filter = filterOf(query);
   const question = asked(filter, span);
   const key = question.toString();
@@ -70,21 +66,17 @@ function DecisionList({ query, session, span, words }: DecisionListProps) {
     fresh.reload();
   };
   const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
-  const page = { question, left, isFiltered: question.size > 2 };
-  return html`${h(Filters, { filter, session, words, reload: again })}
-    ${answered(answer, (found) => h(Pages, { ...page, first: found }))}
-    ${filter.has('orderRef') && answer.data && h(Newest, { found: answer.data, session })}`;
+  // Who looks for an order wants to know why, so the newest decision about it is opened.
+  const newest = filter.has('orderRef') ? answer.data?.decisions[0]?.decisionId : undefined;
+  return html`${filters(filter, session, words, again)}
+    ${answered(answer, (first) => h(Pages, { first, left, question }))}
+    ${newest && h(OpenedDecision, { key: newest, decisionId: newest, session })}`;
 }
 
-interface PagesProps {
-  first: FoundDecisions;
-  left: Listed | null;
-  question: URLSearchParams;
-  isFiltered: boolean;
-}
+type PagesProps = Pick<Listed, 'first'> & { left: Listed | null; question: URLSearchParams };
 
 /** The first page and those that were asked for after it: each begins where the one before ended. */
-function Pages({ first, left, question, isFiltered }: PagesProps) {
+function Pages({ first, left, question }: PagesProps) {
   const key = question.toString();
   const [kept, setKept] = useState<Listed>(() => left ?? { key, first, more: [] });
   // After the first page was asked for again, the pages behind it no longer fit.
@@ -101,12 +93,12 @@ function Pages({ first, left, question, isFiltered }: PagesProps) {
   return html`${
     found.decisions.length === 0
       ? empty('No decision fits', html`${nothingFits(found)} Names are compared exactly.`)
-      : html`<p class="faint" role="status">${howMany(found, isFiltered)}</p>
+      : html`<p class="faint" role="status">${howMany(found, question.size > 2)}</p>
           ${h(DecisionTable, { found })}`
   }
     <div class="buttons">
       ${found.next !== null && html`<button type="button" onClick=${older}>Show older ones</button>`}
-      ${found.decisions.length > 0 && h(Export, { found })}
+      ${found.decisions.length > 0 && exported(found)}
     </div>
     ${error && h(Trouble, { error, retry: older })}`;
 }
@@ -122,13 +114,6 @@ function together(pages: readonly FoundDecisions[]): FoundDecisions {
   const unread = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
   if (unread.length === 0) return { decisions, next, lookedAt, outcomes };
   return { decisions, next, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
-}
-
-/** Who looks for an order wants to know why, so the newest decision about it is opened. */
-function Newest({ found: { decisions }, session }: { found: FoundDecisions; session: Session }) {
-  return decisions
-    .slice(0, 1)
-    .map(({ decisionId }) => h(OpenedDecision, { key: decisionId, decisionId, session }));
 }
 
 function nothingFits(found: FoundDecisions) {
@@ -228,21 +213,14 @@ function asked(filter: Filter, { from, to, asOf }: Time['span']) {
   return query;
 }
 
-interface FiltersProps {
-  filter: Filter;
-  session: Session;
-  words: Time['words'];
-  reload: () => void;
-}
-
-function Filters({ filter, session, words, reload }: FiltersProps) {
+function filters(filter: Filter, session: Session, words: Time['words'], reload: () => void) {
   const submit = sent((values) => {
     goTo(toFound({ ...words, ...values }));
     reload();
   });
   const set = FOLDED.flatMap(([name, label]) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
   const fields = (names: typeof NAMES) =>
-    names.map(([name, label]) => h(FilterField, { key: name, name, label, filter }));
+    names.map(([name, label]) => filterField(name, label, filter.get(name)));
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
     ${fields(FIRST)}
     ${may(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
@@ -272,8 +250,8 @@ const FORMS: Readonly<Record<string, object>> = {
   rule: { list: 'rules' },
 };
 
-function FilterField({ name, label, filter }: { name: string; label: string; filter: Filter }) {
-  const [values, chosen] = [CHOICES[name], filter.get(name)];
+function filterField(name: string, label: string, chosen: string | undefined) {
+  const values = CHOICES[name];
   if (values !== undefined) return choice(label, values, { name, chosen, any: 'any' });
   return field(label, { name, defaultValue: chosen, maxlength: 256, ...FORMS[name] });
 }
@@ -288,39 +266,30 @@ function RuleNames({ version }: { version: string | undefined }) {
   return html`<datalist id="rules">${names.map((name) => html`<option value=${name} />`)}</datalist>`;
 }
 
-const CSV_COLUMNS = [
-  'decidedAt',
-  'decisionId',
-  'requestId',
-  'orderRef',
-  'clientIdKey',
-  'sellPointKey',
-  'amount',
-  'method',
-  'outcome',
-  'verdict',
-  'waitSeconds',
-  'rule',
-  'ruleVersion',
-  'clientGroup',
-  'isBot',
-  'paymentScore',
-  'reason',
-];
-
 /** The decisions that are shown, as a file. */
-function Export({ found: { decisions, outcomes } }: { found: FoundDecisions }) {
+function exported({ decisions, outcomes }: FoundDecisions) {
   const rows = decisions.map((decision) => {
     const outcome = outcomeOf(decision, outcomes);
-    const shown: Readonly<Record<string, unknown>> = {
-      ...decision,
+    return {
       decidedAt: new Date(decision.at).toISOString(),
+      decisionId: decision.decisionId,
+      requestId: decision.requestId,
+      orderRef: decision.orderRef,
+      clientIdKey: decision.clientIdKey,
+      sellPointKey: decision.sellPointKey,
       amount: amountOf(decision),
       method: methodOf(decision),
       outcome: outcome === null ? '' : outcomeText(outcome),
+      verdict: decision.verdict,
+      waitSeconds: decision.waitSeconds,
+      rule: decision.rule,
+      ruleVersion: decision.ruleVersion,
+      clientGroup: decision.clientGroup,
+      isBot: decision.isBot,
+      paymentScore: decision.paymentScore,
+      reason: decision.reason,
     };
-    return CSV_COLUMNS.map((name) => shown[name]);
   });
-  const save = () => saveFile('decisions.csv', 'text/csv', csvText([CSV_COLUMNS, ...rows]));
+  const save = () => saveFile('decisions.csv', 'text/csv', csvText(rows));
   return html`<button type="button" onClick=${save}>Save these as CSV</button>`;
 }

@@ -1,6 +1,6 @@
 import { ask, askText, may } from '../../api.ts';
-import { h, html } from '../../html.ts';
-import type { Proposal } from '../../parts/confirm.ts';
+import { html } from '../../html.ts';
+import { type Proposal, reasonField } from '../../parts/confirm.ts';
 import { endAfter, field, lastDayField } from '../../parts/form.ts';
 import { dateTime } from '../../parts/format.ts';
 import { useAttempt } from '../../parts/notice.ts';
@@ -30,7 +30,7 @@ export function ChangesByHand({
       action: 'End the wait',
       act: ({ reason }) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
       children: html`<p>The payer's page does not know it: tell the payer to ask again.</p>
-        ${h(Reason, {})}`,
+        ${reasonField()}`,
     });
   const decide = (group: 'BLOCKED' | 'TRUSTED', verb: string) =>
     propose({
@@ -42,7 +42,7 @@ export function ChangesByHand({
         return ask('PUT', at('override'), { group, reason, ...expires });
       },
       children: html`<p>From the next request on the group is ${group}, whatever the rules count.</p>
-        ${h(Reason, {})}${lastDayField('until it is lifted')}`,
+        ${reasonField()}${lastDayField('until it is lifted')}`,
     });
   const lift = () =>
     propose({
@@ -83,10 +83,6 @@ export function ChangesByHand({
     ${mayDecide && override !== null && button('Lift the override', lift)}
     ${mayDecide && button('Bind', bind)}
     ${mayDecide && binding !== null && button('Remove the binding', unbind)}`;
-}
-
-function Reason() {
-  return field('Reason', { name: 'reason', required: true, maxlength: 1000 });
 }
 
 /** What a payer may demand: all that is held as a file, and to be forgotten. */

@@ -153,7 +153,7 @@ function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayL
       ([date, ofDay]) => html`<section key=${date} class="day">
         <h3>${date}</h3>
         <ol class="moments" role="list">
-          ${ofDay.map((row) => h(Moment, { row, mayLook }))}
+          ${ofDay.map((row) => moment(row, mayLook))}
         </ol>
       </section>`,
     )}`;
@@ -169,39 +169,27 @@ function summary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
   return `${all}; ${counted(waits, 'wait')}, ${asked}`;
 }
 
-function Moment({ row, mayLook }: { row: Row; mayLook: boolean }) {
+function moment(row: Row, mayLook: boolean) {
   const { at } = row;
+  const over = 'over' in row && html`<p class="faint">wait of level ${row.over.level} over</p>`;
   return html`<li class=${`moment moment-${'entry' in row ? row.entry.kind : 'over'}`}>
     <time class="num" datetime=${new Date(at).toISOString()}>${clockSeconds(at)}</time>
-    <div class="moment-body">
-      ${
-        'entry' in row
-          ? h(EntryMoment, { ...row, mayLook })
-          : html`<p class="faint">wait of level ${row.over.level} over</p>`
-      }
-    </div>
+    <div class="moment-body">${'entry' in row ? entryMoment(row, mayLook) : over}</div>
   </li>`;
 }
 
-interface EntryProps {
-  entry: HistoryEntry;
-  wait: Wait | null;
-  corrects: OutcomeEntry | null;
-  mayLook: boolean;
-}
-
-function EntryMoment({ entry, wait, corrects, mayLook }: EntryProps) {
+function entryMoment({ entry, wait, corrects }: Extract<Row, { entry: HistoryEntry }>, mayLook: boolean) {
   switch (entry.kind) {
     case 'verdict':
-      return h(VerdictMoment, { entry, wait, mayLook });
+      return verdictMoment(entry, wait, mayLook);
     case 'score':
-      return h(ScoreMoment, entry);
+      return scoreMoment(entry);
     case 'outcome':
-      return h(OutcomeMoment, { entry, corrects, mayLook });
+      return outcomeMoment(entry, corrects, mayLook);
     case 'binding':
-      return h(BindingMoment, { binding: entry.binding });
+      return bindingMoment(entry.binding);
     case 'override':
-      return h(OverrideMoment, { override: entry.override });
+      return overrideMoment(entry.override);
     case 'waitEnded':
       return html`<p class="moment-head"><b>wait</b> ${pill('ended')} <span>by <b>${entry.by}</b></span></p>
         <p>${entry.reason}</p>`;
@@ -210,13 +198,7 @@ function EntryMoment({ entry, wait, corrects, mayLook }: EntryProps) {
   }
 }
 
-interface VerdictMomentProps {
-  entry: VerdictEntry;
-  wait: Wait | null;
-  mayLook: boolean;
-}
-
-function VerdictMoment({ entry: { at, decision }, wait, mayLook }: VerdictMomentProps) {
+function verdictMoment({ at, decision }: VerdictEntry, wait: Wait | null, mayLook: boolean) {
   const early = Math.max(0, (decision.ladderBefore.waitUntil ?? 0) - at);
   const { decisionId, verdict, clientGroup, paymentScore, rule, ruleVersion } = decision;
   const why = {
@@ -225,7 +207,7 @@ function VerdictMoment({ entry: { at, decision }, wait, mayLook }: VerdictMoment
   };
   return html`<p class="moment-head">
       <b>verdict</b> ${h(Verdict, decision)}
-      <span>order ${h(OrderLink, { orderRef: decision.orderRef, mayLook })}</span>
+      <span>order ${orderLink(decision.orderRef, mayLook)}</span>
       ${early > 0 && pill(`${duration(early)} too early`, 'bad')}
       ${decision.isBot && pill('bot', 'bad')}
       ${decision.arm === 'candidate' && pill('candidate', 'note')}
@@ -237,7 +219,7 @@ function VerdictMoment({ entry: { at, decision }, wait, mayLook }: VerdictMoment
     </p>`;
 }
 
-function OrderLink({ orderRef, mayLook }: { orderRef: string; mayLook: boolean }) {
+function orderLink(orderRef: string, mayLook: boolean) {
   return mayLook ? html`<a href=${toOrder(orderRef)}>${orderRef}</a>` : html`<b>${orderRef}</b>`;
 }
 
@@ -258,7 +240,7 @@ function fineDuration(ms: number) {
   return ms < 1000 ? `${ms} ms` : duration(ms);
 }
 
-function ScoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { kind: 'score' }>) {
+function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { kind: 'score' }>) {
   const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
   const told = [
     `${request.amount} ${request.currency ?? ''}`.trimEnd(),
@@ -277,13 +259,7 @@ function ScoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
 
-interface OutcomeMomentProps {
-  entry: OutcomeEntry;
-  corrects: OutcomeEntry | null;
-  mayLook: boolean;
-}
-
-function OutcomeMoment({ entry, corrects, mayLook }: OutcomeMomentProps) {
+function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
   const { orderRef, at, occurredAt } = entry;
   const told = [
     whyNeither(entry),
@@ -292,12 +268,12 @@ function OutcomeMoment({ entry, corrects, mayLook }: OutcomeMomentProps) {
   ];
   return html`<p class="moment-head">
       <b>outcome</b> ${pill(outcomeText(entry), outcomeTone(entry))}
-      <span>order ${h(OrderLink, { orderRef, mayLook })}</span>
+      <span>order ${orderLink(orderRef, mayLook)}</span>
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
 }
 
-function BindingMoment({ binding }: { binding: Binding | null }) {
+function bindingMoment(binding: Binding | null) {
   if (binding === null) return html`<p class="moment-head"><b>binding</b> ${pill('removed')}</p>`;
   const fits = binding.method === null ? 'fits every method' : `fits ${binding.method} only`;
   return html`<p class="moment-head">
@@ -306,7 +282,7 @@ function BindingMoment({ binding }: { binding: Binding | null }) {
     <p class="faint">acceptors ${binding.acceptorKeys.join(', ')}; ${fits}${untilWords(binding)}</p>`;
 }
 
-function OverrideMoment({ override }: { override: Override | null }) {
+function overrideMoment(override: Override | null) {
   if (override === null) return html`<p class="moment-head"><b>override</b> ${pill('lifted')}</p>`;
   return html`<p class="moment-head">
       <b>override</b> ${pill(override.group, groupTone(override.group))}

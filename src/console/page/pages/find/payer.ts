@@ -4,7 +4,7 @@ import { useProposal } from '../../parts/confirm.ts';
 import { dateTime, duration } from '../../parts/format.ts';
 import { toDecision } from '../../parts/links.ts';
 import { answered, empty } from '../../parts/notice.ts';
-import { FactsTable } from '../../parts/trace.ts';
+import { factsTable } from '../../parts/trace.ts';
 import { Figures, groupTone, pill, type Tone, Verdict } from '../../parts/verdict.ts';
 import type { ClientView, Session } from '../../questions.ts';
 import { client } from '../../questions.ts';
@@ -44,7 +44,7 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
       <details class="card">
         <summary><h2>Facts now</h2></summary>
         <p class="faint">As ${view.ruleVersion} sees them; no request is counted.</p>
-        ${h(FactsTable, { facts: view.facts })}
+        ${factsTable(view.facts)}
       </details>
       ${dialog}`,
   );

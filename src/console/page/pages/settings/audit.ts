@@ -1,3 +1,4 @@
+import { AUDIT_ACTIONS } from '../../../../access/audit-actions.ts';
 import { ask, may, useAnswer } from '../../api.ts';
 import { h, html, useState } from '../../html.ts';
 import type { PageProps } from '../../page-props.ts';
@@ -21,7 +22,7 @@ export const PROPOSERS = ['approve', 'operate', 'clients', 'keys'] as const;
 /** What waits for somebody else, and who did what. */
 export function AuditPage({ place: { query }, session }: PageProps) {
   return html`${PROPOSERS.some((one) => may(session, one)) && h(Proposals, { session })}
-    ${may(session, 'audit') && html`${h(Filter, { query })}${h(Entries, { query })}${h(Chain, {})}`}`;
+    ${may(session, 'audit') && html`${filter(query)}${h(Entries, { query })}${h(Chain, {})}`}`;
 }
 
 /** Newest first, and whether what is written there was changed since. */
@@ -37,7 +38,7 @@ function Entries({ query }: { query: URLSearchParams }) {
     useAnswer(auditEntries(asked(query))),
     ({ entries, unreadable, next }) => html`<section class="card">
       <h2>${counted(entries.length, 'entry', 'entries')}</h2>
-      ${h(Faults, { faults: unreadable })}
+      ${faultList(unreadable)}
       ${
         entries.length === 0
           ? empty(
@@ -50,7 +51,7 @@ function Entries({ query }: { query: URLSearchParams }) {
       ${h(SaveAll, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>The file lacks:</p>`}
-        ${h(Faults, { faults: lacking })}
+        ${faultList(lacking)}
       </div>
     </section>`,
   );
@@ -75,7 +76,7 @@ function Chain() {
   const look = () => attempt(() => ask('GET', AUDIT_CHECK).then(setCheck));
   return html`<section class="card">
     <h2>Was it changed?</h2>
-    <div role="status">${check && h(Checked, { check })}</div>
+    <div role="status">${check && checkedText(check)}</div>
     ${trouble}
     <button type="button" disabled=${isBusy} onClick=${look}>
       ${isBusy ? 'Following the chain …' : 'Check the chain'}
@@ -83,8 +84,8 @@ function Chain() {
   </section>`;
 }
 
-function Checked({ check: { checkedAt, entries, forgotten, faults } }: { check: AuditCheck }) {
-  if (faults.length > 0) return h(Faults, { faults });
+function checkedText({ checkedAt, entries, forgotten, faults }: AuditCheck) {
+  if (faults.length > 0) return faultList(faults);
   const erased = forgotten === 0 ? '' : `; ${forgotten} of them told of payers who were erased`;
   return html`<p>
     No entry was out of line at ${dateTime(checkedAt)}: ${counted(entries, 'entry', 'entries')}${erased}.
@@ -93,49 +94,30 @@ function Checked({ check: { checkedAt, entries, forgotten, faults } }: { check: 
   </p>`;
 }
 
-function Faults({ faults }: { faults: readonly Fault[] }) {
+function faultList(faults: readonly Fault[]) {
   return (
     faults.length > 0 && html`<ul class="notes bad">${faults.map(({ what }) => html`<li>${what}</li>`)}</ul>`
   );
 }
 
-function Filter({ query }: { query: URLSearchParams }) {
+function filter(query: URLSearchParams) {
   const find = sent((values) => goTo(`#/settings/audit?${new URLSearchParams(inUtc(values))}`));
   const clear = () => goTo('#/settings/audit');
   return html`<form class="filters" key=${String(query)} onSubmit=${find} onReset=${clear}>
     ${field('Who', { name: 'who', defaultValue: query.get('who') ?? '', maxlength: 256 })}
-    ${choice('What', Object.keys(ACTIONS), { name: 'action', chosen: query.get('action'), any: 'anything' })}
+    ${choice('What', AUDIT_ACTIONS, { name: 'action', chosen: query.get('action'), any: 'anything' })}
     ${minuteField('from', query.get('from'), 'From')}
     ${minuteField('to', query.get('to'), 'To')}
     <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
   </form>`;
 }
 
-const ACTIONS: Readonly<Record<Entry['action'], true>> = {
-  'key issued': true,
-  'key revoked': true,
-  'wait ended': true,
-  'sign-in': true,
-  'sign-out': true,
-  proposal: true,
-  'proposal approved': true,
-  'proposal rejected': true,
-  rollout: true,
-  draft: true,
-  release: true,
-  binding: true,
-  override: true,
-  list: true,
-  'client read': true,
-  'client erased': true,
-  'client rebuilt': true,
-  'secret forgotten': true,
-  'archive forgotten': true,
-  'archive adopted': true,
-};
-
 const COLUMNS = [
-  ...[...columns('when', 'when'), 'who', 'what', 'platform', 'about'],
+  ...columns('when', 'when'),
+  'who',
+  'what',
+  'platform',
+  'about',
   ...columns('wide', 'from what to what', 'why'),
 ];
 
@@ -173,29 +155,19 @@ async function allThatFit(query: URLSearchParams) {
   }
 }
 
-const CSV_COLUMNS = [
-  'number',
-  'at',
-  'who',
-  'action',
-  'platform',
-  'subject',
-  'before',
-  'after',
-  'reason',
-  'hash',
-] as const;
-
 function csvOf(entries: readonly Entry[]) {
   const text = (state: unknown) => (state === null ? '' : JSON.stringify(state));
-  const rows = entries.map((one) => {
-    const told = {
-      ...one,
-      at: new Date(one.at).toISOString(),
-      before: text(one.before),
-      after: text(one.after),
-    };
-    return CSV_COLUMNS.map((name) => told[name]);
-  });
-  return csvText([CSV_COLUMNS, ...rows]);
+  const rows = entries.map(({ number, at, who, action, platform, subject, before, after, reason, hash }) => ({
+    number,
+    at: new Date(at).toISOString(),
+    who,
+    action,
+    platform,
+    subject,
+    before: text(before),
+    after: text(after),
+    reason,
+    hash,
+  }));
+  return csvText(rows);
 }

@@ -23,7 +23,8 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
   const mayChange = may(session, 'lists');
   const own = answer.data?.lists.find((one) => one.list === item && !one.ofInstallation) ?? null;
   const [after, value] = [query.get('after'), sought.list === item ? sought.value : ''];
-  const entries = useAnswer(own && listEntries(item, { after, value }));
+  const which = { limit: '100', ...(after && { after }), ...(value && { value }) };
+  const entries = useAnswer(own && listEntries(item, which));
   const { propose, dialog } = useProposal((lines: readonly string[]) => {
     setTold(lines);
     answer.reload();
@@ -162,7 +163,7 @@ function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
 
 /** All entries, as lines that can be put on a list again. */
 async function savedLines(name: string) {
-  const { entries } = await ask('GET', { ...listEntries(name, { limit: 500 }), all: 'entries' });
+  const { entries } = await ask('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
   const told = (at: number) => new Date(at).toISOString();
   return linesOf(
     entries.map(({ value, reason, who, addedAt, expiresAt }) => ({

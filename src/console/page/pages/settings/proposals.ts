@@ -1,8 +1,7 @@
 import { ask, may, useAnswer } from '../../api.ts';
 import { h, html } from '../../html.ts';
-import { type Proposal as Change, useProposal } from '../../parts/confirm.ts';
+import { type Proposal as Change, reasonField, useProposal } from '../../parts/confirm.ts';
 import { ChangedSince } from '../../parts/differences.ts';
-import { field } from '../../parts/form.ts';
 import { counted, dateTime } from '../../parts/format.ts';
 import { answered } from '../../parts/notice.ts';
 import { pill, type Tone } from '../../parts/verdict.ts';
@@ -16,8 +15,7 @@ const EVERY_MS = 15_000;
 export function Proposals({ session }: { session: Session }) {
   const answer = useAnswer(PROPOSALS, EVERY_MS);
   const { propose, dialog } = useProposal(answer.reload);
-  const card = (proposal: Proposal) =>
-    h(OneProposal, { key: proposal.proposalId, proposal, session, propose });
+  const card = (proposal: Proposal) => oneProposal(proposal, session, propose);
   return html`${answered(answer, ({ proposals }) => {
     const open = proposals.filter(({ state }) => state === 'open');
     const decided = proposals.filter(({ state }) => state !== 'open');
@@ -33,13 +31,7 @@ export function Proposals({ session }: { session: Session }) {
   })}${dialog}`;
 }
 
-interface OneProposalProps {
-  proposal: Proposal;
-  session: Session;
-  propose: (change: Change<Proposal>) => void;
-}
-
-function OneProposal({ proposal, session, propose }: OneProposalProps) {
+function oneProposal(proposal: Proposal, session: Session, propose: (change: Change<Proposal>) => void) {
   const { proposalId, what, subject, state, lines, versions, proposedBy, proposedAt } = proposal;
   const { expiresAt, decidedBy, note } = proposal;
   const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
@@ -48,15 +40,10 @@ function OneProposal({ proposal, session, propose }: OneProposalProps) {
       action: `${verb} ${subject}`,
       tone,
       act: ({ reason }) => ask('POST', decideProposal(proposalId, way), { reason }),
-      children: field('Note to the proposer', {
-        name: 'reason',
-        required: true,
-        maxlength: 1000,
-        autofocus: true,
-      }),
+      children: reasonField(undefined, 'Note to the proposer'),
     });
   const approve = () => decide('approve', 'Approve', 'accent');
-  return html`<section class="card">
+  return html`<section class="card" key=${proposalId}>
     <h2>${what}: ${subject} ${pill(state, TONES[state])}</h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
     ${versions !== null && may(session, 'rules:read') && h(ChangedSince, versions)}
