@@ -141,7 +141,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
     lastVerdictAt: at,
     ladder: concluded.ladderAfter,
     lastWaitMs: lastWaitAfter(concluded, lastWaitMs, at),
-    events: [...seen.events.slice(0, -1), { ...event, granted: isGrant(concluded.verdict) }],
+    events: seen.events.with(-1, { ...event, granted: isGrant(concluded.verdict) }),
   };
   return { at, assessment, concluded, ladderBefore, nextState };
 }

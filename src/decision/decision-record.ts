@@ -267,9 +267,8 @@ const LONGER = '*';
 
 /** Null when the facts, their order or their kinds differ from the shape's. */
 function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {
-  let others = '';
-  let place = 0;
-  const flags: boolean[] = [];
+  let [packed, others] = ['', ''];
+  let [place, flags, bits] = [0, 0, 0];
   const longer: (number | string)[] = [];
   // A `for in` loop allocates no list of names.
   for (const label in facts) {
@@ -277,24 +276,18 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     const fact = shapeFacts[place++];
     if (value === undefined || fact?.label !== label || !isOfKind(value, fact)) return null;
     if (typeof value === 'boolean') {
-      flags.push(value);
+      bits |= Number(value) << (flags++ % FLAGS_A_CHARACTER);
+      if (flags % FLAGS_A_CHARACTER > 0) continue;
+      packed += DIGITS.charAt(bits);
+      bits = 0;
       continue;
     }
     const character = characterOf(value, fact, sellPointKey);
     others += character;
     if (character === LONGER) longer.push(value);
   }
-  return place === shapeFacts.length ? [packFlags(flags) + others, ...longer] : null;
-}
-
-function packFlags(flags: readonly boolean[]): string {
-  let packed = '';
-  for (let start = 0; start < flags.length; start += FLAGS_A_CHARACTER) {
-    let bits = 0;
-    for (let bit = 0; bit < FLAGS_A_CHARACTER; bit += 1) if (flags[start + bit]) bits |= 1 << bit;
-    packed += DIGITS.charAt(bits);
-  }
-  return packed;
+  if (flags % FLAGS_A_CHARACTER > 0) packed += DIGITS.charAt(bits);
+  return place === shapeFacts.length ? [packed + others, ...longer] : null;
 }
 
 function isOfKind(value: FactValue, { flag, words }: ShapeFact): boolean {

@@ -109,7 +109,7 @@ export class ClientQueue {
   run<T>(key: string, work: () => Promise<T>): Promise<T> | null {
     const tail = this.#tails.get(key) ?? { last: null, waiting: 0 };
     if (tail.waiting >= this.#maxWaiting) return null;
-    const result = tail.last === null ? Promise.try(work) : tail.last.then(work);
+    const result = tail.last === null ? work() : tail.last.then(work);
     const finish = () => this.#finish(key, tail);
     tail.waiting++;
     tail.last = result.then(finish, finish);

@@ -28,7 +28,7 @@ import {
 } from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
-import type { Sightings } from '../facts/fact.ts';
+import { NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ReportingWatch } from '../metrics/reporting.ts';
 import { NamedError } from '../named-error.ts';
@@ -154,7 +154,7 @@ export class ScoringService {
       await this.#claim(platform, body, idempotencyKey);
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
-    let seen: Promise<Sightings> | null = null;
+    let seen: Sightings | null = null;
     let tried: Verdicts | null = null;
     const turn = { operation: 'verdict', client, also };
     const noteUnsure = (error: unknown) => {
@@ -167,8 +167,8 @@ export class ScoringService {
         if (snapshot.answer !== null) return replayOf(snapshot.answer);
         const now = this.#moment(snapshot);
         // Noted once a request: deciding again after a lost race is still the same request.
-        seen ??= this.#see(ask, snapshot, now);
-        const standing = this.#standing({ client, state: snapshot.state, sightings: await seen, now });
+        seen ??= snapshot.state.hints === null ? NO_SIGHTINGS : await this.#see(ask, snapshot, now);
+        const standing = this.#standing({ client, state: snapshot.state, sightings: seen, now });
         tried = this.#decide(ask, standing);
         return stepOf(ask, tried);
       });
@@ -413,10 +413,10 @@ function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
 function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): TurnResult<VerdictStepResult> {
   const { rules, decision, nextState: state } = verdicts;
   const { platform, clientIdKey } = client;
-  const stored = { answer: verdictAnswer(decision), decisionId: decision.decisionId };
   const entry = { kind: 'verdict', at: decision.at, platform, clientIdKey, decision } as const;
   const replayable = idempotencyKey === null ? {} : { idempotencyKey };
-  const result = { ...stored, replayed: false, verdicts };
+  const { decisionId } = decision;
+  const result = { answer: verdictAnswer(decision), decisionId, replayed: false, verdicts };
   return { result, change: { state, entry, decision, shape: recordShape(rules), ...replayable } };
 }
 

@@ -53,7 +53,7 @@ describe('the queue of a client', () => {
     it(`goes on after work that ${how}, whose error goes to its own caller alone`, async () => {
       const queue = new ClientQueue(100);
       const [failed, succeeded] = await Promise.allSettled([
-        queue.run('a', fail),
+        Promise.try(() => queue.run('a', fail)),
         queue.run('a', async () => 'fine'),
       ]);
       expect(failed).to.deep.include({ status: 'rejected' });

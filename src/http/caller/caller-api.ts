@@ -1,4 +1,4 @@
-import Koa from 'koa';
+import Koa, { type ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
 import { isBot, ScoreAnswerSchema, stickyRequisiteRef, waitSeconds } from '../../decision/decision.ts';
@@ -181,6 +181,15 @@ export interface CallerApiParts {
   readonly metrics: Metrics;
 }
 
+/** Koa for answers that are texts: without its listeners on each request, which close a body that is a stream. */
+class TextKoa extends Koa<RequestState> {
+  handleRequest(ctx: ParameterizedContext<RequestState>, run: (asked: typeof ctx) => Promise<void>) {
+    const send = () => ctx.respond === false || ctx.res.end(ctx.writable ? ctx.body : undefined);
+    ctx.res.statusCode = 404;
+    return run(ctx).then(send).catch(ctx.onerror.bind(ctx));
+  }
+}
+
 /**
  * The two operations of the interface (section 4). Checks come in this order: rate, key (401), grant
  * (403), body (415, 413, 400); only then is anything decided.
@@ -205,7 +214,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     openBodyMs: REQUEST_TIMEOUT_MS,
   });
 
-  const app = new Koa<RequestState>();
+  const app = new TextKoa();
   logBrokenAnswers(app, log);
   const { trustedProxies } = parts.rateLimit;
   app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));

@@ -168,7 +168,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
       };
       // Verdicts take this path, so it makes no promise that they do not need.
       const work = gate === undefined ? () => answer(asked, parts) : orProposed;
-      if (!isSearch) return work();
+      if (!isSearch) return await work();
       const text = await inTurn(async () => jsonInSteps(asTold(rest.answers[200], await work())), '');
       ctx.type = 'json';
       return text;

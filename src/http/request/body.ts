@@ -106,10 +106,9 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
     req.off('data', take).pause();
     reject(bodyTooLarge(bytesMax).problem());
   };
-  // Every request closes at some time; only a broken one is worth an error with its stack.
-  const breakOff = () => req.readableEnded || reject(brokenOff());
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
-  req.on('error', breakOff).on('close', breakOff);
+  // Every request closes at some time; only a broken one is worth an error with its stack.
+  req.on('close', () => req.readableEnded || reject(brokenOff()));
   return promise;
 }
 

@@ -42,11 +42,11 @@ export function logRequests(
       ...traceOf(ctx.req),
       operation,
       method: ctx.method,
-      ...(route === null ? {} : { route }),
+      route: route ?? undefined,
       status: ctx.status,
       ms: Math.round(ms * 100) / 100,
-      ...(caller === null ? {} : { platform: caller.platform, ...nameOf(caller) }),
-      ...(ctx.status >= 500 && failure instanceof Error ? { why: failure.message } : {}),
+      ...(caller === null ? null : nameOf(caller)),
+      why: ctx.status >= 500 && failure instanceof Error ? failure.message : undefined,
       ...triedKey(ctx, hiddenAddress),
       ...noted,
     };
@@ -56,8 +56,8 @@ export function logRequests(
   };
 }
 
-function nameOf({ credential, actor }: Caller) {
-  return credential.kind === 'key' ? { keyId: credential.id } : { who: actor.id };
+function nameOf({ platform, credential, actor }: Caller) {
+  return credential.kind === 'key' ? { platform, keyId: credential.id } : { platform, who: actor.id };
 }
 
 /** Because of the key. */

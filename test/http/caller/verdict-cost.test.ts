@@ -21,7 +21,7 @@ const RATE_LIMIT = { ratePerSecond: 1_000_000, burst: 1_000_000, trustedProxies:
 
 describeOnStores('a plain verdict of a new payer', function (store) {
   this.timeout(120_000);
-  const most = this.fullTitle().endsWith('SQLite') ? { promises: 54, kB: 64 } : { promises: 75, kB: 85 };
+  const most = this.fullTitle().endsWith('SQLite') ? { promises: 50, kB: 58 } : { promises: 69, kB: 78 };
   let ask: (count: number) => Promise<void>;
   const { service } = serviceOfSuite(() => ({ store: store(), rateLimit: RATE_LIMIT }));
   before(async () => {
