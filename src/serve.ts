@@ -15,7 +15,6 @@ import { RulesError } from './rollout/loaded-rules.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
 import { rulesDirRefusal } from './rules/folder/rule-folder.ts';
-import type { RuleSet } from './rules/rule-set.ts';
 import { ClientSweep } from './service/client-sweep.ts';
 import { ErasureLedger } from './service/erasure.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
@@ -89,7 +88,11 @@ export async function serve(config: Config, log: Logger): Promise<void> {
       log.warn({ err }, 'the states of payers who stay away could not be made smaller; it is tried again');
     const sweep = new ClientSweep({ store, clock, onTrouble });
     stopOnSignal({ config, application, node, sweep, store, shipping, stopFollowing, log });
-    console.log(announcement(application, store, node.active));
+    const { callerUrl, platformUrl } = application;
+    const { version, digest } = node.active;
+    console.log(
+      `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`,
+    );
     sweep.start();
     // Whatever the start did at length is over.
     watchEventLoop(tellTrouble(log));
@@ -179,15 +182,6 @@ function followed({ revision, active, candidates, history }: Rollout): object {
   const { action, who, reason } = history.at(-1) ?? {};
   const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
   return { revision, active: active.version, digest: active.digest, candidates: trials, action, who, reason };
-}
-
-/** The one line that tells an operator what is running. */
-function announcement(
-  { callerUrl, platformUrl }: Application,
-  store: Store,
-  { version, digest }: RuleSet,
-): string {
-  return `Client Scoring Service: callers ${callerUrl}, platform ${platformUrl}, store ${store.name}, rules ${version} sha256:${digest}`;
 }
 
 /** Who tries the service out calls it, and looks at what it answered and by which rules. */

@@ -43,7 +43,7 @@ const ORDERS_MAX = 100;
  * happens to them.
  */
 export class Simulation {
-  #rules: RuleSet;
+  readonly #rules: RuleSet;
   readonly #platform: PlatformName;
   readonly #lists: SharedLists;
   #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
@@ -54,11 +54,6 @@ export class Simulation {
     this.#rules = rules;
     this.#platform = platform;
     this.#lists = lists;
-  }
-
-  /** Changes the rule set that decides from now on, as a rollout does. */
-  use(rules: RuleSet): void {
-    this.#rules = rules;
   }
 
   /** Sets who is held out of which rules from now on; before, nobody is. */

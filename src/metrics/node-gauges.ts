@@ -78,10 +78,6 @@ const SHIPPING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^s3:/, 'S3 is away'],
 ];
 
-function shippingReason(trouble: string): string {
-  return SHIPPING_REASONS.find(([pattern]) => pattern.test(trouble))?.[1] ?? 'other';
-}
-
 /** Shows what this node ships. */
 export function watchShipping(registry: Registry, report: () => ShippingReport): void {
   showFigures(registry, {
@@ -97,7 +93,8 @@ export function watchShipping(registry: Registry, report: () => ShippingReport):
   const help = '1 while this node cannot ship; archive status says more than the reason';
   showLabelled(registry, 'scoring_archive_cannot_ship', help, 'reason', () => {
     const { trouble } = report();
-    return trouble === null ? [] : [[shippingReason(trouble), 1]];
+    if (trouble === null) return [];
+    return [[SHIPPING_REASONS.find(([pattern]) => pattern.test(trouble))?.[1] ?? 'other', 1]];
   });
 }
 

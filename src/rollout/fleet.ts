@@ -2,9 +2,7 @@ import { Audit } from '../access/audit.ts';
 import { Type } from '../json-schema.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
 import * as s from '../shapes.ts';
-import type { AuditLog } from '../state/audit-log.ts';
-import type { Documents } from '../state/documents.ts';
-import type { Registers } from '../state/store.ts';
+import type { Store } from '../state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
 import type { TrialCounts } from './trial-counts.ts';
 
@@ -67,37 +65,27 @@ export interface StoredRollout {
 /** A rollout that is followed is read again after this, should its writer have ended before it told of the change. */
 const REREAD_MS = 10_000;
 
-export interface FleetState {
-  readonly registers: Registers;
-  readonly documents: Documents;
-  readonly auditLog: AuditLog;
-}
-
 export class Fleet {
-  readonly #registers: Registers;
-  readonly #documents: Documents;
-  readonly #auditLog: AuditLog;
+  readonly #store: Pick<Store, 'registers' | 'documents' | 'auditLog'>;
   #followed: {
     readonly stored: StoredRollout | null;
     readonly version: string;
     readonly readMs: number;
   } | null = null;
 
-  constructor({ registers, documents, auditLog }: FleetState) {
-    this.#registers = registers;
-    this.#documents = documents;
-    this.#auditLog = auditLog;
+  constructor(store: Pick<Store, 'registers' | 'documents' | 'auditLog'>) {
+    this.#store = store;
   }
 
   /** Null before the first node ever started. */
   async read(): Promise<StoredRollout | null> {
-    const raw = await this.#registers.read(REGISTER);
+    const raw = await this.#store.registers.read(REGISTER);
     return raw === null ? null : { rollout: parseRollout(raw), raw };
   }
 
   /** What `read` returns, from memory while nobody reported a change. */
   async follow(): Promise<StoredRollout | null> {
-    const version = await this.#registers.version(REGISTER);
+    const version = await this.#store.registers.version(REGISTER);
     const readMs = performance.now();
     const known = this.#followed;
     if (known?.version === version && readMs - known.readMs < REREAD_MS) return known.stored;
@@ -108,7 +96,7 @@ export class Fleet {
 
   /** False when somebody else changed the rollout meanwhile. A change is noted in the audit log. */
   async write(expected: StoredRollout | null, next: Rollout): Promise<boolean> {
-    const written = await this.#registers.compareAndSet(
+    const written = await this.#store.registers.compareAndSet(
       REGISTER,
       expected?.raw ?? null,
       JSON.stringify(next),
@@ -118,15 +106,15 @@ export class Fleet {
   }
 
   report(report: NodeView): Promise<void> {
-    return this.#documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
+    return this.#store.documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
   }
 
   leave(nodeId: string): Promise<void> {
-    return this.#documents.delete(NODES, nodeId);
+    return this.#store.documents.delete(NODES, nodeId);
   }
 
   async nodes(): Promise<readonly NodeView[]> {
-    const reports = await this.#documents.list<NodeView>(NODES);
+    const reports = await this.#store.documents.list<NodeView>(NODES);
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
 
@@ -134,7 +122,7 @@ export class Fleet {
     const change = after.history.at(-1);
     if (change === undefined) return;
     const { at, who, reason, acceptedDifference, emergency } = change;
-    await new Audit(this.#auditLog, () => at).note({
+    await new Audit(this.#store.auditLog, () => at).note({
       who,
       action: 'rollout',
       before: before && whatDecides(before),

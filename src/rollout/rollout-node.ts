@@ -10,7 +10,7 @@ import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
-import { Fleet, type FleetState, type NodeReport, type NodeView } from './fleet.ts';
+import { Fleet, type NodeReport, type NodeView } from './fleet.ts';
 import {
   LoadedRules,
   type NewestOutcomes,
@@ -27,7 +27,7 @@ import { breachOf, stageOf } from './trial-view.ts';
 
 /** What a node is started with. */
 interface NodeSettings {
-  readonly store: FleetState & Pick<Store, 'decision' | 'load' | 'tallies'>;
+  readonly store: Pick<Store, 'registers' | 'documents' | 'auditLog' | 'decision' | 'load' | 'tallies'>;
   readonly rulesDir: string;
   readonly dataDir: string;
   /** Reads RULES_DIR; a thread of this node's own by default. */

@@ -41,13 +41,12 @@ export function countsOfStatus(before: ClientStatus, after: ClientStatus) {
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
-interface Answered {
-  readonly verdict: string;
-  readonly isBot: boolean;
-}
-
 /** What a verdict shows of its client for the first time in the stage that began at `since`. */
-export function countsOfClient(mark: StageMark | null, since: number, answered: Answered) {
+export function countsOfClient(
+  mark: StageMark | null,
+  since: number,
+  answered: Parameters<typeof markStage>[2],
+) {
   const before = mark?.since === since ? mark : null;
   const after = markStage(before, since, answered);
   const isNew = (what: 'blocked' | 'waited' | 'bot') => Number(after[what] && before?.[what] !== true);

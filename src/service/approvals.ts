@@ -320,11 +320,12 @@ export class Approvals {
     const { override } = state;
     const now =
       override === null ? 'no override' : `${override.group} of ${new Date(override.at).toISOString()}`;
+    const end = expiresAt === null ? 'that is lifted' : new Date(expiresAt).toISOString();
     return {
       subject: clientIdKey,
       basis: `${now} on the client`,
       lines: [
-        `${clientIdKey} is TRUSTED ${untilText(expiresAt)}; now: ${now}`,
+        `${clientIdKey} is TRUSTED until ${end}; now: ${now}`,
         `reason: ${reason}`,
         `${state.outcomes.paidCount} orders paid, ${state.outcomes.unpaidCount} unpaid`,
       ],
@@ -386,10 +387,6 @@ function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
     lines: [`the key ${id} of ${owner} may ${operations.join(', ')} on ${platform} ${end}`],
     versions: null,
   };
-}
-
-function untilText(expiresAt: number | null): string {
-  return expiresAt === null ? 'until that is lifted' : `until ${new Date(expiresAt).toISOString()}`;
 }
 
 function unobstructed(version: RuleVersion, { obstacle, lost }: DeskRelease): LostCases | null {

@@ -10,9 +10,6 @@ import type { RequestState } from '../request/request-state.ts';
 import type { PlatformParts } from './parts.ts';
 import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
 
-/** What the page says about a failed sign-in. */
-type Outcome = 'refused' | 'no-role' | 'away';
-
 /** An attempt, and where in the page it began: the part of its address behind the host. */
 interface KeptAttempt extends SignInAttempt {
   readonly back: string;
@@ -25,7 +22,7 @@ const BACK_CHARACTERS_MAX = 1_000;
 export function providerRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
   const router = strictRouter('/session');
   const { browsers, log } = parts;
-  const fail = (ctx: RouteContext, outcome: Outcome, error: unknown) => {
+  const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
     // Messages of the library name what did not fit; tokens are in none of them.
     log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in came to nothing');
     ctx.redirect(`../?sign-in=${outcome}`);

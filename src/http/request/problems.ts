@@ -16,12 +16,17 @@ export class HttpProblem extends NamedError {
   readonly headers: Readonly<Record<string, string>>;
   #code = 'internal-error';
 
-  constructor(status: number, title: string, detail: string, more: ProblemMore = {}) {
+  constructor(
+    status: number,
+    title: string,
+    detail: string,
+    { errors = [], headers = {} }: Partial<Pick<HttpProblem, 'errors' | 'headers'>> = {},
+  ) {
     super(detail);
     this.status = status;
     this.title = title;
-    this.errors = more.errors ?? [];
-    this.headers = more.headers ?? {};
+    this.errors = errors;
+    this.headers = headers;
   }
 
   /** Names the refusal that was declared; programs go by it. */
@@ -39,11 +44,6 @@ export class HttpProblem extends NamedError {
   get retryable(): boolean {
     return this.status === 408 || this.status === 429 || this.status >= 500;
   }
-}
-
-interface ProblemMore {
-  readonly errors?: readonly PointedDetail[];
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Interface, section 7. */

@@ -4,7 +4,7 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
 import { networkOf, type Pseudonym } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Admission, BucketSettings, RateBuckets } from '../../state/rate-buckets.ts';
+import type { Admission, RateBuckets } from '../../state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
 
 /**
@@ -65,13 +65,15 @@ export function limitRate(
   pseudonym: Pseudonym,
   metrics: Metrics,
 ): Middleware<RequestState> {
-  const settings = bucketSettings(limit);
+  const { ratePerSecond, burst } = limit;
+  const delayMsMax = Math.min(DELAY_MS_MAX, (WAITING_REQUESTS_MAX * 1000) / ratePerSecond);
+  const settings = { ratePerSecond, burst, delayMsMax };
   const bucketNames = new LRUCache<string, string>({
     max: BUCKET_NAMES_MAX,
     memoMethod: (address) => pseudonym('ip', networkOf(address)),
   });
   return async (ctx, next) => {
-    if (limit.ratePerSecond === 0) return next();
+    if (ratePerSecond === 0) return next();
     const bucket = bucketNames.memo(callerAddress(ctx.req, limit.trustedProxies));
     const isFree = buckets.isFree(bucket, settings);
     const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
@@ -110,12 +112,4 @@ function withoutAnswer(ctx: ParameterizedContext<RequestState>, status: number):
   ctx.status = status;
   ctx.respond = false;
   return false;
-}
-
-function bucketSettings({ ratePerSecond, burst }: RateLimit): BucketSettings {
-  return {
-    ratePerSecond,
-    burst,
-    delayMsMax: Math.min(DELAY_MS_MAX, (WAITING_REQUESTS_MAX * 1000) / ratePerSecond),
-  };
 }

@@ -128,7 +128,8 @@ export class GroupCommit {
       for (const { work, reject } of batch) written.push({ acknowledge: work(), reject });
       this.#db.exec('COMMIT');
     } catch (error) {
-      this.#rollBack();
+      // A full disk ends the transaction by itself, and a closed database has none.
+      if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
       const culprit = batch[written.length];
       if (culprit === undefined || !isOfOneWrite(error)) rejectAll(batch, error);
       else this.#writeWithout(culprit, batch, error);
@@ -197,11 +198,6 @@ export class GroupCommit {
       onLongWait();
     }
     this.#schedule((flush) => setTimeout(flush, RETRY_MS));
-  }
-
-  /** A full disk ends the transaction by itself, and a closed database has none. */
-  #rollBack(): void {
-    if (this.#db.isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK');
   }
 }
 

@@ -8,7 +8,7 @@ import {
   PLATFORM_WAITING_MAX,
 } from '../../../evidence/desk/evidence-desk.ts';
 import { type EvidenceJob, JOB_STATES } from '../../../evidence/desk/evidence-task.ts';
-import type { Option, Question } from '../../../evidence/question.ts';
+import type { Question } from '../../../evidence/question.ts';
 import { QUESTIONS } from '../../../evidence/questions.ts';
 import { Type } from '../../../json-schema.ts';
 import type { DraftText } from '../../../rules/folder/draft.ts';
@@ -152,7 +152,9 @@ const BODY = kindBody(
         name: `${kind[0]?.toUpperCase()}${kind.slice(1)}Body`,
         schema: Type.Object({
           kind: s.always(kind),
-          ...Object.fromEntries(options.map((option) => [option.name, memberOf(option)])),
+          ...Object.fromEntries(
+            options.map((one) => [one.name, one.isRequired ? one.schema : Type.Optional(one.schema)]),
+          ),
           ...SPAN_MEMBERS,
         }),
         example: { kind, ...example },
@@ -160,10 +162,6 @@ const BODY = kindBody(
     ]),
   ),
 );
-
-function memberOf({ schema, isRequired }: Option<unknown>) {
-  return isRequired ? schema : Type.Optional(schema);
-}
 
 const askEvidence = operation({
   route: 'post /v1/platform/evidence',
