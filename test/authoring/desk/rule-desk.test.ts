@@ -40,11 +40,11 @@ describe('the rule desk', () => {
     // Three threads are ready.
     await Promise.all([SHOP, OTHER, INSTALLATION].map(ask));
     ended.length = 0;
-    const asked = Array.from({ length: 5 }, () => [SHOP, OTHER].map(ask)).flat();
+    const asked = Array.from({ length: 10 }, () => [SHOP, OTHER].map(ask)).flat();
     await Promise.all([...asked, ask(THIRD), ask(INSTALLATION)]);
-    // Three at once: in the order of asking, both were among the last four to end.
+    // Three at once: in the order of asking, both were among the last four to end. A busy machine may keep a thread waiting.
     const places = [ended.indexOf(INSTALLATION), ended.indexOf(THIRD ?? '')];
-    for (const place of places) expect(place).to.be.below(8);
+    for (const place of places) expect(place).to.be.below(18);
   });
 
   it('refuses work of a platform beyond its limit, and of no other', async () => {
