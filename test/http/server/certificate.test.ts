@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect, type PeerCertificate } from 'node:tls';
 import { expect } from 'chai';
+import { pino } from 'pino';
 import {
   CertificateError,
   type CertificateFiles,
@@ -13,7 +14,6 @@ import {
   readCertificate,
 } from '../../../src/http/server/certificate.ts';
 import { closeListener, createListener, ListenError, listen } from '../../../src/http/server/listener.ts';
-import { createLog } from '../../../src/log.ts';
 import { type Authority, makeAuthority } from '../../servers/certificates.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -27,7 +27,8 @@ describeWithServer('openssl', 'a listener with TLS', () => {
   let files: CertificateFiles;
   let server: Server;
   let port: number;
-  const log = createLog('silent');
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line) => lines.push(line) });
 
   const create = (tls: CertificateFiles) =>
     createListener(
@@ -110,8 +111,8 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     const { certificateFile, keyFile } = authority.issue('third');
     copyFileSync(certificateFile, files.certificateFile);
     expect(() => readCertificate(files)).to.throw(CertificateError);
-    // Longer than the interval at which the files are checked.
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const refused = '"msg":"the new certificate cannot be used; the one before stays"';
+    await until('the files are looked at', async () => lines.some((line) => line.includes(refused)));
     expect(await shownName()).to.equal(shown);
     copyFileSync(keyFile, files.keyFile);
     await until('the new certificate is shown', async () => (await shownName()) === 'third');
