@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { ARCHIVE_REGISTER } from '../../src/archive/archive-home.ts';
+import { HEAD_REGISTER } from '../../src/archive/s3/bucket-home.ts';
 import { platformName } from '../../src/client/client-key.ts';
+import { SECRET_REGISTER } from '../../src/service/signal-secret.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { clientKey, TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -58,4 +61,30 @@ describe('state check and state rebuild', () => {
       'error: --reason must say why, in 1 to 1000 characters\n',
     ]);
   });
+});
+
+describe('what a store notes once', () => {
+  for (const [command, registers, action, absent] of [
+    ['forget-secret', [SECRET_REGISTER], 'secret forgotten', 'no SIGNAL_SECRET is noted in this store'],
+    [
+      'forget-archive',
+      [ARCHIVE_REGISTER, HEAD_REGISTER],
+      'archive forgotten',
+      'no archive is noted in this store',
+    ],
+  ] as const)
+    it(`is forgotten by ${command} alone, for a reason that the audit has`, async () => {
+      const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: 'off' };
+      const store = openSqliteStore(env.DATA_DIR, { salt: TEST_SALT });
+      const noted = store.registers;
+      for (const name of ['another', ...registers]) await noted.compareAndSet(name, null, 'noted');
+      const forget = () => scoring(['state', command, '--reason', 'it is lost'], env);
+      expect((await forget()).exitCode).to.equal(0);
+      for (const name of registers) expect(await noted.read(name), name).to.equal(null);
+      expect(await noted.read('another')).to.equal('noted');
+      expect(await forget()).to.deep.equal({ exitCode: 1, stdout: '', stderr: `error: ${absent}\n` });
+      const audit = await scoring(['audit'], env);
+      expect(audit.stdout).to.match(new RegExp(`${action}.*"it is lost"\\n$`));
+      await store.close();
+    });
 });

@@ -1,16 +1,11 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Audit } from '../../src/access/audit.ts';
-import { type PlatformName, platformName } from '../../src/client/client-key.ts';
-import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
-import { Fleet } from '../../src/rollout/fleet.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/rule-reader.ts';
-import type { RuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
@@ -20,103 +15,12 @@ import { decisionFor, newClient } from '../state/clients.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 import { addVersion, BLOCK_OTHERWISE, LONGER_FIRST_WAIT, rulesDirectory, versionOf } from './rule-folders.ts';
-
-const FIRST_VERSION = versionOf('p2.v10');
+import { FIRST_VERSION, refusal, TestFleet } from './test-fleet.ts';
 
 const ACTIVE: Goal = { mode: 'active' };
 const TENTH: Goal = { mode: 'canary', percent: 10, guardPoints: null };
 
 const NOTHING_BEFORE = 'there is no candidate and no earlier version to return to';
-
-/** A fleet of nodes on one store, each with its own RULES_DIR. */
-class TestFleet {
-  readonly nodes: RolloutNode[] = [];
-  readonly troubles: string[] = [];
-  readonly #open: () => Promise<Store>;
-  readonly #stores: Store[] = [];
-
-  constructor(open: () => Promise<Store>) {
-    this.#open = open;
-  }
-
-  async start(rulesDir: string, dataDir = temporaryDirectory()): Promise<RolloutNode> {
-    const node = await RolloutNode.start({
-      store: await this.#opened(),
-      rulesDir,
-      // A thread for each of a hundred nodes would take most of the time of these tests.
-      reader: directReader(rulesDir),
-      dataDir,
-      firstVersion: FIRST_VERSION,
-      clock: Date.now,
-      onTrouble: (message) => this.troubles.push(message),
-    });
-    this.nodes.push(node);
-    return node;
-  }
-
-  async fleet(): Promise<Fleet> {
-    return new Fleet(await this.#opened());
-  }
-
-  async #opened(): Promise<Store> {
-    const store = await this.#open();
-    this.#stores.push(store);
-    return store;
-  }
-
-  async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
-    const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
-    const [store, rules] = [await this.#opened(), await LoadedRules.read(rulesDir)];
-    const parts = { fleet: new Fleet(store), rules, store, decidedLately: async () => [] };
-    return rollOut(parts, versionOf(version), goal, change);
-  }
-
-  /** Writes something into the place of the rollout. */
-  async damage(text: string): Promise<void> {
-    const store = await this.#opened();
-    await store.registers.compareAndSet('rollout', await store.registers.read('rollout'), text);
-    // A node that has just read does not ask again.
-    await delay(500);
-  }
-
-  async audit() {
-    const store = await this.#opened();
-    return (await new Audit(store.auditLog, Date.now).read(null, 100)).entries;
-  }
-
-  async status(platform: PlatformName | null = null) {
-    const store = await this.#opened();
-    return rolloutStatus(new Fleet(store), store.tallies, { platform, decisionOf: async () => null });
-  }
-
-  async rollBack(revision: number | null = null, version: RuleVersion | null = null) {
-    const change = { who: 'ann', at: Date.now(), reason: 'a test', revision };
-    return rollBack(await this.fleet(), this.nodes[0]?.rules.rulesDir ?? '', change, version);
-  }
-
-  /** Every node reads its folders and reports. */
-  async look(): Promise<void> {
-    for (const node of this.nodes) {
-      await node.refresh();
-      await node.look();
-    }
-  }
-
-  async stop(): Promise<void> {
-    for (const node of this.nodes) await node.stop();
-    for (const store of this.#stores) await store.close();
-  }
-}
-
-async function refusal(change: Promise<unknown>): Promise<string> {
-  try {
-    await change;
-  } catch (error) {
-    if (error instanceof RolloutRefused) return error.message.replace(/node \S+ \(\w+\)/g, 'NODE');
-    throw error;
-  }
-  return 'nothing was refused';
-}
 
 function describeFleet(open: () => Promise<Store>): void {
   let fleet: TestFleet;
