@@ -2,19 +2,31 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page, Route } from 'playwright-core';
-import { signIn } from '../../../scripts/screenshots/browser.ts';
+import { signIn, WIDE } from '../../../scripts/screenshots/browser.ts';
 import { until } from '../../servers/until.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
 describeConsole("the console's page Draft", (tab) => {
-  it('tells problems as one types, and keeps what was typed', async () => {
-    await tab.open('#/rules?from=p2.v10', NARROW);
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v30');
+  const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
+  const named = async (version: string) => {
+    await tab.page.getByLabel('call it').fill(version);
     await tab.button('Begin').click();
-    await page.getByText('Every node would take this version.').waitFor();
-    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).focus();
+  };
+  /** Begins a draft in the shared tab, or in one of its own with this key. */
+  const begin = async (version: string, { from = 'p2.v10', look = WIDE, ownKey = '' } = {}) => {
+    const hash = `#/rules?from=${from}`;
+    await (ownKey === '' ? tab.open(hash, look) : tab.openOwn(ownKey, hash));
+    await named(version);
+    await editorOf(tab.page).waitFor();
+    return tab.page;
+  };
+  const isSound = () => tab.page.getByText('Every node would take this version.').waitFor();
+
+  it('tells problems as one types, and keeps what was typed', async () => {
+    const page = await begin('p2.v30', { look: NARROW });
+    await isSound();
+    await editorOf(page).focus();
     await page.keyboard.press('Control+Home');
     for (let above = 1; above < 10; above++) await page.keyboard.press('ArrowDown');
     await page.keyboard.press('End');
@@ -24,7 +36,7 @@ describeConsole("the console's page Draft", (tab) => {
     await page.getByText('Saved.', { exact: true }).waitFor();
     await tab.expectNoFindings();
     await page.reload();
-    await page.getByRole('textbox', { name: 'verdicts.yaml', exact: true }).waitFor();
+    await editorOf(page).waitFor();
     expect(await page.locator('.cm-content').textContent()).to.include('- { fact: clientsOnF');
   });
 
@@ -32,43 +44,24 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.openOwn(tab.seeded.key, '#/nowhere');
     await tab.page.route('**/code-editor.js', (route) => route.abort(), { times: 1 });
     await tab.visit('#/rules?from=p2.v10');
-    await tab.page.getByLabel('call it').fill('p2.v33');
-    await tab.button('Begin').click();
+    await named('p2.v33');
     await tab.button('Try again').click();
     await tab.page.locator('.editor .cm-content').waitFor();
   });
 
   it('leads from a problem to its place, where it can be mended', async () => {
-    await tab.open('#/rules?from=p2.v12');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v31');
-    await tab.button('Begin').click();
+    const page = await begin('p2.v31', { from: 'p2.v12' });
     await tab.button('verdicts.yaml:43:19').click();
     await page.locator('.cm-activeLine').getByText('atemptOpen').waitFor();
     // From atemptOpen to attemptOpen.
     await page.keyboard.press('ArrowRight');
     await page.keyboard.type('t');
-    await page.getByText('Every node would take this version.').waitFor();
-  });
-
-  it('tries it on what happened before it is anywhere else, by its name', async () => {
-    await tab.open('#/rules?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v33');
-    await tab.button('Begin').click();
-    await page.getByText('Every node would take this version.').waitFor();
-    await page.getByRole('link', { name: 'what it would have decided' }).click();
-    await tab.button('Work it out').click();
-    await page.getByText(/^p2\.v33: 0 of [\d,]+ verdicts change/).waitFor({ timeout: 120_000 });
-    expect((await tab.shop.ask('GET', 'rules/versions/p2.v33')).status).to.equal(404);
+    await isSound();
   });
 
   it('is proposed by who may not release it, and released by an operator who sees what it changes', async () => {
-    await tab.open('#/rules?from=p2.v10', NARROW);
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v36');
-    await tab.button('Begin').click();
-    await page.getByText('Every node would take this version.').waitFor();
+    const page = await begin('p2.v36', { look: NARROW });
+    await isSound();
     expect(await page.getByText('This key may not').count()).to.equal(0);
     expect(await tab.button('Release …').count()).to.equal(0);
     const [download] = await Promise.all([page.waitForEvent('download'), tab.button('Download').click()]);
@@ -112,17 +105,13 @@ describeConsole("the console's page Draft", (tab) => {
       return route.abort();
     };
     await page.route('**/rules/drafts/check', lose, { times: 1 });
-    await page.getByLabel('call it').fill('p2.v34');
-    await tab.button('Begin').click();
-    await page.getByText('Every node would take this version.').waitFor();
+    await named('p2.v34');
+    await isSound();
     expect(unanswered).to.equal(1);
   });
 
   it('discards a draft only when that is said twice', async () => {
-    await tab.open('#/rules?from=p2.v10');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v37');
-    await tab.button('Begin').click();
+    const page = await begin('p2.v37');
     const isKept = async () => (await tab.shop.ask('GET', 'rules/drafts/p2.v37')).status === 200;
     await tab.button('Discard …').click();
     const dialog = page.getByRole('dialog', { name: 'Discard the draft p2.v37?' });
@@ -136,10 +125,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('writes new lengths of waits into the cases that fail by them alone, once they were seen', async () => {
-    await tab.open('#/rules?from=p2.v10', NARROW);
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v44');
-    await tab.button('Begin').click();
+    const page = await begin('p2.v44', { look: NARROW });
     await tab.button('ladder.yaml').click();
     await page.locator('.cm-line', { hasText: 'levels: [30s' }).click();
     await page.keyboard.press('Home');
@@ -161,25 +147,13 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('says before a release which cases of the version released before are gone', async () => {
-    await tab.open('#/rules?from=p2.v11');
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v10-few');
-    await tab.button('Begin').click();
+    const page = await begin('p2.v10-few', { from: 'p2.v11' });
     const told = page.getByText('55 of the 55 cases of p2.v10, which was released before it, are not in it');
     await told.click();
     await page.getByText('a honeypot is forgotten after a day', { exact: true }).waitFor();
     await tab.expectNoFindings();
   });
 
-  const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
-  const begin = async (version: string, ownKey: string | null = null) => {
-    const page = '#/rules?from=p2.v10';
-    await (ownKey === null ? tab.open(page) : tab.openOwn(ownKey, page));
-    await tab.page.getByLabel('call it').fill(version);
-    await tab.button('Begin').click();
-    await editorOf(tab.page).waitFor();
-    return tab.page;
-  };
   const typeAtTop = async (page: Page, text: string) => {
     await editorOf(page).focus();
     await page.keyboard.press('Control+Home');
@@ -248,7 +222,7 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.expectNoFindings();
     await level.fill('6m');
     await page.keyboard.press('Enter');
-    await page.getByText('Every node would take this version.').waitFor();
+    await isSound();
     expect(await level.getAttribute('aria-invalid')).to.equal(null);
   });
 
@@ -265,10 +239,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('has its values used with the keyboard on a narrow screen', async () => {
-    await tab.open('#/rules?from=p2.v10', NARROW);
-    const { page } = tab;
-    await page.getByLabel('call it').fill('p2.v51');
-    await tab.button('Begin').click();
+    const page = await begin('p2.v51', { look: NARROW });
     await openFile('ladder.yaml');
     await valuesOf('ladder.yaml').getByLabel('level 1', { exact: true }).focus();
     await page.keyboard.press('Control+a');
@@ -333,7 +304,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('shows a draft to nobody of another platform, and leaves nothing in the browser after a sign-out', async () => {
-    const page = await begin('p2.v39', tab.seeded.key);
+    const page = await begin('p2.v39', { ownKey: tab.seeded.key });
     await typeAtTop(page, '# none of yours ');
     await saved(page).waitFor();
     await tab.button('Sign out').click();
@@ -359,8 +330,8 @@ describeConsole("the console's page Draft", (tab) => {
 
   it('saves and checks what was typed when the session had ended, once somebody signed in again', async () => {
     const key = await tab.seeded.keyFor('rules');
-    const page = await begin('p2.v47', key);
-    await page.getByText('Every node would take this version.').waitFor();
+    const page = await begin('p2.v47', { ownKey: key });
+    await isSound();
     const end = async (route: Route) => {
       await tab.seeded.revoke(key);
       await route.continue();
@@ -379,7 +350,7 @@ describeConsole("the console's page Draft", (tab) => {
   });
 
   it('shows what could not be saved to who comes back to it, and to nobody after a sign-out', async () => {
-    const page = await begin('p2.v46', tab.seeded.key);
+    const page = await begin('p2.v46', { ownKey: tab.seeded.key });
     await page.route('**/rules/drafts/p2.v46', (route) =>
       route.request().method() === 'PUT' ? route.abort() : route.continue(),
     );
@@ -394,7 +365,7 @@ describeConsole("the console's page Draft", (tab) => {
     await tab.button('Sign out').click();
     await signIn(page, tab.seeded.key);
     await tab.visit('#/rules/p2.v46');
-    await page.getByText('Every node would take this version.').waitFor();
+    await isSound();
     expect(await mine.count()).to.equal(0);
   });
 

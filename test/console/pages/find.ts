@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { WIDE } from '../../../scripts/screenshots/browser.ts';
+import type { FoundDecisions } from '../../../src/archive/read/found-decisions.ts';
 import { until } from '../../servers/until.ts';
 import { describeConsole } from '../console-tab.ts';
 
 describeConsole("the decisions in the console's place Find", (tab) => {
   /** The time of the place has a button of this name, too. */
   const show = () => tab.button('Show').last().click();
+  /** The service's answers to searches, but for these members. */
+  const answering = (members: (found: FoundDecisions, url: string) => object) =>
+    tab.page.route('**/v1/platform/decisions?**', async (route) => {
+      const response = await route.fetch();
+      const found: FoundDecisions = await response.json();
+      await route.fulfill({ response, json: { ...found, ...members(found, route.request().url()) } });
+    });
   const shownRows = () => tab.page.locator('.decisions tbody tr').count();
 
   it('are filtered, and the filter is part of the address', async () => {
@@ -31,45 +39,52 @@ describeConsole("the decisions in the console's place Find", (tab) => {
       .waitFor();
   });
 
-  it('say how far was looked when there may be more', async () => {
-    await tab.open('#/nowhere');
-    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
-      const answer = await route.fetch();
-      const lookedAt = { decisions: 10_000, backTo: Date.UTC(2026, 0, 1, 12), complete: false };
-      const { decisions } = await answer.json();
-      const json = {
-        decisions: route.request().url().includes('WAIT') ? decisions.slice(0, 2) : [],
-        next: null,
-        lookedAt,
-      };
-      await route.fulfill({ response: answer, json });
+  const [FROM, TO] = [Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 14)];
+  const SINCE = ', up to 2026-01-0[12] .*; some of what came since was not read';
+  const UNREAD = '; 12 decisions from 2026-01-0[12] .* to 2026-01-0[12] .* lie in a file that cannot be read';
+  for (const [title, lookedAt, none, two] of [
+    [
+      'how far was looked when there may be more',
+      { decisions: 10_000, backTo: FROM },
+      /^The newest 10,000 were looked at, back to 2026-01-0[12] .*; older ones were not\./,
+      /^2 that fit, of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/,
+    ],
+    [
+      'since when it is not known yet what became of their orders',
+      { backTo: TO, upTo: TO },
+      new RegExp(`^Nothing${SINCE}\\.`),
+      new RegExp(`^All 2 that fit${SINCE}$`),
+    ],
+    [
+      'what lies in a file that cannot be read, and never that all were looked at',
+      { backTo: FROM, unread: [{ from: FROM, to: TO, decisions: 12 }] },
+      new RegExp(`^Nothing${UNREAD}\\.`),
+      new RegExp(`^All 2 that fit${UNREAD}$`),
+    ],
+  ] as const)
+    it(`say ${title}`, async () => {
+      await tab.open('#/nowhere');
+      await answering((found, url) => {
+        const decisions = url.includes('UNPAID') ? found.decisions.slice(0, 2) : [];
+        const all = { decisions: decisions.length, complete: false, ...lookedAt };
+        return { decisions, next: null, lookedAt: all };
+      });
+      await tab.visit('#/find?outcome=PAID');
+      await tab.page.getByText(none).waitFor();
+      await tab.visit('#/find?outcome=UNPAID');
+      await tab.page.getByText(two).waitFor();
     });
-    await tab.visit('#/find?rule=no-such-rule');
-    await tab.page
-      .getByText(/^The newest 10,000 were looked at, back to 2026-01-0[12] .*; older ones were not\./)
-      .waitFor();
-    await tab.visit('#/find?verdict=WAIT');
-    await tab.page
-      .getByText(
-        /^2 that fit, of the newest 10,000, back to 2026-01-0[12] .*; older ones were not looked at$/,
-      )
-      .waitFor();
-    await tab.page.unroute('**/v1/platform/decisions?**');
-  });
 
   it('begin again from the first page when they are asked for again, with none left out in between', async () => {
     await tab.open('#/find?verdict=WAIT');
     const { page } = tab;
     const pages = { first: 0 };
-    await page.route('**/v1/platform/decisions?**', async (route) => {
-      const answer = await route.fetch();
-      const found = await answer.json();
-      const isLater = route.request().url().includes('after=');
+    await answering((found, url) => {
+      const isLater = url.includes('after=');
       if (!isLater) pages.first++;
       const decisions = isLater ? found.decisions.slice(2, 4) : found.decisions.slice(0, 2);
-      const lookedAt = { ...found.lookedAt, complete: false };
-      const next = isLater ? null : decisions[1].decisionId;
-      await route.fulfill({ response: answer, json: { ...found, decisions, next, lookedAt } });
+      const next = isLater ? null : decisions[1]?.decisionId;
+      return { decisions, next, lookedAt: { ...found.lookedAt, complete: false } };
     });
     await tab.visit('#/find?verdict=GET_NEW');
     await until('the first page', async () => (await shownRows()) === 2);
@@ -80,47 +95,6 @@ describeConsole("the decisions in the console's place Find", (tab) => {
     expect(page.url()).to.equal(address);
     await until('the first page alone', async () => pages.first >= 2 && (await shownRows()) === 2);
     await tab.button('Show older ones').waitFor();
-    await page.unroute('**/v1/platform/decisions?**');
-  });
-
-  it('say since when it is not known yet what became of their orders', async () => {
-    await tab.open('#/nowhere');
-    const upTo = Date.UTC(2026, 0, 1, 12);
-    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
-      const answer = await route.fetch();
-      const found = await answer.json();
-      const decisions = route.request().url().includes('UNPAID') ? found.decisions.slice(0, 2) : [];
-      const lookedAt = { decisions: decisions.length, backTo: upTo, complete: false, upTo };
-      await route.fulfill({ response: answer, json: { ...found, decisions, next: null, lookedAt } });
-    });
-    await tab.visit('#/find?outcome=PAID');
-    await tab.page
-      .getByText(/^Nothing, up to 2026-01-0[12] .*; some of what came since was not read\./)
-      .waitFor();
-    await tab.visit('#/find?outcome=UNPAID');
-    await tab.page
-      .getByText(/^All 2 that fit, up to 2026-01-0[12] .*; some of what came since was not read$/)
-      .waitFor();
-    await tab.page.unroute('**/v1/platform/decisions?**');
-  });
-
-  it('say what lies in a file that cannot be read, and never that all were looked at', async () => {
-    await tab.open('#/nowhere');
-    const [from, to] = [Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 14)];
-    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
-      const answer = await route.fetch();
-      const found = await answer.json();
-      const decisions = route.request().url().includes('WAIT') ? found.decisions.slice(0, 2) : [];
-      const unread = [{ from, to, decisions: 12 }];
-      const lookedAt = { decisions: decisions.length, backTo: from, complete: false, unread };
-      await route.fulfill({ response: answer, json: { ...found, decisions, next: null, lookedAt } });
-    });
-    const told = '; 12 decisions from 2026-01-0[12] .* to 2026-01-0[12] .* lie in a file that cannot be read';
-    await tab.visit('#/find?rule=no-such-rule');
-    await tab.page.getByText(new RegExp(`^Nothing${told}\\.`)).waitFor();
-    await tab.visit('#/find?verdict=WAIT');
-    await tab.page.getByText(new RegExp(`^All 2 that fit${told}$`)).waitFor();
-    await tab.page.unroute('**/v1/platform/decisions?**');
   });
 
   it('are listed a hundred at a time, each once, until there is nothing older', async () => {
@@ -142,15 +116,15 @@ describeConsole("the decisions in the console's place Find", (tab) => {
 
   it('stand at 1440 px with no column cut, also with long names', async () => {
     await tab.openOwn(tab.seeded.key, '#/nowhere', { ...WIDE, width: 1440 });
-    await tab.page.route('**/v1/platform/decisions?**', async (route) => {
-      const answer = await route.fetch();
-      const found = await answer.json();
-      for (const one of found.decisions) {
-        one.orderRef = one.clientIdKey = '8f0a61c6-3a55-4c0e-9a43-ab93d1b2f1c7';
-        one.facts.amount = 123_456.78;
-      }
-      await route.fulfill({ response: answer, json: found });
-    });
+    const name = '8f0a61c6-3a55-4c0e-9a43-ab93d1b2f1c7';
+    await answering(({ decisions }) => ({
+      decisions: decisions.map((one) => ({
+        ...one,
+        orderRef: name,
+        clientIdKey: name,
+        facts: { ...one.facts, amount: 123_456.78 },
+      })),
+    }));
     await tab.visit('#/find');
     const table = tab.page.getByRole('region', { name: 'Decisions' });
     await table.getByRole('row').nth(1).waitFor();

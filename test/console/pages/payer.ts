@@ -174,7 +174,6 @@ describeConsole("a payer's page in the console", (tab) => {
       await tab.page.getByText('No entry is kept any more').waitFor();
       const link = tab.page.getByRole('link', { name: 'Its decisions' });
       expect(await link.getAttribute('href')).to.equal('#/find?clientIdKey=impatient-ivan');
-      await tab.page.unroute('**/history?**');
     });
 
     it('of a payer that nothing is known of says what to do', async () => {

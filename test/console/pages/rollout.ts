@@ -54,7 +54,6 @@ describeConsole("the console's place Rollouts", (tab) => {
     await tab.page.getByRole('dialog').getByLabel('Reason').fill('try');
     await tab.button('Shadow p2.v11').click();
     await tab.page.getByRole('dialog').getByRole('alert').getByText('p2.v12 is not sound').waitFor();
-    await tab.page.unroute('**/rules/rollout');
   });
 
   it('says exactly what a click does: share, guard, and as whose deed it is recorded', async () => {
@@ -112,7 +111,6 @@ describeConsole("the console's place Rollouts", (tab) => {
       false,
       true,
     ]);
-    await tab.page.unroute('**/rules/rollout');
     expect((await owner.ask('POST', 'rules/rollback', { reason: 'after the test' })).status).to.equal(200);
   });
 
@@ -151,27 +149,7 @@ describeConsole("the console's place Rollouts", (tab) => {
     ]);
     await page.getByLabel('Of').selectOption('paid');
     await page.getByRole('heading', { name: 'paid: p2.v11' }).waitFor();
-    await page.unroute('**/platform/evidence/*');
     expect((await owner.ask('POST', 'rules/rollback', { reason: 'after its worth' })).status).to.equal(200);
-  });
-
-  it('cannot bring in a canary of all clients with a guard, also past the page', async () => {
-    const owner = new Tenant(tab.seeded, tab.seeded.operatorKey);
-    const { status, body } = await owner.ask('POST', 'rules/rollout', {
-      version: 'p2.v11',
-      mode: 'canary',
-      percent: 100,
-      guard: 5,
-      reason: 'a test',
-    });
-    expect(status).to.equal(400);
-    expect(body.errors).to.deep.equal([
-      {
-        pointer: '/guard',
-        detail:
-          'compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out',
-      },
-    ]);
   });
 
   it('changes nothing when somebody else has changed the rollout since it was looked at', async () => {

@@ -29,14 +29,6 @@ describeConsole("the console's keys", (tab) => {
     expect((await new Tenant(tab.seeded, key).ask('GET', 'session')).status).to.equal(401);
   });
 
-  it('of another platform are not shown', async () => {
-    const bank = await tab.seeded.keyOf('bank', 'keys');
-    await tab.openOwn(bank, '#/settings/access');
-    const { page } = tab;
-    await page.getByRole('heading', { name: '1 key', exact: true }).waitFor();
-    expect(await page.getByRole('region', { name: 'Keys' }).textContent()).to.include('bank');
-  });
-
   it('are no part of Settings without the grant', async () => {
     await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists');
     await tab.page.getByRole('heading', { name: 'Lists', level: 1 }).waitFor();
@@ -108,13 +100,6 @@ describeConsole("the console's audit", (tab) => {
     await tab.expectNoFindings();
     change.run(body);
     db.close();
-  });
-
-  it('of another platform is not shown', async () => {
-    await tab.openOwn(await tab.seeded.keyOf('bank', 'audit'), '#/settings/audit');
-    const { page } = tab;
-    await page.getByRole('region', { name: 'Audit' }).getByText('sign-in').first().waitFor();
-    expect(await page.locator('main').textContent()).not.to.include('shop');
   });
 });
 

@@ -118,7 +118,6 @@ describeConsole("the console's page Worth", (tab) => {
     await verdictRules(tab)
       .getByRole('row', { name: /attempt-unpaid/ })
       .waitFor({ timeout: 120_000 });
-    await page.unroute('**/v1/platform/evidence/*');
   });
 
   it('makes a form of what each question leaves open, and shows the notes and tables of its answer', async () => {
