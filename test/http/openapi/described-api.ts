@@ -35,7 +35,7 @@ export class DescribedApi {
 
   /** Every documented answer, `default` left out. */
   promised(): readonly Promised[] {
-    return this.#operations().flatMap(({ operationId, responses }) =>
+    return this.operations().flatMap(({ operationId, responses }) =>
       Object.keys(responses)
         .filter((status) => status !== 'default')
         .map((status) => ({ operationId, status })),
@@ -44,7 +44,7 @@ export class DescribedApi {
 
   /** The differences of an answer from the document; empty when there is none. */
   complaints(operationId: string, answer: LiveAnswer): readonly string[] {
-    const operation = this.#operations().find((one) => one.operationId === operationId);
+    const operation = this.operations().find((one) => one.operationId === operationId);
     const response = operation && this.responseOf(operation, String(answer.status));
     if (response === undefined) return [`${operationId} is not documented with ${answer.status}`];
     return [...this.#aboutHeaders(response, answer), ...this.#aboutBody(response, answer)];
@@ -59,7 +59,7 @@ export class DescribedApi {
 
   /** Every code that the schemas of refusals list; those of `default` by the status of their example. */
   codes(): readonly Coded[] {
-    return this.#operations().flatMap(({ operationId, responses }) =>
+    return this.operations().flatMap(({ operationId, responses }) =>
       Object.keys(responses).flatMap((status) => {
         const refusal = this.responseOf({ responses }, status)?.content?.['application/problem+json'];
         const codes: readonly string[] = Object(refusal?.schema.allOf?.[1]).properties?.code.enum ?? [];
@@ -73,7 +73,7 @@ export class DescribedApi {
     );
   }
 
-  #operations() {
+  operations() {
     return Object.values(this.document.paths).flatMap((methods) => Object.values(methods));
   }
 

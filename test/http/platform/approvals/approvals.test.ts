@@ -121,27 +121,21 @@ describeOnStores('with APPROVALS=required', (store) => {
   });
 
   it('a release is proposed with its digest, and refused when the files have changed since', async () => {
-    const { body } = await ann.ask<{ versions: { version: string; digest: string }[] }>(
-      'GET',
-      'rules/versions',
-    );
-    const digest = body.versions.find(({ version }) => version === 'p2.v13')?.digest;
+    type Version = { version: string; digest: string; released: boolean };
+    const shown = async () => {
+      const { body } = await ann.ask<{ versions: Version[] }>('GET', 'rules/versions');
+      return body.versions.find(({ version }) => version === 'p2.v13');
+    };
+    const digest = (await shown())?.digest;
     const release = (members: object) =>
       ann.ask<Problem>('POST', 'rules/versions/p2.v13/release', { ...REASON, digest, ...members });
     const other = await release({ digest: '0'.repeat(64) });
     expect(other.status).to.equal(409);
     expect(other.body.detail).to.equal('p2.v13 is not there any more as you saw it; open it again');
     const proposalId = await proposed(release({}));
-    const isReleased = async () => {
-      const { body: seen } = await ann.ask<{ versions: { version: string; released: boolean }[] }>(
-        'GET',
-        'rules/versions',
-      );
-      return seen.versions.find(({ version }) => version === 'p2.v13')?.released;
-    };
-    expect(await isReleased()).to.equal(false);
+    expect((await shown())?.released).to.equal(false);
     expect((await decide(bob, 'approve', proposalId)).status).to.equal(200);
-    expect(await isReleased()).to.equal(true);
+    expect((await shown())?.released).to.equal(true);
   });
 
   it('nobody alone can trust a payer, and blocking needs no approval', async () => {

@@ -9,7 +9,7 @@ import type {
   RewrittenCasesSchema,
   SavedDraftSchema,
 } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
-import type { DraftListSchema, DraftSchema } from '../../../../src/http/platform/rules/drafts/drafts.ts';
+import type { DraftSchema } from '../../../../src/http/platform/rules/drafts/drafts.ts';
 import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folders.ts';
 import type { Shape } from '../../../../src/shapes.ts';
 import { until } from '../../../servers/until.ts';
@@ -146,13 +146,15 @@ describe('the drafts of the platform API', () => {
         signal,
       }).catch(() => null);
     const atEnd = new AbortController();
-    const heavyOfOther = send(seeded.operatorKey, atEnd.signal).then(
-      () => 'the heavy draft of another platform',
+    const three = (key: string, signal: AbortSignal) => Promise.all([1, 2, 3].map(() => send(key, signal)));
+    // One after the other they take as long as those would whose callers hang up.
+    const heavyOfOther = three(seeded.operatorKey, atEnd.signal).then(
+      () => 'three drafts of another platform',
     );
-    const sent = [1, 2, 3].map(() => send(seeded.key, hungUp.signal));
+    const sent = three(seeded.key, hungUp.signal);
     for (let count = 0; count < 20; count++) await owner.ask('GET', 'rules/drafts');
     hungUp.abort();
-    await Promise.all(sent);
+    await sent;
     const next = check(light).then(({ sound }) => sound);
     expect(await Promise.race([next, heavyOfOther])).to.equal(true);
     atEnd.abort();
@@ -304,10 +306,7 @@ describe('the drafts of the platform API', () => {
 
     it('are visible to their platform, not to the installation', async () => {
       await write(shop, 'p2.v52', 'levels: [30s]');
-      const listed = async (by: Tenant) =>
-        (await by.ask<Shape<typeof DraftListSchema>>('GET', 'rules/drafts')).body.drafts;
-      expect((await listed(bob)).map(({ version }) => version)).to.include('p2.v52');
-      expect(await listed(owner)).to.deep.equal([]);
+      expect((await read(bob, 'p2.v52')).status).to.equal(200);
       const { status, body } = await read(owner, 'p2.v52');
       expect([status, body.detail]).to.deep.equal([
         404,
