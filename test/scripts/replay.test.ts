@@ -1,9 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
@@ -14,15 +10,19 @@ import {
 import type { Replay } from '../../scripts/replay/replay.ts';
 import { summarize } from '../../scripts/replay/summary.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { blocksOf } from '../guide-blocks.ts';
+import { runNode } from '../processes/node-process.ts';
+import { versionOf } from '../rollout/rule-folders.ts';
+import { itTells, paragraphsOf } from '../rule-fixtures/told.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const RULE_VERSION = ruleVersion('p2.v10');
+const RULE_VERSION = versionOf('p2.v10');
+/** What each line has beside LINE, and why it is refused. */
+const BAD_PAYMENTS = new URL('bad-payments.txt', import.meta.url);
 const START = Date.UTC(2026, 0, 5, 12);
 const SECOND = 1000;
 const HOUR = 3_600_000;
@@ -89,49 +89,11 @@ describe('a line of recorded payments', () => {
     ]);
   });
 
-  const MOMENT =
-    'a moment from the year 2000 on, RFC 3339 like "2026-11-21T10:00:00Z" or milliseconds since 1970 (not seconds)';
-  const text = 'must be a JSON string that is not empty, not';
-  for (const [what, more, why] of [
-    ['a missing member', { orderRef: undefined }, '"orderRef" is missing'],
-    ['an amount that is a number', { amountRequested: 25 }, `"amountRequested" ${text} 25`],
-    ['an empty key', { clientIdKey: '' }, `"clientIdKey" ${text} ""`],
-    ['a time in seconds', { at: START / 1000 }, `"at" must be ${MOMENT}, not ${START / 1000}`],
-    ['a day without a time', { at: '2026-01-05' }, `"at" must be ${MOMENT}, not "2026-01-05"`],
-    ['an outcome without its time', { outcome: 'PAID' }, '"outcomeAt" is missing'],
-    ['a time without an outcome', { outcomeAt: START }, '"outcome" is missing'],
-    ['a cause without an outcome', { cause: 'EXPIRED' }, '"outcome" is missing'],
-    [
-      'a cause of what was paid',
-      { outcome: 'PAID', cause: 'REVERSED', outcomeAt: START },
-      '"cause" goes only with UNPAID',
-    ],
-    [
-      'an unknown outcome',
-      { outcome: 'paid', outcomeAt: START },
-      '"outcome" must be one of PAID, UNPAID, not "paid"',
-    ],
-    [
-      'an outcome before the attempt',
-      { outcome: 'PAID', outcomeAt: START - 1 },
-      `"outcomeAt" ${START - 1} lies before "at" ${START}; an order ends after it began`,
-    ],
-    ['a label that is no flag', { abuse: 1 }, '"abuse" must be true or false, not 1'],
-    ['hints that are no object', { clientHints: 1 }, '"clientHints" must be an object, not 1'],
-    [
-      'an unknown kind',
-      { kind: 'refund' },
-      '"kind" must be one of payment, outcome, binding, unbinding, not "refund"',
-    ],
-    [
-      'acceptors that are no array',
-      { kind: 'binding', requisiteRef: 'r', acceptorKeys: 'a' },
-      '"acceptorKeys" must be an array of strings, not "a"',
-    ],
-  ] as const)
-    it(`is refused with ${what}`, () => {
-      expect(() => parse({ ...LINE, ...more })).to.throw(InputError, why);
-    });
+  const refused = [...paragraphsOf(BAD_PAYMENTS)].map(([title, [given = '']]) => {
+    const told = () => parse({ ...LINE, ...JSON.parse(given.slice('- '.length)) });
+    return [title, () => [given, refusalOf(told)]] as const;
+  });
+  describe('is refused with', () => itTells(BAD_PAYMENTS, Object.fromEntries(refused)));
 
   it('is refused as an array', () => {
     expect(() => parse([LINE])).to.throw('this is not a JSON object; each line must hold exactly one');
@@ -254,29 +216,25 @@ describe('npm run replay', () => {
   let temporary: string;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'replay-test-'));
+    folder = temporaryDirectory();
     temporary = join(folder, 'tmp');
     mkdirSync(temporary);
   });
 
   afterEach(() => {
     expect(readdirSync(temporary), 'what a replay leaves in the temporary folder').to.deep.equal([]);
-    rmSync(folder, { recursive: true, force: true });
   });
 
-  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    spawn(process.execPath, [join(ROOT, 'scripts', 'replay.ts'), ...args], {
+  const replayed = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    runNode([join(ROOT, 'scripts', 'replay.ts'), ...args], {
       cwd: folder,
       env: { ...process.env, REDIS_URL: '', RULE_VERSION, TMPDIR: temporary, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
     });
-  const replayed = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    endOf(start(args, env));
 
   it('drives the service by the clock of the data and prints the figures as JSON', async () => {
     const path = ndjson(join(folder, 'payments.ndjson'), DOZEN);
-    const { code, stdout, stderr } = await replayed([path, '--json']);
-    expect([code, stderr]).to.deep.equal([0, '']);
+    const { exitCode, stdout, stderr } = await replayed([path, '--json']);
+    expect([exitCode, stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(stdout)).to.deep.equal(EXPECTED);
   });
 
@@ -284,9 +242,9 @@ describe('npm run replay', () => {
     const paid = { orderRef: 'order-2', outcome: 'PAID', outcomeAt: START + 9 };
     const refused = { ...LINE, ...paid, amountRequested: '1e3' };
     const path = ndjson(join(folder, 'payments.ndjson'), [LINE, refused, { ...LINE, method: 7 }]);
-    const { code, stdout, stderr } = await replayed([path, '--json']);
+    const { exitCode, stdout, stderr } = await replayed([path, '--json']);
     const { payments, badLines, requests } = JSON.parse(stdout);
-    expect([code, payments, badLines, requests.outcomes]).to.deep.equal([1, 1, 2, 0]);
+    expect([exitCode, payments, badLines, requests.outcomes]).to.deep.equal([1, 1, 2, 0]);
     const [first = '', second = ''] = stderr.split('\n');
     expect(first).to.equal(`${path}:3: "method" must be a JSON string that is not empty, not 7`);
     expect(second).to.match(
@@ -300,8 +258,8 @@ describe('npm run replay', () => {
     const path = join(folder, 'payments.ndjson');
     writeFileSync(path, example);
     const dataDir = join(folder, 'kept');
-    const { code, stderr, stdout } = await replayed([path, '--json', '--data-dir', dataDir]);
-    expect([code, stderr]).to.deep.equal([0, '']);
+    const { exitCode, stderr, stdout } = await replayed([path, '--json', '--data-dir', dataDir]);
+    expect([exitCode, stderr]).to.deep.equal([0, '']);
     expect(JSON.parse(stdout)).to.deep.include({
       requests: { score: 3, verdict: 3, outcomes: 4, clients: 2, decisions: 0 },
       verdicts: { ...NO_VERDICTS, GET_NEW: 2, GET_SAME_STICKY: 1 },
@@ -336,8 +294,8 @@ describe('npm run replay', () => {
       try {
         const path = ndjson(join(folder, 'payments.ndjson'), DOZEN);
         for (const run of ['first', 'second']) {
-          const { code, stdout, stderr } = await replayed([path, '--json'], { REDIS_URL: servers.url });
-          expect([code, stderr], run).to.deep.equal([0, '']);
+          const { exitCode, stdout, stderr } = await replayed([path, '--json'], { REDIS_URL: servers.url });
+          expect([exitCode, stderr], run).to.deep.equal([0, '']);
           expect(JSON.parse(stdout), run).to.deep.equal(EXPECTED);
         }
       } finally {
@@ -450,14 +408,12 @@ function ndjson(path: string, lines: readonly object[]): string {
   return path;
 }
 
-async function endOf(child: ChildProcess) {
-  const out = child.stdout === null ? '' : text(child.stdout);
-  const err = child.stderr === null ? '' : text(child.stderr);
-  const [code] = await once(child, 'close');
-  return { code, stdout: await out, stderr: await err };
-}
-
-function ruleVersion(text: string): RuleVersion {
-  if (isRuleVersion(text)) return text;
-  throw new RangeError(text);
+function refusalOf(parse: () => unknown): string {
+  try {
+    parse();
+  } catch (error) {
+    if (error instanceof InputError) return error.message;
+    throw error;
+  }
+  return 'it is taken';
 }

@@ -1,9 +1,9 @@
 /// <reference path="./oidc-provider.d.ts" />
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import type { ProviderSettings } from '../../src/access/identity-provider.ts';
 import type { RoleGrant } from '../../src/access/roles.ts';
+import { listening } from './listening.ts';
 
 const CLIENT_ID = 'scoring';
 const CLIENT_SECRET = 'known to the service and its provider alone';
@@ -24,9 +24,7 @@ export interface RunningProvider {
 /** `callback` is asked only when somebody signs in: the service starts later than its provider. */
 export async function startIdentityProvider(consoleUrl: () => string): Promise<RunningProvider> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = addressOf(server.address());
-  const issuer = `http://127.0.0.1:${port}`;
+  const issuer = await listening(server);
   const provider = new Provider(issuer, configuration(consoleUrl));
   const answer = provider.callback();
   server.on('request', (req, res) => {
@@ -101,9 +99,4 @@ interface AskedContext {
     readonly session: { readonly accountId: string };
     readonly client: { readonly clientId: string };
   };
-}
-
-function addressOf(address: AddressInfo | string | null): AddressInfo {
-  if (address === null || typeof address === 'string') throw new Error('the provider does not listen');
-  return address;
 }

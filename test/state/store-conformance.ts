@@ -7,6 +7,7 @@ import { verdictAnswer } from '../../src/decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
 import type { JournalRecord } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
+import { until } from '../servers/until.ts';
 import {
   askFor,
   changeTo,
@@ -352,8 +353,7 @@ function describeDocuments(store: () => Store): void {
     const keys = collection();
     await store().documents.set(keys, 'short', { id: 1 }, 60);
     await store().documents.set(keys, 'long', { id: 2 }, 60_000);
-    await delay(120);
-    expect(await store().documents.get(keys, 'short')).to.equal(undefined);
+    await until('it is gone', async () => (await store().documents.get(keys, 'short')) === undefined);
     expect(await store().documents.list(keys)).to.deep.equal([{ id: 2 }]);
   });
 }

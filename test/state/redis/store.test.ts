@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Hints } from '../../../src/client/hints.ts';
 import {
@@ -21,6 +20,7 @@ import { freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
+import { until } from '../../servers/until.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
 import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeRedis, failureOf } from './redis-servers.ts';
@@ -172,7 +172,7 @@ describeWithServer('redis-server', 'the Redis store', () => {
   it('forgets the names of documents that expired long ago', async () => {
     await store.documents.set('nodes', 'gone', { id: 1 }, 20);
     await store.documents.set('nodes', 'here', { id: 2 }, 60_000);
-    await delay(50);
+    await until('it is gone', async () => (await store.documents.get('nodes', 'gone')) === undefined);
     const key = '{documents}:names:nodes';
     await command(port, ['ZADD', key, String(Date.now() - 120_000), 'gone']);
     expect(await store.documents.list('nodes')).to.deep.equal([{ id: 2 }]);
