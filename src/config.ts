@@ -145,8 +145,8 @@ function certificateFiles(env: Environment, certificate: Setting, key: Setting):
 }
 
 /** The place of an archive in S3, also of a backup or another installation, written as in ARCHIVE_DIR. */
-export function readS3Place(given: string, env: Environment = process.env): S3Place | null {
-  return archive({ ...env, ARCHIVE_DIR: given }, '').archiveS3;
+export function readS3Place(given: string): S3Place | null {
+  return archive({ ...process.env, ARCHIVE_DIR: given }, '').archiveS3;
 }
 
 /** Room for two merges of the largest segments. */

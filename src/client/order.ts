@@ -1,6 +1,5 @@
 import { epochMs, meaning, nullable, type Shape, shape, yesNo } from '../shapes.ts';
 
-/** The final result of an order. */
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
 export type Outcome = (typeof OUTCOMES)[number];
@@ -10,7 +9,6 @@ export const outcome = meaning<Outcome>(
   'The final result of the order',
 );
 
-/** Why an order was not paid. */
 export const OUTCOME_CAUSES = ['DECLINED', 'EXPIRED', 'CANCELLED', 'TECHNICAL', 'REVERSED'] as const;
 
 export type OutcomeCause = (typeof OUTCOME_CAUSES)[number];

@@ -353,7 +353,6 @@ export function packText(text: string): string {
   return text.startsWith(MARK) ? MARK + text : text;
 }
 
-/** The text that was packed. */
 export function unpackText(packed: string): string {
   if (!packed.startsWith(MARK)) return packed;
   const rest = packed.slice(MARK.length);

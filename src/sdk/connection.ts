@@ -5,11 +5,9 @@ import {
   HeldBackError,
   NoAnswerError,
   type Origin,
-  RefusedError,
   ScoringError,
   TimeoutError,
   UnavailableError,
-  UnexpectedAnswerError,
 } from './errors.ts';
 import { VERSION } from './version.ts';
 
@@ -235,12 +233,7 @@ export class Connection {
 type AttemptResult = Omit<Attempt, 'method' | 'path' | 'requestId'>;
 
 function statusOf(result: Answer | ScoringError): number | null {
-  if (!(result instanceof ScoringError)) return result.status;
-  const hasStatus =
-    result instanceof RefusedError ||
-    result instanceof UnavailableError ||
-    result instanceof UnexpectedAnswerError;
-  return hasStatus ? result.status : null;
+  return 'status' in result && typeof result.status === 'number' ? result.status : null;
 }
 
 /** Besides the backoff; null when a retry would not help. */

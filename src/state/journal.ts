@@ -139,7 +139,6 @@ export interface JournalPlace {
 /** How far each partition was read; null or absent where nothing was read yet. */
 export type JournalPlaces = readonly (JournalPlace | null)[];
 
-/** How a store writes places as a cursor. */
 export interface JournalCursors {
   /** Throws UnknownCursor when the text is no cursor of such a store. */
   readonly read: (cursor: string | null) => JournalPlaces;

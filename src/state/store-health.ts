@@ -48,7 +48,6 @@ export function failureText(error: unknown): string {
 /** How often the store is checked when nobody asks. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** News of the store: something needs attention, or is well again. */
 interface StoreNews {
   readonly kind: 'trouble' | 'mended';
   readonly text: string;

@@ -46,16 +46,12 @@ export class Components {
     this.#schemas.set(name, this.#members(schema));
   }
 
-  pointerTo(name: string): Pointer {
-    return { $ref: pointerTo(name) };
-  }
-
   /** The schema of a shape in words that every tool knows; a pointer when the shape has a name. */
   published(schema: TSchema): Readonly<Record<string, unknown>> {
     const name = nameOf(schema);
     if (name === null) return this.#members(schema);
     this.add(name, schema);
-    return { ...this.pointerTo(name) };
+    return { $ref: pointerTo(name) };
   }
 
   schemas(): Readonly<Record<string, unknown>> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DECISION_ID_PATTERN } from '../../client/client-key.ts';
-import { writtenMoments } from '../../shapes.ts';
+import { pointerTo, writtenMoments } from '../../shapes.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '../operation/operation.ts';
 import { BAD_PARAMETER } from '../operation/parameters.ts';
 import { type Grant, grantLists, grantRefusals } from '../request/authenticate.ts';
@@ -220,7 +220,7 @@ function requestBody({ content, shapes }: RequestBodySpec, components: Component
     content: Object.fromEntries(
       Object.entries(content).map(([type, { name, example }]) => [
         type,
-        { schema: components.pointerTo(name), example: example ?? exampleOf(shapes[name] ?? {}) },
+        { schema: { $ref: pointerTo(name) }, example: example ?? exampleOf(shapes[name] ?? {}) },
       ]),
     ),
   } as const;

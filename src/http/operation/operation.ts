@@ -68,7 +68,6 @@ export interface Declared<Parts> extends OperationSpec {
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
 }
 
-/** An operation as routes and documents take it. */
 export interface Operation<Parts> extends Declared<Parts> {
   readonly method: Method;
   readonly path: string;
@@ -88,7 +87,6 @@ export function chapter<Parts>(
   });
 }
 
-/** What all operations of a listener share. */
 interface Listener extends Callers {
   /** Parameters and members that an operation does not declare are refused with 400; otherwise they are ignored. */
   readonly isStrict: boolean;
@@ -285,7 +283,6 @@ function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
   return searchSteps.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
 }
 
-/** The body of an operation as the API document describes it. */
 export interface RequestBodySpec {
   /** By media type; each shape is kept under its name. */
   readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;

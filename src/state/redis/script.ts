@@ -91,7 +91,6 @@ export class RedisScript {
   }
 }
 
-/** What a script answered to the call with this ticket. */
 function resultIn(file: string, reply: unknown, ticket: string): unknown {
   if (Array.isArray(reply) && reply.at(-1) === ticket) return reply.slice(0, -1);
   if (reply === ticket) return null;

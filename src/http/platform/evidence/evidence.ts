@@ -212,7 +212,6 @@ async function jobFor(
   }
 }
 
-/** The draft of a version that the platform keeps; null where there is none. */
 async function keptDraft(
   { platform }: Caller,
   version: RuleVersion,

@@ -27,8 +27,6 @@ import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
 import type { RuleParts } from '../parts.ts';
 import { BAD_VERSION, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH, withinLimits } from './rule-version.ts';
 
-/** The rule sets of a node as they are answered. */
-
 const RuleFolderSchema = s.named(
   'RuleFolder',
   s.shape('A rule set on this node', {

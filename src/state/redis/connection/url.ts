@@ -1,6 +1,5 @@
 import { NamedError } from '../../../named-error.ts';
 
-/** A server's address. */
 interface Endpoint {
   readonly host: string;
   readonly port: number;
