@@ -8,8 +8,7 @@ import { toPath, toVersion } from './parts/links.ts';
 import { empty, Loading, Trouble } from './parts/notice.ts';
 import { TIME_WORDS, type Time, TimeBar, timeOf } from './parts/time-span.ts';
 import { type PageEntry, PLACES, type PlaceEntry, placeAt } from './places.ts';
-import type { Session } from './questions.ts';
-import { RULE_FOLDERS, SIGN_IN } from './questions.ts';
+import { RULE_FOLDERS, type Session, SIGN_IN } from './questions.ts';
 import { VisitCache } from './visits.ts';
 
 function App() {

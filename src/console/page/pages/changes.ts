@@ -1,7 +1,7 @@
 import { ask, may, useAnswer } from '../api.ts';
 import { h, html, useEffect, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { Differences } from '../parts/differences.ts';
+import { differencesOf } from '../parts/differences.ts';
 import { choice, goTo } from '../parts/form.ts';
 import { toVersion } from '../parts/links.ts';
 import { answered, empty, Loading, Trouble } from '../parts/notice.ts';
@@ -35,7 +35,7 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
 }
 
 function OfVersion({ before, after }: { before: string; after: string }) {
-  return answered(useAnswer(ruleDiff(before, after)), (diff) => h(Differences, { diff }));
+  return answered(useAnswer(ruleDiff(before, after)), differencesOf);
 }
 
 function OfDraft({ draft: { version, files }, before }: { draft: Draft; before: string }) {
@@ -45,5 +45,5 @@ function OfDraft({ draft: { version, files }, before }: { draft: Draft; before: 
     ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
   }, []);
   if (error) return h(Trouble, { error });
-  return diff === null ? h(Loading, {}) : h(Differences, { diff });
+  return diff === null ? h(Loading, {}) : differencesOf(diff);
 }

@@ -1,7 +1,7 @@
 import { ask, may, useAnswer } from '../api.ts';
 import { h, html, useState } from '../html.ts';
 import { reasonField, useProposal } from '../parts/confirm.ts';
-import { Cases } from '../parts/differences.ts';
+import { cases } from '../parts/differences.ts';
 import { goTo } from '../parts/form.ts';
 import { count, counted } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
@@ -64,7 +64,7 @@ function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
     ${h(Standing, { draft, bytesMax })}
     ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
     ${remarks(check, go)}
-    ${checked?.coverage && h(Cases, { run: checked.coverage, session, draft: { copy, change: rewrite } })}
+    ${checked?.coverage && cases(checked.coverage, session, { copy, change: rewrite })}
     ${h(Release, { draft, checked: current, list, session })}`;
 }
 

@@ -1,33 +1,38 @@
 import { ask, may, useAnswer } from '../api.ts';
 import { h, html, useEffect, useRef, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { Cases, ChangedSince } from '../parts/differences.ts';
+import { ChangedSince, cases } from '../parts/differences.ts';
 import { sumOf, useJob } from '../parts/evidence.ts';
 import { choice, field, goTo, sent } from '../parts/form.ts';
-import { count, dateTime, shortDigest, takenName, VERSION_NAME, versionAfter } from '../parts/format.ts';
-import { ladderSteps } from '../parts/ladder.ts';
+import {
+  count,
+  dateTime,
+  duration,
+  shortDigest,
+  takenName,
+  VERSION_NAME,
+  versionAfter,
+} from '../parts/format.ts';
 import { toPath, toVersion } from '../parts/links.ts';
 import { answered, empty, Loading, useAttempt } from '../parts/notice.ts';
 import { columns, table } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
 import { pill } from '../parts/verdict.ts';
 import { copyOf, keep } from '../parts/working-copy.ts';
-import type {
-  DraftList,
-  OpenedRuleFolder,
-  Rollout,
-  RuleFolderList,
-  RulesReport,
-  Session,
-  Worked,
-} from '../questions.ts';
 import {
   DRAFTS,
+  type DraftList,
   EVIDENCE_JOBS,
+  type OpenedRuleFolder,
   ROLLOUT_STATUS,
+  type Rollout,
   RULE_FOLDERS,
   RULES_REPORT,
+  type RuleFolderList,
+  type RulesReport,
   ruleFolder,
+  type Session,
+  type Worked,
 } from '../questions.ts';
 import { DraftPage } from './draft.ts';
 
@@ -156,14 +161,14 @@ function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' 
         ladder &&
         html`<section class="card">
           <h2>Ladder of ${version}</h2>
-          <div class="charts">
+          <ul class="plain">
             ${laddersOf('All platforms', ladder)}
             ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
-          </div>
+          </ul>
         </section>`
       }
       ${holdouts(folder)}
-      ${coverage && h(Cases, { run: coverage, session })}`;
+      ${coverage && cases(coverage, session)}`;
   });
 }
 
@@ -177,12 +182,16 @@ function useKeptReport(version: string, session: Session) {
   return useJob(job?.jobId ?? null, RULES_REPORT).data;
 }
 
-/** The ladder of a platform or of all, and those that rules name. */
-function laddersOf(whose: string, { levelsMs: own, ladders, resetAfterMs }: LadderSettings) {
-  const named = Object.entries(ladders).map(([name, levelsMs]) =>
-    ladderSteps(`${whose}: ${name}`, levelsMs, resetAfterMs),
-  );
-  return [ladderSteps(whose, own, resetAfterMs), ...named];
+/** The waits of a platform or of all, and those of the ladders that rules name. */
+function laddersOf(whose: string, { levelsMs, ladders, resetAfterMs }: LadderSettings) {
+  const all = Object.entries({ '': levelsMs, ...ladders });
+  return all.map(([name, waitsMs]) => {
+    const waits = waitsMs.map(duration).join(', ');
+    return html`<li>
+      ${whose}${name && `, ${name}`}: waits of <b>${waits}</b>; the last repeats.
+      Reset after ${duration(resetAfterMs)} or a payment.
+    </li>`;
+  });
 }
 
 function holdouts({ rules }: OpenedRuleFolder) {

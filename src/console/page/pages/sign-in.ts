@@ -2,8 +2,7 @@ import { ask, Refusal } from '../api.ts';
 import { h, hear, html, useEffect, useRef } from '../html.ts';
 import { field, sent } from '../parts/form.ts';
 import { Trouble, useAttempt } from '../parts/notice.ts';
-import type { Session, SignIn } from '../questions.ts';
-import { SESSION, SIGN_IN } from '../questions.ts';
+import { SESSION, type Session, SIGN_IN, type SignIn } from '../questions.ts';
 
 interface Entering {
   enter: (session: Session) => void;

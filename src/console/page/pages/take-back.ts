@@ -1,8 +1,7 @@
 import { ask } from '../api.ts';
 import { html } from '../html.ts';
 import { type Proposal, reasonField } from '../parts/confirm.ts';
-import type { Following, Rollout, RolloutStatus, Session } from '../questions.ts';
-import { ROLL_BACK } from '../questions.ts';
+import { type Following, ROLL_BACK, type Rollout, type RolloutStatus, type Session } from '../questions.ts';
 
 interface TakeBackProps {
   rollout: Rollout;

@@ -8,19 +8,9 @@ import { csvText, saveFile } from '../parts/save-file.ts';
 import { numbers, table } from '../parts/table.ts';
 import { minuteWord, withWords } from '../parts/time-span.ts';
 import { colorsOf, VERDICT_NAMES } from '../parts/verdict.ts';
-import type { RolloutStatus, Session } from '../questions.ts';
-import { LISTS } from '../questions.ts';
-import {
-  type Exploration,
-  FILTERS,
-  parameterOf,
-  SPLITS,
-  spanOfSlots,
-  sum,
-  toDecisions,
-  utc,
-  type View,
-} from './today-view.ts';
+import { LISTS, type RolloutStatus, type Session } from '../questions.ts';
+import type { Exploration, View } from './today-view.ts';
+import { FILTERS, parameterOf, SPLITS, spanOfSlots, sum, toDecisions, utc } from './today-view.ts';
 
 const SPLIT_NAMES = SPLITS.map(([name]) => name);
 

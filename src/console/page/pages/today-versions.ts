@@ -12,15 +12,11 @@ import { TakeBack } from './take-back.ts';
 type Candidate = Rollout['candidates'][number];
 
 /** Who decides and who is on trial, with the way back at hand. */
-export function Versions({
-  status: { rollout, unreadable, trials, previous },
-  session,
-  propose,
-}: {
-  status: RolloutStatus;
-  session: Session;
-  propose: (change: Proposal<Following>) => void;
-}) {
+export function deciding(
+  { rollout, unreadable, trials, previous }: RolloutStatus,
+  session: Session,
+  propose: (change: Proposal<Following>) => void,
+) {
   if (unreadable) return h(UnreadableRollout, {});
   if (rollout === null)
     return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
@@ -31,15 +27,17 @@ export function Versions({
       <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}
       <code>${shortDigest(active.digest)}</code>
     </div>
-    ${candidates.map((one) => {
-      const trial = trials.find(({ version }) => version === one.version) ?? null;
-      return h(OnTrial, { candidate: one, trial });
-    })}
+    ${candidates.map((one) =>
+      onTrial(
+        one,
+        trials.find(({ version }) => version === one.version),
+      ),
+    )}
     ${may(session, 'operate') && h(TakeBack, { rollout, previous, session, propose })}
   </section>`;
 }
 
-function OnTrial({ candidate, trial }: { candidate: Candidate; trial: TrialCounts | null }) {
+function onTrial(candidate: Candidate, trial: TrialCounts | undefined) {
   return html`<div>
     <span class="faint">${candidate.mode}</span> <a href="#/rollouts"><b>${candidate.version}</b></a>
     ${candidate.mode === 'canary' && html` <span class="num">${candidate.percent} %</span>`}
@@ -74,7 +72,8 @@ export function troubleOfNodes({ nodes, rollout }: RolloutStatus) {
 }
 
 /** Which nodes there are, and whether they follow the rollout. */
-export function Nodes({ rollout, nodes }: { rollout: Rollout | null; nodes: readonly NodeReport[] }) {
+export function nodesTable({ rollout, nodes }: RolloutStatus) {
+  if (nodes === null) return null;
   return html`<section class="card">
     <h2>Nodes</h2>
     ${table({ name: 'Nodes', columns: COLUMNS }, nodes, (node) => cellsOf(node, rollout))}

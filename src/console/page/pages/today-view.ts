@@ -2,8 +2,7 @@ import { useAnswer } from '../api.ts';
 import { useMemo } from '../html.ts';
 import { toFound } from '../parts/links.ts';
 import { minuteWord, type Time } from '../parts/time-span.ts';
-import type { Explored } from '../questions.ts';
-import { exploration } from '../questions.ts';
+import { type Explored, exploration } from '../questions.ts';
 
 /** What the address asks of Today: a time, what is counted in it, and by what it is split. */
 

@@ -5,20 +5,17 @@ import { count, percent } from '../parts/format.ts';
 import { numbers, table } from '../parts/table.ts';
 import { withWords } from '../parts/time-span.ts';
 import { VERDICTS } from '../parts/verdict.ts';
-import type { Following, RolloutStatus, Session } from '../questions.ts';
-import { exploration } from '../questions.ts';
+import { exploration, type Following, type RolloutStatus, type Session } from '../questions.ts';
 import { TakeBack } from './take-back.ts';
+import type { Earlier, Exploration, View } from './today-view.ts';
 import {
   changeQuery,
   DAY_MS,
-  type Earlier,
-  type Exploration,
   parameterOf,
   shareOf,
   spanOfSlots,
   sum,
   toDecisions,
-  type View,
   WEEK_MS,
 } from './today-view.ts';
 

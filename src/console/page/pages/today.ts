@@ -5,22 +5,13 @@ import { useProposal } from '../parts/confirm.ts';
 import { count, counted, dateTime, duration, percent, share } from '../parts/format.ts';
 import { answered } from '../parts/notice.ts';
 import type { Time } from '../parts/time-span.ts';
-import { Figures, VERDICTS } from '../parts/verdict.ts';
+import { figureList, VERDICTS } from '../parts/verdict.ts';
 import type { Reporting, RolloutStatus, Session } from '../questions.ts';
 import { exploration, OPEN_PROPOSALS, REPORTING, ROLLOUT_STATUS } from '../questions.ts';
 import { Explored } from './today-chart.ts';
-import { Nodes, troubleOfNodes, Versions } from './today-versions.ts';
-import {
-  type Earlier,
-  type Exploration,
-  exploredQuery,
-  shareOf,
-  sum,
-  toDecisions,
-  useEarlier,
-  type View,
-  viewOf,
-} from './today-view.ts';
+import { deciding, nodesTable, troubleOfNodes } from './today-versions.ts';
+import type { Earlier, Exploration, View } from './today-view.ts';
+import { exploredQuery, shareOf, sum, toDecisions, useEarlier, viewOf } from './today-view.ts';
 import { WhyChanged } from './today-why.ts';
 
 const EVERY_MS = 10_000;
@@ -42,11 +33,10 @@ export function TodayPage({ session, place, time }: PageProps) {
   const { propose, dialog } = useProposal(rollout.reload);
   const found = verdicts.data?.exploration ?? null;
   const earlier = useEarlier(found, view);
-  const counts = { view, reporting, earlier };
   return html`
     ${h(Wrong, { session, found, reporting, status })}
-    ${status && h(Versions, { status, session, propose })}
-    ${mayCount && answered(verdicts, (all) => h(Counts, { ...counts, found: all.exploration }))}
+    ${status && deciding(status, session, propose)}
+    ${mayCount && answered(verdicts, (all) => counts(all.exploration, view, reporting, earlier))}
     ${
       found &&
       answered(isSame ? verdicts : other, (all) => {
@@ -55,7 +45,7 @@ export function TodayPage({ session, place, time }: PageProps) {
         return h(Explored, props, h(WhyChanged, why));
       })
     }
-    ${status?.nodes && h(Nodes, { rollout: status.rollout, nodes: status.nodes })}
+    ${status && nodesTable(status)}
     ${dialog}
   `;
 }
@@ -80,7 +70,7 @@ function Wrong({ session, found, reporting, status }: WrongProps) {
   const open = useAnswer(asks ? OPEN_PROPOSALS : null, EVERY_MINUTE_MS).data?.proposals ?? [];
   const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
   const items = [
-    reporting?.stopped && h(ReportsStopped, reporting),
+    reporting?.stopped && reportsStopped(reporting),
     ...(status === null ? [] : troubleOfNodes(status)),
     ...(status?.trials ?? []).map(
       ({ version, breach }) => breach && html`<p><b>${version} does harm</b>: ${breach}</p>`,
@@ -109,7 +99,7 @@ function Wrong({ session, found, reporting, status }: WrongProps) {
   </section>`;
 }
 
-function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
+function reportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {
   return html`<p>
     <b>Nothing is reported any more of what becomes of the orders.</b> The newest report came at
     ${` ${dateTime(newestAt ?? 0)}`}. Of the ${count(awaited)} orders that were granted since
@@ -119,15 +109,8 @@ function ReportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting)
   </p>`;
 }
 
-interface CountsProps {
-  found: Exploration;
-  view: View;
-  reporting: Reporting | null;
-  earlier: Earlier;
-}
-
 /** The figures of a time against the same time a day and a week earlier, each leading to its decisions. */
-function Counts({ found, view, reporting, earlier: { day, week } }: CountsProps) {
+function counts(found: Exploration, view: View, reporting: Reporting | null, { day, week }: Earlier) {
   const decisions = sum(found.all);
   if (decisions === 0)
     return html`<p class="notice">
@@ -142,13 +125,11 @@ function Counts({ found, view, reporting, earlier: { day, week } }: CountsProps)
   });
   const more = [timesSince(found, day, 'day'), timesSince(found, week, 'week')].filter(Boolean).join(', ');
   const untold = reporting?.unreportedShare ?? null;
-  return h(Figures, {
-    items: [
-      ['verdicts', html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`, more],
-      ...items,
-      ...(untold === null ? [] : [['unreported', percent(100 * untold), 'of the orders of a week'] as const]),
-    ],
-  });
+  return figureList([
+    ['verdicts', html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`, more],
+    ...items,
+    ...(untold === null ? [] : [['unreported', percent(100 * untold), 'of the orders of a week'] as const]),
+  ]);
 }
 
 function pointsSince(found: Exploration, earlier: Exploration | null, verdict: string, ago: string) {

@@ -2,15 +2,14 @@ import { shareInterval } from '../../../statistics/intervals.ts';
 import { ask, may } from '../api.ts';
 import { h, html, useMemo, useState } from '../html.ts';
 import { Chart } from '../parts/chart.ts';
-import { intervalText, Notes, ShownTable, useJob, workedOut } from '../parts/evidence.ts';
+import { intervalText, notesList, ShownTable, useJob, workedOut } from '../parts/evidence.ts';
 import { choice } from '../parts/form.ts';
 import { count, dateTime } from '../parts/format.ts';
 import { sampleOrders } from '../parts/links.ts';
 import { useAttempt } from '../parts/notice.ts';
 import { numbers, table } from '../parts/table.ts';
 import { GROUPS } from '../parts/verdict.ts';
-import type { Experiment, Rollout, Session, TrialCounts } from '../questions.ts';
-import { EXPERIMENT } from '../questions.ts';
+import { EXPERIMENT, type Experiment, type Rollout, type Session, type TrialCounts } from '../questions.ts';
 
 type Candidate = Rollout['candidates'][number];
 
@@ -135,7 +134,7 @@ export function ExperimentPart({ rollout, session }: { rollout: Rollout; session
   const again = () =>
     attempt(async () => setJobId((await ask('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
   const worked = ({ since, notes, tables, trend }: Experiment) => html`
-    ${h(Notes, { notes: since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`] })}
+    ${notesList(since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`])}
     ${trend.length > 0 && h(Trend, { trend })}
     ${tables.map(
       (table) => html`<div key=${table.title}>

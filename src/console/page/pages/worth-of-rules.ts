@@ -1,14 +1,14 @@
 import { h, html, useState } from '../html.ts';
 import {
   cellText,
-  EvidenceTables,
-  IntervalBar,
+  evidenceTables,
+  intervalBar,
   intervalText,
-  Notes,
-  OrdersBar,
+  notesList,
+  ordersBar,
   ShownTable,
   STATUSES,
-  StatusLegend,
+  statusLegend,
   sumOf,
 } from '../parts/evidence.ts';
 import { count } from '../parts/format.ts';
@@ -16,20 +16,13 @@ import { toVersion } from '../parts/links.ts';
 import { empty } from '../parts/notice.ts';
 import { numbers, sorted, table, useSort } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
-import { Figures } from '../parts/verdict.ts';
+import { figureList } from '../parts/verdict.ts';
 import type { EvidenceTable, RuleReport, RulesReport } from '../questions.ts';
 
-interface RulesOnOutcomesProps {
-  report: RulesReport;
-  version: string;
-  rule: string;
-  words: Time['words'];
-}
-
 /** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
-export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcomesProps) {
+export function rulesOnOutcomes(report: RulesReport, version: string, rule: string, words: Time['words']) {
   const { orders, rules, unpaidShare, notes, tables } = report;
-  if (report.decisions === 0) return h(Notes, { notes });
+  if (report.decisions === 0) return notesList(notes);
   const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
   const shown = rules.filter((one) => one.matched > 0 && isShown(one));
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
@@ -39,10 +32,10 @@ export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcome
     ['unpaid, of those with an outcome', intervalText(unpaidShare)],
   ] as const;
   return html`
-    ${h(Figures, { items: figures })}
+    ${figureList(figures)}
     ${rule !== '' && html`<p><a href=${toVersion(version, 'worth', words)}>← All rules</a></p>`}
     ${shown.length === 0 && empty('It matched nothing', 'In none of these decisions.')}
-    ${h(StatusLegend, {})}
+    ${statusLegend()}
     ${[...Map.groupBy(shown, ({ file }) => file)].map(
       ([file, some]) => html`<details class="card" key=${`${file} ${rule}`} open=${isAsked(file, rule)}>
         <summary><h2>${file}</h2></summary>
@@ -51,9 +44,9 @@ export function RulesOnOutcomes({ report, version, rule, words }: RulesOnOutcome
     )}
     <details class="card">
       <summary><h2>How to read it</h2></summary>
-      ${h(Notes, { notes })}
+      ${notesList(notes)}
     </details>
-    ${rule === '' && h(EvidenceTables, { tables: ofAll, open: false })}`;
+    ${rule === '' && evidenceTables(ofAll, false)}`;
 }
 
 /** What is asked first: the rules of the verdicts, or the one that the address names. */
@@ -92,11 +85,11 @@ function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProp
     drawn: sorted(rules, sort, cellOf).map((rule) => {
       const isOpen = opened === rule.name;
       const toggle = () => setOpened(isOpen ? null : rule.name);
-      return html`${h(Row, { key: rule.name, rule, report, most, isOpen, toggle })}
+      return html`${row(rule, report, most, isOpen, toggle)}
         ${
           isOpen &&
           html`<tr>
-            <td colspan="10" class="line">${h(OpenedRule, { rule, report })}</td>
+            <td colspan="10" class="line">${openedRule(rule, report)}</td>
           </tr>`
         }`;
     }),
@@ -111,41 +104,33 @@ function cellOf(rule: RuleReport, place: number) {
   return cells[place] ?? null;
 }
 
-interface RowProps {
-  rule: RuleReport;
-  report: RulesReport;
-  most: number;
-  isOpen: boolean;
-  toggle: () => void;
-}
-
-function Row({ rule, report, most, isOpen, toggle }: RowProps) {
+function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
   const { name, orders, matched, decided, decisive, unpaidShare, lift, net, by = [] } = rule;
   const days = report.by === 'day' || report.by === 'week' ? by : [];
   const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
-  return html`<tr>
+  return html`<tr key=${name}>
     <th scope="row">
       <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
     </th>
-    <td class="line">${h(OrdersBar, { orders, most })}</td>
+    <td class="line">${ordersBar(orders, most)}</td>
     <td class="num">${count(sumOf(orders))}</td>
     <td class="num roomy">${count(matched)}</td>
     <td class="num roomy">${count(decided)}</td>
     <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
-    <td class="share line">${h(IntervalBar, { interval: unpaidShare, all: report.unpaidShare })}</td>
+    <td class="share line">${intervalBar(unpaidShare, report.unpaidShare)}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
     <td class="num">${net ? `${cellText(net.value, 'money')} ${net.currency}` : 'give it a holdout'}</td>
-    <td class="roomy">${h(Trend, { slices: days })}</td>
+    <td class="roomy">${trend(days)}</td>
   </tr>`;
 }
 
 /**
  * All that is known of a rule: its rows of every table that names rules by file, and the way to its orders.
  */
-function OpenedRule({ rule, report }: { rule: RuleReport; report: RulesReport }) {
+function openedRule(rule: RuleReport, report: RulesReport) {
   const tables = report.tables.flatMap((table) => ofRule(table, rule));
   return html`<div class="opened-rule">
-    ${h(Ways, { rule, report })}
+    ${ways(rule, report)}
     ${tables.map(
       (table) => html`<h3>${table.title}</h3>
         ${h(ShownTable, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
@@ -163,7 +148,7 @@ function ofRule(table: EvidenceTable, { file, name }: RuleReport) {
 /** What decisions can be found by. */
 const REPORTED = ['paid', 'unpaid', 'unknown'];
 
-function Ways({ rule: { file, name }, report }: { rule: RuleReport; report: RulesReport }) {
+function ways({ file, name }: RuleReport, report: RulesReport) {
   const text = html`<a href=${toVersion(report.version, '', { file, rule: name })}>Its text</a>`;
   const member = memberOf(file);
   if (member === null) return html`<p>${text}</p>`;
@@ -187,7 +172,7 @@ const STEP = 4;
 /**
  * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
  */
-function Trend({ slices }: { slices: NonNullable<RuleReport['by']> }) {
+function trend(slices: NonNullable<RuleReport['by']>) {
   const most = Math.max(0, ...slices.map(({ orders }) => sumOf(orders)));
   if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
   const width = slices.length * STEP;

@@ -1,7 +1,7 @@
 import { ask, useAnswer } from '../api.ts';
 import { h, html, useMemo, useState } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { EvidenceTables, isUnderWay, Notes, useJob, workedOut } from '../parts/evidence.ts';
+import { evidenceTables, isUnderWay, notesList, useJob, workedOut } from '../parts/evidence.ts';
 import { choice, field, goTo, sent } from '../parts/form.ts';
 import { dateTime } from '../parts/format.ts';
 import { toVersion } from '../parts/links.ts';
@@ -11,7 +11,7 @@ import { inUtc, minuteField, minuteWord, type Time } from '../parts/time-span.ts
 import { pill } from '../parts/verdict.ts';
 import type { EvidenceJob, EvidenceJobList, Presentation, RulesReport } from '../questions.ts';
 import { DRAFTS, EVIDENCE, EVIDENCE_JOBS, RULE_FOLDERS } from '../questions.ts';
-import { RulesOnOutcomes } from './worth-of-rules.ts';
+import { rulesOnOutcomes } from './worth-of-rules.ts';
 
 /**
  * What a version was worth: any question to recorded decisions, which the address holds, and its kept answer.
@@ -38,7 +38,7 @@ export function WorthPage({ place: { version, query }, time }: PageProps) {
     const titles = questions.map((one) => [one.kind, one.title] as const);
     return html`${choice('question', titles, { chosen: kind, go: choose })}
       ${question && h(OneQuestion, { key: kind, question, ...own, jobs })}
-      ${h(OfLate, { jobs })}`;
+      ${ofLate(jobs)}`;
   });
 }
 
@@ -97,8 +97,8 @@ function OneQuestion({ version, query, time, question, jobs, again }: OneQuestio
             (result, job) => html`<p class="faint">${aboutText(job)}</p>
               ${
                 isReport(result)
-                  ? h(RulesOnOutcomes, { report: result, version, rule, words: time.words })
-                  : html`${h(Notes, { notes: result.notes })}${h(EvidenceTables, { tables: result.tables })}`
+                  ? rulesOnOutcomes(result, version, rule, time.words)
+                  : html`${notesList(result.notes)}${evidenceTables(result.tables)}`
               }`,
           )
     }`;
@@ -193,7 +193,7 @@ function VersionField({ name, hint, chosen }: { name: string; hint: string; chos
 const COLUMNS = [...columns('when', 'asked'), 'platform', 'question', 'about', 'state'];
 
 /** The owner of the installation sees what is under way of other platforms, too. */
-function OfLate({ jobs }: { jobs: EvidenceJobList['jobs'] }) {
+function ofLate(jobs: EvidenceJobList['jobs']) {
   if (jobs.length === 0) return null;
   return html`<details class="card">
     <summary><h2>Of late</h2></summary>

@@ -24,7 +24,7 @@ export function ChangedSince({ before, after }: { before: string; after: string 
 }
 
 /** What one version says otherwise than another, with payers whom the two answer differently. */
-export function Differences({ diff: { before, after, differences, examples, note } }: { diff: RuleDiff }) {
+export function differencesOf({ before, after, differences, examples, note }: RuleDiff) {
   const parts = Map.groupBy(differences, ({ part }) => part);
   return html`<div role="status">
     ${[...parts].map(
@@ -76,15 +76,11 @@ interface Draft {
  * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
  * may be rewritten.
  */
-export function Cases({
-  run: { passed, failed, failures, coverage },
-  session: { platform },
-  draft,
-}: {
-  run: CasesRun;
-  session: Session;
-  draft?: Draft;
-}) {
+export function cases(
+  { passed, failed, failures, coverage }: CasesRun,
+  { platform }: Session,
+  draft: Draft | null = null,
+) {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   return html`<section class="card">
     <h2>Its cases ${casesPill(passed, failed)}</h2>

@@ -1,15 +1,15 @@
 import { type Answer, ask, useAnswer } from '../api.ts';
 import { type Html, h, html } from '../html.ts';
-import type {
-  Estimate,
-  EvidenceJob,
-  EvidenceTable,
-  OrderCounts,
-  Presentation,
-  Work,
-  Worked,
+import {
+  type Estimate,
+  type EvidenceJob,
+  type EvidenceTable,
+  evidenceJob,
+  type OrderCounts,
+  type Presentation,
+  type Work,
+  type Worked,
 } from '../questions.ts';
-import { evidenceJob } from '../questions.ts';
 import { count, share } from './format.ts';
 import { Loading, Trouble, useAttempt } from './notice.ts';
 import { sorted, table, useSort } from './table.ts';
@@ -27,7 +27,7 @@ export function sumOf({ paid, unpaid, turnedAway, unknown }: OrderCounts) {
 }
 
 /** Orders as a bar of what became of them, as long as their part of the `most`. */
-export function OrdersBar({ orders, most }: { orders: OrderCounts; most: number }) {
+export function ordersBar(orders: OrderCounts, most: number) {
   const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
   return html`<div class="orders" role="img" aria-label=${words} title=${words}>
     ${STATUSES.map(({ name, color }) => {
@@ -38,7 +38,7 @@ export function OrdersBar({ orders, most }: { orders: OrderCounts; most: number 
 }
 
 /** What the colours of bars mean. */
-export function StatusLegend() {
+export function statusLegend() {
   return html`<ul class="legend">
     ${STATUSES.map(
       ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
@@ -52,7 +52,7 @@ export function intervalText(interval: Estimate | null) {
 }
 
 /** A share as a point on its 95 % interval, and the share of all as a line. */
-export function IntervalBar({ interval, all }: { interval: Estimate | null; all: Estimate | null }) {
+export function intervalBar(interval: Estimate | null, all: Estimate | null) {
   if (interval === null) return html`<span class="faint">no outcome</span>`;
   const { value, low, high } = interval;
   const percent = (part: number) => `${100 * part}%`;
@@ -69,14 +69,14 @@ type Column = EvidenceTable['columns'][number];
 type Cell = EvidenceTable['rows'][number][number];
 
 /** The result in short, and what a reader must know to trust it. */
-export function Notes({ notes }: Pick<Presentation, 'notes'>) {
+export function notesList(notes: Presentation['notes']) {
   return html`<ul class="notes">
     ${notes.map((note) => html`<li>${note}</li>`)}
   </ul>`;
 }
 
 /** Tables of a result, each on a card of its own, which opens. */
-export function EvidenceTables({ tables, open = true }: Pick<Presentation, 'tables'> & { open?: boolean }) {
+export function evidenceTables(tables: readonly EvidenceTable[], open = true) {
   return html`${tables.map(
     (table) => html`<details class="card" key=${table.title} open=${open}>
       <summary><h2>${table.title}</h2></summary>

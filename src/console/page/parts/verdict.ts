@@ -45,7 +45,7 @@ export function groupTone(group: string): Tone {
 }
 
 /** A row of figures, each under its name, with what it is compared with. */
-export function Figures({ items }: { items: readonly (readonly [string, Html, note?: Html])[] }) {
+export function figureList(items: readonly (readonly [string, Html, note?: Html])[]) {
   return html`<dl class="figures">
     ${items.map(
       ([name, value, note]) => html`<div>

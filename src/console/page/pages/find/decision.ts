@@ -8,7 +8,7 @@ import { toDecision, toOrder, toPayer, toVersion } from '../../parts/links.ts';
 import { answered, empty } from '../../parts/notice.ts';
 import { table } from '../../parts/table.ts';
 import { factsTable, rulesTrace } from '../../parts/trace.ts';
-import { Figures, pill, Verdict } from '../../parts/verdict.ts';
+import { figureList, pill, Verdict } from '../../parts/verdict.ts';
 import type { Decision, DecisionWhatIf, Explanation, Session } from '../../questions.ts';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../questions.ts';
 
@@ -33,7 +33,7 @@ function Explained({ explanation, session }: { explanation: Explanation; session
   return html`<article>
     <section class="card">
       <h2>${h(Verdict, decision)} <span class="reason">${decision.reason}</span></h2>
-      ${h(Figures, { items: [...figuresOf(decision), ...stood] })}
+      ${figureList([...figuresOf(decision), ...stood])}
       ${may(session, 'clients:read') && h(OrderOutcome, { decision })}
       <p>
         ${sharedLists.map((list) => html`${pill(`on the shared list ${list}`)} `)}

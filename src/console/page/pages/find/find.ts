@@ -9,8 +9,7 @@ import { answered, empty, Trouble } from '../../parts/notice.ts';
 import { csvText, saveFile } from '../../parts/save-file.ts';
 import type { Time } from '../../parts/time-span.ts';
 import { GROUPS, VERDICT_NAMES } from '../../parts/verdict.ts';
-import type { FoundDecisions, Session } from '../../questions.ts';
-import { decisions, ROLLOUT_STATUS, ruleFolder } from '../../questions.ts';
+import { decisions, type FoundDecisions, ROLLOUT_STATUS, ruleFolder, type Session } from '../../questions.ts';
 import { VisitCache } from '../../visits.ts';
 import { OpenedDecision } from './decision.ts';
 import { FindBox } from './find-box.ts';
@@ -93,7 +92,7 @@ function Pages({ first, left, question }: PagesProps) {
   return html`${
     found.decisions.length === 0
       ? empty('No decision fits', html`${nothingFits(found)} Names are compared exactly.`)
-      : html`<p class="faint" role="status">${howMany(found, question.size > 2)}</p>
+      : html`<p class="faint" role="status">${listed(found, question.size > 2)}${except(found.lookedAt)}</p>
           ${h(DecisionTable, { found })}`
   }
     <div class="buttons">
@@ -125,10 +124,6 @@ function nothingFits(found: FoundDecisions) {
   if (isToTheEnd(found)) return `All ${count(decisions)} that are kept were looked at.`;
   const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
   return `${far}; older ones were not.`;
-}
-
-function howMany(found: FoundDecisions, isFiltered: boolean) {
-  return `${listed(found, isFiltered)}${except(found.lookedAt)}`;
 }
 
 function listed(found: FoundDecisions, isFiltered: boolean) {

@@ -8,6 +8,8 @@ import { saveFile } from '../../parts/save-file.ts';
 import type { ClientView, Decision, Session } from '../../questions.ts';
 import { client, clientMember, endWait } from '../../questions.ts';
 
+type Typed = Readonly<Record<string, string>>;
+
 /** What a payer's page can change, and whom it asks once more. */
 export interface Acts {
   clientIdKey: string;
@@ -15,71 +17,58 @@ export interface Acts {
   propose: (change: Proposal<unknown>) => void;
 }
 
-/** Each action asks for what it needs, and says what it does, before it is done. */
-export function ChangesByHand({
-  view: { override, binding },
-  wait,
-  clientIdKey,
-  session,
-  propose,
-}: Acts & { view: ClientView; wait: Decision | null }) {
+/** Each action asks for what it needs, and says what it does, before it is done. `wait`: that is due. */
+export function changesByHand({ override, binding }: ClientView, wait: Decision | null, acts: Acts) {
+  const { clientIdKey, session, propose } = acts;
   const at = (what: 'override' | 'binding') => clientMember(clientIdKey, what);
-  const end = () =>
-    propose({
-      title: `End the wait of ${clientIdKey}?`,
-      action: 'End the wait',
-      act: ({ reason }) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
-      children: html`<p>The payer's page does not know it: tell the payer to ask again.</p>
-        ${reasonField()}`,
-    });
-  const decide = (group: 'BLOCKED' | 'TRUSTED', verb: string) =>
-    propose({
-      title: `${verb} ${clientIdKey}?`,
-      action: `${verb} the payer`,
-      tone: group === 'BLOCKED' ? 'bad' : 'accent',
-      act: ({ reason, lastDay }) => {
-        const { expires } = endAfter(lastDay, '');
-        return ask('PUT', at('override'), { group, reason, ...expires });
-      },
-      children: html`<p>From the next request on the group is ${group}, whatever the rules count.</p>
-        ${reasonField()}${lastDayField('until it is lifted')}`,
-    });
-  const lift = () =>
-    propose({
-      title: `Lift the override of ${clientIdKey}?`,
-      action: 'Lift the override',
-      act: () => ask('DELETE', at('override')),
-      children: html`<p>From the next request on the rules decide the group again.</p>`,
-    });
-  const bind = () =>
-    propose({
-      title: `Bind ${clientIdKey}?`,
-      action: 'Bind the payer',
-      act: ({ lastDay, acceptors = '', ...body }) => {
-        const acceptorKeys = acceptors.split(',').map((key) => key.trim());
-        const { expires } = endAfter(lastDay, '');
-        return ask('PUT', at('binding'), { ...body, acceptorKeys, ...expires });
-      },
-      children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
-        ${field('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
-        ${field('Acceptors', { name: 'acceptors', required: true }, 'One or more keys, separated by commas')}
-        ${field('Method', { name: 'method', maxlength: 256 }, 'Empty: it fits all methods')}
-        ${lastDayField('until it is removed')}`,
-    });
-  const unbind = () =>
-    propose({
-      title: `Unbind ${clientIdKey}?`,
-      action: 'Remove the binding',
-      act: () => ask('DELETE', at('binding')),
-      children: html`<p>The next attempt gets a new requisite.</p>`,
-    });
+  const button = (words: string, change: Proposal<unknown>) =>
+    html`<button type="button" onClick=${() => propose(change)}>${words} …</button>`;
+  const end = {
+    title: `End the wait of ${clientIdKey}?`,
+    action: 'End the wait',
+    act: ({ reason }: Typed) => ask('POST', endWait(clientIdKey), { reason, decisionId: wait?.decisionId }),
+    children: html`<p>The payer's page does not know it: tell the payer to ask again.</p>
+      ${reasonField()}`,
+  };
+  const group = (name: 'BLOCKED' | 'TRUSTED', verb: string): Proposal<unknown> => ({
+    title: `${verb} ${clientIdKey}?`,
+    action: `${verb} the payer`,
+    tone: name === 'BLOCKED' ? 'bad' : 'accent',
+    act: ({ reason, lastDay }) =>
+      ask('PUT', at('override'), { group: name, reason, ...endAfter(lastDay, '').expires }),
+    children: html`<p>From the next request on the group is ${name}, whatever the rules count.</p>
+      ${reasonField()}${lastDayField('until it is lifted')}`,
+  });
+  const lift = {
+    title: `Lift the override of ${clientIdKey}?`,
+    action: 'Lift the override',
+    act: () => ask('DELETE', at('override')),
+    children: html`<p>From the next request on the rules decide the group again.</p>`,
+  };
+  const bind = {
+    title: `Bind ${clientIdKey}?`,
+    action: 'Bind the payer',
+    act: ({ lastDay, acceptors = '', ...body }: Typed) => {
+      const acceptorKeys = acceptors.split(',').map((key) => key.trim());
+      return ask('PUT', at('binding'), { ...body, acceptorKeys, ...endAfter(lastDay, '').expires });
+    },
+    children: html`<p>When no wait is due, the payer is shown this requisite again.</p>
+      ${field('Requisite', { name: 'requisiteRef', required: true, maxlength: 256 })}
+      ${field('Acceptors', { name: 'acceptors', required: true }, 'One or more keys, separated by commas')}
+      ${field('Method', { name: 'method', maxlength: 256 }, 'Empty: it fits all methods')}
+      ${lastDayField('until it is removed')}`,
+  };
+  const unbind = {
+    title: `Unbind ${clientIdKey}?`,
+    action: 'Remove the binding',
+    act: () => ask('DELETE', at('binding')),
+    children: html`<p>The next attempt gets a new requisite.</p>`,
+  };
   const mayDecide = may(session, 'clients');
-  const button = (words: string, go: () => void) =>
-    html`<button type="button" onClick=${go}>${words} …</button>`;
   return html`
     ${wait && may(session, 'waits') && button('End the wait', end)}
-    ${mayDecide && override?.group !== 'BLOCKED' && button('Block', () => decide('BLOCKED', 'Block'))}
-    ${mayDecide && override?.group !== 'TRUSTED' && button('Trust', () => decide('TRUSTED', 'Trust'))}
+    ${mayDecide && override?.group !== 'BLOCKED' && button('Block', group('BLOCKED', 'Block'))}
+    ${mayDecide && override?.group !== 'TRUSTED' && button('Trust', group('TRUSTED', 'Trust'))}
     ${mayDecide && override !== null && button('Lift the override', lift)}
     ${mayDecide && button('Bind', bind)}
     ${mayDecide && binding !== null && button('Remove the binding', unbind)}`;

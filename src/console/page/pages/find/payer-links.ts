@@ -6,8 +6,7 @@ import { toPayer } from '../../parts/links.ts';
 import { answered } from '../../parts/notice.ts';
 import { numbers, table } from '../../parts/table.ts';
 import { groupTone, pill, VERDICTS } from '../../parts/verdict.ts';
-import type { ClientLinks } from '../../questions.ts';
-import { clientLinks, LISTS, listEntry } from '../../questions.ts';
+import { type ClientLinks, clientLinks, LISTS, listEntry } from '../../questions.ts';
 import type { Acts } from './payer-actions.ts';
 
 type LinkedClient = ClientLinks['clients'][number];
@@ -16,18 +15,15 @@ type LinkedDevice = ClientLinks['devices'][number];
 /** Who shares devices and addresses with a payer; the archive is asked only when somebody wants it. */
 export function PayerLinks(acts: Acts) {
   const [isAsked, setIsAsked] = useState(false);
+  const answer = useAnswer(isAsked ? clientLinks(acts.clientIdKey) : null);
   return html`<section class="card">
     <h2>Links</h2>
     ${
       isAsked
-        ? h(Asked, acts)
+        ? answered(answer, (links) => h(Linked, { links, ...acts }))
         : html`<button type="button" onClick=${() => setIsAsked(true)}>Show who shares its devices</button>`
     }
   </section>`;
-}
-
-function Asked(acts: Acts) {
-  return answered(useAnswer(clientLinks(acts.clientIdKey)), (links) => h(Linked, { links, ...acts }));
 }
 
 function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {

@@ -5,10 +5,9 @@ import { dateTime, duration } from '../../parts/format.ts';
 import { toDecision } from '../../parts/links.ts';
 import { answered, empty } from '../../parts/notice.ts';
 import { factsTable } from '../../parts/trace.ts';
-import { Figures, groupTone, pill, type Tone, Verdict } from '../../parts/verdict.ts';
-import type { ClientView, Session } from '../../questions.ts';
-import { client } from '../../questions.ts';
-import { ChangesByHand, KeepOrErase } from './payer-actions.ts';
+import { figureList, groupTone, pill, type Tone, Verdict } from '../../parts/verdict.ts';
+import { type ClientView, client, type Session } from '../../questions.ts';
+import { changesByHand, KeepOrErase } from './payer-actions.ts';
 import { PayerHistory } from './payer-history.ts';
 import { PayerLinks } from './payer-links.ts';
 
@@ -34,10 +33,10 @@ export function Payer({ clientIdKey, session }: { clientIdKey: string; session: 
         </h2>
         ${h(Standing, { view, reload: answer.reload })}
         <div class="buttons">
-          ${h(ChangesByHand, { view, wait: dueWait(view), ...acts })}
+          ${changesByHand(view, dueWait(view), acts)}
           ${h(KeepOrErase, acts)}
         </div>
-        ${h(Figures, { items: figuresOf(view) })}
+        ${figureList(figuresOf(view))}
       </section>
       ${h(PayerHistory, { view, changes, session })}
       ${h(PayerLinks, acts)}

@@ -21,7 +21,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
     keys.reload();
     people.reload();
   });
-  return html`${issued && h(Issued, { issued })}
+  return html`${issued && issuedKey(issued)}
     ${answered(
       keys,
       (found) => html`<section class="card">
@@ -30,7 +30,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
         </section>
         <details class="card">
           <summary><h2>Issue a key for ${platform}</h2></summary>
-          ${h(IssueForm, { mayGive: found.mayGive, propose })}
+          ${issueForm(found, propose)}
         </details>`,
     )}
     ${answered(
@@ -45,7 +45,7 @@ export function AccessPage({ session: { platform } }: PageProps) {
         </section>
         <section class="card">
           <h2>Who may sign in</h2>
-          ${h(WhoMay, found)}
+          ${whoMay(found)}
         </section>`,
     )}
     ${dialog}`;
@@ -63,7 +63,7 @@ const PEOPLE_HEAD = {
   columns: ['who', 'by', 'since', 'last seen', 'ends', ''],
 };
 
-function Issued({ issued: { key, record } }: { issued: IssuedKey }) {
+function issuedKey({ key, record }: IssuedKey) {
   return html`<div class="notice" role="status">
     <strong>Key ${record.id} is issued. It is shown only now.</strong>
     <p>Keep it as a secret, where the program that sends it finds it.</p>
@@ -96,7 +96,7 @@ function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
   ];
 }
 
-function IssueForm({ mayGive, propose }: { mayGive: AccessKeyList['mayGive']; propose: Propose }) {
+function issueForm({ mayGive }: AccessKeyList, propose: Propose) {
   const issue = sent(({ days = '', ...ticked }) => {
     const operations = mayGive.filter((one) => one in ticked);
     propose({
@@ -140,7 +140,7 @@ function personCells(
 
 const ROLE_COLUMNS = ['claim', 'value', 'role', 'platform', ...columns('wide', 'may')];
 
-function WhoMay({ provider, roles }: People) {
+function whoMay({ provider, roles }: People) {
   const byKey = 'Whoever holds one of the keys with platform operations';
   if (provider === null)
     return html`<p>${byKey}. With OIDC_ISSUER people sign in at an identity provider.</p>`;

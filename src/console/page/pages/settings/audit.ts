@@ -7,9 +7,8 @@ import { counted, dateTime } from '../../parts/format.ts';
 import { answered, empty, useAttempt } from '../../parts/notice.ts';
 import { csvText, linesOf, SaveAll } from '../../parts/save-file.ts';
 import { columns, table } from '../../parts/table.ts';
-import { inUtc, minuteField, spanOf } from '../../parts/time-span.ts';
-import type { AuditCheck, AuditPage as Found } from '../../questions.ts';
-import { AUDIT_CHECK, auditEntries } from '../../questions.ts';
+import { inUtc, minuteField, spanOf, withWords } from '../../parts/time-span.ts';
+import { AUDIT_CHECK, type AuditCheck, auditEntries, type AuditPage as Found } from '../../questions.ts';
 import { Proposals } from './proposals.ts';
 
 type Entry = Found['entries'][number];
@@ -47,7 +46,7 @@ function Entries({ query }: { query: URLSearchParams }) {
             )
           : table({ name: 'Audit', columns: COLUMNS, kind: 'in-lines' }, entries, cellsOf)
       }
-      ${next !== null && html`<p><a href=${addressOf(query, next)}>Older entries</a></p>`}
+      ${next !== null && html`<p><a href=${withWords({ after: next })}>Older entries</a></p>`}
       ${h(SaveAll, { name: 'audit', forms })}
       <div role="status">
         ${lacking.length > 0 && html`<p>The file lacks:</p>`}
@@ -62,12 +61,6 @@ function asked(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
   const span = spanOf({ from: query.get('from'), to: query.get('to') });
   return new URLSearchParams([...named, ...Object.entries(span).map(([name, at]) => [name, String(at)])]);
-}
-
-function addressOf(query: URLSearchParams, after: string) {
-  const older = new URLSearchParams(query);
-  older.set('after', after);
-  return `#/settings/audit?${older}`;
 }
 
 function Chain() {

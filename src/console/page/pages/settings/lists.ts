@@ -35,7 +35,7 @@ export function ListsPage({ place: { item, query }, session }: PageProps) {
     answer,
     ({ lists, isStale }) => html`
       ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
-      ${h(AllLists, { lists, chosen: item })}
+      ${allLists(lists, item)}
       ${
         own &&
         answered(entries, (found) =>
@@ -82,7 +82,7 @@ const KINDS = {
 
 const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
 
-function AllLists({ lists, chosen }: { lists: readonly SharedList[]; chosen: string }) {
+function allLists(lists: readonly SharedList[], chosen: string) {
   if (lists.length === 0) return empty('No shared list yet', 'Rules ask one by the fact “listed”.');
   return html`<section class="card">
     <h2>${counted(lists.length, 'list')}</h2>

@@ -12,12 +12,12 @@ import { KEYS, PEOPLE, ROLLOUT_STATUS, SETTINGS } from '../../questions.ts';
 /** What is set, to what, and where it is changed. */
 type Row = readonly [what: string, value: Html, where: Html];
 
-const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;
-
 function decidesText(rollout: Rollout) {
   const { version } = rollout.active;
   return html`<a href=${toVersion(version)}>${version}</a>${`: ${cameText(rollout)}`}`;
 }
+
+const TO_ROLLOUTS = html`<a href="#/rollouts">Rollouts</a>`;
 
 /** What the platform is set to, most of it from the environment of the service: shown here, changed there. */
 export function PlatformPage({ session }: PageProps) {

@@ -5,8 +5,7 @@ import { ChangedSince } from '../../parts/differences.ts';
 import { counted, dateTime } from '../../parts/format.ts';
 import { answered } from '../../parts/notice.ts';
 import { pill, type Tone } from '../../parts/verdict.ts';
-import type { Proposal, Session } from '../../questions.ts';
-import { decideProposal, PROPOSALS } from '../../questions.ts';
+import { decideProposal, PROPOSALS, type Proposal, type Session } from '../../questions.ts';
 
 /** How often the page looks for proposals of others. */
 const EVERY_MS = 15_000;
