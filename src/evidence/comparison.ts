@@ -9,7 +9,7 @@ import {
   interval,
   NO_ORDERS,
   orderCounts,
-  STATUS_COLUMNS,
+  STATUSES_COUNTED,
   statusCells,
 } from './presentation.ts';
 import { byOutcome, clusterOf } from './source/order-sums.ts';
@@ -151,7 +151,7 @@ export function comparisonTables(
     {
       name: 'verdicts',
       title: 'Verdicts, and what became of the orders that the decisions are about',
-      columns: [...columns('text', ...names), ...columns('count', 'decisions'), ...STATUS_COLUMNS],
+      columns: columns(['text', ...names], ['count', 'decisions'], STATUSES_COUNTED),
       rows: VERDICTS.flatMap((from) =>
         VERDICTS.map((to) => ({ from, to, cell: transitions[from][to] }))
           .filter(({ cell }) => cell.decisions > 0)
@@ -161,10 +161,14 @@ export function comparisonTables(
     {
       name: 'changes',
       title: 'Changes by rule',
-      columns: [
-        ...[...columns('count', 'count'), ...STATUS_COLUMNS],
-        ...columns('text', 'from', 'by rule', 'to', 'by rule', 'orders, for example'),
-      ],
+      columns: columns(['count', 'count'], STATUSES_COUNTED, [
+        'text',
+        'from',
+        'by rule',
+        'to',
+        'by rule',
+        'orders, for example',
+      ]),
       rows: changes.map((change) => [
         ...[change.count, ...statusCells(change)],
         ...[change.from, change.fromRule, change.to, change.toRule, change.samples.join(', ')],

@@ -4,6 +4,7 @@ import { VERDICTS, type Verdict } from '../rules/rule-set.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
 import {
   type Cell,
+  type Column,
   columns,
   type EvidenceTable,
   interval,
@@ -130,11 +131,7 @@ function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): Evid
   return {
     name: 'reliability',
     title: `Reliability of paymentScore, ${part} part: what scores said and what was paid`,
-    columns: [
-      ...columns('text', 'score'),
-      ...columns('count', 'orders'),
-      ...columns('share', 'mean score', 'paid share, 95 %'),
-    ],
+    columns: columns(['text', 'score'], ['count', 'orders'], ['share', 'mean score', 'paid share, 95 %']),
     rows: score.reliability.map(({ from, to, count: orders, meanScore, paidShare }) => [
       `${from.toFixed(1)} to ${to.toFixed(1)}`,
       orders,
@@ -147,14 +144,14 @@ function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): Evid
 function partsTable(
   name: string,
   title: string,
-  kind: Parameters<typeof columns>[0],
+  kind: Column['kind'],
   { earlier, later }: Drift,
   figures: readonly (readonly [string, (part: DriftPart) => Cell])[],
 ): EvidenceTable {
   return {
     name,
     title,
-    columns: [...columns('text', ''), ...columns(kind, 'earlier', 'later')],
+    columns: columns(['text', ''], [kind, 'earlier', 'later']),
     rows: figures.map(([figure, of]) => [figure, of(earlier), of(later)]),
   };
 }
@@ -163,12 +160,12 @@ function factsTable(facts: readonly FactDrift[]): EvidenceTable {
   return {
     name: 'facts',
     title: 'Facts that moved by more than chance explains',
-    columns: [
-      ...columns('text', 'fact'),
-      ...columns('figure', 'PSI', 'by chance up to'),
-      ...columns('text', 'most moved'),
-      ...columns('share', 'earlier, 95 %', 'later, 95 %'),
-    ],
+    columns: columns(
+      ['text', 'fact'],
+      ['figure', 'PSI', 'by chance up to'],
+      ['text', 'most moved'],
+      ['share', 'earlier, 95 %', 'later, 95 %'],
+    ),
     rows: facts.map(({ fact, index, byChance, moved: { values, intervals } }) => [
       ...[fact, index, byChance, values, intervals.earlier, intervals.later],
     ]),

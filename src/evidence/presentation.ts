@@ -192,9 +192,11 @@ function cellOrder(one: Cell, other: Cell): number {
   return Number(typeof a !== 'number') - Number(typeof b !== 'number');
 }
 
-/** Columns of one kind. */
-export function columns(kind: Column['kind'], ...names: readonly string[]): readonly Column[] {
-  return names.map((name) => ({ name, kind }));
+/** Columns that follow each other and are of one kind, by their headings. */
+export type ColumnGroup = readonly [kind: Column['kind'], ...headings: readonly string[]];
+
+export function columns(...groups: readonly ColumnGroup[]): readonly Column[] {
+  return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
 }
 
 /** `56.4 % (55.0 to 57.9)`; "-" where nothing is known. A column of any kind uses the same words. */
@@ -252,10 +254,10 @@ export const STATUSES = [
   ['unknown', 'UNKNOWN'],
 ] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
 
-export const STATUS_COLUMNS = columns(
+export const STATUSES_COUNTED: ColumnGroup = [
   'count',
   ...STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
-);
+];
 
 export function statusCells(orders: OrderCounts): readonly Cell[] {
   return STATUSES.map(([status]) => orders[status]);

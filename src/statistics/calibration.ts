@@ -6,16 +6,6 @@ export interface ScoredOrders {
   readonly unpaid: number;
 }
 
-/** The scores from `from` up to, but without, `to`; the last bin includes 1. */
-export interface ReliabilityBin {
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-  readonly meanScore: number;
-  /** Share of the orders that were paid; equal to meanScore for a calibrated score. */
-  readonly paidShare: number;
-}
-
 const BINS = 10;
 
 /**
@@ -49,8 +39,11 @@ export function binOf(score: number): number {
   return Math.min(BINS - 1, Math.floor(score * BINS));
 }
 
-/** Ten equally wide bins of the score, without empty ones. */
-export function reliability(scored: readonly ScoredOrders[]): readonly ReliabilityBin[] {
+/**
+ * Ten equally wide bins of the score, without empty ones: scores from `from` up to, but without, `to`; the last includes
+ * 1. The share of the orders that were paid equals the mean score of a calibrated score.
+ */
+export function reliability(scored: readonly ScoredOrders[]) {
   const withOrders = scored.filter((some) => countOf(some) > 0);
   const bins = Map.groupBy(withOrders, ({ score }) => binOf(score));
   return [...bins]
@@ -66,6 +59,8 @@ export function reliability(scored: readonly ScoredOrders[]): readonly Reliabili
       };
     });
 }
+
+export type ReliabilityBin = ReturnType<typeof reliability>[number];
 
 /**
  * By how much each bin's scores exceed its paid share, weighted by the bin's orders; the distances together are the expected

@@ -7,7 +7,7 @@ import { COMPARISON, comparisonTables } from '../comparison.ts';
 import {
   amounts,
   type Cell,
-  type Column,
+  type ColumnGroup,
   certainInterval,
   columns,
   countText,
@@ -216,6 +216,8 @@ function choiceText({ values }: Candidate, paths: readonly string[]): string {
   return paths.map((path) => `${path}=${values[path]}`).join(' ');
 }
 
+const EFFECTS = ['unpaid closed', 'paid closed', 'paid held back'] as const;
+
 function partTable(
   part: PartName,
   { from, to, orders }: TimePart,
@@ -226,14 +228,14 @@ function partTable(
   return {
     name: part,
     title: `${part === 'earlier' ? 'Earlier' : 'Later'} part, ${time}: ${ordersText(orders)}`,
-    columns: [
-      ...valueColumns(paths),
-      ...['unpaid closed', 'paid closed', 'paid held back'].flatMap((name) => [
-        ...columns('count', name),
-        ...columns('share', '95 %'),
+    columns: columns(
+      ['text', ...valueHeadings(paths)],
+      ...EFFECTS.flatMap((name): ColumnGroup[] => [
+        ['count', name],
+        ['share', '95 %'],
       ]),
-      ...columns('text', 'front'),
-    ],
+      ['text', 'front'],
+    ),
     rows: candidates.map((one) => {
       const { unpaidClosed, paidClosed, paidHeldBack } = one[part];
       const effects = [unpaidClosed, paidClosed, paidHeldBack];
@@ -251,11 +253,7 @@ function amountsTable(candidates: readonly Candidate[], paths: readonly string[]
   return {
     name: 'amounts',
     title: 'Amounts, later part, 95 % by a bootstrap over clients',
-    columns: [
-      ...valueColumns(paths),
-      ...columns('text', 'currency'),
-      ...columns('money', 'unpaid closed', 'paid closed', 'paid held back'),
-    ],
+    columns: columns(['text', ...valueHeadings(paths), 'currency'], ['money', ...EFFECTS]),
     rows: candidates.flatMap((one) =>
       [...currencies]
         .toSorted()
@@ -270,11 +268,11 @@ function amountsTable(candidates: readonly Candidate[], paths: readonly string[]
 }
 
 /** Each headed by the end of its path, which a column has room for, unless several have it. */
-function valueColumns(paths: readonly string[]): readonly Column[] {
-  if (paths.length === 0) return columns('text', '');
+function valueHeadings(paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return [''];
   const end = (path: string) => path.slice(path.lastIndexOf('.') + 1);
   const isOnly = (path: string) => paths.filter((other) => end(other) === end(path)).length === 1;
-  return columns('text', ...paths.map((path) => (isOnly(path) ? end(path) : path)));
+  return paths.map((path) => (isOnly(path) ? end(path) : path));
 }
 
 function valueCells({ values, present }: Candidate, paths: readonly string[]): readonly string[] {

@@ -9,6 +9,7 @@ import {
 } from '../../rollout/objective.ts';
 import * as s from '../../shapes.ts';
 import {
+  type ColumnGroup,
   columns,
   countText,
   type EvidenceSpan,
@@ -18,7 +19,7 @@ import {
   type Presentation,
   percentText,
   SPAN,
-  STATUS_COLUMNS,
+  STATUSES_COUNTED,
   spanNotes,
   statusCells,
 } from '../presentation.ts';
@@ -28,9 +29,11 @@ import {
   differencesOf,
   MATTERS_SHARE,
   momentsOf,
+  RecommendationSchema,
   recommendationOf,
   VETOES,
   type Veto,
+  VetoSchema,
   vetoesOf,
 } from './recommendation.ts';
 
@@ -107,25 +110,8 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
     s.shape('A difference as it was known at a moment', { at: s.epochMs('The moment'), ...DIFFERENCE }),
     'At up to thirty moments since the shares are these, the oldest first; the last are `differences`',
   ),
-  vetoes: s.list(
-    s.shape('What speaks against a recommendation', {
-      veto: s.meaning(VETOES, 'Its name'),
-      version: s.nullable(
-        s.word('Not to become active, whatever its value; null: nothing is recommended at all'),
-      ),
-      why: s.word('The figures'),
-    }),
-    'Of candidates, and of the whole trial',
-  ),
-  recommendation: s.shape('What the figures say', {
-    version: s.nullable(
-      s.word('To make active, or to keep: then all others are to be taken back; null: go on'),
-    ),
-    takeBack: s.list(s.word('A version'), 'Worse than the active version'),
-    errorBound: number(
-      'In at most this share of experiments on versions that are the same something is recommended',
-    ),
-  }),
+  vetoes: s.list(VetoSchema, 'Of candidates, and of the whole trial'),
+  recommendation: RecommendationSchema,
 });
 
 export type Experiment = s.Shape<typeof ExperimentSchema>;
@@ -315,13 +301,13 @@ function armsTable({ arms }: Experiment): EvidenceTable {
   return {
     name: 'arms',
     title: 'Orders by arm',
-    columns: [
-      ...columns('text', 'version'),
-      ...columns('share', 'share'),
-      ...columns('count', 'clients', 'too young'),
-      ...FIGURE_COLUMNS,
-      ...columns('count', 'waits ended'),
-    ],
+    columns: columns(
+      ['text', 'version'],
+      ['share', 'share'],
+      ['count', 'clients', 'too young'],
+      ...FIGURES_COUNTED,
+      ['count', 'waits ended'],
+    ),
     rows: arms.map((arm) => {
       const { version, share, clients, young, waitsEnded } = arm;
       return [version, share, clients, young, ...figureCells(arm), waitsEnded];
@@ -329,7 +315,10 @@ function armsTable({ arms }: Experiment): EvidenceTable {
   };
 }
 
-const FIGURE_COLUMNS = [...STATUS_COLUMNS, ...columns('count', 'requisites', 'waits', 'lost after a wait')];
+const FIGURES_COUNTED: readonly ColumnGroup[] = [
+  STATUSES_COUNTED,
+  ['count', 'requisites', 'waits', 'lost after a wait'],
+];
 
 function figureCells({
   orders,
@@ -344,10 +333,7 @@ function moneyTable({ arms }: Experiment): EvidenceTable {
   return {
     name: 'money',
     title: 'Money by arm',
-    columns: [
-      ...columns('text', 'version', 'currency'),
-      ...columns('money', 'paid', 'reversed', 'paid a client'),
-    ],
+    columns: columns(['text', 'version', 'currency'], ['money', 'paid', 'reversed', 'paid a client']),
     rows: arms.flatMap(({ version, clients, money }) =>
       Object.entries(money).map(([currency, { paid, reversed }]) => [
         ...[version, currency, paid, reversed, clients === 0 ? null : paid / clients],
@@ -360,11 +346,11 @@ function differencesTable({ differences, version: active }: Experiment): Evidenc
   return {
     name: 'differences',
     title: `Differences to ${active ?? '-'} for each 1,000 clients, with 95 % intervals that hold at all times together`,
-    columns: [
-      ...columns('text', 'version', 'of'),
-      ...columns('money', 'difference'),
-      ...columns('count', `clients to go for ${percentText(MATTERS_SHARE)}`),
-    ],
+    columns: columns(
+      ['text', 'version', 'of'],
+      ['money', 'difference'],
+      ['count', `clients to go for ${percentText(MATTERS_SHARE)}`],
+    ),
     rows: differences.map(({ version, metric, value, low, high, clientsToGo }) => [
       ...[version, METRIC_NAMES.get(metric) ?? metric.replaceAll('.', ' ')],
       { value: 1000 * value, low: 1000 * low, high: 1000 * high },
@@ -385,7 +371,7 @@ function levelsTable({ levels }: Experiment): EvidenceTable {
   return {
     name: 'levels',
     title: 'Orders by arm and level of the ladder when they were first asked for',
-    columns: [...columns('text', 'version', 'level'), ...FIGURE_COLUMNS],
+    columns: columns(['text', 'version', 'level'], ...FIGURES_COUNTED),
     rows: levels.map((level) => [level.version, String(level.level), ...figureCells(level)]),
   };
 }

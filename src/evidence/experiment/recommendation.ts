@@ -1,3 +1,4 @@
+import { list, meaning, nullable, type Shape, shape, word } from '../../shapes.ts';
 import {
   clientsToGo,
   differenceOf,
@@ -6,6 +7,7 @@ import {
   NO_MOMENTS,
 } from '../../statistics/confidence-sequence.ts';
 import type { Estimate } from '../../statistics/intervals.ts';
+import { number } from '../presentation.ts';
 
 /** What is counted of each client of an arm. */
 export const COUNTED = [
@@ -58,7 +60,7 @@ export const RECOMMENDATION_ERROR_MAX = 0.01;
 export const MATTERS_SHARE = 0.05;
 
 /** One metric of one candidate against the active version, per client. */
-export interface MetricDifference extends Estimate {
+interface MetricDifference extends Estimate {
   readonly version: string;
   readonly metric: Metric;
   /**
@@ -78,25 +80,25 @@ export const VETOES = {
   requisites: 'more requisites are shown and not paid',
 } as const;
 
-export type VetoName = keyof typeof VETOES;
+type VetoName = keyof typeof VETOES;
 
-/** Why nothing is recommended whatever the value says; of a candidate, why it is not to become active. */
-export interface Veto {
-  readonly veto: VetoName;
-  /** Null where it is about the whole trial. */
-  readonly version: string | null;
-  /** The figures. */
-  readonly why: string;
-}
+export const VetoSchema = shape('What speaks against a recommendation', {
+  veto: meaning(VETOES, 'Its name'),
+  version: nullable(word('Not to become active, whatever its value; null: nothing is recommended at all')),
+  why: word('The figures'),
+});
 
-/** What to do, by the figures alone. */
-export interface Recommendation {
-  /** The version to make active, or that stays when the candidates are taken back; null: go on. */
-  readonly version: string | null;
-  /** Candidates to take back. */
-  readonly takeBack: readonly string[];
-  readonly errorBound: number;
-}
+export type Veto = Shape<typeof VetoSchema>;
+
+export const RecommendationSchema = shape('What the figures say', {
+  version: nullable(word('To make active, or to keep: then all others are to be taken back; null: go on')),
+  takeBack: list(word('A version'), 'Worse than the active version'),
+  errorBound: number(
+    'In at most this share of experiments on versions that are the same something is recommended',
+  ),
+});
+
+type Recommendation = Shape<typeof RecommendationSchema>;
 
 /** Every difference that is known. */
 export function differencesOf(
@@ -117,7 +119,7 @@ export function differencesOf(
 }
 
 /** Which costs the objective has. What has none may not get worse unseen. */
-export type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
+type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
 
 /** Harm of a candidate beside its value, and reports that are missing in one arm. */
 export function vetoesOf(

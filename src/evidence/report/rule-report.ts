@@ -17,7 +17,7 @@ import {
   percentText,
   ruleSetText,
   SPAN,
-  STATUS_COLUMNS,
+  STATUSES_COUNTED,
   shareText,
   spanNotes,
   statusCells,
@@ -226,13 +226,13 @@ function figuresTable(
   return {
     name,
     title,
-    columns: [
-      ...columns('text', ...headings),
-      ...columns('count', ...COUNTS),
-      ...STATUS_COLUMNS,
-      ...columns('share', 'unpaid share, 95 %'),
-      ...columns('ratio', 'lift'),
-    ],
+    columns: columns(
+      ['text', ...headings],
+      ['count', ...COUNTS],
+      STATUSES_COUNTED,
+      ['share', 'unpaid share, 95 %'],
+      ['ratio', 'lift'],
+    ),
     rows: figures.map(([of, { orders, unpaidShare, lift, ...counts }]) => [
       ...of,
       ...COUNTS.map((name) => counts[name]),
@@ -251,7 +251,7 @@ function ofSlices({
   return by.filter(({ matched }) => matched > 0).map((part) => [[file, name, part.slice], part]);
 }
 
-const MONEY = columns('money', 'asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown');
+const MONEY = ['asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown'] as const;
 
 /** A row for each currency of each one: amounts of two are never added. */
 function moneyTable(
@@ -267,7 +267,7 @@ function moneyTable(
       return [...of, currency, asked, granted, paid, reversed, turnedAway, unpaid, unknown];
     }),
   );
-  return { name, title, columns: [...columns('text', ...headings, 'currency'), ...MONEY], rows };
+  return { name, title, columns: columns(['text', ...headings, 'currency'], ['money', ...MONEY]), rows };
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
@@ -278,12 +278,10 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
   return {
     name: 'holdouts',
     title: 'Held out',
-    columns: [
-      ...columns('text', 'file', 'rule', 'held out'),
-      ...columns('count', 'clients'),
-      ...STATUS_COLUMNS,
-      ...columns('share', 'paid share, 95 %'),
-    ],
+    columns: columns(['text', 'file', 'rule', 'held out'], ['count', 'clients'], STATUSES_COUNTED, [
+      'share',
+      'paid share, 95 %',
+    ]),
     rows: rules.flatMap(({ file, name, holdout }) => {
       if (holdout === null) return [];
       const { share, others, ...held } = holdout;
@@ -300,13 +298,13 @@ function netTable(rules: readonly RuleReport[]): EvidenceTable {
   return {
     name: 'net',
     title: `Net of a rule, in ${first?.currency ?? '-'}`,
-    columns: [
-      ...columns('text', 'file', 'rule', 'by'),
-      ...columns('money', 'value'),
-      ...columns('figure', 'payments prevented'),
-      ...columns('money', 'their amount'),
-      ...columns('figure', 'reversals prevented', 'unpaid requisites prevented'),
-    ],
+    columns: columns(
+      ['text', 'file', 'rule', 'by'],
+      ['money', 'value'],
+      ['figure', 'payments prevented'],
+      ['money', 'their amount'],
+      ['figure', 'reversals prevented', 'unpaid requisites prevented'],
+    ),
     rows: rules.flatMap(({ file, name, holdout, net }) => {
       if (holdout === null && net === null) return [];
       if (net === null) return [[file, name, 'holdout', 'not known yet', null, null, null, null]];

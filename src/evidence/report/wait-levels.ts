@@ -156,17 +156,17 @@ export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
   return {
     name: 'waitLevels',
     title: 'The price of a wait by level, no comparison',
-    columns: [
-      ...columns('text', 'version', 'ladder', 'level', 'currency'),
-      ...columns('money', 'asked', 'then paid', 'lost'),
-      ...columns('count', 'wait, s', 'orders', 'unknown', 'too early', 'came back'),
-      ...columns('share', '95 %'),
-      ...columns('count', 'after, s', '90 % within, s', 'granted', 'paid'),
-      ...columns('share', '95 %'),
-      ...columns('count', 'lost'),
-      ...columns('share', '95 %'),
-      ...columns('count', 'ended'),
-    ],
+    columns: columns(
+      ['text', 'version', 'ladder', 'level', 'currency'],
+      ['money', 'asked', 'then paid', 'lost'],
+      ['count', 'wait, s', 'orders', 'unknown', 'too early', 'came back'],
+      ['share', '95 %'],
+      ['count', 'after, s', '90 % within, s', 'granted', 'paid'],
+      ['share', '95 %'],
+      ['count', 'lost'],
+      ['share', '95 %'],
+      ['count', 'ended'],
+    ),
     rows: found.map(({ amount, shares, backAfterSeconds: after, ...one }) => {
       const { asked, paid, lost } = amount ?? unknown;
       return [

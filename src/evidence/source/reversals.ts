@@ -173,11 +173,7 @@ export function causesTable({ causes }: Reversals): EvidenceTable {
   return {
     name: 'causes',
     title: 'Granted and not paid, by cause',
-    columns: [
-      ...columns('text', 'cause', 'currency'),
-      ...columns('count', 'orders'),
-      ...columns('money', 'amount'),
-    ],
+    columns: columns(['text', 'cause', 'currency'], ['count', 'orders'], ['money', 'amount']),
     rows: causes.map(({ cause, currency, orders, amount }) => [
       cause.toLowerCase(),
       currency,

@@ -9,6 +9,7 @@ import type { ClientKeys } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { plus } from '../../statistics/sums.ts';
 
 /** Decides every decision of a segment again from its recorded facts. */
 export async function verifySegment(
@@ -90,15 +91,12 @@ export const NOTHING_VERIFIED: Verification = {
 };
 
 export function addVerifications(a: Verification, b: Verification): Verification {
-  const withoutRules = { ...a.withoutRules };
-  for (const [name, count] of Object.entries(b.withoutRules))
-    withoutRules[name] = (withoutRules[name] ?? 0) + count;
   return {
     checked: a.checked + b.checked,
     reproduced: a.reproduced + b.reproduced,
     notReproduced: a.notReproduced + b.notReproduced,
     mismatches: [...a.mismatches, ...b.mismatches].slice(0, MISMATCHES_MAX),
-    withoutRules,
+    withoutRules: { ...b.withoutRules, ...plus(a.withoutRules, b.withoutRules) },
     damagedRows: a.damagedRows + b.damagedRows,
     unreadable: [...a.unreadable, ...b.unreadable],
   };

@@ -239,33 +239,28 @@ export class FactRefs {
   }
 }
 
-/** What a placeholder names, or what is wrong with it. */
-type PlaceholderFact =
-  | { readonly kind: 'fact'; readonly fact: FactRef }
-  | { readonly kind: 'unknown'; readonly message: string }
-  | { readonly kind: 'bad parameter'; readonly message: string };
-
-/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`. */
-export function factOfPlaceholder(placeholder: string, refs: FactRefs): PlaceholderFact {
+/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. */
+export function factOfPlaceholder(
+  placeholder: string,
+  refs: FactRefs,
+  allowed: () => readonly string[],
+): FactRef | string {
   const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
   const name = match?.[1] ?? placeholder;
   const fact = FACTS.get(name);
-  if (fact === undefined) return { kind: 'unknown', message: `unknown fact "${name}"` };
+  if (fact === undefined) return `unknown fact "${name}"${suggest(placeholder, allowed())}`;
   const window = match?.[2];
   if (fact.kind === 'listed') {
     return window !== undefined && isName(window)
-      ? { kind: 'fact', fact: refs.internListed(name, fact, window) }
-      : { kind: 'bad parameter', message: `"${name}" needs a shared list: {${name}(blocked-devices)}` };
+      ? refs.internListed(name, fact, window)
+      : `"${name}" needs a shared list: {${name}(blocked-devices)}`;
   }
-  if (fact.kind !== 'windowed') {
-    return window === undefined
-      ? { kind: 'fact', fact: refs.intern(name, fact, 0) }
-      : { kind: 'bad parameter', message: `"${name}" takes no window` };
-  }
+  if (fact.kind !== 'windowed')
+    return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
   const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
   return windowMs === null
-    ? { kind: 'bad parameter', message: `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}` }
-    : { kind: 'fact', fact: refs.intern(name, fact, windowMs) };
+    ? `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`
+    : refs.intern(name, fact, windowMs);
 }
 
 function parseWindow(text: string, longestMs: number): number | null {

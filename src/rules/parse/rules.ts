@@ -1,7 +1,6 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { type Condition, foldCondition } from '../condition.ts';
-import { suggest } from '../problem.ts';
 import {
   ANSWER_PLACEHOLDERS,
   type GroupParams,
@@ -334,9 +333,9 @@ function readPart(file: YamlFile, node: Node, piece: string, refs: FactRefs): Re
 function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRefs): ReasonPart | null {
   const answer = ANSWER_PLACEHOLDERS.find((candidate) => candidate === name);
   if (answer !== undefined) return { kind: 'answer', name: answer };
-  const named = factOfPlaceholder(name, refs);
-  if (named.kind === 'fact') return named;
-  const allowed = [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
-  const hint = named.kind === 'unknown' ? suggest(name, allowed) : '';
-  return file.report(node, `reason has a bad placeholder {${name}}: ${named.message}${hint}`);
+  const allowed = () => [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
+  const named = factOfPlaceholder(name, refs, allowed);
+  return typeof named === 'string'
+    ? file.report(node, `reason has a bad placeholder {${name}}: ${named}`)
+    : { kind: 'fact', fact: named };
 }

@@ -15,8 +15,6 @@ import {
 import { DURATION_FORM, parseDuration } from '../duration.ts';
 import { type Location, type Problem, suggest } from '../problem.ts';
 
-export type YamlNode = Node;
-
 export interface Member {
   readonly key: Node;
   readonly value: Node;
