@@ -86,7 +86,7 @@ describeWithServer('redis-server', 'a garbled answer of Redis', () => {
       return Buffer.concat([piece, held]);
     });
     const first = store.load(newClient());
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until('its answer is held', async () => held !== null);
     const second = store.load(newClient());
     await Promise.all([refused(first), refused(second)]);
     await answersAgain();
