@@ -86,7 +86,7 @@ export class Approvals {
 
   /** Has the installation asked to release a draft of a platform, as it is at a revision. Throws ProposalRefused. */
   async proposeDraft(
-    { version, platform, revision, reason }: DraftToPropose,
+    { version, platform, revision, reason }: DraftPlace & Pick<Asked<'release'>, 'version' | 'reason'>,
     actor: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal> {
     if (this.isRequired) requireOwner(actor);
@@ -348,11 +348,6 @@ export class Approvals {
 
 /** A draft that a platform keeps, as it is at a revision. */
 type DraftPlace = NonNullable<Asked<'release'>['draft']>;
-
-interface DraftToPropose extends DraftPlace {
-  readonly version: RuleVersion;
-  readonly reason: string;
-}
 
 /** More than these nobody reads in a proposal. */
 const DIFFERENCES_MAX = 30;
