@@ -99,12 +99,11 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   let bytes = 0;
   const take = (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= bytesMax) {
-      chunks.push(chunk);
-      return;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else {
+      req.off('data', take).pause();
+      reject(bodyTooLarge(bytesMax).problem());
     }
-    req.off('data', take).pause();
-    reject(bodyTooLarge(bytesMax).problem());
   };
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
   // Every request closes at some time; only a broken one is worth an error with its stack.
