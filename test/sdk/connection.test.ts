@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ import {
   VERSION,
 } from '../../src/sdk/client.ts';
 import { Circuit, Pace, RetryBudget } from '../../src/sdk/connection.ts';
-import { listening } from '../servers/listening.ts';
+import { serving } from '../servers/listening.ts';
 import { REQUEST } from './verdict-request.ts';
 
 const ANSWER = { verdict: 'GET_NEW', reason: 'r', ruleVersion: 'p2.v10', isBot: false };
@@ -45,23 +45,20 @@ const half: RequestListener = (req, res) => {
 describe('the connection of the client library', () => {
   let server: Server;
   let url: string;
+  let stop: () => void;
   let seen: IncomingHttpHeaders[];
   let answers: RequestListener[];
 
   beforeEach(async () => {
     seen = [];
     answers = [];
-    server = createServer((req, res) => {
+    ({ server, url, stop } = await serving((req, res) => {
       seen.push(req.headers);
       req.resume();
       (answers.shift() ?? verdict)(req, res);
-    });
-    url = await listening(server);
+    }));
   });
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterEach(() => stop());
 
   const client = (options: Partial<ConnectionOptions> = {}) =>
     new ScoringClient({ baseUrl: url, accessKey: 'k', ...options });

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
@@ -12,25 +12,13 @@ import {
 } from '../../src/sdk/client.ts';
 import { blocksOf, section } from '../guide-blocks.ts';
 import { freePort } from '../servers/free-port.ts';
-import { listening } from '../servers/listening.ts';
+import { serving } from '../servers/listening.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { startService } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const GUIDE = readFileSync(join(ROOT, 'src', 'sdk', 'README.md'), 'utf8');
-
-/** A server with this listener, closed after the test. */
-async function serverOf(listener: RequestListener): Promise<{ url: string; stop(): void }> {
-  const server = createServer(listener);
-  return {
-    url: await listening(server),
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
 
 function page(status: number): RequestListener {
   return (_, res) => res.writeHead(status, { 'Content-Type': 'text/html' }).end('<h1>Sorry</h1>');
@@ -68,7 +56,7 @@ async function noAnswer(options: ScoringOptions, idempotencyKey = 'key-1'): Prom
 describe('a verdict without an answer', () => {
   for (const [title, listener, told] of TROUBLES) {
     it(`is a NoAnswerError with its key after ${title}`, async () => {
-      const { url, stop } = await serverOf(listener);
+      const { url, stop } = await serving(listener);
       // Whoever waits for something else than this has as long as a busy machine takes.
       const timeoutMs = told.name === 'TimeoutError' ? 400 : QUICK.timeoutMs;
       const error = await noAnswer({ ...QUICK, timeoutMs, baseUrl: url });
@@ -88,7 +76,7 @@ describe('a verdict without an answer', () => {
   });
 
   it('may have been decided when any try may have been', async () => {
-    const first = await serverOf((req, res) => {
+    const first = await serving((req, res) => {
       page(502)(req, res);
       first.stop();
     });
@@ -113,7 +101,7 @@ describe('a verdict without an answer', () => {
 
   it('is not sent after ten failures in a row, and the error says so', async () => {
     let asked = 0;
-    const { url, stop } = await serverOf((req) => {
+    const { url, stop } = await serving((req) => {
       asked += 1;
       req.socket.destroy();
     });
@@ -225,7 +213,7 @@ describe('the documented example of a shop that fails open', () => {
 
   it('shows a requisite whatever happens instead of an answer', async () => {
     for (const [title, listener] of TROUBLES) {
-      const { url, stop } = await serverOf(listener);
+      const { url, stop } = await serving(listener);
       expect(await mayShow(url), title).to.equal(true);
       stop();
     }

@@ -7,7 +7,7 @@ import { CONNECTIONS_PER_ADDRESS_MAX } from '../../../src/application.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
 import { compressAnswers } from '../../../src/http/server/compress-answers.ts';
 import { limitConnections } from '../../../src/http/server/listener.ts';
-import { listening } from '../../servers/listening.ts';
+import { listening, serving } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 import { serviceOfSuite, startService } from '../../service/running-service.ts';
 
@@ -102,16 +102,14 @@ describe('long answers', () => {
       ctx.body = 'long '.repeat(ctx.path === '/short' ? 10 : 10_000);
       if (ctx.path === '/named') ctx.set('ETag', '"1"');
     });
-    const server = createServer(app.callback());
+    const { url, stop } = await serving(app.callback());
     try {
-      const url = await listening(server);
       const encodings = ['short', 'named', 'long'].map(
         async (path) => (await asked(`${url}/${path}`, 'gzip')).encoding,
       );
       expect(await Promise.all(encodings)).to.deep.equal([null, null, 'gzip']);
     } finally {
-      server.closeAllConnections();
-      server.close();
+      stop();
     }
   });
 });

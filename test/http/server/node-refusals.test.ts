@@ -1,7 +1,6 @@
-import { createServer } from 'node:http';
 import { expect } from 'chai';
 import { answerNodeRefusals } from '../../../src/http/server/node-refusals.ts';
-import { listening } from '../../servers/listening.ts';
+import { serving } from '../../servers/listening.ts';
 import type { Problem } from '../../service/http-call.ts';
 import { scoreBody } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
@@ -93,12 +92,11 @@ describe('a body that waits for 100 Continue', () => {
 describe('a request that does not arrive in time', () => {
   it('is refused with a problem with 408, late headers as well as a late body', async () => {
     const times = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 50 };
-    const server = createServer({ ...times, requireHostHeader: false });
+    const { server, url, stop } = await serving(
+      (req, res) => void req.resume().once('end', () => res.end('here')),
+      { ...times, requireHostHeader: false },
+    );
     answerNodeRefusals(server);
-    server.on('request', (req, res) => {
-      req.resume().once('end', () => res.end('here'));
-    });
-    const url = await listening(server);
     for (const part of ['GET / HT', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{']) {
       const answer = await rawExchange(url, part);
       expect(rawStatus(answer)).to.equal(408);
@@ -109,7 +107,6 @@ describe('a request that does not arrive in time', () => {
         detail: 'The request did not arrive in time; send it again, all at once.',
       });
     }
-    server.closeAllConnections();
-    server.close();
+    stop();
   });
 });

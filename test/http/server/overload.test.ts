@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { pino } from 'pino';
@@ -13,7 +13,7 @@ import { countWork, delayRefusals, shedOverload, WorkLimit } from '../../../src/
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { TooManyTurns } from '../../../src/work/turns.ts';
-import { listening } from '../../servers/listening.ts';
+import { serving } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 import { call, type Problem } from '../../service/http-call.ts';
 import { startService } from '../../service/running-service.ts';
@@ -34,11 +34,10 @@ function fullServer(full: Full, metrics = new Metrics()) {
 }
 
 async function askedAt(answer: RequestListener) {
-  const server = createServer(answer);
-  const url = await listening(server);
+  const { url, stop } = await serving(answer);
   const ask = (path: string, headers = {}) =>
     call<Problem>('POST', `${url}/scoring/v1/client/${path}`, headers, '{ not json');
-  return { ask, close: () => server.close() };
+  return { ask, close: stop };
 }
 
 describe('an overloaded service', () => {

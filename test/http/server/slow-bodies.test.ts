@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
@@ -18,7 +17,7 @@ import type { RequestState } from '../../../src/http/request/request-state.ts';
 import { PLATFORM_SHARES } from '../../../src/http/server/listener-shares.ts';
 import { Type } from '../../../src/json-schema.ts';
 import { createLog } from '../../../src/log.ts';
-import { listening } from '../../servers/listening.ts';
+import { serving } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 import { call } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
@@ -102,12 +101,12 @@ describe('the body of an operation that needs no key', () => {
     const app = new Koa<RequestState>();
     app.use(answerProblems(createLog('silent')));
     mountRoutes(app, router);
-    const server = createServer(app.callback());
+    const { url, stop } = await serving(app.callback());
     const answer = await rawExchange(
-      await listening(server),
+      url,
       'POST /open HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     );
-    server.close();
+    stop();
     expect(rawStatus(answer)).to.equal(408);
     expect(answer).to.include('The request did not arrive in time; send it again, all at once.');
   });
