@@ -77,8 +77,11 @@ describeConsole("the console's place Today", (tab) => {
     for (let order = 1; order < 250; order++)
       await tab.shop.verdict({ clientIdKey: 'crowd', orderRef: `crowd-${order}` });
     const [from, to] = [minute(began - 10 * 60_000), minute(Date.now())];
-    await tab.open(`#/today?from=${from}&to=${to}&against=before&verdict=GET_NEW`);
+    await tab.open(`#/today?from=${from}&to=${to}&verdict=GET_NEW`);
     const { page } = tab;
+    // A day earlier nothing was decided; that is no dead end.
+    await page.getByText('Nothing was decided then.').waitFor();
+    await page.getByRole('link', { name: 'the time before' }).click();
     await page.getByRole('heading', { name: 'Why GET_NEW fell: BLOCK took its place' }).waitFor();
     const causes = page.getByRole('region', { name: 'What contributes' }).getByRole('row');
     await causes.nth(1).waitFor();

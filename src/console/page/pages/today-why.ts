@@ -49,26 +49,22 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
     [from, view, agoMs, moved?.rose],
   );
   const change = useAnswer(query === null ? null : exploration(query)).data?.exploration.change ?? null;
+  const ways = waysOf(to - from, agoMs);
+  // A shorter time has one right before it, whatever was decided a day earlier.
+  if (before !== null && sum(before.all) === 0 && to - from < agoMs)
+    return html`<section class="card">
+      <h2>Why it changed</h2>
+      ${ways}
+      <p class="faint">Nothing was decided then.</p>
+    </section>`;
   if (before === null || moved === null || change === null) return null;
   const { rose, fell } = moved;
   const words = (verdict: string) =>
     `${verdict} ${percent(shareOf(before, verdict))} → ${percent(shareOf(found, verdict))}`;
   const row = (one: Contribution) => rowOf(one, { view, found, rose });
-  const ways = [
-    ['day', 'a day earlier', DAY_MS],
-    ['week', 'a week earlier', WEEK_MS],
-    ['before', 'the time before', to - from],
-  ] as const;
   return html`<section class="card">
     <h2>${fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`}</h2>
-    <nav class="tabs" aria-label="Against">
-      ${ways
-        .filter(([, , ms]) => ms >= to - from)
-        .map(([name, text, ms]) => {
-          const current = ms === agoMs ? 'page' : undefined;
-          return html`<a href=${withWords({ against: name })} aria-current=${current}>${text}</a>`;
-        })}
-    </nav>
+    ${ways}
     <p>${[fell, rose]
       .filter((name) => name !== null)
       .map(words)
@@ -80,6 +76,23 @@ export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
           ${remedy(change.contributions[0], acts)}`
     }
   </section>`;
+}
+
+/** The times earlier that one of this length may be set against. */
+function waysOf(longMs: number, agoMs: number) {
+  const ways = [
+    ['day', 'a day earlier', DAY_MS],
+    ['week', 'a week earlier', WEEK_MS],
+    ['before', 'the time before', longMs],
+  ] as const;
+  return html`<nav class="tabs" aria-label="Against">
+    ${ways
+      .filter(([, , ms]) => ms >= longMs)
+      .map(([name, text, ms]) => {
+        const current = ms === agoMs ? 'page' : undefined;
+        return html`<a href=${withWords({ against: name })} aria-current=${current}>${text}</a>`;
+      })}
+  </nav>`;
 }
 
 /** Which verdict's share rose, and which one fell for it; of one that is chosen, what became of that. */
