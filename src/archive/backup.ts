@@ -13,7 +13,7 @@ import { whyUnread } from './unread-decisions.ts';
 /** The folder for the backup is not one for this archive; the message says why. */
 export class NotABackup extends NamedError {}
 
-export interface BackupReport {
+interface BackupReport {
   readonly segments: number;
   readonly bytes: number;
   /** Segments that an earlier backup did not have. */

@@ -5,7 +5,7 @@ import { makeOwnFolder } from '../files/folders.ts';
 import type { UnreadableEntry } from '../state/journal.ts';
 import { namesIn } from './archive-log.ts';
 
-export interface SetAside {
+interface SetAside {
   /** Partition, milliseconds and number, as in the columns of the archive. */
   readonly place: string;
   /** `clientNumber` of the client's hash, so that an erasure finds it; absent where nobody knows. */

@@ -153,6 +153,15 @@ export function isAboutClients(table: TableName): boolean {
   return columns.some(({ name }) => name === 'client_hash');
 }
 
+/** Facts by which decisions are found and counted, also where no rule set recorded them. */
+export const NEEDED_FACTS: FactTypes = new Map([
+  ['amount', 'DOUBLE'],
+  ['currency', 'VARCHAR'],
+  ['method', 'VARCHAR'],
+  ['paidCount', 'BIGINT'],
+  ['finalCount', 'BIGINT'],
+]);
+
 export function emptyTable(table: TableName): string {
   const columns: readonly Column[] = TABLES[table].columns;
   const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');

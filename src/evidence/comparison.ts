@@ -51,9 +51,9 @@ export const COMPARISON = {
 
 const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON);
 
-export type Comparison = Shape<typeof ComparisonSchema>;
+type Comparison = Shape<typeof ComparisonSchema>;
 
-export interface RuleAnswer {
+interface RuleAnswer {
   readonly verdict: Verdict;
   /** Or `otherwise`. */
   readonly rule: string;

@@ -219,7 +219,7 @@ const NUMBER_TEXTS: Readonly<Record<Column['kind'], (value: number) => string>> 
 };
 
 /** With two decimals; a sum below 1 keeps up to nine, for currencies whose single unit is worth much. */
-export function moneyText(sum: number): string {
+function moneyText(sum: number): string {
   const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(sum) < 1 ? 9 : 2 };
   return sum.toLocaleString('en', digits);
 }

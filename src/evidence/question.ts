@@ -13,7 +13,7 @@ export class BadQuestion extends NamedError {}
 /** What a question leaves open, as plain data by the names of its options. */
 export type AskedOptions = Readonly<Record<string, unknown>>;
 
-export type OptionKind = 'version' | 'versions' | 'choice' | 'text' | 'texts' | 'time' | 'number';
+type OptionKind = 'version' | 'versions' | 'choice' | 'text' | 'texts' | 'time' | 'number';
 
 /**
  * Something that a question leaves open. From it follow the command's option (or its argument), the member of the
@@ -118,7 +118,7 @@ export interface RulesAtHand {
 }
 
 /** A question that was asked, with what it takes to answer it. */
-export interface Asking {
+interface Asking {
   readonly evidence: Evidence;
   readonly options: AskedOptions;
   readonly rules: RulesAtHand;

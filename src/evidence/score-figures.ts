@@ -35,7 +35,7 @@ export const ScoreFiguresSchema = shape(
   },
 );
 
-export type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
+type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
 
 /** Orders of the same score and cluster of clients: those of one client depend on each other, clusters do not. */
 export interface ScoredClusters {

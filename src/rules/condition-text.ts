@@ -59,7 +59,7 @@ export function sharedListsText(names: readonly string[]): string {
   )}`;
 }
 
-export interface SeenFact {
+interface SeenFact {
   readonly fact: string;
   readonly operator: OperatorName;
   readonly expected: Expected;

@@ -29,11 +29,11 @@ export type ConditionTree<Own, Compared> =
     })
   | (Own & Compared & { readonly kind: 'comparison' });
 
-export interface Written {
+interface Written {
   readonly at: Location;
 }
 
-export interface Compared {
+interface Compared {
   readonly fact: FactRef;
   readonly operator: OperatorName;
   readonly value: Expected;
@@ -47,7 +47,7 @@ export type Condition = ConditionTree<Written, Compared>;
 export type Comparison = Extract<Condition, { kind: 'comparison' }>;
 
 /** How each kind of condition is folded, once its parts are done; `condition` is the one that contains them. */
-export interface ConditionFold<Own, Compared, Result> {
+interface ConditionFold<Own, Compared, Result> {
   readonly group: (
     kind: 'all' | 'any',
     parts: readonly Result[],

@@ -71,7 +71,7 @@ const VERDICT_MEANINGS = {
 export const verdict = meaning<Verdict>(VERDICT_MEANINGS, 'What the caller is to do');
 export const verdictWord = <const V extends Verdict>(name: V) => choice([name], VERDICT_MEANINGS[name]);
 
-export interface ConcludedFactRef {
+interface ConcludedFactRef {
   readonly fact: ConcludedFact;
   readonly index: number;
 }

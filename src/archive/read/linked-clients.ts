@@ -14,7 +14,7 @@ import type { Past } from './past.ts';
 /** What payers may share: a device by its fingerprint, or an address. */
 export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
 
-export type DeviceKind = (typeof DEVICE_KINDS)[number];
+type DeviceKind = (typeof DEVICE_KINDS)[number];
 
 /** A device or an address by its HMAC. */
 export interface Device {
@@ -30,7 +30,7 @@ export interface SeenClient extends Device {
 }
 
 /** A device with those of its clients who were seen last. */
-export interface DeviceClients {
+interface DeviceClients {
   readonly device: Device;
   /** How many there are, shown or not. */
   readonly clients: number;
@@ -54,7 +54,7 @@ export interface LinkedOrder {
 }
 
 /** What is looked at, epoch ms. */
-export interface LinkTime {
+interface LinkTime {
   readonly from: number;
   /** What came later was not known then; null: all that is known. */
   readonly asOf: number | null;
@@ -92,7 +92,7 @@ function reportedOrder(
 }
 
 /** Questions about the clients and devices of one platform, of archive and journal as they are at one moment. */
-export class LinkReading {
+class LinkReading {
   readonly #span: Span;
   readonly #past: Past;
   readonly #isElsewhere: boolean;

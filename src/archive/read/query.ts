@@ -5,14 +5,15 @@ import type { Segment } from '../archive-log.ts';
 import { Duck, type QueryAnswer, quote } from '../duck.ts';
 import { whileFrozen } from '../frozen-archive.ts';
 import { makeOrderViews } from '../order-status.ts';
-import { emptyTable, isAboutClients, TABLE_NAMES } from '../tables.ts';
+import { factColumn } from '../record-columns.ts';
+import { emptyTable, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '../tables.ts';
 
 export interface Queried<T> {
   readonly answer: T;
   readonly leftOut: readonly Segment[];
 }
 
-export interface QueryLimits {
+interface QueryLimits {
   readonly rowsMax: number;
   readonly timeoutMs: number;
   readonly memoryMiB: number;
@@ -85,8 +86,7 @@ async function withTablesOf<T>(
       const segments = archive.segments(state, { table });
       const without = isAboutClients(table) ? erased : [];
       const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, without);
-      const columns =
-        table === 'decisions' ? `UNION ALL BY NAME SELECT ${COLUMNS_OF_ORDERS} WHERE false` : '';
+      const columns = table === 'decisions' ? `UNION ALL BY NAME SELECT ${NEEDED_COLUMNS} WHERE false` : '';
       await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);
     }
     await makeOrderViews(duck);
@@ -101,6 +101,6 @@ async function withTablesOf<T>(
   }
 }
 
-/** Facts that orders are told by, for an archive whose rule sets never recorded them. */
-const COLUMNS_OF_ORDERS =
-  'NULL::DOUBLE AS fact_amount, NULL::VARCHAR AS fact_currency, NULL::VARCHAR AS fact_method, NULL::BIGINT AS fact_finalCount';
+const NEEDED_COLUMNS = [...NEEDED_FACTS]
+  .map(([label, type]) => `NULL::${type} AS ${factColumn(label)}`)
+  .join(', ');

@@ -17,6 +17,7 @@ import {
   isAboutClients,
   isAfterSql,
   JOURNAL_TICK_SQL,
+  NEEDED_FACTS,
   rowSource,
   rowsOfPage,
   TABLE_NAMES,
@@ -58,15 +59,6 @@ interface Missing {
   readonly gap: ArchiveGap;
   readonly through: JournalPlaces;
 }
-
-/** Facts by which decisions are found and counted, also where no rule set recorded them. */
-const NEEDED_FACTS: ReadonlyMap<string, ColumnType> = new Map([
-  ['amount', 'DOUBLE'],
-  ['currency', 'VARCHAR'],
-  ['method', 'VARCHAR'],
-  ['paidCount', 'BIGINT'],
-  ['finalCount', 'BIGINT'],
-]);
 
 type Journal = Pick<Store, 'readJournal' | 'journalLength' | 'newestCursor' | 'cursors' | 'clientKeys'>;
 

@@ -16,7 +16,7 @@ export interface S3Place {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export interface ComingObject {
+interface ComingObject {
   readonly body: Readable;
   /** In hex; null where whoever wrote it did not note it, as when it was copied back from a backup. */
   readonly sha256: string | null;

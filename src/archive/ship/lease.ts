@@ -112,7 +112,7 @@ const COLLECTION = 'shipping-troubles';
 const TOLD_FOR_MS = 60_000;
 
 /** Why a node could not ship when it tried last. */
-export interface ShippingTrouble {
+interface ShippingTrouble {
   /** `host/pid/..` */
   readonly name: string;
   readonly why: string;

@@ -27,7 +27,7 @@ export interface Tried {
   readonly values: Readonly<Record<string, string>>;
 }
 
-export interface BacktestAsk {
+interface BacktestAsk {
   /** The version as it is comes first. */
   readonly tried: readonly [Tried, ...Tried[]];
   /** The base of the comparison; null for the versions that decided then. */

@@ -242,10 +242,7 @@ interface Told extends OutcomeChange {
 }
 
 /** The rules of the two lists that were skipped; mostly both are empty, and nothing is copied. */
-export function heldOutAmong(
-  one: readonly DrawnHoldout[],
-  other: readonly DrawnHoldout[],
-): readonly DrawnHoldout[] {
+function heldOutAmong(one: readonly DrawnHoldout[], other: readonly DrawnHoldout[]): readonly DrawnHoldout[] {
   return one.length + other.length === 0 ? one : heldOutOf([...one, ...other]);
 }
 

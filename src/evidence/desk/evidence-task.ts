@@ -21,7 +21,7 @@ export interface EvidenceTask {
   readonly asOf: number | null;
 }
 
-export interface EvidenceFolders {
+interface EvidenceFolders {
   readonly archiveDir: string;
   /** The evidence of the task: the archive, or those of its segments that were fetched for it. */
   readonly segmentsDir: string;

@@ -126,7 +126,7 @@ export interface Judged {
 }
 
 /** The stage of a trial: since when, which version is compared with, and by what. */
-export interface ComparedStage extends Judged {
+interface ComparedStage extends Judged {
   readonly since: number;
   readonly active: string | null;
   readonly vetoes: readonly Veto[];
@@ -136,7 +136,7 @@ export interface ComparedStage extends Judged {
 export type CountedArm = ArmTotals & Readonly<Record<'asked' | 'capped' | 'waitsEnded', number>>;
 
 /** What was known of the arms at a moment, epoch ms. */
-export interface Look {
+interface Look {
   readonly at: number;
   readonly arms: readonly CountedArm[];
 }

@@ -15,7 +15,7 @@ export const AgainstSchema = shape('What changes from another version to this on
   unseen: list(word('A setting'), 'Settings in which the two differ, and which recorded facts cannot show'),
 });
 
-export type Against = Shape<typeof AgainstSchema>;
+type Against = Shape<typeof AgainstSchema>;
 
 /** How two rule sets judge the same recorded facts: each cell of them is asked about once. */
 export async function againstOf({ duck, span }: Evidence, rules: RuleSet, base: RuleSet): Promise<Against> {

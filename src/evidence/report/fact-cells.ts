@@ -12,7 +12,7 @@ import { columnsOf } from '../source/evidence.ts';
  * million decisions fall into some hundred cells, so that the rules need be asked only so often, and the one evaluator
  * decides what operators mean.
  */
-export interface FactCells {
+interface FactCells {
   /** SQL that gives the cell of a row of `decisions`. */
   readonly sql: string;
   /** Each with its `cell` and recorded values. */
@@ -80,7 +80,7 @@ export function cellReader(rules: RuleSet) {
 }
 
 /** A rule as a report names it; `otherwise` stands for what holds when no rule of its file matches. */
-export interface NamedRule {
+interface NamedRule {
   readonly file: 'groups.yaml' | 'bot-signals.yaml' | 'verdicts.yaml';
   readonly name: string;
   /** Like `groups/blocked-by-unpaid-chain`. */

@@ -113,7 +113,7 @@ export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive
 }
 
 /** What each rule came to, by its place in `isByDevice` and a slice, null for all; after the last rule what all came to. */
-export type Tallies = (rule: number, slice: string | null) => Tally;
+type Tallies = (rule: number, slice: string | null) => Tally;
 
 /** Sums up what `passOverOrders` made. */
 export async function talliesOf(duck: Duck, isByDevice: readonly boolean[]): Promise<Tallies> {

@@ -51,7 +51,7 @@ const WaitLevelSchema = shape(
 
 export const waitLevels = list(WaitLevelSchema, 'By version, ladder, level and currency');
 
-export type WaitLevel = Shape<typeof WaitLevelSchema>;
+type WaitLevel = Shape<typeof WaitLevelSchema>;
 
 /** SQL: the level of the wait in a row of `decisions`; null for other verdicts. */
 export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN

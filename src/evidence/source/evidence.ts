@@ -7,7 +7,7 @@ import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-status.ts';
 import { asOfBy, erasedSql } from '../../archive/read/as-of.ts';
 import { factColumn, factLabel } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-file.ts';
-import { emptyTable, TABLES, type TableName } from '../../archive/tables.ts';
+import { emptyTable, NEEDED_FACTS, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { FACTS } from '../../facts/catalogue.ts';
@@ -223,14 +223,11 @@ function endOf({ to, asOf = null }: RowFilter): number | null {
   return Math.min(to ?? Number.POSITIVE_INFINITY, asOf + 1);
 }
 
-/** Facts that every view of decisions has, recorded or not: orders and payment scores are read from them. */
-const NEEDED_FACTS = ['amount', 'currency', 'method', 'paidCount', 'finalCount'] as const;
-
 /** Makes a view like `decisions` over rows that have the columns of the archive's table. */
 export async function makeDecisionsView(duck: Duck, rows: string, name = 'decisions'): Promise<void> {
   const columns = await columnsOf(duck, rows);
   const facts = columns.filter((name) => factLabel(name) !== null);
-  const missing = NEEDED_FACTS.map(factColumn).filter((name) => !facts.includes(name));
+  const missing = [...NEEDED_FACTS.keys()].map(factColumn).filter((name) => !facts.includes(name));
   const typed = facts.map((name) => `${quoteName(name)}::${typeOfFact(name)} AS ${quoteName(name)}`);
   const nulls = missing.map((name) => `, NULL::${typeOfFact(name)} AS ${quoteName(name)}`).join('');
   const replaced = typed.length === 0 ? '' : `REPLACE (${typed.join(', ')})`;

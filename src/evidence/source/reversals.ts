@@ -42,7 +42,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
   ),
 });
 
-export type Reversals = Shape<typeof reversals>;
+type Reversals = Shape<typeof reversals>;
 
 /** What all reports say of reversals, also those from before the span. */
 export async function reversalsOf(evidence: Evidence): Promise<Reversals> {
@@ -190,7 +190,7 @@ export const closedPayments = shape('Payments as recorded that would not have be
   reversedShare: interval('Of the mature ones, by client; null without one'),
 });
 
-export type ClosedPayments = Shape<typeof closedPayments>;
+type ClosedPayments = Shape<typeof closedPayments>;
 
 /** The payments of some orders, out of the tables that `reversalsOf` and `joinOutcomes` make. */
 export async function closedPaymentsOf(

@@ -9,7 +9,7 @@ import { between } from '../source/evidence.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
 import type { VerifyWorks } from './verify-thread.ts';
 
-export interface VerifyAsk {
+interface VerifyAsk {
   readonly archiveDir: string;
   /** Where the fetched segments are, and those that could not be fetched. */
   readonly segmentsDir?: string;

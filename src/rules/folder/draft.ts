@@ -78,7 +78,7 @@ export function renamed(files: RuleFiles, version: RuleVersion): string | null {
 /** The draft cannot be made; the message says why and what to do. */
 export class DraftRefused extends NamedError {}
 
-export interface YamlEdit {
+interface YamlEdit {
   readonly path: readonly (string | number)[];
   readonly value: number | string;
 }

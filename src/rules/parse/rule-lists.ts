@@ -11,7 +11,7 @@ export const LIST_ENTRIES_MAX = 1000;
 const LIST_FILE = /^lists\/([^/]+)\.yaml$/;
 
 /** A list as its file has it, before it is known what its entries are compared with. */
-export interface WrittenList {
+interface WrittenList {
   readonly name: string;
   readonly description: string;
   readonly file: YamlFile;

@@ -42,7 +42,7 @@ function unclear<Params>(
 }
 
 /** Two rules of one priority that can both be first and conclude differently. */
-export interface Conflict<Params> {
+interface Conflict<Params> {
   readonly first: Rule<Params>;
   readonly second: Rule<Params>;
   /** Null when the search for one took too long: then nobody knows whether there is one. */
