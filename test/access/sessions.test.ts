@@ -114,8 +114,9 @@ describeOnStores('sessions', (store) => {
       const credential = (await of().find(secret))?.at('shop')?.credential ?? { kind: 'key', id: '' };
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(true);
       expect(await of().isGranted(credential, shop, 'erase')).to.equal(false);
+      expect(await isKnown(elsewhere, of())).to.equal(true);
       await of().end(secret, 'all');
-      expect(await isKnown(elsewhere)).to.equal(false);
+      expect(await isKnown(elsewhere, of())).to.equal(false);
       expect(await of().isGranted(credential, shop, 'rules')).to.equal(false);
     });
   });
