@@ -61,16 +61,16 @@ export async function replay(
   const clock: MovableClock = { now: time.firstAt };
   return withReplayedService({ env, dataDir, platform }, clock, time, async (service) => {
     const driver = new Driver(service);
-    const lived = new Lived(path, driver, history);
+    const replayer = new Replayer(path, driver, history);
     const startedMs = performance.now();
     for (const [done, event] of events.entries()) {
       signal.throwIfAborted();
       clock.now = event.at;
-      await lived.live(event);
+      await replayer.replay(event);
       onProgress(done + 1, events.length);
     }
     const elapsedMs = performance.now() - startedMs;
-    return { time, ...lived.seen, use: driver.use, elapsedMs, ...namesOf(service) };
+    return { time, ...replayer.seen, use: driver.use, elapsedMs, ...namesOf(service) };
   });
 }
 
@@ -85,7 +85,7 @@ const MALFORMED = 400;
 const ABANDONED = { outcome: 'UNPAID', cause: 'EXPIRED' } as const;
 
 /** Sends the events to the service, and keeps its answers. */
-class Lived {
+class Replayer {
   readonly #path: string;
   readonly #driver: Driver;
   readonly #ends: ReadonlyMap<string, Outcome | null>;
@@ -106,7 +106,7 @@ class Lived {
     return { observations: this.#observations, badLines: this.#badLines };
   }
 
-  async live(event: RecordedEvent): Promise<void> {
+  async replay(event: RecordedEvent): Promise<void> {
     // The outcome in a payment's line is left out with the payment.
     if (this.#badPayments.has(event.line)) return;
     try {

@@ -38,7 +38,7 @@ interface StoredDraft extends DraftSummary {
 }
 
 /** All drafts of a platform but their files, in one text that changes by compare-and-set. */
-interface Shelf {
+interface DraftRegister {
   /** Never used again, so that a draft that is begun anew differs from the one before. */
   readonly lastRevision: number;
   readonly drafts: readonly StoredDraft[];
@@ -111,10 +111,10 @@ export class Drafts {
     try {
       const [draft, unneeded] = await this.#change<readonly [StoredDraft, string | null]>(
         platform,
-        (shelf) => {
-          const { lastRevision, drafts } = shelf;
+        (register) => {
+          const { lastRevision, drafts } = register;
           const before = drafts.find(({ version }) => version === made.version);
-          if (before !== undefined && isSame(before, made)) return [shelf, [before, filesId]];
+          if (before !== undefined && isSame(before, made)) return [register, [before, filesId]];
           if ((before?.revision ?? null) !== basis) throw changed(before);
           if (before === undefined && drafts.length >= DRAFTS_MAX) throw new TooManyDrafts();
           const revision = lastRevision + 1;
@@ -144,25 +144,25 @@ export class Drafts {
     return summaryOf(gone);
   }
 
-  /** Returns the result of `change`, which also returns the new shelf. */
+  /** Returns the result of `change`, which also returns the new register. */
   async #change<T>(
     platform: PlatformName,
-    change: (shelf: Shelf) => readonly [after: Shelf, given: T],
+    change: (register: DraftRegister) => readonly [after: DraftRegister, given: T],
   ): Promise<T> {
     const name = registerOf(platform);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const raw = await this.#store.registers.read(name);
       const [after, given] = change(this.#read(raw));
       if (!(await this.#store.registers.compareAndSet(name, raw, JSON.stringify(after)))) continue;
-      const old = shelfOf(raw).drafts.filter((one) => !this.#isKept(one));
+      const old = registerContent(raw).drafts.filter((one) => !this.#isKept(one));
       for (const { filesId } of old) await this.#store.documents.delete(collectionOf(platform), filesId);
       return given;
     }
     throw new Error(`others keep changing the drafts of ${platform}`);
   }
 
-  #read(raw: string | null): Shelf {
-    const { lastRevision, drafts } = shelfOf(raw);
+  #read(raw: string | null): DraftRegister {
+    const { lastRevision, drafts } = registerContent(raw);
     return { lastRevision, drafts: drafts.filter((one) => this.#isKept(one)) };
   }
 
@@ -171,7 +171,7 @@ export class Drafts {
   }
 }
 
-function shelfOf(raw: string | null): Shelf {
+function registerContent(raw: string | null): DraftRegister {
   return raw === null ? { lastRevision: 0, drafts: [] } : JSON.parse(raw);
 }
 

@@ -13,7 +13,7 @@ import { bootstrapIntervals, clusteredInterval, type Estimate } from '../statist
 import { certainInterval, interval, number } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
 import { byOutcome, clusterOf } from './source/order-sums.ts';
-import { clientPasses } from './source/shared-devices.ts';
+import { clientBatches } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
   from: number('The lowest score'),
@@ -54,8 +54,8 @@ interface ScoredGroup extends ScoredClusters {
   readonly granted: boolean;
 }
 
-/** Decisions of a pass over the evidence. */
-const PASS_DECISIONS_MAX = 1_000_000;
+/** How many decisions one batch takes. */
+const BATCH_DECISIONS_MAX = 1_000_000;
 
 /**
  * Orders by the score that their first decision recorded. An order that began before the evidence counts from its first
@@ -66,7 +66,7 @@ export async function scoredOrders(
   splitAt: number,
 ): Promise<readonly ScoredGroup[]> {
   const groups: ScoredGroup[] = [];
-  for (const clients of clientPasses(span.decisions, PASS_DECISIONS_MAX)) {
+  for (const clients of clientBatches(span.decisions, BATCH_DECISIONS_MAX)) {
     const rows = await duck.rows(`
       SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${byOutcome('count(*)')}
       FROM (

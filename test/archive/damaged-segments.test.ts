@@ -7,7 +7,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { type EvidenceAsk, withEvidence } from '../../src/evidence/source/evidence.ts';
 import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
 import { scoring } from '../cli/scoring.ts';
-import { all } from '../evidence/source/lived-evidence.ts';
+import { all } from '../evidence/source/recorded-evidence.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
 import { decisionFor, newClient, T0, verdict } from '../state/clients.ts';

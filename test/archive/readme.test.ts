@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { scoring } from '../cli/scoring.ts';
 import { History } from '../evidence/backtest/backtest-history.ts';
-import { livedEvidence } from '../evidence/source/lived-evidence.ts';
+import { recordedEvidence } from '../evidence/source/recorded-evidence.ts';
 import { blocksOf, section } from '../guide-blocks.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
@@ -10,7 +10,7 @@ const GUIDE = readFileSync(new URL('../../src/archive/README.md', import.meta.ur
 
 describe('the guide of the archive', () => {
   it('has queries that an archive answers', async () => {
-    const { archive } = await livedEvidence(async (store) => {
+    const { archive } = await recordedEvidence(async (store) => {
       const history = new History(store);
       await history.verdict('ann', 'ann-1');
       await history.verdict('ann', 'ann-1');

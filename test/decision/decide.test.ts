@@ -15,8 +15,8 @@ import {
   anySightings,
   anyVerdictRequest,
   type Life,
-  type LivedVerdict,
   live,
+  type SimulatedVerdict,
 } from '../rule-fixtures/random-life.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited, edits, swap } from '../rule-fixtures/sound-rules.ts';
@@ -42,7 +42,7 @@ function askTwice(rules: RuleSet, client = CLIENT) {
 }
 
 /** Checks every verdict of every simulated life. */
-function everyVerdict(holds: (verdict: LivedVerdict) => void, numRuns = 100): void {
+function everyVerdict(holds: (verdict: SimulatedVerdict) => void, numRuns = 100): void {
   fc.assert(
     fc.property(anyLife, (life) => {
       for (const verdict of live(life).verdicts) holds(verdict);

@@ -124,11 +124,11 @@ describe("a disk that refuses to sync SQLite's writes", () => {
       expect((await shop.verdict({ clientIdKey: `payer of ${orderRef}`, orderRef })).status).to.equal(200);
     writeFileSync(refusing, '');
     const unheard = { clientIdKey: 'unheard', orderRef: 'unheard' };
-    const fate = await shop.verdict(unheard, { 'Idempotency-Key': 'unheard' }).then(
+    const answered = await shop.verdict(unheard, { 'Idempotency-Key': 'unheard' }).then(
       ({ status }) => status,
       () => 'no answer',
     );
-    expect(fate).to.equal('no answer');
+    expect(answered).to.equal('no answer');
     expect(await first.exited).to.equal(1);
     expect(first.stderr()).to.include(
       'the disk refused to keep what was written (EIO: i/o error, fdatasync); look at the disk, then start the service again',

@@ -35,7 +35,7 @@ export interface Life {
 }
 
 /** A verdict of a life with the states around it. */
-export interface LivedVerdict {
+export interface SimulatedVerdict {
   readonly before: ClientState;
   readonly after: ClientState;
   readonly decision: Decision;
@@ -155,13 +155,13 @@ export const anyLife: fc.Arbitrary<Life> = fc.record({
 
 /** Lets a life happen; gives its verdicts and how the client stands at the end. */
 export function live({ rules, platform, happenings, holdoutDraw = NO_HOLDOUTS, rest }: Life): {
-  readonly verdicts: readonly LivedVerdict[];
+  readonly verdicts: readonly SimulatedVerdict[];
   readonly scores: readonly ScoreAnswer[];
   readonly state: ClientState;
   readonly now: number;
 } {
   const client = clientKey(platform, 'payer-1');
-  const verdicts: LivedVerdict[] = [];
+  const verdicts: SimulatedVerdict[] = [];
   const scores: ScoreAnswer[] = [];
   let state = UNKNOWN_CLIENT;
   let now = NOW;

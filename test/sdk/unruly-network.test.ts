@@ -12,9 +12,9 @@ interface Exchange {
   readonly ask: () => Promise<Response>;
 }
 
-type Fate = (exchange: Exchange) => unknown;
+type Treatment = (exchange: Exchange) => unknown;
 
-const pass: Fate = async ({ res, ask }) => {
+const pass: Treatment = async ({ res, ask }) => {
   const answer = await ask();
   const text = await answer.text();
   res.writeHead(answer.status, [...answer.headers].filter(([name]) => !HOP_BY_HOP.includes(name)).flat());
@@ -22,11 +22,11 @@ const pass: Fate = async ({ res, ask }) => {
 };
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
 
-const drop: Fate = ({ res }) => res.socket?.destroy();
-const refuse: Fate = ({ res }) => res.writeHead(503, { 'Retry-After': '0' }).end();
+const drop: Treatment = ({ res }) => res.socket?.destroy();
+const refuse: Treatment = ({ res }) => res.writeHead(503, { 'Retry-After': '0' }).end();
 
 /** The faults, each before or after the service has decided. */
-const TROUBLES: readonly Fate[] = [
+const TROUBLES: readonly Treatment[] = [
   drop,
   async (exchange) => {
     await exchange.ask();
@@ -52,7 +52,7 @@ const TROUBLES: readonly Fate[] = [
 ];
 
 /** Three of ten requests meet a fault, all kinds in turn. */
-function fateOf(number: number): Fate {
+function treatmentOf(number: number): Treatment {
   const trouble = [2, 5, 8].indexOf(number % 10);
   if (trouble === -1) return pass;
   return TROUBLES[(Math.floor(number / 10) * 3 + trouble) % TROUBLES.length] ?? pass;
@@ -63,18 +63,18 @@ class Network {
   readonly #server: Server;
   requests = 0;
 
-  constructor(target: () => string, fates: (number: number) => Fate) {
+  constructor(target: () => string, treatments: (number: number) => Treatment) {
     this.#server = createServer(async (req, res) => {
       const body = await bodyOf(req);
-      const fate = fates(this.requests++);
+      const treatment = treatments(this.requests++);
       const headers = Object.entries(req.headersDistinct).flatMap(([name, values = []]) =>
         name === 'host' || HOP_BY_HOP.includes(name)
           ? []
           : values.map((value): [string, string] => [name, value]),
       );
       const ask = () => fetch(target() + req.url, { method: req.method ?? 'GET', headers, body });
-      // Some fates close the connection.
-      await Promise.resolve(fate({ res, ask })).catch(() => res.socket?.destroy());
+      // Some treatments close the connection.
+      await Promise.resolve(treatment({ res, ask })).catch(() => res.socket?.destroy());
     });
   }
 
@@ -106,8 +106,8 @@ describe('a network that fails three of ten requests', () => {
   before(async () => {
     service = await startService();
     key = (await service.tenant()).key;
-    callers = new Network(() => service.application.callerUrl, fateOf);
-    owners = new Network(() => service.application.platformUrl, fateOf);
+    callers = new Network(() => service.application.callerUrl, treatmentOf);
+    owners = new Network(() => service.application.platformUrl, treatmentOf);
     scoring = new ScoringClient({ ...IMPATIENT, accessKey: key, baseUrl: await callers.open() });
     platform = new PlatformClient({ ...IMPATIENT, accessKey: key, baseUrl: await owners.open() });
   });

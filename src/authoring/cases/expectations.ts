@@ -186,11 +186,12 @@ function traceLines(
     if (!wanted.has(stage)) return [paint('faint', title)];
     const told = trace[stage].filter((rule) => worthTelling(stage, rule, expected));
     const others = trace[stage].length - told.length;
-    const untold = stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
+    const notAsked =
+      stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
     return [
       title,
       ...ruleLines(told, paint).map((line) => `  ${line}`),
-      ...(others === 0 ? [] : [paint('faint', `    ${others} more ${untold}`)]),
+      ...(others === 0 ? [] : [paint('faint', `    ${others} more ${notAsked}`)]),
     ];
   };
   return [

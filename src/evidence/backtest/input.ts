@@ -7,7 +7,7 @@ import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { recordedExposure } from '../../state/journal.ts';
-import { clientPasses, type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
+import { clientBatches, type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
 
 interface Happening {
   /** Epoch ms. */
@@ -58,7 +58,7 @@ export async function* inputsOf(
   orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
 ): AsyncGenerator<readonly Input[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
-  for (const clients of clientPasses(numberOf(n) ?? 0, orderedAtOnceMax))
+  for (const clients of clientBatches(numberOf(n) ?? 0, orderedAtOnceMax))
     for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
       yield inputsIn(batch);
 }

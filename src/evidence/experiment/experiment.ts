@@ -14,7 +14,7 @@ import { mainCurrencyOf, NO_CURRENCY } from '../source/currency.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import { between, type Evidence, knownRows, makeDecisionsView } from '../source/evidence.ts';
 import { lastingDaysOf } from '../source/reversals.ts';
-import { clientPasses, makeTableView } from '../source/shared-devices.ts';
+import { clientBatches, makeTableView } from '../source/shared-devices.ts';
 import { ArmSums, addSums, levelsOf, makeSums } from './arm-sums.ts';
 import { type Experiment, experimentOf, type Judged } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
@@ -33,8 +33,8 @@ interface Stage {
 
 const LOOKS_MAX = 30;
 
-/** How many decisions one pass takes, so that their orders fit into the engine's memory. */
-const PASS_DECISIONS_MAX = 2_500_000;
+/** How many decisions one batch takes, so that their orders fit into the engine's memory. */
+const BATCH_DECISIONS_MAX = 2_500_000;
 
 /** The time before a trial that its cap is taken from. */
 const CAP_MS = 30 * DAY_MS;
@@ -70,10 +70,10 @@ export async function experiment(
   const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
   const looks = looksAt(stage.since, knownUntil);
   await makeSums(duck);
-  const passes = clientPasses(span.decisions, PASS_DECISIONS_MAX);
-  for (const [pass, clients] of passes.entries()) {
-    onProgress(pass, passes.length);
-    await addPass(evidence, { stage, clients, judged, looks, knownUntil });
+  const batches = clientBatches(span.decisions, BATCH_DECISIONS_MAX);
+  for (const [batch, clients] of batches.entries()) {
+    onProgress(batch, batches.length);
+    await addBatch(evidence, { stage, clients, judged, looks, knownUntil });
   }
   const sums = await ArmSums.of(duck, looks.at.length);
   const armsAt = (look: number) =>
@@ -173,7 +173,7 @@ function looksAt(since: number, knownUntil: number) {
   };
 }
 
-interface Pass {
+interface Batch {
   readonly stage: Stage;
   /** SQL: which clients. */
   readonly clients: string;
@@ -182,9 +182,9 @@ interface Pass {
   readonly knownUntil: number;
 }
 
-async function addPass(
+async function addBatch(
   { duck, ask }: Evidence,
-  { stage, clients, judged, looks, knownUntil }: Pass,
+  { stage, clients, judged, looks, knownUntil }: Batch,
 ): Promise<void> {
   const { objective } = judged;
   const [windowMs, waitedMs] = [objective.windowDays * DAY_MS, objective.reversalDays * DAY_MS];

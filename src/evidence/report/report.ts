@@ -13,7 +13,7 @@ import { againstOf } from './against.ts';
 import { armNet, onlyRuleLacking } from './arm-net.ts';
 import { cellReader, factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
-import { makeJudged, passOverOrders, type Tally, talliesOf } from './order-passes.ts';
+import { makeJudged, readOrdersInBatches, type Tally, talliesOf } from './order-batches.ts';
 import { type Report, type RuleFigures, SLICES, type SliceName } from './rule-report.ts';
 import { waitLevelsOf } from './wait-levels.ts';
 
@@ -49,7 +49,7 @@ export async function report(
   const steps = (apart.size === 0 ? 1 : 2) * span.decisions;
   onProgress?.(0, steps);
   const { cell, missing } = await judgeCells(duck, rules);
-  await passOverOrders(evidence, {
+  await readOrdersInBatches(evidence, {
     cell,
     place: places,
     byDevice: isByDevice.includes(true),

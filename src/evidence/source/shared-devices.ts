@@ -36,7 +36,7 @@ export function sharingColumnsAmong(names: readonly string[]): readonly SharingC
 }
 
 /** Devices that clients of a platform show, in the order in which it happens. */
-export class ShownDevices {
+export class SeenDevices {
   readonly #windows: SharingWindows;
   readonly #hints = new Map<bigint, Hints>();
   readonly #books = new Map<string, DeviceBook<bigint>>();
@@ -88,7 +88,7 @@ export async function countSharedDevices(duck: Duck, windows: SharingWindows): P
   );
   if (columns.length === 0) return [];
   await duck.run(`CREATE OR REPLACE VIEW device_events AS ${DEVICE_EVENTS}`);
-  const devices = new ShownDevices(windows);
+  const devices = new SeenDevices(windows);
   const appender = await duck.appender('shared_devices');
   const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
   for (const span of spans) {
@@ -117,7 +117,7 @@ const DEVICE_EVENTS = `
 /** Appends the rows of `shared_devices` for the verdicts among some events. */
 function addShared(
   batch: DuckBatch,
-  devices: ShownDevices,
+  devices: SeenDevices,
   counts: readonly Omit<SharingColumn, 'name'>[],
   appender: DuckAppender,
 ): void {
@@ -241,21 +241,21 @@ async function timeSpans(duck: Duck, view: string, rowsMax: number): Promise<rea
   });
 }
 
-/** How many bits of a client's number, which is evenly spread over 64 bits, choose its pass. */
-const PASS_BITS = 16;
+/** How many bits of a client's number, which is evenly spread over 64 bits, choose its batch. */
+const BATCH_BITS = 16;
 
 /**
- * Conditions that split the clients evenly, so that no pass has many more decisions than `decisionsMax` and its
- * orders fit into memory. Everything of a client is in the same pass.
+ * Conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and its
+ * orders fit into memory. Everything of a client is in the same batch.
  */
-export function clientPasses(decisions: number, decisionsMax: number): readonly string[] {
-  const passes = Math.max(1, Math.ceil(decisions / decisionsMax));
-  if (passes === 1) return ['true'];
-  const border = (pass: number) =>
-    BigInt(Math.floor((pass * 2 ** PASS_BITS) / passes)) << BigInt(64 - PASS_BITS);
+export function clientBatches(decisions: number, decisionsMax: number): readonly string[] {
+  const batches = Math.max(1, Math.ceil(decisions / decisionsMax));
+  if (batches === 1) return ['true'];
+  const border = (batch: number) =>
+    BigInt(Math.floor((batch * 2 ** BATCH_BITS) / batches)) << BigInt(64 - BATCH_BITS);
   // As a range, because row groups that are out of it are then not read.
   return Array.from(
-    { length: passes },
-    (_, pass) => `client_hash BETWEEN ${border(pass)} AND ${border(pass + 1) - 1n}`,
+    { length: batches },
+    (_, batch) => `client_hash BETWEEN ${border(batch)} AND ${border(batch + 1) - 1n}`,
   );
 }

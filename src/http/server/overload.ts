@@ -132,15 +132,15 @@ const OWNER_AT_ONCE_MIN = 8;
 
 /**
  * While the event loop is used less than this and somebody waits, a platform may have twice as many at each look: the
- * store may be far away. Where it is near, many at once would only make each pass of the event loop long.
+ * store may be far away. Where it is near, many at once would only make each iteration of the event loop long.
  */
 const HAS_PAUSES = 0.75;
 
 /**
- * While several platforms have work, so many requests of each begin in one pass of the event loop. All that many
- * connections sent meanwhile is read in one pass, and a neighbour's next request only after what that began.
+ * While several platforms have work, so many requests of each begin in one iteration of the event loop. All that many
+ * connections sent meanwhile is read in one iteration, and a neighbour's next request only after what that began.
  */
-const BEGUN_A_PASS = 2;
+const BEGUN_AN_ITERATION = 2;
 
 /**
  * A platform counts as having work for so many looks after its last: a minute of those in which anybody had some. What one
@@ -151,8 +151,8 @@ const SEEN_LOOKS = 1200;
 const SHRINK = 0.75;
 const GROW = 8;
 
-/** Lets a few requests of each owner begin in a pass of the event loop, and the others in the passes that follow. */
-class LoopPasses {
+/** Lets a few requests of each owner begin in an iteration of the event loop, and the others in those that follow. */
+class LoopIterations {
   #begun = new Shares();
   readonly #waiting = new Map<string, (() => void)[]>();
   /** Of all owners. */
@@ -160,7 +160,7 @@ class LoopPasses {
 
   begin(owner: string, start: () => void): void {
     if (this.#begun.size === 0) setImmediate(() => this.#next());
-    if (this.#begun.of(owner) < BEGUN_A_PASS) {
+    if (this.#begun.of(owner) < BEGUN_AN_ITERATION) {
       this.#begun.take(owner);
       start();
     } else {
@@ -174,7 +174,7 @@ class LoopPasses {
   #next(): void {
     this.#begun = new Shares();
     for (const [owner, starts] of this.#waiting) {
-      const next = starts.splice(0, BEGUN_A_PASS);
+      const next = starts.splice(0, BEGUN_AN_ITERATION);
       if (starts.length === 0) this.#waiting.delete(owner);
       this.waiting -= next.length;
       for (const start of next) this.begin(owner, start);
@@ -198,7 +198,7 @@ export class WorkLimit {
   #underWay = 0;
   /** Of what is under way or waits to begin, how much is known to be whose. */
   readonly #owners = new Shares();
-  readonly #passes = new LoopPasses();
+  readonly #iterations = new LoopIterations();
   #ownerAtOnce = OWNER_AT_ONCE_MIN;
   readonly #turns = new Turns({
     atOnceMax: Number.POSITIVE_INFINITY,
@@ -228,7 +228,9 @@ export class WorkLimit {
 
   /** Whether one more request of this kind would be too much. */
   isFull(operation: 'score' | 'verdict'): boolean {
-    return this.#underWay + this.#passes.waiting >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1);
+    return (
+      this.#underWay + this.#iterations.waiting >= this.#limit * (operation === 'score' ? SCORE_SHARE : 1)
+    );
   }
 
   /**
@@ -246,10 +248,10 @@ export class WorkLimit {
     return this.#seenAtLook.size > 1;
   }
 
-  /** Begins the owner's request in this pass of the event loop or, when he has begun enough in it, in one of the next. */
+  /** Begins the owner's request in this iteration of the event loop or, when he has begun enough in it, in one of the next. */
   begin(owner: string, start: () => void): void {
     this.#owners.take(owner);
-    this.#passes.begin(owner, () => {
+    this.#iterations.begin(owner, () => {
       this.#owners.giveBack(owner);
       start();
     });

@@ -94,8 +94,8 @@ describeOnStores('the feed of events', (store) => {
     const rest = async () => (await readAll(feed, platform, cursor, 1)).map(labelOf);
     // Those of one millisecond have no order, so the first page may have had either client.
     const told = records.map(labelOf);
-    const untold = ['bob 1', 'bob 2', 'bob 3'].filter((label) => !told.includes(label));
-    const expected = [...untold, `erasure ${clientNumber(gone.hash)}`];
+    const missing = ['bob 1', 'bob 2', 'bob 3'].filter((label) => !told.includes(label));
+    const expected = [...missing, `erasure ${clientNumber(gone.hash)}`];
     expect(await rest()).to.have.members(expected);
     await place.shipAll();
     expect(await rest()).to.have.members(expected);

@@ -11,7 +11,7 @@ import { type Evidence, withEvidence } from '../../../src/evidence/source/eviden
 import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
-import { all } from '../../evidence/source/lived-evidence.ts';
+import { all } from '../../evidence/source/recorded-evidence.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { newClient, newPlatform, paymentOf, T0, verdict } from '../../state/clients.ts';
 import { storeWith } from '../../stores/store-with.ts';

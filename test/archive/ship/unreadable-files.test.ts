@@ -8,7 +8,7 @@ import { queryArchive } from '../../../src/archive/read/query.ts';
 import { type ClientKey, clientNumber, type PlatformName } from '../../../src/client/client-key.ts';
 import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
-import { all } from '../../evidence/source/lived-evidence.ts';
+import { all } from '../../evidence/source/recorded-evidence.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';

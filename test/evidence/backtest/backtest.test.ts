@@ -14,7 +14,7 @@ import { makeInputView } from '../../../src/evidence/source/shared-devices.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { currentRules, RULES_FOLDER } from '../../service/current-rules.ts';
 import { SIGNAL_SECRET } from '../../service/running-service.ts';
-import { all, type LivedEvidence, servedEvidence } from '../source/lived-evidence.ts';
+import { all, type RecordedEvidence, servedEvidence } from '../source/recorded-evidence.ts';
 import { draftCandidates, JULY, playJuly, Workplace } from './backtest-history.ts';
 
 const CHAIN = 'groups.blocked-by-unpaid-chain.unpaidChain';
@@ -231,7 +231,7 @@ const RULE = 'groups/blocked-by-unpaid-chain';
 
 describe('a replay under rules with holdouts', () => {
   let place: Workplace;
-  let lived: LivedEvidence;
+  let sources: RecordedEvidence;
   /** Payers with four unpaid orders who were not blocked because they were held out. */
   let heldOut = 0;
 
@@ -242,7 +242,7 @@ describe('a replay under rules with holdouts', () => {
       from: '    priority: 80\n',
       to: '    priority: 80\n    holdout: 50%\n',
     });
-    lived = await servedEvidence(place.rules('p2.v20'), async (shop, { clock }) => {
+    sources = await servedEvidence(place.rules('p2.v20'), async (shop, { clock }) => {
       for (let n = 0; n < PAYERS; n++) {
         const clientIdKey = `payer-${n}`;
         for (const order of ['a', 'b', 'c', 'd']) await shop.outcome(clientIdKey, `${order}-${n}`, 'UNPAID');
@@ -261,7 +261,7 @@ describe('a replay under rules with holdouts', () => {
     const files = readRuleFiles(place.path('rules', 'p2.v20'), []) ?? new Map();
     const rules = place.rules('p2.v20');
     const tried = variationsOf(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=3,6']);
-    for (const where of [lived.archive, lived.journal]) {
+    for (const where of [sources.archive, sources.journal]) {
       const ask = { ...all(where), holdoutSecret: SIGNAL_SECRET };
       const found = await withEvidence(ask, (evidence) =>
         backtest(evidence, { tried, against: null, rulesOf: () => rules }),
@@ -279,7 +279,7 @@ describe('a replay under rules with holdouts', () => {
 
   it('holds nobody out without the secret of the draw', async () => {
     const rules = place.rules('p2.v20');
-    const { reproduced } = await withEvidence(all(lived.archive), (evidence) =>
+    const { reproduced } = await withEvidence(all(sources.archive), (evidence) =>
       backtest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
     );
     expect(reproduced).to.equal(PAYERS - heldOut);

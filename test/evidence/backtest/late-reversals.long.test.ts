@@ -7,7 +7,7 @@ import { type EvidencePlace, withEvidence } from '../../../src/evidence/source/e
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
-import { all, livedEvidence } from '../source/lived-evidence.ts';
+import { all, recordedEvidence } from '../source/recorded-evidence.ts';
 import { History, JULY, Workplace } from './backtest-history.ts';
 
 const DAY = 86_400_000;
@@ -36,10 +36,10 @@ async function liveWithRings(store: Store): Promise<void> {
 
 describe('a backtest of the window on shared devices, where chargebacks come 14 to 35 days later', () => {
   let place: Workplace;
-  let lived: EvidencePlace;
+  let sources: EvidencePlace;
   before(async () => {
     place = new Workplace();
-    lived = (await livedEvidence(liveWithRings)).archive;
+    sources = (await recordedEvidence(liveWithRings)).archive;
   });
   after(() => place.end());
 
@@ -47,7 +47,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
     const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
     const rules = place.rules('p2.v10');
     const tried = variationsOf(rules, files, [`${WINDOW}=7d`]);
-    return withEvidence({ ...all(lived), asOf: JULY + day * DAY }, (evidence) =>
+    return withEvidence({ ...all(sources), asOf: JULY + day * DAY }, (evidence) =>
       backtest(evidence, { tried, against: null, rulesOf: () => rules }),
     );
   };
@@ -79,7 +79,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
       reversals,
       amount,
       slices = [],
-    } = await withEvidence({ ...all(lived), asOf: JULY + 90 * DAY }, (evidence) =>
+    } = await withEvidence({ ...all(sources), asOf: JULY + 90 * DAY }, (evidence) =>
       report(evidence, { rules, by: 'cause' }),
     );
     expect(reversals.causes).to.deep.equal([{ cause: 'REVERSED', currency: 'EUR', orders: 34, amount: 357 }]);

@@ -6,7 +6,7 @@ import type { Exposure } from '../../../src/client/order.ts';
 import { NO_HOLDOUTS } from '../../../src/decision/holdout.ts';
 import type { AskedInput, Input } from '../../../src/evidence/backtest/input.ts';
 import { Replays } from '../../../src/evidence/backtest/replay.ts';
-import { ShownDevices } from '../../../src/evidence/source/shared-devices.ts';
+import { SeenDevices } from '../../../src/evidence/source/shared-devices.ts';
 import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import { currentRules } from '../../service/current-rules.ts';
 
@@ -128,7 +128,7 @@ function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[
 }
 
 function withSightings(inputs: readonly Input[]): readonly Input[] {
-  const devices = new ShownDevices(RULES.sharingWindowsMs);
+  const devices = new SeenDevices(RULES.sharingWindowsMs);
   const number = ({ clientIdKey }: Input) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
   return inputs.map((input) => {
     if (input.kind === 'score')

@@ -15,7 +15,7 @@ import { scoringService } from '../../service/scoring-service.ts';
 import { newPlatform, T0 } from '../../state/clients.ts';
 import { endOfJournal, readAll } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
-import { all, exportedJournal } from '../source/lived-evidence.ts';
+import { all, exportedJournal } from '../source/recorded-evidence.ts';
 
 const ORDERS = ['order-1', 'order-2', 'order-3', 'order-4', 'order-5'] as const;
 

@@ -25,18 +25,18 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
-import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
 
 const SHOP = platformName('shop');
 
 describe('the evidence desk', () => {
-  let lived: LivedEvidence;
+  let sources: RecordedEvidence;
   let place: Workplace;
   let archiveDir: string;
   before(async () => {
     place = new Workplace();
-    lived = await livedEvidence(liveBusyMonth);
-    archiveDir = lived.archive.folder;
+    sources = await recordedEvidence(liveBusyMonth);
+    archiveDir = sources.archive.folder;
   });
   after(() => place.end());
 
@@ -94,7 +94,7 @@ describe('the evidence desk', () => {
       expect(asked.state).to.equal('waiting');
       const done = await over(desk, asked);
       expect([done.state, done.trouble]).to.deep.equal(['done', null]);
-      const expected = await withEvidence(all(lived.archive), (evidence) =>
+      const expected = await withEvidence(all(sources.archive), (evidence) =>
         report(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
       expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...presentReport(expected) });

@@ -10,7 +10,7 @@ import type { Store } from '../../../src/state/store.ts';
 import { populationStability } from '../../../src/statistics/distributions.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
-import { all, type LivedEvidence, livedEvidence } from '../source/lived-evidence.ts';
+import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
 
 const WEEK = 7 * 24 * 3_600_000;
 
@@ -57,22 +57,22 @@ const liveWithOneWhoAsksMost = twoWeeks(19, (number, isLater) => ({
 }));
 
 describe('drift', () => {
-  let lived: LivedEvidence;
+  let sources: RecordedEvidence;
   let found: Drift;
   const driftOf = (where: EvidencePlace) => withEvidence(all(where), (evidence) => drift(evidence, null));
   before(async () => {
-    lived = await livedEvidence(live);
-    found = await driftOf(lived.archive);
+    sources = await recordedEvidence(live);
+    found = await driftOf(sources.archive);
   });
 
   it('gives the same from the exported journal as from the archive', async () => {
-    expect(await driftOf(lived.journal)).to.deep.equal(found);
+    expect(await driftOf(sources.journal)).to.deep.equal(found);
   });
 
   it('compares the decisions of one version alone, without calling those of others a gap', async () => {
     const ask = (where: EvidencePlace, decidedBy: string) =>
       withEvidence({ ...all(where), decidedBy }, (evidence) => drift(evidence, null));
-    for (const place of [lived.archive, lived.journal]) {
+    for (const place of [sources.archive, sources.journal]) {
       expect(await ask(place, 'p2.v10')).to.deep.equal({ ...found, version: 'p2.v10' });
       const { earlier, later, gaps } = await ask(place, 'p2.v9');
       expect([earlier.decisions, later.decisions, gaps]).to.deep.equal([0, 0, []]);
@@ -104,7 +104,7 @@ describe('drift', () => {
   });
 
   it('lowers the effective number of clients for a client with most requests, where it says what chance explains', async () => {
-    const uneven = await livedEvidence(liveWithOneWhoAsksMost);
+    const uneven = await recordedEvidence(liveWithOneWhoAsksMost);
     const { facts, earlier } = await driftOf(uneven.archive);
     expect([earlier.clients, earlier.decisions]).to.deep.equal([10, 19]);
     // Nine with one decision and one with ten tell as much as 19² / 109 clients alike do.
@@ -129,7 +129,7 @@ describe('drift', () => {
   });
 
   it('counts for each part the orders without a report so far', async () => {
-    const { archive } = await livedEvidence(liveWithLateReports);
+    const { archive } = await recordedEvidence(liveWithLateReports);
     const { earlier, later, unknown } = await driftOf(archive);
     expect([earlier.orders, later.orders, unknown]).to.deep.equal([
       { known: 2, unknown: 1, neverGranted: 0 },
@@ -141,7 +141,9 @@ describe('drift', () => {
 
   it('says when it compares with a store that began empty, and not where the earlier part begins later', async () => {
     const ask = async (from: number | null, split: number | null) => {
-      const later = await withEvidence({ ...all(lived.archive), from }, (evidence) => drift(evidence, split));
+      const later = await withEvidence({ ...all(sources.archive), from }, (evidence) =>
+        drift(evidence, split),
+      );
       const notes = presentDrift(later).notes.filter((note) => note.includes('began empty'));
       return [later.beganAt, notes] as const;
     };
@@ -157,7 +159,7 @@ describe('drift', () => {
   });
 
   it('is empty without decisions', async () => {
-    const empty = await livedEvidence(async () => {});
+    const empty = await recordedEvidence(async () => {});
     const { earlier, facts } = await driftOf(empty.archive);
     expect([earlier.decisions, earlier.paidShare, earlier.verdicts.WAIT]).to.deep.equal([0, null, null]);
     expect(facts.every(({ index }) => index === 0)).to.equal(true);

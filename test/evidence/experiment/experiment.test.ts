@@ -9,8 +9,8 @@ import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { T0 } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
-import { type Lived, TrialWorld } from './trial-world.ts';
-import { differencesLived, experimentsOn, trialLived } from './two-ladders.ts';
+import { type SimulatedClient, TrialWorld } from './trial-world.ts';
+import { experimentsOn, simulatedTrial, trueDifferences } from './two-ladders.ts';
 
 const NOTHING = experimentOf(
   { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
@@ -19,15 +19,15 @@ const NOTHING = experimentOf(
   [],
 );
 
-const sum = (lived: readonly Lived[], of: (one: Lived) => number) =>
-  lived.reduce((total, one) => total + of(one), 0);
+const sum = (simulated: readonly SimulatedClient[], of: (one: SimulatedClient) => number) =>
+  simulated.reduce((total, one) => total + of(one), 0);
 
 const sumOf = (found: Experiment | undefined, of: (arm: Experiment['arms'][number]) => number) =>
   found?.arms.reduce((total, arm) => total + of(arm), 0) ?? Number.NaN;
 
 describeOnStores('an experiment', (store) => {
   const CLIENTS = 60;
-  let lived: readonly Lived[];
+  let simulated: readonly SimulatedClient[];
   let found: Experiment;
   let halfway: Experiment;
   let other: Experiment;
@@ -41,13 +41,13 @@ describeOnStores('an experiment', (store) => {
     const before = await world.live(1, 0, CLIENTS / 2);
     await world.restartFirst();
     const after = await world.live(1, CLIENTS / 2, CLIENTS / 2);
-    lived = [...before, ...after];
-    const payer = lived.find(({ lastPaid }) => lastPaid !== null);
+    simulated = [...before, ...after];
+    const payer = simulated.find(({ lastPaid }) => lastPaid !== null);
     if (!payer?.lastPaid) throw new Error('nobody paid');
     const { cents } = payer.lastPaid;
     await world.reverse(payer.lastPaid);
     const taken = { paid: payer.paid - 1, amount: payer.amount - cents, reversed: cents };
-    lived = lived.map((one) => (one === payer ? { ...one, ...taken } : one));
+    simulated = simulated.map((one) => (one === payer ? { ...one, ...taken } : one));
     await world.shareDevice(8);
     // A last one asks when a day to buy and one for reversals are over for all others.
     await world.live(1, CLIENTS + 49 * 60, 1);
@@ -64,7 +64,7 @@ describeOnStores('an experiment', (store) => {
   it('counts each client for the version of its draw, over two nodes and a restart', () => {
     expect(found.version).to.equal('p2.v10');
     const arms = ['p2.v10', 'p2.v11', 'p2.v12'].map((version, place) => {
-      const mine = lived.filter((one) => one.version === version);
+      const mine = simulated.filter((one) => one.version === version);
       return {
         version,
         share: [0.4, 0.4, 0.2][place],
@@ -164,7 +164,7 @@ describe('an experiment on two ladders', () => {
   let earlier: Experiment | undefined;
   before(async function () {
     this.timeout(300_000);
-    [found, earlier] = await trialLived(1);
+    [found, earlier] = await simulatedTrial(1);
   });
 
   it('gives their difference over time, up to the present one', () => {
@@ -188,7 +188,7 @@ describe('an experiment on two ladders', () => {
 
   it('finds their true differences in orders, money and requisites', async function () {
     this.timeout(300_000);
-    for (const { truth, low, high } of await differencesLived(1, found)) {
+    for (const { truth, low, high } of await trueDifferences(1, found)) {
       expect(truth).to.be.below(0);
       expect(truth).to.be.within(low, high);
     }

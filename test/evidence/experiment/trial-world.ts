@@ -17,7 +17,7 @@ import { T0 } from '../../state/clients.ts';
 export const SHOP: PlatformName = platformName('shop');
 
 /** What one client did, and how it was answered. */
-export interface Lived {
+export interface SimulatedClient {
   readonly version: string | null;
   readonly requisites: number;
   readonly waits: number;
@@ -105,26 +105,27 @@ export class TrialWorld {
   }
 
   /** The lives of some clients, each served by the nodes in turn. */
-  async live(seed: number, first: number, clients: number): Promise<readonly Lived[]> {
+  async live(seed: number, first: number, clients: number): Promise<readonly SimulatedClient[]> {
     const services = this.nodes.map((node) => this.#service(node));
-    const lived: Lived[] = [];
+    const simulated: SimulatedClient[] = [];
     for (let client = first; client < first + clients; client++) {
       const service = services[client % services.length];
       const draw =
         this.nodes[0]?.choose(this.#store.clientKeys.of(SHOP, `payer-${client}`)).draw?.version ?? null;
-      if (service !== undefined) lived.push({ ...(await this.#life(service, seed, client)), version: draw });
+      if (service !== undefined)
+        simulated.push({ ...(await this.#life(service, seed, client)), version: draw });
     }
-    return lived;
+    return simulated;
   }
 
   /** The same lives under one version alone. */
-  async liveUnder(name: string, seed: number, clients: number): Promise<readonly Lived[]> {
+  async liveUnder(name: string, seed: number, clients: number): Promise<readonly SimulatedClient[]> {
     const rules = this.#first().rules.get(name);
     if (rules === null) throw new Error(`there is no ${name}`);
     const service = this.#service(fixedRules(rules));
-    const lived: Lived[] = [];
-    for (let client = 0; client < clients; client++) lived.push(await this.#life(service, seed, client));
-    return lived;
+    const simulated: SimulatedClient[] = [];
+    for (let client = 0; client < clients; client++) simulated.push(await this.#life(service, seed, client));
+    return simulated;
   }
 
   readonly #clock = () => this.now;
@@ -133,10 +134,10 @@ export class TrialWorld {
     return scoringService(this.#store, this.#clock, { ruleSource });
   }
 
-  async #life(service: ScoringService, seed: number, client: number): Promise<Lived> {
+  async #life(service: ScoringService, seed: number, client: number): Promise<SimulatedClient> {
     const draw = seeded(seed * 1_000_003 + client);
     const orders = { requisites: 0, waits: 0, waitsEnded: 0, lost: 0, paid: 0 };
-    const lived = { ...orders, version: null, amount: 0, reversed: 0 };
+    const simulated = { ...orders, version: null, amount: 0, reversed: 0 };
     let lastPaid: PaidOrder | null = null;
     const clientIdKey = `payer-${client}`;
     const payChance = 0.2 + 0.6 * draw();
@@ -146,20 +147,20 @@ export class TrialWorld {
       const orderRef = `order-${client}-${order}`;
       const amountRequested = (cents / 100).toFixed(2);
       const asked = await this.#ask(service, { clientIdKey, orderRef, amountRequested, stays });
-      lived.waits += asked.waits;
-      lived.waitsEnded += asked.waitsEnded;
-      lived.lost = asked.isGranted ? 0 : lived.lost + Math.min(1, asked.waits);
+      simulated.waits += asked.waits;
+      simulated.waitsEnded += asked.waitsEnded;
+      simulated.lost = asked.isGranted ? 0 : simulated.lost + Math.min(1, asked.waits);
       if (!asked.isGranted) continue;
-      lived.requisites += 1;
+      simulated.requisites += 1;
       this.now += 30_000;
       const outcome = pays ? 'PAID' : 'UNPAID';
       await service.outcome(SHOP, { clientIdKey, orderRef, outcome, cause: null, occurredAt: this.now });
-      lived.paid += pays ? 1 : 0;
-      lived.amount += pays ? cents : 0;
+      simulated.paid += pays ? 1 : 0;
+      simulated.amount += pays ? cents : 0;
       if (pays) lastPaid = { clientIdKey, orderRef, cents };
       this.now += 30_000;
     }
-    return { ...lived, lastPaid };
+    return { ...simulated, lastPaid };
   }
 
   /** Asks for an order, and again after the wait that it is told, unless that is too long for the payer. */

@@ -7,8 +7,8 @@ import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
-import { all } from '../source/lived-evidence.ts';
-import { type Lived, TrialWorld } from './trial-world.ts';
+import { all } from '../source/recorded-evidence.ts';
+import { type SimulatedClient, TrialWorld } from './trial-world.ts';
 
 type AskedAfter = Partial<EvidenceAsk> & { readonly otherwise?: Objective | null };
 
@@ -32,7 +32,7 @@ export async function experimentsOn(
 }
 
 /** How two ladders truly differ in one metric, and what the experiment told of it; NaN where it told nothing. */
-export interface LivedDifference {
+export interface TrueDifference {
   readonly metric: string;
   readonly truth: number;
   readonly low: number;
@@ -42,13 +42,13 @@ export interface LivedDifference {
 const CLIENTS = 500;
 
 const METRICS = [
-  ['paid', ({ paid }: Lived) => paid],
-  ['requisites', ({ requisites }: Lived) => requisites],
-  ['money.EUR.paid', ({ amount }: Lived) => amount / 100],
+  ['paid', ({ paid }: SimulatedClient) => paid],
+  ['requisites', ({ requisites }: SimulatedClient) => requisites],
+  ['money.EUR.paid', ({ amount }: SimulatedClient) => amount / 100],
 ] as const;
 
 /** A trial of two ladders through service, store and archive: by all that is known, and as of a moment within its trend. */
-export function trialLived(seed: number, clients = CLIENTS): Promise<readonly Experiment[]> {
+export function simulatedTrial(seed: number, clients = CLIENTS): Promise<readonly Experiment[]> {
   return inAWorld(async (world, store) => {
     await world.begin(50);
     await world.live(seed, 0, clients);
@@ -59,11 +59,11 @@ export function trialLived(seed: number, clients = CLIENTS): Promise<readonly Ex
 }
 
 /** The same payers under one ladder, and under another: the truth beside what a trial of both told. */
-export async function differencesLived(
+export async function trueDifferences(
   seed: number,
   found: Experiment | undefined,
   clients = CLIENTS,
-): Promise<readonly LivedDifference[]> {
+): Promise<readonly TrueDifference[]> {
   const under = (name: string) => inAWorld((world) => world.liveUnder(name, seed, clients));
   const [fast, slow] = [await under('p2.v10'), await under('p2.v11')];
   return METRICS.map(([metric, of]) => {
@@ -73,8 +73,8 @@ export async function differencesLived(
   });
 }
 
-const mean = (lived: readonly Lived[], of: (one: Lived) => number) =>
-  lived.reduce((total, one) => total + of(one), 0) / lived.length;
+const mean = (simulated: readonly SimulatedClient[], of: (one: SimulatedClient) => number) =>
+  simulated.reduce((total, one) => total + of(one), 0) / simulated.length;
 
 /** On a store of its own. */
 async function inAWorld<T>(work: (world: TrialWorld, store: Store) => Promise<T>): Promise<T> {

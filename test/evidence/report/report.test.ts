@@ -4,7 +4,7 @@ import { type Experiment, experimentOf } from '../../../src/evidence/experiment/
 import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import { armNet, onlyRuleLacking } from '../../../src/evidence/report/arm-net.ts';
 import { cellReader, factCells } from '../../../src/evidence/report/fact-cells.ts';
-import { makeJudged, passOverOrders, talliesOf } from '../../../src/evidence/report/order-passes.ts';
+import { makeJudged, readOrdersInBatches, talliesOf } from '../../../src/evidence/report/order-batches.ts';
 import {
   type Report,
   type RuleReport,
@@ -23,24 +23,24 @@ import type { Tenant } from '../../service/tenant.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
 import {
   all,
-  type LivedEvidence,
-  livedEvidence,
+  type RecordedEvidence,
+  recordedEvidence,
   reportOn,
   servedEvidence,
-} from '../source/lived-evidence.ts';
+} from '../source/recorded-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 import { countByHand, type HandCount } from './count-by-hand.ts';
 
 describe('the report on rules', () => {
-  let lived: LivedEvidence;
+  let sources: RecordedEvidence;
   let place: Workplace;
   let found: Report;
   let byHand: ReadonlyMap<string, HandCount>;
   before(async () => {
     place = new Workplace();
-    lived = await livedEvidence(liveBusyMonth);
-    found = await reportOn(lived.archive, place.rules('p2.v10'));
-    byHand = countByHand(place.rules('p2.v10'), readFileSync(lived.journal.path, 'utf8'));
+    sources = await recordedEvidence(liveBusyMonth);
+    found = await reportOn(sources.archive, place.rules('p2.v10'));
+    byHand = countByHand(place.rules('p2.v10'), readFileSync(sources.journal.path, 'utf8'));
   });
   after(() => place.end());
 
@@ -61,7 +61,7 @@ describe('the report on rules', () => {
   });
 
   it('gives the same from the exported journal as from the archive', async () => {
-    expect(await reportOn(lived.journal, place.rules('p2.v10'))).to.deep.equal(found);
+    expect(await reportOn(sources.journal, place.rules('p2.v10'))).to.deep.equal(found);
   });
 
   it('has orders that are paid, unpaid, turned away and unknown', () => {
@@ -78,7 +78,7 @@ describe('the report on rules', () => {
 
   it('has intervals of unpaid shares by clients, of all and of a rule', async () => {
     const byClient = (matching: string) =>
-      withEvidence(all(lived.archive), async ({ duck }) => {
+      withEvidence(all(sources.archive), async ({ duck }) => {
         const rows = await duck.rows(
           `SELECT client_hash::VARCHAR AS client, count(*) FILTER (status = 'UNPAID')::INT AS part, count(*)::INT AS whole
            FROM orders WHERE status IN ('PAID', 'UNPAID') AND (client_hash, order_ref) IN
@@ -101,7 +101,7 @@ describe('the report on rules', () => {
 
   it('adds up amounts by currency, so that rules that divide the decisions add up to all', async () => {
     const total = (name: string) => ruleOf(found, name).amount['EUR']?.unpaid ?? 0;
-    const sum = await withEvidence(all(lived.archive), ({ duck }) =>
+    const sum = await withEvidence(all(sources.archive), ({ duck }) =>
       duck.rows("SELECT sum(amount) AS unpaid FROM orders WHERE status = 'UNPAID'"),
     );
     const groups = found.rules.filter(({ file }) => file === 'groups.yaml');
@@ -111,7 +111,7 @@ describe('the report on rules', () => {
   });
 
   it('ignores unpaid reports of orders that were never granted, and counts every payment', async () => {
-    const refused = await livedEvidence(async (store) => {
+    const refused = await recordedEvidence(async (store) => {
       const history = new History(store);
       await history.block('ann');
       for (const [order, outcome] of [
@@ -131,7 +131,7 @@ describe('the report on rules', () => {
 
   it('divides each rule, and all money, by day, method and other dimensions, with equal sums', async () => {
     for (const by of SLICE_NAMES) {
-      const sliced = await reportOn(lived.archive, place.rules('p2.v10'), by);
+      const sliced = await reportOn(sources.archive, place.rules('p2.v10'), by);
       for (const { name, matched, decided, orders, by: parts = [] } of sliced.rules) {
         const sum = (of: (part: (typeof parts)[number]) => number) =>
           parts.reduce((total, part) => total + of(part), 0);
@@ -152,7 +152,7 @@ describe('the report on rules', () => {
   });
 
   it('divides by version, arm, group and level of the ladder, an order by its last decision', async () => {
-    const waits = await livedEvidence(async (store) => {
+    const waits = await recordedEvidence(async (store) => {
       const history = new History(store);
       for (const order of ['1', '1']) await history.verdict('ann', order);
       await history.outcome('ann', '1', 'PAID');
@@ -176,7 +176,7 @@ describe('the report on rules', () => {
 
   it('applies another version to the recorded facts, and says whose decisions they are', async () => {
     place.draft('p2.v11', { file: 'groups.yaml', from: 'value: 4 }', to: 'value: 2 }' });
-    const stricter = await reportOn(lived.archive, place.rules('p2.v11'));
+    const stricter = await reportOn(sources.archive, place.rules('p2.v11'));
     expect([stricter.version, stricter.ownDecisions]).to.deep.equal(['p2.v11', 0]);
     expect(found.ownDecisions).to.equal(found.decisions);
     expect(ruleOf(stricter, 'client-blocked').matched).to.be.above(ruleOf(found, 'client-blocked').matched);
@@ -188,7 +188,7 @@ describe('the report on rules', () => {
       from: 'clientsOnFingerprint, params: { window: 24h }',
       to: 'clientsOnFingerprint, params: { window: 48h }',
     });
-    const lacking = await reportOn(lived.archive, place.rules('p2.v13'));
+    const lacking = await reportOn(sources.archive, place.rules('p2.v13'));
     const undecidable = { count: found.decisions, facts: ['clientsOnFingerprint(2d)'] };
     expect(lacking.undecidable).to.deep.equal(undecidable);
     expect(lacking.orders).to.deep.equal({ paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 });
@@ -266,7 +266,7 @@ describe('the holdout in the report', () => {
   }
 
   it('gives all orders of both sides from their draw on, turned away or not, and says that they are too few', async () => {
-    const lived = await servedEvidence(rules, async (shop, { clock }) => {
+    const sources = await servedEvidence(rules, async (shop, { clock }) => {
       for (let n = 0; n < CLIENTS; n++) await liveChain(shop, clock, n);
     });
     const { PAID: paid, UNPAID: unpaid } = held;
@@ -278,7 +278,7 @@ describe('the holdout in the report', () => {
       orders: { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0, ...orders },
     });
     // An order from before the draw counts for nobody. Who did not pay waits before the next one.
-    for (const place of [lived.archive, lived.journal]) {
+    for (const place of [sources.archive, sources.journal]) {
       const found = (await reportOn(place, rules)).rules.find(
         ({ name }) => name === 'blocked-by-unpaid-chain',
       );
@@ -306,9 +306,9 @@ const JUDGED = new Map([
 
 describe('the passes over orders', () => {
   it('give the same in one pass as in many, also for more rules than a number has bits', async () => {
-    const lived = await livedEvidence(liveBusyMonth);
+    const sources = await recordedEvidence(liveBusyMonth);
     const passed = (decisionsMax: number) =>
-      withEvidence(all(lived.archive), async (evidence) => {
+      withEvidence(all(sources.archive), async (evidence) => {
         const { duck, span } = evidence;
         await duck.run("CREATE TEMP TABLE places AS SELECT 1 AS place, 'EUR' AS currency, '' AS shown");
         await makeJudged(duck, JUDGED);
@@ -318,7 +318,11 @@ describe('the passes over orders', () => {
           byDevice: true,
           place: { sql: '1', join: '' },
         };
-        await passOverOrders(evidence, { ...parts, onProgress: (done) => counted.push(done) }, decisionsMax);
+        await readOrdersInBatches(
+          evidence,
+          { ...parts, onProgress: (done) => counted.push(done) },
+          decisionsMax,
+        );
         expect(counted.at(-1)).to.equal(span.decisions);
         const byDevice = Array.from({ length: RULES }, (_, rule) => rule === 70);
         const tallies = await talliesOf(duck, byDevice);
@@ -344,8 +348,8 @@ describe('the cells of facts', () => {
     place.end();
     const conditions = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
     const comparisons = comparisonsIn(conditions.map(({ condition }) => condition));
-    const lived = await livedEvidence(liveBusyMonth);
-    await withEvidence(all(lived.archive), async ({ duck }) => {
+    const sources = await recordedEvidence(liveBusyMonth);
+    await withEvidence(all(sources.archive), async ({ duck }) => {
       const { sql, rows } = await factCells(duck, rules);
       const read = cellReader(rules);
       const answersTo = (row: (typeof rows)[number]) => {

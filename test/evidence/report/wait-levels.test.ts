@@ -8,7 +8,7 @@ import { type Evidence, withEvidence } from '../../../src/evidence/source/eviden
 import type { Store } from '../../../src/state/store.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
-import { all, livedEvidence, reportOn } from '../source/lived-evidence.ts';
+import { all, recordedEvidence, reportOn } from '../source/recorded-evidence.ts';
 import { liveBusyMonth } from './busy-month.ts';
 
 const DAY = 86_400_000;
@@ -16,7 +16,7 @@ const DAY = 86_400_000;
 describe('the cost of a wait by level', () => {
   const rules = currentRules();
   const levelsOf = async (live: (history: History, store: Store) => Promise<void>) => {
-    const { archive } = await livedEvidence((store) => live(new History(store), store));
+    const { archive } = await recordedEvidence((store) => live(new History(store), store));
     return (await reportOn(archive, rules)).waitLevels;
   };
 
@@ -114,7 +114,7 @@ describe('the cost of a wait by level', () => {
   });
 
   it('equals a count decision by decision at any time, with one result per order', async () => {
-    const { archive } = await livedEvidence(liveBusyMonth);
+    const { archive } = await recordedEvidence(liveBusyMonth);
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (days) => {
         const ask = { ...all(archive), asOf: JULY + days * DAY };

@@ -24,7 +24,7 @@ import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { History, JULY, PLATFORM } from '../backtest/backtest-history.ts';
-import { all, type LivedEvidence, livedEvidence } from './lived-evidence.ts';
+import { all, type RecordedEvidence, recordedEvidence } from './recorded-evidence.ts';
 
 const HOUR = 3_600_000;
 
@@ -57,12 +57,12 @@ function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly DuckRow[]> {
 const spanOf = (ask: EvidenceAsk) => withEvidence(ask, async ({ span }) => span);
 
 describe('evidence', () => {
-  let lived: LivedEvidence;
+  let sources: RecordedEvidence;
   before(async () => {
-    lived = await livedEvidence(live);
+    sources = await recordedEvidence(live);
   });
   const places: readonly ['archive', 'journal'] = ['archive', 'journal'];
-  const journalText = () => readFileSync(lived.journal.path, 'utf8');
+  const journalText = () => readFileSync(sources.journal.path, 'utf8');
   const journalOf = (text: string): EvidencePlace => {
     const path = join(temporaryDirectory(), 'journal.ndjson');
     writeFileSync(path, text);
@@ -72,8 +72,8 @@ describe('evidence', () => {
   it('has the same decisions and outcomes from an archive and from an exported journal', async () => {
     for (const table of ['decisions', 'outcomes']) {
       const sql = `SELECT * FROM ${table} ORDER BY order_ref, client_hash`;
-      const archived = await rowsOf(all(lived.archive), sql);
-      const exported = await rowsOf(all(lived.journal), sql);
+      const archived = await rowsOf(all(sources.archive), sql);
+      const exported = await rowsOf(all(sources.journal), sql);
       expect(byName(exported)).to.deep.equal(byName(archived));
       expect(archived.length).to.be.above(3);
     }
@@ -82,7 +82,7 @@ describe('evidence', () => {
   for (const kind of places) {
     it(`has each order with its last amount and its last outcome, from the ${kind}`, async () => {
       const rows = await rowsOf(
-        all(lived[kind]),
+        all(sources[kind]),
         'SELECT order_ref, decisions::INT AS decisions, amount, currency, method, granted, waited, blocked, status FROM orders ORDER BY order_ref',
       );
       const order = { currency: 'EUR', method: 'card', granted: true, waited: false, blocked: false };
@@ -95,7 +95,7 @@ describe('evidence', () => {
     });
 
     it(`is limited to a span of time, but has later outcomes, from the ${kind}`, async () => {
-      const ask = { ...all(lived[kind]), from: JULY + HOUR, to: JULY + HOUR + 1001 };
+      const ask = { ...all(sources[kind]), from: JULY + HOUR, to: JULY + HOUR + 1001 };
       const rows = await rowsOf(ask, 'SELECT order_ref, status FROM orders ORDER BY order_ref');
       expect(rows).to.deep.equal([
         { order_ref: 'bob-1', status: 'UNKNOWN' },
@@ -104,7 +104,7 @@ describe('evidence', () => {
     });
 
     it(`says its span and who decided, from the ${kind}`, async () => {
-      const { span, rules } = await withEvidence(all(lived[kind]), async (evidence) => ({
+      const { span, rules } = await withEvidence(all(sources[kind]), async (evidence) => ({
         span: evidence.span,
         rules: await evidence.decidingRules(),
       }));
@@ -121,7 +121,7 @@ describe('evidence', () => {
         [platformName('other'), 0],
       ] as const) {
         const count = 'SELECT count(*)::INT AS n FROM decisions';
-        expect(await rowsOf({ ...all(lived[kind]), platform }, count)).to.deep.equal([{ n }]);
+        expect(await rowsOf({ ...all(sources[kind]), platform }, count)).to.deep.equal([{ n }]);
       }
     });
   }
@@ -235,7 +235,7 @@ describe('evidence', () => {
 
 /** A new archive, so that a test may change it. */
 async function ownArchive(): Promise<{ readonly archive: Archive; readonly ask: EvidenceAsk }> {
-  const { archive: place } = await livedEvidence(live);
+  const { archive: place } = await recordedEvidence(live);
   return { archive: new Archive(place.folder), ask: all(place) };
 }
 
@@ -261,7 +261,7 @@ describe('evidence of a time in which a platform told nothing', () => {
     }
   };
   const silencesOf = async (from: number, to: number) => {
-    const { archive } = await livedEvidence(silent(from, to));
+    const { archive } = await recordedEvidence(silent(from, to));
     return withEvidence(all(archive), async ({ span }) => ({ found: span.silences, notes: spanNotes(span) }));
   };
 
@@ -318,10 +318,10 @@ async function liveOnDevices(store: Store): Promise<void> {
 }
 
 describe('the number of clients on a device', () => {
-  let lived: LivedEvidence;
+  let sources: RecordedEvidence;
   const rules = currentRules();
   before(async () => {
-    lived = await livedEvidence(liveOnDevices);
+    sources = await recordedEvidence(liveOnDevices);
   });
 
   function verdictsIn(place: EvidencePlace): Promise<readonly AskedInput[]> {
@@ -332,10 +332,10 @@ describe('the number of clients on a device', () => {
     });
   }
 
-  const places: readonly (keyof LivedEvidence)[] = ['archive', 'journal'];
+  const places: readonly (keyof RecordedEvidence)[] = ['archive', 'journal'];
   for (const place of places) {
     it(`comes with each request of the ${place}, for each window, where there were several`, async () => {
-      const seen = (await verdictsIn(lived[place])).map(({ orderRef, sightings: { fingerprint, ip } }) => [
+      const seen = (await verdictsIn(sources[place])).map(({ orderRef, sightings: { fingerprint, ip } }) => [
         orderRef,
         fingerprint.get(DAY_MS) ?? null,
         ip.get(HOUR) ?? null,
@@ -353,7 +353,7 @@ describe('the number of clients on a device', () => {
   }
 
   it('is counted once for rule sets that ask about the same windows, and anew for others', () =>
-    withEvidence(all(lived.archive), async (evidence) => {
+    withEvidence(all(sources.archive), async (evidence) => {
       await makeInputView(evidence, [rules]);
       const { duck } = evidence;
       const windows = sharingWindowsOf([rules, rules]);

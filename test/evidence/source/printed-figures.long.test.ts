@@ -18,7 +18,7 @@ import { ArchivedStore } from '../../archive/archived-store.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { draftCandidates, History, JULY, PLATFORM, Workplace } from '../backtest/backtest-history.ts';
-import { all, exportedJournal, livedEvidence } from './lived-evidence.ts';
+import { all, exportedJournal, recordedEvidence } from './recorded-evidence.ts';
 
 const DAY = 86_400_000;
 const CHAPTERS = 3;
@@ -148,7 +148,7 @@ function withoutMoment(figures: readonly Figures[]): unknown {
 const HOUR = 3_600_000;
 const VISITS = 120;
 
-interface Lived {
+interface Recorded {
   readonly archive: EvidencePlace;
   /** All decisions, with every fact. */
   readonly decisions: readonly Decision[];
@@ -177,9 +177,9 @@ async function visit(history: History, random: SeededRandom, number: number): Pr
 }
 
 /** The same weeks, in which the platform reports orders that were never granted as EXPIRED, or says nothing of them. */
-async function live(isReported: boolean): Promise<Lived> {
+async function live(isReported: boolean): Promise<Recorded> {
   const told = { decisions: [] as Decision[], reported: 0 };
-  const { archive } = await livedEvidence(async (store: Store) => {
+  const { archive } = await recordedEvidence(async (store: Store) => {
     const random = new SeededRandom(25);
     const history = new History(store);
     for (let number = 0; number < VISITS; number++) {
@@ -200,8 +200,8 @@ async function live(isReported: boolean): Promise<Lived> {
 
 describe('a report of an order that was turned away', () => {
   let place: Workplace;
-  let silent: Lived;
-  let reported: Lived;
+  let silent: Recorded;
+  let reported: Recorded;
   before(async () => {
     place = new Workplace();
     draftCandidates(place);

@@ -12,7 +12,7 @@ import { TEST_KEYS } from '../../client/client-keys.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import type { Tenant } from '../../service/tenant.ts';
-import { servedEvidence } from '../source/lived-evidence.ts';
+import { servedEvidence } from '../source/recorded-evidence.ts';
 
 const CLIENTS = 20;
 const ON_LIST = '{ fact: listed, params: { list: blocked }, operator: equal, value: true }';

@@ -22,7 +22,7 @@ const REVERSAL_MS = 10 * DAY_MS;
 const END_MS = T0 + (ARRIVAL_DAYS + 60) * DAY_MS;
 
 /** An order as it happened, as far as that was reported. */
-export interface LivedOrder {
+export interface SimulatedOrder {
   readonly at: number;
   readonly amount: number;
   shown: number;
@@ -31,11 +31,11 @@ export interface LivedOrder {
   reversed: boolean;
 }
 
-export interface LivedPayer {
+export interface SimulatedPayer {
   readonly client: ClientKey;
   /** Those of a ring show the same. */
   readonly fingerprint: string;
-  readonly orders: readonly LivedOrder[];
+  readonly orders: readonly SimulatedOrder[];
   /** Where it first met a rule with a holdout in a period of its draw: all orders from then until the end count. */
   readonly entries: readonly Entry[];
 }
@@ -53,8 +53,8 @@ export interface WorldPlan {
   readonly inRings: number;
 }
 
-interface Payer extends LivedPayer {
-  readonly orders: LivedOrder[];
+interface Payer extends SimulatedPayer {
+  readonly orders: SimulatedOrder[];
   readonly entries: Entry[];
   readonly arrivesMs: number;
   readonly payChance: number;
@@ -98,7 +98,7 @@ export class PayerWorld {
   }
 
   /** All lives to their end, and one more payer at last, so that all before is known to be over. */
-  async live(): Promise<readonly LivedPayer[]> {
+  async live(): Promise<readonly SimulatedPayer[]> {
     for (const payer of this.#payers) this.#plan(this.#life(payer), T0 + payer.arrivesMs);
     for (let next = this.#agenda.shift(); next !== undefined; next = this.#agenda.shift()) {
       this.now = Math.max(this.now, Math.ceil(next.at));
@@ -132,17 +132,17 @@ export class PayerWorld {
     // Drawn whatever happens, so that a payer is the same under other rules.
     const chances = { leaves: draw(), pays: draw(), reverses: draw(), reported: draw() };
     const amount = Math.round(100 * Math.exp(3 + 0.6 * normal(draw))) / 100;
-    const lived = { at: this.now, amount, shown: 0, paid: false, unpaid: false, reversed: false };
-    payer.orders.push(lived);
+    const simulated = { at: this.now, amount, shown: 0, paid: false, unpaid: false, reversed: false };
+    payer.orders.push(simulated);
     if (!(yield* this.#granted(payer, orderOf(clientIdKey, orderRef, amount), chances.leaves))) return;
-    lived.shown = 1;
+    simulated.shown = 1;
     const isPaid = chances.pays < payChance;
     yield this.now + (isPaid ? 60 : 900) * SECOND_MS;
     if (chances.reported < UNREPORTED) return;
     await this.#report(clientIdKey, orderRef, isPaid ? 'PAID' : 'UNPAID');
-    Object.assign(lived, { paid: isPaid, unpaid: !isPaid });
+    Object.assign(simulated, { paid: isPaid, unpaid: !isPaid });
     if (!isPaid || chances.reverses > reverses) return;
-    this.#plan(this.#reversal(clientIdKey, orderRef, lived), this.now);
+    this.#plan(this.#reversal(clientIdKey, orderRef, simulated), this.now);
   }
 
   /** Asks, and again after each wait that the payer bears; whether a requisite was shown. */
@@ -164,10 +164,10 @@ export class PayerWorld {
   }
 
   /** Up to ten days later. */
-  async *#reversal(clientIdKey: string, orderRef: string, lived: LivedOrder): Life {
-    yield this.now + DAY_MS + (lived.amount % 1) * (REVERSAL_MS - DAY_MS);
+  async *#reversal(clientIdKey: string, orderRef: string, simulated: SimulatedOrder): Life {
+    yield this.now + DAY_MS + (simulated.amount % 1) * (REVERSAL_MS - DAY_MS);
     await this.#report(clientIdKey, orderRef, 'UNPAID', 'REVERSED');
-    Object.assign(lived, { paid: false, reversed: true });
+    Object.assign(simulated, { paid: false, reversed: true });
   }
 
   #report(

@@ -12,7 +12,7 @@ import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../../src/state/store.ts';
 import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
 import { TEST_SALT } from '../../../../test/client/client-keys.ts';
-import { differencesLived, trialLived } from '../../../../test/evidence/experiment/two-ladders.ts';
+import { simulatedTrial, trueDifferences } from '../../../../test/evidence/experiment/two-ladders.ts';
 import {
   addVersion,
   rulesDirectory,
@@ -21,7 +21,7 @@ import {
 } from '../../../../test/rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 import { T0 } from '../../../../test/state/clients.ts';
-import { type LivedOrder, type LivedPayer, PayerWorld, type WorldPlan } from './payer-world.ts';
+import { PayerWorld, type SimulatedOrder, type SimulatedPayer, type WorldPlan } from './payer-world.ts';
 
 const WINDOW_DAYS = 7;
 const REVERSAL_DAYS = 11;
@@ -86,8 +86,8 @@ export async function rerunsOf(seed: number, payers: number): Promise<readonly R
   const place = { seed, payers: Math.ceil(0.6 * payers), inRings: IN_RINGS.trial };
   const [ladders, plain, without, net, ...holdouts] = await Promise.all([
     ladderReruns(seed),
-    livesUnder('p2.v10', place),
-    livesUnder('p2.v13', place),
+    payersUnder('p2.v10', place),
+    payersUnder('p2.v13', place),
     netByTrial('p2.v13', place),
     ...HOLDOUTS.map((one) => holdoutOf(one, { seed, payers, inRings: IN_RINGS.holdouts })),
   ]);
@@ -98,13 +98,13 @@ export async function rerunsOf(seed: number, payers: number): Promise<readonly R
 }
 
 async function ladderReruns(seed: number): Promise<readonly Rerun[]> {
-  const [found] = await trialLived(seed);
-  const differences = await differencesLived(seed, found);
+  const [found] = await simulatedTrial(seed);
+  const differences = await trueDifferences(seed, found);
   return differences.map(({ metric, ...told }) => ({ name: `longer waits: ${metric}`, ...told }));
 }
 
 /** The same payers under one version alone. */
-function livesUnder(version: string, plan: WorldPlan): Promise<readonly LivedPayer[]> {
+function payersUnder(version: string, plan: WorldPlan): Promise<readonly SimulatedPayer[]> {
   return inAStore(async (store) => {
     const rules = await fixed(store, version);
     return new PayerWorld(store, fixedRules(rules), plan, NO_HOLDOUTS).live();
@@ -122,16 +122,16 @@ async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Pro
   const worlds = [draw, opposite].map((drawn) =>
     inAStore(async (store) => {
       const rules = await fixed(store, version);
-      const lived = await new PayerWorld(store, fixedRules(rules), plan, drawn).live();
+      const simulated = await new PayerWorld(store, fixedRules(rules), plan, drawn).live();
       return {
-        lived,
+        simulated,
         net: drawn === draw ? await archived(store, (evidence) => netOf(evidence, rules, rule)) : null,
       };
     }),
   );
   const found = await Promise.all(worlds);
   const mean = (figure: keyof Figures) =>
-    found.reduce((sum, { lived }) => sum + heldOutMinusOthers(lived, figure), 0) / found.length;
+    found.reduce((sum, { simulated }) => sum + heldOutMinusOthers(simulated, figure), 0) / found.length;
   return netReruns(name, found[0]?.net ?? null, mean);
 }
 
@@ -218,13 +218,13 @@ async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
 }
 
 /** What a payer did within the window after its first request, as it was known when it began to count. */
-function figuresOfWindow({ orders }: LivedPayer): Figures {
+function figuresOfWindow({ orders }: SimulatedPayer): Figures {
   const [first] = orders;
   const endsAt = (first?.at ?? 0) + WINDOW_DAYS * DAY_MS;
   return summed(orders.filter(({ at }) => at < endsAt));
 }
 
-function heldOutMinusOthers(payers: readonly LivedPayer[], figure: keyof Figures): number {
+function heldOutMinusOthers(payers: readonly SimulatedPayer[], figure: keyof Figures): number {
   const side = (wanted: boolean) =>
     payers.flatMap(({ orders, entries }) =>
       entries
@@ -234,7 +234,7 @@ function heldOutMinusOthers(payers: readonly LivedPayer[], figure: keyof Figures
   return meanOf(side(true), figure) - meanOf(side(false), figure);
 }
 
-function summed(orders: readonly LivedOrder[]): Figures {
+function summed(orders: readonly SimulatedOrder[]): Figures {
   const paid = orders.filter((one) => one.paid);
   const reversals = orders.filter(({ reversed }) => reversed).length;
   const requisites = orders.reduce((sum, { shown, unpaid }) => sum + (unpaid ? shown : 0), 0);

@@ -124,11 +124,13 @@ function counts(found: Exploration, view: View, reporting: Reporting | null, { d
     return [name, value, compared.filter(Boolean).join(', ')] as const;
   });
   const more = [timesSince(found, day, 'day'), timesSince(found, week, 'week')].filter(Boolean).join(', ');
-  const untold = reporting?.unreportedShare ?? null;
+  const unreported = reporting?.unreportedShare ?? null;
   return figureList([
     ['verdicts', html`<a href=${toDecisions(view, found, {})}>${count(decisions)}</a>`, more],
     ...items,
-    ...(untold === null ? [] : [['unreported', percent(100 * untold), 'of the orders of a week'] as const]),
+    ...(unreported === null
+      ? []
+      : [['unreported', percent(100 * unreported), 'of the orders of a week'] as const]),
   ]);
 }
 

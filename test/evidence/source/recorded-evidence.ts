@@ -14,13 +14,13 @@ import { type RunningService, startService } from '../../service/running-service
 import type { Tenant } from '../../service/tenant.ts';
 
 /** The history of a store as both kinds of evidence: an archive and an exported journal. */
-export interface LivedEvidence {
+export interface RecordedEvidence {
   readonly archive: Extract<EvidencePlace, { readonly kind: 'archive' }>;
   readonly journal: Extract<EvidencePlace, { readonly kind: 'journal' }>;
 }
 
 /** Runs `live` on a new store, then ships and exports its journal. */
-export async function livedEvidence(live: (store: Store) => Promise<void>): Promise<LivedEvidence> {
+export async function recordedEvidence(live: (store: Store) => Promise<void>): Promise<RecordedEvidence> {
   const archived = await ArchivedStore.open(openSqliteStore(temporaryDirectory(), { salt: TEST_SALT }));
   try {
     await live(archived.store);
@@ -36,19 +36,19 @@ export async function livedEvidence(live: (store: Store) => Promise<void>): Prom
 export async function exportedJournal(
   { readJournal, clientKeys }: Store,
   after: string | null = null,
-): Promise<LivedEvidence['journal']> {
+): Promise<RecordedEvidence['journal']> {
   const { entries } = await readJournal(after, 100_000);
   const path = join(temporaryDirectory(), 'journal[1].ndjson');
   writeFileSync(path, entries.map((entry) => `${JSON.stringify(exported(entry, clientKeys))}\n`).join(''));
   return { kind: 'journal', path };
 }
 
-/** What a platform of a service under these rules lived. */
+/** What a platform of a service under these rules recorded. */
 export function servedEvidence(
   rules: RuleSet,
   live: (shop: Tenant, service: RunningService) => Promise<void>,
-): Promise<LivedEvidence> {
-  return livedEvidence(async (store) => {
+): Promise<RecordedEvidence> {
+  return recordedEvidence(async (store) => {
     const service = await startService({ store, rules });
     try {
       await live(await service.tenant(), service);

@@ -11,7 +11,7 @@ import type { Money, OrderCounts } from '../presentation.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import type { Evidence } from '../source/evidence.ts';
 import { clusterOf, ORDER_SUMS_SQL, orderSums } from '../source/order-sums.ts';
-import { clientPasses, makeTableView } from '../source/shared-devices.ts';
+import { clientBatches, makeTableView } from '../source/shared-devices.ts';
 import type { Judgement } from './fact-cells.ts';
 import { LEVEL_SQL, makeWaits, noteWaits } from './wait-levels.ts';
 
@@ -29,7 +29,7 @@ export async function makeJudged(duck: Duck, judged: ReadonlyMap<string, Judgeme
     await duck.run(`INSERT INTO judged VALUES ${rows.map((row) => `(${row})`).join(', ')}`);
 }
 
-interface PassParts {
+interface BatchParts {
   /** SQL of the cell of a row of `decisions`. */
   readonly cell: string;
   /** Some rule is about shared devices. */
@@ -40,35 +40,35 @@ interface PassParts {
   readonly onProgress: (decisions: number) => void;
 }
 
-/** How many decisions one pass takes, so that they fit into the engine's memory. */
-const PASS_DECISIONS_MAX = 2_500_000;
+/** How many decisions one batch takes, so that they fit into the engine's memory. */
+const BATCH_DECISIONS_MAX = 2_500_000;
 
 /**
- * Reads the evidence client by client in as many passes as memory needs: a client's orders and waits are all in the
- * same pass. Makes the tables `counted`, of decisions, `summed` and `known`, of orders by the rules of the table
+ * Reads the evidence client by client in as many batches as memory needs: a client's orders and waits are all in the
+ * same batch. Makes the tables `counted`, of decisions, `summed` and `known`, of orders by the rules of the table
  * `judged` that matched them, and `waits`.
  */
-export async function passOverOrders(
+export async function readOrdersInBatches(
   evidence: Evidence,
-  parts: PassParts,
-  decisionsMax = PASS_DECISIONS_MAX,
+  parts: BatchParts,
+  decisionsMax = BATCH_DECISIONS_MAX,
 ): Promise<void> {
   const { duck, span, ask } = evidence;
   await makeWaits(duck);
   await makeTableView(duck, 'waits_ended', ask);
   if (parts.byDevice) await makeDevices(evidence);
-  const passes = clientPasses(span.decisions, decisionsMax);
-  for (const [pass, clients] of passes.entries()) {
-    await onePass(duck, clients, parts, pass === 0);
+  const batches = clientBatches(span.decisions, decisionsMax);
+  for (const [batch, clients] of batches.entries()) {
+    await readBatch(duck, clients, parts, batch === 0);
     await noteWaits(duck, span.to ?? 0);
-    parts.onProgress(Math.round((span.decisions * (pass + 1)) / passes.length));
+    parts.onProgress(Math.round((span.decisions * (batch + 1)) / batches.length));
   }
 }
 
-async function onePass(
+async function readBatch(
   duck: Duck,
   clients: string,
-  { cell, place, byDevice }: PassParts,
+  { cell, place, byDevice }: BatchParts,
   isFirst: boolean,
 ): Promise<void> {
   const device = byDevice ? clusterOf('coalesce(device, client_hash)') : 'NULL';
@@ -115,7 +115,7 @@ export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive
 /** What each rule came to, by its place in `isByDevice` and a slice, null for all; after the last rule what all came to. */
 type Tallies = (rule: number, slice: string | null) => Tally;
 
-/** Sums up what `passOverOrders` made. */
+/** Sums up what `readOrdersInBatches` made. */
 export async function talliesOf(duck: Duck, isByDevice: readonly boolean[]): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
