@@ -50,7 +50,7 @@ describe('restore --check of SQLite', () => {
     expect(exitCode).to.equal(0);
   });
 
-  it('is as of what a person did last, when that came after the newest verdict', async () => {
+  it('is dated by what a person did last, when that came after the newest verdict', async () => {
     const store = openSqliteStore(backup);
     const rollout = { at: Date.parse(AS_OF) + 60_000, entry: { action: 'rollout' }, payer: null };
     for (const at of [rollout.at - 120_000, rollout.at]) await store.auditLog.append({ ...rollout, at });

@@ -67,7 +67,7 @@ describe('the hints of scores', () => {
     expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
   });
 
-  it('end with the 24th hour: for who looks, for the store, for the next score and for a repeated one', () => {
+  it('end with the 24th hour: for a reader, in the store, for the next score and for a repeated one', () => {
     const { hints, now } = scored({ fingerprint: 'x' });
     const leftAfter = (ms: number) => {
       const at = now + ms;

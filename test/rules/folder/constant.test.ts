@@ -65,7 +65,7 @@ describe('the constants of a rule set', () => {
       expect(told).to.include(one);
   });
 
-  it('may be what the check takes: anything else is refused where they stand', () => {
+  it('take what the check takes: any other value is refused where the constant stands', () => {
     for (const sound of [files, manifold()]) {
       expect(problemsOf(sound)).to.deep.equal([]);
       const texts = constantsOf(sound).flatMap((one) => outsideOf(one).map((value) => [one, value] as const));
@@ -76,7 +76,7 @@ describe('the constants of a rule set', () => {
     }
   });
 
-  it('may be what the check takes: either end of a range is not refused for being there', () => {
+  it('take either end of their range', () => {
     for (const constant of constantsOf(manifold())) {
       for (const value of endsOf(constant)) {
         const edited = withConstants(manifold(), [[constant, value]]);
@@ -88,7 +88,7 @@ describe('the constants of a rule set', () => {
     }
   });
 
-  it('are not told of a file that cannot be read, and of the others they are', () => {
+  it('are listed from all other files where one cannot be read', () => {
     const broken = new Map([...files, ['groups.yaml', 'rules: [ { name']]);
     const named = new Set(constantsOf(broken).map(({ at }) => at.file));
     expect([...named]).to.deep.equal(['bot-signals.yaml', 'verdicts.yaml', 'ladder.yaml', 'ruleset.yaml']);

@@ -187,7 +187,7 @@ function asSomebodyWithoutRights(look: () => void): void {
 }
 
 describe('a RULES_DIR', () => {
-  it('that cannot be used is refused with why', () => {
+  it('that cannot be used is refused, and the refusal says why', () => {
     const [folder, path] = [temporaryDirectory(), join(temporaryDirectory(), 'rules')];
     expect(rulesDirRefusal(folder)).to.equal(null);
     for (const [why, make] of [

@@ -77,7 +77,7 @@ describe('a shared list in a rule', () => {
   });
 });
 
-describe('what bad lists are told', () => itTellsOfEdits(new URL('bad-lists.txt', import.meta.url)));
+describe('the messages for bad lists', () => itTellsOfEdits(new URL('bad-lists.txt', import.meta.url)));
 
 function partsOf(trace: ReturnType<typeof traceCondition>) {
   if (trace.kind !== 'all') throw new Error('the rule has another form');
