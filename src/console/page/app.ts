@@ -184,7 +184,8 @@ function usePlace() {
     follow();
     return hear('hashchange', follow);
   }, []);
-  useEffect(() => hear('scroll', () => tops.set(scrollY)), []);
+  // A place that was just left may still scroll.
+  useEffect(() => hear('scroll', () => place.hash === location.hash && tops.set(scrollY)), [place]);
   return place;
 }
 
