@@ -7,7 +7,7 @@ import type { SeededConsole } from './seeded-console.ts';
 /** A tab with its errors and its requests to other addresses. */
 export interface WatchedPage {
   readonly page: Page;
-  /** Messages of the console, and errors that nothing caught. */
+  /** Messages of the console with the address that they are about, and errors that nothing caught. */
   readonly complaints: readonly string[];
   /** Addresses outside the listener. */
   readonly strayRequests: readonly string[];
@@ -62,7 +62,8 @@ export async function openConsole(
   const complaints: string[] = [];
   const strayRequests: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`${message.text()} ${message.location().url}`);
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('request', (request) => {
