@@ -47,6 +47,8 @@ async function takePictures(browser: Browser, seeded: SeededConsole): Promise<vo
     const { search } = new URL(page.url());
     await page.goto(`${seeded.url}${search}${hash}`);
     await page.getByText(shows).first().waitFor();
+    // What is asked for apart comes after its page.
+    await page.getByText('Loading …').first().waitFor({ state: 'detached' });
     await STEPS[name]?.(page);
     // Charts are drawn one frame after their page.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
