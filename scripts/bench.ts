@@ -10,6 +10,7 @@ import { measureBacktest } from './bench/measures/archive/backtest.ts';
 import { measureOrders } from './bench/measures/archive/orders.ts';
 import { measureCost } from './bench/measures/cost.ts';
 import { measureGrowth } from './bench/measures/growth.ts';
+import { measureInstructions } from './bench/measures/instructions.ts';
 import { measureProcesses } from './bench/measures/processes.ts';
 import { measureRoundTrips } from './bench/measures/round-trips.ts';
 import { measureRules } from './bench/measures/rules.ts';
@@ -116,7 +117,7 @@ async function measureOnRedis(plan: Plan): Promise<readonly Figure[]> {
     const onRedis = { ...place, redisPort: redis.nodes[0]?.port ?? 0, accessKey: await issueKey(place) };
     const cost = await measureCost(plan, onRedis);
     plan.onProgress('cost: counting commands');
-    return [...cost, ...(await measureRoundTrips(onRedis))];
+    return [...cost, ...(await measureRoundTrips(onRedis)), ...(await measureInstructions())];
   } finally {
     await redis.stop();
   }

@@ -56,7 +56,7 @@ export interface Payer {
 }
 
 // A rewrite would shorten the append-only file during a count.
-const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
+export const LOGGED = [...APPEND_ONLY, '--auto-aof-rewrite-percentage', '0'];
 
 /** A redis-server, and a service in this process that fills it. */
 export class FilledRedis {

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { hasProgram } from '../../../test/servers/needed-programs.ts';
+import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
+import { type Figure, figuresOf } from '../figure.ts';
+import { FilledRedis, LOGGED, type Payer, payersNamed, redisInfo, usedBetween } from '../filled-redis.ts';
+
+const figure = figuresOf('cost');
+
+const PAYERS = 50;
+const ROUNDS = 4;
+const VERDICTS = PAYERS * ROUNDS;
+
+/**
+ * What load and commit of a plain verdict cost redis-server, in figures that no other work on the machine disturbs: bytes, and
+ * instructions where valgrind is installed.
+ */
+export async function measureInstructions(): Promise<readonly Figure[]> {
+  const bytes = await onRedis(async (redis, ask) => {
+    const before = await redis.usage();
+    await ask();
+    const { received, sent, logBytes } = usedBetween(before, await redis.usage(), VERDICTS);
+    return [
+      figure('load and commit: bytes to and from redis-server', received + sent, 'B'),
+      figure('load and commit: bytes of its append-only file', logBytes, 'B'),
+    ];
+  });
+  if (!hasProgram('valgrind')) return bytes;
+  const folder = temporaryDirectory();
+  const { PATH = '' } = process.env;
+  const valgrind = `valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file=${folder}/out`;
+  const program = join(folder, 'redis-server');
+  writeFileSync(program, `#!/bin/sh\nPATH='${PATH}'\nexec ${valgrind} redis-server "$@"\n`);
+  chmodSync(program, 0o700);
+  process.env['PATH'] = folder + delimiter + PATH;
+  const instructions = await onRedis(async (redis, ask) => {
+    const { figure: info } = await redisInfo(redis.port, 'server');
+    const control = (option: string) =>
+      execFileSync('callgrind_control', [option, String(info('process_id'))], { stdio: 'ignore' });
+    control('--instr=on');
+    await ask();
+    control('--dump');
+    const [dump = ''] = readdirSync(folder).filter((name) => name.startsWith('out.'));
+    const [, total] = /^totals: (\d+)/m.exec(readFileSync(join(folder, dump), 'utf8')) ?? [];
+    return Number(total) / VERDICTS / 1000;
+  }).finally(() => {
+    process.env['PATH'] = PATH;
+  });
+  const name = 'load and commit: thousand instructions of redis-server';
+  return [figure(name, instructions, '', { atMost: 170 }), ...bytes];
+}
+
+async function onRedis<T>(measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>): Promise<T> {
+  // So that what a server does by the clock does not count the more, the slower the machine is.
+  const redis = await FilledRedis.start([...LOGGED, '--hz', '1']);
+  const payers = payersNamed(PAYERS);
+  try {
+    await ask(redis, payers, 1);
+    return await measure(redis, () => ask(redis, payers, ROUNDS));
+  } finally {
+    await redis.stop();
+  }
+}
+
+/** Each payer asks for an order of its own in each round. */
+async function ask(redis: FilledRedis, payers: readonly Payer[], rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    redis.nowMs += 1000;
+    for (const payer of payers) await redis.verdict(payer, `${payer.name}-${redis.nowMs}`, null);
+  }
+}
