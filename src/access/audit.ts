@@ -96,6 +96,9 @@ type Detail = Pick<AuditEntry, 'subject' | 'before' | 'after' | 'reason'>;
 
 const NO_DETAIL: Detail = { subject: null, before: null, after: null, reason: null };
 
+/** What an entry that leaves it out says. */
+const LEFT_OUT = { ...NO_DETAIL, platform: null };
+
 /**
  * Notes what was done through the platform API, the console and the commands. The entry is written after the change:
  * if that fails, the change is answered as a failure, and repeating it changes nothing more and writes the entry.
@@ -118,15 +121,7 @@ export class Audit {
 
   /** With a client, the parts that identify it are forgotten when it is erased. */
   async note(entry: Note, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
-    const {
-      who,
-      action,
-      platform = null,
-      subject = null,
-      before = null,
-      after = null,
-      reason = null,
-    } = entry;
+    const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...entry };
     const doing = { who, action, platform };
     if (BY_KEYS.has(action) && this.#isTooMuch(doing)) return;
     const detail: Detail = { subject, before, after, reason };
@@ -270,15 +265,7 @@ function entryOf(link: AuditLink): NotedEntry | AuditFault {
   const told = toldBy(link);
   if (told === null) return { number, what };
   const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
-  const {
-    who,
-    action,
-    platform = null,
-    subject = null,
-    before = null,
-    after = null,
-    reason = null,
-  } = members;
+  const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...members };
   if (!isText(who) || !isAction(action) || !(platform === null || isPlace(platform))) return { number, what };
   if (!isTextOrNull(subject) || !isTextOrNull(reason)) return { number, what };
   return { at: told.at, who, action, platform, subject, before, after, reason, number, hash };

@@ -285,13 +285,16 @@ export class Archive {
     return statSync(this.pathOf(segment), { throwIfNoEntry: false })?.size === segment.bytes;
   }
 
-  /** The segments at which work may have failed: those that the engine names, otherwise all that cannot be read. */
-  async damagedAmong(duck: Duck, segments: readonly Segment[], cause: unknown): Promise<readonly Segment[]> {
+  /** The segments at which work may have failed: those that the engine names, otherwise all; none when it was not about files. */
+  suspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
     if (!(cause instanceof Error) || !isAboutWhatWasRead(cause)) return [];
     const named = segments.filter((segment) => cause.message.includes(this.pathOf(segment)));
+    return named.length > 0 ? named : segments;
+  }
+
+  async damagedAmong(duck: Duck, segments: readonly Segment[]): Promise<readonly Segment[]> {
     const damaged: Segment[] = [];
-    for (const segment of named.length > 0 ? named : segments)
-      if (!(await this.canRead(duck, segment))) damaged.push(segment);
+    for (const segment of segments) if (!(await this.canRead(duck, segment))) damaged.push(segment);
     return damaged;
   }
 

@@ -73,10 +73,11 @@ export function withCopy<T>(archive: Archive, work: (copy: string) => Promise<T>
 }
 
 async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Segment[]> {
-  const segments = [...copy.read().segments.values()];
+  const suspects = copy.suspects([...copy.read().segments.values()], cause);
+  if (suspects.length === 0) return [];
   const duck = await Duck.open({ ...PROBE_LIMITS, temporaryFolder: join(copy.staging(), 'spill') });
   try {
-    const damaged = await copy.damagedAmong(duck, segments, cause);
+    const damaged = await copy.damagedAmong(duck, suspects);
     // Files that vanished with the copy were not damaged: a client was erased, and the work begins anew.
     return damaged.filter((segment) => copy.isWhole(segment));
   } finally {

@@ -158,7 +158,8 @@ export class Past {
       return { rows: await archiveReadings.run(() => read(duck, text)) };
     } catch (cause) {
       if (cause instanceof NobodyWaits || (await this.#isReplaced())) throw cause;
-      const unreadable = await this.#parts.archive.damagedAmong(duck, wanted, cause);
+      const { archive } = this.#parts;
+      const unreadable = await archive.damagedAmong(duck, archive.suspects(wanted, cause));
       if (unreadable.length === 0 || (await this.#isReplaced())) throw cause;
       return { unreadable };
     }
