@@ -1,22 +1,8 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
-import { factsNamed } from '../rules/condition.ts';
-import {
-  type Matchable,
-  type RuleSet,
-  settingsOf,
-  totalWeight,
-  type VerdictParams,
-} from '../rules/rule-set.ts';
-import { type Decision, OTHERWISE } from './decision.ts';
-import {
-  type DrawnHoldout,
-  type HoldoutFile,
-  Holdouts,
-  holdoutFacts,
-  type IsHeldOut,
-  NOBODY_HELD_OUT,
-} from './holdout.ts';
+import { type Matchable, type RuleSet, totalWeight, type VerdictParams } from '../rules/rule-set.ts';
+import { OTHERWISE } from './decision.ts';
+import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
 export interface Assessment {
@@ -58,13 +44,6 @@ export function conclude(
   return { values, clientGroup, signals, isBot, drawn: holdouts.drawn };
 }
 
-/** Labels of the facts that a decision reads: what conditions compare, and what says who may be held out. */
-export function factsRead(rules: RuleSet): ReadonlySet<string> {
-  const all = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
-  const compared = factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label);
-  return new Set([...compared, ...holdoutFacts(rules)]);
-}
-
 /** The rule that gives the verdict, or `otherwise`. */
 export function verdictRule(
   rules: RuleSet,
@@ -89,22 +68,6 @@ export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Reco
   const record = { ...rules.blankRecord };
   for (const { label, index } of rules.facts) record[label] = values[index] ?? false;
   return record;
-}
-
-/**
- * The circumstantial facts of a recorded decision by label, as this rule set sees them: another version may have
- * another time zone.
- */
-export function circumstantialFacts(
-  rules: RuleSet,
-  { platform, at: now }: Pick<Decision, 'platform' | 'at'>,
-): Readonly<Record<string, FactValue>> {
-  const { timeZone } = settingsOf(rules, platform);
-  return Object.fromEntries(
-    rules.facts.flatMap(({ label, fact }) =>
-      fact.kind === 'circumstantial' ? [[label, fact.read({ platform, timeZone, now })]] : [],
-    ),
-  );
 }
 
 function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {

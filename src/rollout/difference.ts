@@ -1,12 +1,11 @@
 import { AccessKeys } from '../access/access-keys.ts';
 import type { PlatformName } from '../client/client-key.ts';
-import { circumstantialFacts, conclude, factsRead, verdictRule } from '../decision/assess.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
 import { heldOutThen } from '../decision/holdout.ts';
-import type { FactValue } from '../facts/fact.ts';
+import { prepareRedecision } from '../decision/redecision.ts';
 import { DAY_MS } from '../rules/duration.ts';
-import { type RuleSet, VERDICTS, type Verdict } from '../rules/rule-set.ts';
+import { type RuleSet, VERDICTS } from '../rules/rule-set.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Store, Tallies } from '../state/store.ts';
 import type { Candidate } from './rollout.ts';
@@ -98,10 +97,16 @@ async function comparePlatform(
 ): Promise<PlatformDifference> {
   const payers = lastOfEach(decisions.filter(({ arm }) => arm === 'active'));
   const missing = new Set<string>();
+  const redecide = prepareRedecision(rules);
   const statuses = await searchSteps.map(payers, async (some) =>
     some.map((decision) => {
-      const then = verdictThen(rules, decision, (label) => missing.add(label));
-      if (then === null) return 'incomparable';
+      // Who was held out of a rule then is held out of it here.
+      const again = redecide(decision, heldOutThen(decision.holdout));
+      if (again.kind === 'lacking') {
+        for (const { label } of again.facts) missing.add(label);
+        return 'incomparable';
+      }
+      const then = again.concluded.verdict;
       if (isGrant(then) === isGrant(decision.verdict)) return 'same';
       return then === 'BLOCK' || then === 'WAIT' ? then : 'let';
     }),
@@ -124,25 +129,6 @@ function lastOfEach(decisions: readonly Decision[]): readonly Decision[] {
   for (const decision of decisions)
     if (!last.has(decision.clientIdKey)) last.set(decision.clientIdKey, decision);
   return [...last.values()];
-}
-
-/**
- * The verdict of a rule set on the recorded facts, for a payer who is held out of the rules that he was held out of then;
- * null where the record lacks some of the facts that it reads.
- */
-function verdictThen(rules: RuleSet, decision: Decision, onMissing: (label: string) => void): Verdict | null {
-  const facts = { ...decision.facts, ...circumstantialFacts(rules, decision) };
-  const read = factsRead(rules);
-  const lacking = rules.facts.filter(
-    ({ label, fact }) => fact.kind !== 'concluded' && read.has(label) && facts[label] === undefined,
-  );
-  for (const { label } of lacking) onMissing(label);
-  if (lacking.length > 0) return null;
-  const recorded = rules.facts.map(({ label }): FactValue => facts[label] ?? false);
-  // A verdict counts its own request, so its client is never new any more.
-  const isHeldOut = heldOutThen(decision.holdout);
-  const { values } = conclude(rules, recorded, false, isHeldOut);
-  return verdictRule(rules, values, isHeldOut).params.verdict;
 }
 
 function isMuch({ letPay, heldBack, turned, incomparable }: PlatformDifference): boolean {

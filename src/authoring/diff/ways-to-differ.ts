@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
+import { platformName } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type ClientGroup, clientGroup } from '../../client/client-state.ts';
 import { climb, type Ladder, levelsOf, NO_ATTEMPTS } from '../../client/ladder.ts';
 import { formatPaymentScore, paymentScore, type Smoothing } from '../../client/payment-score.ts';
 import { type Assessment, conclude } from '../../decision/assess.ts';
-import { concludeVerdict } from '../../decision/conclude-verdict.ts';
 import { isBot, OTHERWISE } from '../../decision/decision.ts';
-import { heldOutOf } from '../../decision/holdout.ts';
+import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
+import { redecide, typeName } from '../../decision/redecision.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
@@ -309,10 +310,9 @@ type Told = Omit<Answer, 'text'>;
 function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
   const { rules, factOf } = version;
   const isHeldOut = (rule: string, share: number) => factOf(drawLabel({ rule, share })) === true;
+  if (askedFor === 'verdict') return decided(version, isHeldOut);
   const values = rules.facts.map(({ label }) => factOf(label) ?? false);
-  const isNew = askedFor === 'score' && factOf('isNewClient') === true;
-  const assessment = conclude(rules, values, isNew, isHeldOut);
-  return askedFor === 'score' ? scored(version, assessment) : decided(version, assessment, isHeldOut);
+  return scored(version, conclude(rules, values, factOf('isNewClient') === true, isHeldOut));
 }
 
 function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, isBot }: Assessment): Told {
@@ -339,14 +339,21 @@ function limitsOf(
   return scoringLimits ? (limits.get(group) ?? []) : null;
 }
 
-function decided(
-  { rules, settings, factOf }: AnsweringVersion,
-  assessment: Assessment,
-  isHeldOut: (rule: string, share: number) => boolean,
-): Told {
-  // Without a wait before, the ladder alone gives the length of this one.
-  const standing = { ladderBefore: ladderOf(factOf), lastWaitMs: 0, at: 0 };
-  const concluded = concludeVerdict(rules, settings, assessment, standing, isHeldOut);
+function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHeldOut): Told {
+  const facts = Object.fromEntries(
+    rules.facts.map(({ label, fact }) => [label, factOf(label) ?? NO_MATTER_WHAT[typeName(fact.domain)]]),
+  );
+  // Without a wait before, the ladder alone gives the length of this one. The facts include what its clock shows.
+  const request = {
+    platform: ANY_PLATFORM,
+    at: 0,
+    facts,
+    digest: rules.digest,
+    ladderBefore: ladderOf(factOf),
+  };
+  const again = redecide({ ...rules, settings, platforms: new Map() }, request, isHeldOut);
+  if (again.kind === 'lacking') throw new Error('a payer of all facts lacks one of them');
+  const { assessment, concluded, drawn } = again;
   const { verdict, rule, waitSeconds } = concluded;
   return {
     verdict,
@@ -358,9 +365,15 @@ function decided(
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
     paymentScore: scoreOf(settings, factOf),
-    heldOut: heldOutOf([...assessment.drawn, ...concluded.drawn]).map((held) => drawLabel(held)),
+    heldOut: heldOutOf(drawn).map((held) => drawLabel(held)),
   };
 }
+
+/** The settings of the place are those of the whole rule set, so that no name of a platform matters. */
+const ANY_PLATFORM = platformName('any');
+
+/** Values of facts that no rule compares. */
+const NO_MATTER_WHAT = { boolean: false, number: 0, string: '' } as const;
 
 /** The ladder at the moment 0. */
 function ladderOf(factOf: AnsweringVersion['factOf']): Ladder {

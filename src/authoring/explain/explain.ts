@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { clientGroup } from '../../client/client-state.ts';
 import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
-import { conclude, factsRead } from '../../decision/assess.ts';
-import { type ConcludedVerdict, concludeVerdict } from '../../decision/conclude-verdict.ts';
+import type { ConcludedVerdict } from '../../decision/conclude-verdict.ts';
 import {
   DECISION_MEMBERS,
   type Decision,
@@ -12,7 +11,8 @@ import {
   OTHERWISE,
 } from '../../decision/decision.ts';
 import { type DrawnHoldout, heldOutOf, heldOutThen } from '../../decision/holdout.ts';
-import type { FactDomain, FactValue } from '../../facts/fact.ts';
+import { type LackingFacts, type Redecided, redecide, typeName } from '../../decision/redecision.ts';
+import type { FactValue } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
 import { foldCondition } from '../../rules/condition.ts';
 import { listText, seenText } from '../../rules/condition-text.ts';
@@ -112,15 +112,16 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {
     return explainWithout(decision, `here is ${rules.version} with digest ${shortDigest(rules.digest)}`);
   }
-  const unusable = unusableFacts(rules, decision);
-  if (unusable.length > 0) {
+  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  if (again.kind === 'lacking') {
     return {
       ...bare(decision, rules),
-      differences: unusable,
+      differences: damagedMembers(again, decision),
       verification: 'The record of the decision is damaged.',
     };
   }
-  const { rerun, values } = decideAgain(rules, decision);
+  const { values } = again.assessment;
+  const rerun = rerunOf(rules, again);
   const differences = compare(rules, decision, rerun, values);
   const reproduced = differences.length === 0;
   const source = `${rules.version} (digest ${shortDigest(rules.digest)})`;
@@ -137,10 +138,10 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
 
 /** How a decision differs when its rule set decides again on its facts; empty when it does not. */
 export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] {
-  const unusable = unusableFacts(rules, decision);
-  if (unusable.length > 0) return unusable;
-  const { rerun, values } = decideAgain(rules, decision);
-  return compare(rules, decision, rerun, values);
+  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  return again.kind === 'lacking'
+    ? damagedMembers(again, decision)
+    : compare(rules, decision, rerunOf(rules, again), again.assessment.values);
 }
 
 /** An explanation without the rule set that decided; `there` says what is there instead: "there is only p2.v11". */
@@ -183,26 +184,12 @@ function sharedListsOn({ facts }: Decision): readonly string[] {
   return on.flatMap(([label]) => /^listed\((.+)\)$/.exec(label)?.[1] ?? []);
 }
 
-/**
- * The facts whose recorded values the rules cannot be asked with. A record from before a fact was in the catalogue lacks it,
- * and its rules cannot have asked for it.
- */
-function unusableFacts(rules: RuleSet, { facts }: Decision): readonly RerunDifference[] {
-  const asked = factsRead(rules);
-  return rules.facts
-    .filter(({ label }) => asked.has(label) || facts[label] !== undefined)
-    .filter(
-      ({ label, fact: { domain } }) => typeof facts[label] !== (isText(domain) ? 'string' : domain.type),
-    )
-    .map(({ label, fact }) => ({
-      member: `facts.${label}`,
-      recorded: facts[label] ?? null,
-      rerun: isText(fact.domain) ? 'a text' : `a ${fact.domain.type}`,
-    }));
-}
-
-function isText({ type }: FactDomain): boolean {
-  return type === 'enum' || type === 'text';
+function damagedMembers({ facts }: LackingFacts, decision: Decision): readonly RerunDifference[] {
+  return facts.map(({ label, fact: { domain } }) => ({
+    member: `facts.${label}`,
+    recorded: decision.facts[label] ?? null,
+    rerun: typeName(domain) === 'string' ? 'a text' : `a ${typeName(domain)}`,
+  }));
 }
 
 /** The part of a decision that follows from its facts, its ladder and its time. */
@@ -211,21 +198,10 @@ type Rerun = ConcludedVerdict &
     readonly holdout: readonly DrawnHoldout[];
   };
 
-function decideAgain(
-  rules: RuleSet,
-  decision: Decision,
-): { readonly rerun: Rerun; readonly values: readonly FactValue[] } {
-  const recorded = rules.facts.map(({ label }) => decision.facts[label] ?? false);
-  const isHeldOut = heldOutThen(decision.holdout);
-  const { drawn, ...assessment } = conclude(rules, recorded, false, isHeldOut);
-  const { values, clientGroup, isBot, signals } = assessment;
-  const settings = settingsOf(rules, decision.platform);
-  const { ladderBefore, waitFloorMs: lastWaitMs = 0, at } = decision;
-  const standing = { ladderBefore, lastWaitMs, at };
-  const concluded = concludeVerdict(rules, settings, { values }, standing, isHeldOut);
-  const holdout = [...drawn, ...concluded.drawn];
+function rerunOf(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
+  const { isBot, signals, clientGroup, values } = assessment;
   const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
-  return { values, rerun: { ...concluded, isBot, signals, clientGroup, paymentScore, holdout } };
+  return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn };
 }
 
 function compare(

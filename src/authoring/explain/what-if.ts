@@ -1,5 +1,6 @@
-import { circumstantialFacts } from '../../decision/assess.ts';
 import { type Decision, DecisionSchema } from '../../decision/decision.ts';
+import { heldOutThen } from '../../decision/holdout.ts';
+import { redecide } from '../../decision/redecision.ts';
 import { type RuleSet, ruleVersion } from '../../rules/rule-set.ts';
 import { digestWord, list, named, nullable, type Shape, shape, text } from '../../shapes.ts';
 import { explain, RulesAccountSchema } from './explain.ts';
@@ -21,11 +22,12 @@ export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
 /** What a version would have answered then: on the recorded facts, with the ladder as it was. */
 export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
   const { version, digest } = rules;
-  const facts = { ...decision.facts, ...circumstantialFacts(rules, decision) };
-  const missing = rules.facts
-    .filter(({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined)
-    .map(({ label }) => label);
-  if (missing.length > 0) return { version, digest, missing, decision: null, rules: null };
+  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  const lacking = again.kind === 'lacking' ? again.facts : again.unquoted;
+  const missing = lacking.map(({ label }) => label);
+  if (again.kind === 'lacking' || missing.length > 0)
+    return { version, digest, missing, decision: null, rules: null };
+  const { facts } = again;
   const asked = { ...decision, facts, ruleVersion: version, digest };
   const { rules: account, differences } = await explain(rules, asked);
   // Where the rules conclude something else, the explanation says what comes out instead.

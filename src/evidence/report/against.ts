@@ -1,11 +1,12 @@
 import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
-import { conclude, verdictRule } from '../../decision/assess.ts';
-import type { FactValue } from '../../facts/fact.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { NOBODY_HELD_OUT } from '../../decision/holdout.ts';
+import { prepareRedecision } from '../../decision/redecision.ts';
+import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import { count, list, type Shape, shape, word } from '../../shapes.ts';
 import { AnswerCodes, COMPARISON, compare } from '../comparison.ts';
 import type { Evidence } from '../source/evidence.ts';
-import { cellReader, factCells } from './fact-cells.ts';
+import { decidingText } from './arm-net.ts';
+import { factCells } from './fact-cells.ts';
 
 export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
   version: word('The other version'),
@@ -17,17 +18,17 @@ export const AgainstSchema = shape('What changes from another version to this on
 
 type Against = Shape<typeof AgainstSchema>;
 
-/** How two rule sets judge the same recorded facts: each cell of them is asked about once. */
+/** How two rule sets judge the same recorded facts, as if nobody were held out: each cell of them is asked about once. */
 export async function againstOf({ duck, span }: Evidence, rules: RuleSet, base: RuleSet): Promise<Against> {
-  const { sql, rows } = await factCells(duck, base, rules);
+  const { sql, cells } = await factCells(duck, base, rules);
   const answers = new AnswerCodes();
-  const sides = [base, rules].map((side) => ({ side, read: cellReader(side) }));
-  const answered = rows.flatMap((row) => {
-    const codes = sides.flatMap(({ side, read }) => {
-      const { values, lacking } = read(row);
-      return lacking.length > 0 ? [] : [answers.codeOf(answerOf(side, values))];
+  const sides = [base, rules].map(prepareRedecision);
+  const answered = cells.flatMap(({ cell, recorded }) => {
+    const codes = sides.flatMap((redecide) => {
+      const again = redecide(recorded, NOBODY_HELD_OUT);
+      return again.kind === 'lacking' ? [] : [answers.codeOf(again.concluded)];
     });
-    return codes.length < sides.length ? [] : [`(${[row['cell'], ...codes].join(', ')})`];
+    return codes.length < sides.length ? [] : [`(${[cell, ...codes].join(', ')})`];
   });
   await duck.run(
     'CREATE OR REPLACE TEMP TABLE answered_cells (cell UBIGINT, base INTEGER, candidate INTEGER)',
@@ -43,14 +44,11 @@ export async function againstOf({ duck, span }: Evidence, rules: RuleSet, base: 
     digest: base.digest,
     ...found,
     undecidable: span.decisions - found.compared,
-    unseen: (['currency', 'smoothing', 'ladder'] as const).filter(
-      (name) => JSON.stringify(rules.settings[name]) !== JSON.stringify(base.settings[name]),
+    unseen: (['currency', 'smoothing', 'ladder'] as const).filter((name) =>
+      ['', ...base.platforms.keys(), ...rules.platforms.keys()].some((platform) => {
+        const [was, is] = [base, rules].map((side) => decidingText(settingsOf(side, platform)[name]));
+        return was !== is;
+      }),
     ),
   };
-}
-
-/** As if nobody were held out. */
-function answerOf(rules: RuleSet, values: readonly FactValue[]) {
-  const { rule, params } = verdictRule(rules, conclude(rules, values, false).values);
-  return { verdict: params.verdict, rule };
 }

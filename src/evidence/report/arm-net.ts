@@ -17,7 +17,12 @@ export function onlyRuleLacking(rules: RuleSet, other: RuleSet): string | null {
 /** All that decides, without where it is written, and where a fact's value lies among the others. */
 function plain({ settings, platforms, groups, signals, verdicts, limits, lists }: RuleSet): string {
   const parts = [settings, [...platforms], groups, signals, verdicts, [...limits], [...lists]];
-  return JSON.stringify(parts, (name, value) => (NOT_DECIDING.has(name) ? undefined : value));
+  return decidingText(parts);
+}
+
+/** A part of a rule set as a text that is the same wherever the part is written. */
+export function decidingText(part: unknown): string {
+  return JSON.stringify(part, (name, value) => (NOT_DECIDING.has(name) ? undefined : value));
 }
 
 const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'description']);

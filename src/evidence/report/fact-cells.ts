@@ -1,38 +1,132 @@
-import { type Duck, type DuckRow, quote, quoteName } from '../../archive/duck.ts';
+import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { factColumn } from '../../archive/record-columns.ts';
-import { conclude, verdictRule } from '../../decision/assess.ts';
+import { platformName } from '../../client/client-key.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
+import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
+import {
+  circumstantialFacts,
+  prepareRedecision,
+  type RecordedRequest,
+  type Redecided,
+} from '../../decision/redecision.ts';
 import type { FactValue } from '../../facts/fact.ts';
-import { type Comparison, comparisonsIn, type FactRef, factsNamed } from '../../rules/condition.ts';
+import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
+import { matcher } from '../../rules/matcher.ts';
 import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
 import { columnsOf } from '../source/evidence.ts';
 
+/** Decisions that differ in nothing that the rules compare: what one of them recorded stands for all. */
+export interface FactCell {
+  /** Its number, as SQL writes it. */
+  readonly cell: string;
+  readonly recorded: RecordedRequest;
+  /** Who was held out when it was decided. */
+  readonly isHeldOut: IsHeldOut;
+}
+
 /**
- * Decisions of a cell differ in nothing that the rules compare: the values of any of them stand for all. The facts of a
- * million decisions fall into some hundred cells, so that the rules need be asked only so often, and the one evaluator
- * decides what operators mean.
+ * The facts of a million decisions fall into some hundred cells, so that the rules need be asked only so often, and the
+ * one evaluator decides what operators mean.
  */
 interface FactCells {
   /** SQL that gives the cell of a row of `decisions`. */
   readonly sql: string;
-  /** Each with its `cell` and recorded values. */
-  readonly rows: readonly DuckRow[];
+  readonly cells: readonly FactCell[];
 }
 
-/** The cells of the recorded facts that any of the rule sets compares. */
+/** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
 export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
-  const recorded = new Set(await columnsOf(duck, 'decisions'));
-  const compared = comparisonsIn(ruleSets.flatMap(conditionsOf)).filter(({ fact }) =>
-    recorded.has(factColumn(fact.label)),
+  const known = new Set(await columnsOf(duck, 'decisions'));
+  const compared = comparisonsIn(ruleSets.flatMap(conditionsOf)).filter(
+    ({ fact: { label, fact } }) => fact.kind !== 'circumstantial' && known.has(factColumn(label)),
   );
-  const columns = new Set(compared.map(({ fact }) => quoteName(factColumn(fact.label))));
-  const tests = new Set(compared.flatMap(testsOf));
-  const sql = `hash(${['0', ...tests].join(', ')})`;
-  const values = [...columns].map((column) => `, any_value(${column}) AS ${column}`);
+  const labels = new Map(compared.map(({ fact }) => [factColumn(fact.label), fact.label]));
+  const circumstances = await makeCircumstances(duck, ruleSets);
+  const sql = `hash(${['0', HELD_OUT_SQL, CIRCUMSTANCE_SQL, ...new Set(compared.flatMap(testsOf))].join(', ')})`;
+  const values = [...labels.keys()].map(
+    (column) => `, any_value(${quoteName(column)}) AS ${quoteName(column)}`,
+  );
+  const rows = await duck.rows(`SELECT ${sql} AS cell, any_value(${HELD_OUT_SQL}) AS held_out,
+    any_value(${CIRCUMSTANCE_SQL}) AS circumstance${values.join('')} FROM decisions GROUP BY cell`);
   return {
     sql,
-    rows: await duck.rows(`SELECT ${sql} AS cell${values.join('')} FROM decisions GROUP BY cell`),
+    cells: rows.map((row) => {
+      const heldOut = new Set((textOf(row['held_out']) ?? '').split(' '));
+      return {
+        cell: String(row['cell']),
+        recorded: {
+          ...(circumstances[numberOf(row['circumstance']) ?? 0] ?? ANYWHERE),
+          facts: Object.fromEntries(
+            [...labels].flatMap(([column, label]) => {
+              const value = factOf(row, column);
+              return value === null ? [] : [[label, value]];
+            }),
+          ),
+        },
+        isHeldOut: (rule) => heldOut.has(rule),
+      };
+    }),
   };
+}
+
+/** SQL: the rules that were skipped when a row of `decisions` was decided. */
+const HELD_OUT_SQL =
+  "coalesce(array_to_string(list_sort(list_where(holdout_rule, holdout_held_out)), ' '), '')";
+
+/** Where and when it was decided, as far as rules that compare neither can tell. */
+const ANYWHERE: Circumstances = { platform: platformName('any'), at: 0 };
+
+type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
+
+/** Clocks of all time zones agree on what they show from one quarter of an hour to the next. */
+const CLOCK_STEP_MS = 15 * 60_000;
+
+/** SQL: the place in the list that `makeCircumstances` gives; 0 where no rule asks for place or time. */
+const CIRCUMSTANCE_SQL = `coalesce((SELECT circumstance FROM circumstances
+  WHERE circumstances.platform = decisions.platform AND step = epoch_ms(decided_at) // ${CLOCK_STEP_MS}), 0)`;
+
+/**
+ * Makes the table `circumstances`: numbers the places and times that rules tell apart, as each rule set sees them. Gives one
+ * of each number.
+ */
+async function makeCircumstances(
+  duck: Duck,
+  ruleSets: readonly RuleSet[],
+): Promise<readonly Circumstances[]> {
+  await duck.run(
+    'CREATE OR REPLACE TABLE circumstances (platform VARCHAR, step DOUBLE, circumstance INTEGER)',
+  );
+  const asked = ruleSets.map((rules) => ({
+    rules,
+    comparisons: comparisonsIn(conditionsOf(rules)).filter(({ fact }) => fact.fact.kind === 'circumstantial'),
+  }));
+  if (asked.every(({ comparisons }) => comparisons.length === 0)) return [];
+  const numbers = new Map<string, number>();
+  const found: Circumstances[] = [];
+  const appender = await duck.appender('circumstances');
+  const rows = await duck.rows(
+    `SELECT DISTINCT platform, epoch_ms(decided_at) // ${CLOCK_STEP_MS} AS step FROM decisions ORDER BY ALL`,
+  );
+  for (const row of rows) {
+    const [platform, step] = [platformName(textOf(row['platform']) ?? ''), numberOf(row['step']) ?? 0];
+    const circumstances = { platform, at: step * CLOCK_STEP_MS };
+    const answers = asked.flatMap(({ rules, comparisons }) => {
+      const facts = circumstantialFacts(rules, circumstances);
+      const values = rules.facts.map(({ label }) => facts[label] ?? false);
+      return comparisons.map((comparison) => Number(matcher(comparison)(values)));
+    });
+    const number = numbers.getOrInsertComputed(answers.join(''), () => found.push(circumstances) - 1);
+    appender.add(platform, step, number);
+  }
+  appender.close();
+  return found;
+}
+
+/** A recorded value; null for none. */
+function factOf(row: DuckRow, column: string): FactValue | null {
+  const found = row[column];
+  const value = typeof found === 'bigint' ? Number(found) : found;
+  return typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean' ? value : null;
 }
 
 function conditionsOf({ groups, signals, verdicts }: RuleSet) {
@@ -57,26 +151,6 @@ function testsOf({ fact: { label, fact }, value }: Comparison): readonly string[
     default:
       return fact.domain satisfies never;
   }
-}
-
-/**
- * Reads cells as a rule set sees them: values in its order, those that it concludes itself false, as before a decision; and
- * the facts that were not recorded.
- */
-export function cellReader(rules: RuleSet) {
-  const asked = factsNamed(conditionsOf(rules)).filter(({ fact }) => fact.kind !== 'concluded');
-  return (row: DuckRow) => {
-    const values: FactValue[] = rules.facts.map(() => false);
-    const lacking = asked.flatMap(({ label, index }: FactRef) => {
-      const found = row[factColumn(label)];
-      const value = typeof found === 'bigint' ? Number(found) : found;
-      if (typeof value !== 'number' && typeof value !== 'string' && typeof value !== 'boolean')
-        return [label];
-      values[index] = value;
-      return [];
-    });
-    return { values, lacking };
-  };
 }
 
 /** A rule as a report names it; `otherwise` stands for what holds when no rule of its file matches. */
@@ -105,46 +179,61 @@ export function namedRules({ groups, signals, verdicts }: RuleSet): readonly Nam
 
 /** The rules' judgement of one decision: whether it holds of each rule of `namedRules`. */
 export interface Judgement {
-  /** Its condition holds; of `otherwise`, that of no rule of the file. */
+  /** Its condition holds; of `otherwise`, that no rule of the file applied. */
   readonly matched: readonly boolean[];
-  /** It gave the group or the verdict, or had a part in the bot flag. */
+  /** It gave the group or the verdict, or had a part in the bot flag. A rule that was skipped did not. */
   readonly decided: readonly boolean[];
   /** Without it the verdict or the bot flag would have been another. */
   readonly decisive: readonly boolean[];
 }
 
-/** Asks a rule set about recorded values, as it is and without each of its rules. */
-export function judgeOf(rules: RuleSet): (values: readonly FactValue[]) => Judgement {
+/** The judgement of a decision, or the labels of the facts that it lacks. */
+export type Judged = { readonly judgement: Judgement } | { readonly lacking: readonly string[] };
+
+/**
+ * Asks a rule set about recorded decisions, as it is and without each of its rules; who was held out of a rule then is held
+ * out of it here.
+ */
+export function judgeOf(rules: RuleSet): (cell: FactCell) => Judged {
   const named = namedRules(rules);
-  const without = named.map(({ rule }) => (rule === null ? null : withoutRule(rules, rule)));
-  return (values) => {
-    const { values: concluded, isBot } = conclude(rules, values, false);
-    const holds = named.map(({ rule }) => rule?.matches(concluded) ?? false);
+  const redecide = prepareRedecision(rules);
+  const without = named.map(({ rule }) =>
+    rule === null ? null : prepareRedecision(withoutRule(rules, rule)),
+  );
+  return ({ recorded, isHeldOut }) => {
+    const again = redecide(recorded, isHeldOut);
+    if (again.kind === 'lacking') return { lacking: again.facts.map(({ label }) => label) };
+    const { values, isBot } = again.assessment;
+    const skipped = new Set(heldOutOf(again.drawn).map(({ rule }) => rule));
+    const holds = named.map(({ rule }) => rule?.matches(values) ?? false);
+    const applies = named.map(({ path }, at) => holds[at] === true && !skipped.has(path));
     const first = new Map(
-      named.map(({ file }) => [file, named.findIndex((one, at) => one.file === file && holds[at])]),
+      named.map(({ file }) => [file, named.findIndex((one, at) => one.file === file && applies[at])]),
     );
     const matched = named.map(({ file, rule }, at) =>
       rule === null ? first.get(file) === -1 : holds[at] === true,
     );
-    const answer = answerOf(rules, values);
+    const answer = answerText(again);
+    const isDecisive = (at: number) => {
+      const others = without[at]?.(recorded, isHeldOut);
+      return others?.kind === 'decided' && answerText(others) !== answer;
+    };
     return {
-      matched,
-      decided: named.map(
-        ({ file, rule }, at) =>
-          matched[at] === true &&
-          (file === 'bot-signals.yaml' ? isBot : rule === null || first.get(file) === at),
-      ),
-      decisive: without.map(
-        (others, at) => matched[at] === true && others !== null && answerOf(others, values) !== answer,
-      ),
+      judgement: {
+        matched,
+        decided: named.map(({ file, rule }, at) => {
+          if (rule === null) return matched[at] === true;
+          return applies[at] === true && (file === 'bot-signals.yaml' ? isBot : first.get(file) === at);
+        }),
+        decisive: named.map((_, at) => applies[at] === true && isDecisive(at)),
+      },
     };
   };
 }
 
 /** What a verdict says to the caller, as far as rules choose it. */
-function answerOf(rules: RuleSet, values: readonly FactValue[]): string {
-  const { values: concluded, isBot } = conclude(rules, values, false);
-  return `${verdictRule(rules, concluded).params.verdict} ${isBot}`;
+function answerText({ assessment, concluded }: Redecided): string {
+  return `${concluded.verdict} ${assessment.isBot}`;
 }
 
 /** The same rules without one of them. */

@@ -11,7 +11,7 @@ import type { Evidence } from '../source/evidence.ts';
 import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
 import { armNet, onlyRuleLacking } from './arm-net.ts';
-import { cellReader, factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
+import { factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
 import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
 import { makeJudged, readOrdersInBatches, type Tally, talliesOf } from './order-batches.ts';
 import { type Report, type RuleFigures, SLICES, type SliceName } from './rule-report.ts';
@@ -105,14 +105,14 @@ export async function report(
 
 /** Judges the cells of the recorded facts, into the table `judged`. */
 async function judgeCells(duck: Duck, rules: RuleSet) {
-  const { sql, rows } = await factCells(duck, rules);
-  const [read, judge] = [cellReader(rules), judgeOf(rules)];
+  const { sql, cells } = await factCells(duck, rules);
+  const judge = judgeOf(rules);
   const missing = new Set<string>();
   const judged = new Map<string, Judgement>();
-  for (const row of rows) {
-    const { values, lacking } = read(row);
-    for (const label of lacking) missing.add(label);
-    if (lacking.length === 0) judged.set(String(row['cell']), judge(values));
+  for (const one of cells) {
+    const found = judge(one);
+    if ('judgement' in found) judged.set(one.cell, found.judgement);
+    else for (const label of found.lacking) missing.add(label);
   }
   await makeJudged(duck, judged);
   return { cell: sql, missing: [...missing] };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { OutcomeCause } from '../../../src/client/order.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '../../../src/decision/holdout.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { fixedRules } from '../../../src/rollout/loaded-rules.ts';
 import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
@@ -102,8 +103,8 @@ export class History {
   now = JULY;
   readonly #service: ScoringService;
 
-  constructor(store: Store, rules: RuleSet = currentRules()) {
-    const parts = { ruleSource: fixedRules(rules), pseudonym: hmacPseudonym('secret') };
+  constructor(store: Store, rules: RuleSet = currentRules(), holdoutDraw: HoldoutDraw = NO_HOLDOUTS) {
+    const parts = { ruleSource: fixedRules(rules), pseudonym: hmacPseudonym('secret'), holdoutDraw };
     this.#service = scoringService(store, () => this.now, parts);
   }
 

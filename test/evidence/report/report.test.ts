@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { factColumn } from '../../../src/archive/record-columns.ts';
 import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
 import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import { armNet, onlyRuleLacking } from '../../../src/evidence/report/arm-net.ts';
-import { cellReader, factCells } from '../../../src/evidence/report/fact-cells.ts';
+import { factCells } from '../../../src/evidence/report/fact-cells.ts';
 import { makeJudged, readOrdersInBatches, talliesOf } from '../../../src/evidence/report/order-batches.ts';
 import {
   type Report,
@@ -350,17 +351,21 @@ describe('the cells of facts', () => {
     const comparisons = comparisonsIn(conditions.map(({ condition }) => condition));
     const sources = await recordedEvidence(liveBusyMonth);
     await withEvidence(all(sources.archive), async ({ duck }) => {
-      const { sql, rows } = await factCells(duck, rules);
-      const read = cellReader(rules);
-      const answersTo = (row: (typeof rows)[number]) => {
-        const { values, lacking } = read(row);
-        expect(lacking).to.deep.equal([]);
+      const { sql, cells } = await factCells(duck, rules);
+      const answersTo = (readFact: (label: string) => unknown) => {
+        const values = rules.facts.map(({ label }) => {
+          const value = readFact(label);
+          return typeof value === 'string' || typeof value === 'boolean' ? value : Number(value);
+        });
         return comparisons.map((comparison) => matcher(comparison)(values)).join();
       };
-      const byCell = new Map(rows.map((row) => [row['cell'], answersTo(row)]));
+      const byCell = new Map(
+        cells.map(({ cell, recorded }) => [cell, answersTo((label) => recorded.facts[label])]),
+      );
       expect(new Set(byCell.values()).size).to.be.above(20);
       const decisions = await duck.rows(`SELECT *, ${sql} AS cell FROM decisions`);
-      for (const row of decisions) expect(answersTo(row)).to.equal(byCell.get(row['cell']));
+      for (const row of decisions)
+        expect(answersTo((label) => row[factColumn(label)])).to.equal(byCell.get(String(row['cell'])));
     });
   });
 });

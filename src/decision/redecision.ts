@@ -1,0 +1,114 @@
+import { NO_ATTEMPTS } from '../client/ladder.ts';
+import type { FactDomain, FactValue } from '../facts/fact.ts';
+import { type FactRef, factsNamed } from '../rules/condition.ts';
+import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
+import { type Assessment, conclude } from './assess.ts';
+import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
+import type { Decision } from './decision.ts';
+import { type DrawnHoldout, holdoutFacts, type IsHeldOut } from './holdout.ts';
+
+/** What a version is asked about: where and when it was decided, and the facts that were recorded then, by label. */
+export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
+  readonly facts: Readonly<Record<string, FactValue>>;
+  /** Of the rule set that recorded the facts. It keeps the time of day that it saw; any other reads its own clock. */
+  readonly digest?: string;
+  /** Absent: the client stood below the first level. */
+  readonly ladderBefore?: Decision['ladderBefore'];
+  readonly waitFloorMs?: number;
+}
+
+/** What a version answers to a recorded request, or the facts that it lacks for an answer. */
+export type Redecision = Redecided | LackingFacts;
+
+export interface Redecided {
+  readonly kind: 'decided';
+  /** The recorded facts with those that the version computes from place and time. */
+  readonly facts: Readonly<Record<string, FactValue>>;
+  readonly assessment: Assessment;
+  readonly concluded: ConcludedVerdict;
+  /** Rules that matched and may be skipped, in the order in which they were reached. */
+  readonly drawn: readonly DrawnHoldout[];
+  /** Facts that the reason quotes and the record lacks. */
+  readonly unquoted: readonly FactRef[];
+}
+
+export interface LackingFacts {
+  readonly kind: 'lacking';
+  /** Facts that rules compare and the record lacks, and recorded values of another type than their fact's. */
+  readonly facts: readonly FactRef[];
+}
+
+/**
+ * What a version would have answered to recorded requests. Everything that asks this question asks it here: explanations,
+ * what-if, differences between versions, reports. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`, or
+ * `heldOutThen` for those that were skipped when the request was recorded.
+ */
+export function prepareRedecision(
+  rules: RuleSet,
+): (recorded: RecordedRequest, isHeldOut: IsHeldOut) => Redecision {
+  const compared = factsCompared(rules);
+  return (recorded, isHeldOut) => {
+    const { platform, at, ladderBefore = NO_ATTEMPTS, waitFloorMs: lastWaitMs = 0 } = recorded;
+    const own = recorded.digest === rules.digest ? {} : circumstantialFacts(rules, recorded);
+    const facts: Readonly<Record<string, FactValue | undefined>> = { ...recorded.facts, ...own };
+    const lacking = rules.facts.filter(({ label, fact }) => {
+      const value = facts[label];
+      if (value === undefined) return fact.kind !== 'concluded' && compared.has(label);
+      return typeof value !== typeName(fact.domain);
+    });
+    if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
+    const values = rules.facts.map(({ label }) => facts[label] ?? false);
+    // A verdict counts its own request, so its client is never new any more.
+    const assessment = conclude(rules, values, false, isHeldOut);
+    const standing = { ladderBefore, lastWaitMs, at };
+    const concluded = concludeVerdict(rules, settingsOf(rules, platform), assessment, standing, isHeldOut);
+    return {
+      kind: 'decided',
+      facts: { ...recorded.facts, ...own },
+      assessment,
+      concluded,
+      drawn: [...assessment.drawn, ...concluded.drawn],
+      unquoted: factsQuoted(rules, concluded).filter(
+        ({ label, fact }) => fact.kind !== 'concluded' && facts[label] === undefined,
+      ),
+    };
+  };
+}
+
+/** The same of one request. */
+export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: IsHeldOut): Redecision {
+  return prepareRedecision(rules)(recorded, isHeldOut);
+}
+
+/**
+ * The facts that follow from where and when it was decided, as this rule set sees them: another version may have another
+ * time zone.
+ */
+export function circumstantialFacts(
+  rules: RuleSet,
+  { platform, at: now }: Pick<RecordedRequest, 'platform' | 'at'>,
+): Readonly<Record<string, FactValue>> {
+  const { timeZone } = settingsOf(rules, platform);
+  return Object.fromEntries(
+    rules.facts.flatMap(({ label, fact }) =>
+      fact.kind === 'circumstantial' ? [[label, fact.read({ platform, timeZone, now })]] : [],
+    ),
+  );
+}
+
+/** The type of a fact's values, as `typeof` names it. */
+export function typeName({ type }: FactDomain): 'string' | 'number' | 'boolean' {
+  return type === 'enum' || type === 'text' ? 'string' : type;
+}
+
+/** Labels of the facts that conditions compare, and of those that say who may be held out. */
+function factsCompared(rules: RuleSet): ReadonlySet<string> {
+  const all = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
+  const compared = factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label);
+  return new Set([...compared, ...holdoutFacts(rules)]);
+}
+
+function factsQuoted({ verdicts }: RuleSet, { rule }: ConcludedVerdict): readonly FactRef[] {
+  const { reason } = verdicts.rules.find(({ name }) => name === rule)?.params ?? verdicts.otherwise;
+  return reason.flatMap((part) => (part.kind === 'fact' ? [part.fact] : []));
+}
