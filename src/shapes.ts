@@ -3,9 +3,12 @@ import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. Who needs many imports all as `s`. */
 
-/** A text of 1 to `maxLength` code points of well-formed Unicode. */
+/** A text of 1 to `maxLength` code points of well-formed Unicode, without U+0000. */
 export function text(maxLength: number, description: string, example?: string) {
-  return showing(Type.String({ minLength: 1, maxLength, wellFormed: true, description }), example);
+  return showing(
+    Type.String({ minLength: 1, maxLength, wellFormed: true, withoutNul: true, description }),
+    example,
+  );
 }
 
 export function key(description: string, example?: string) {

@@ -29,6 +29,12 @@ export interface QueryAnswer {
   readonly more: boolean;
 }
 
+/** Gives a value its place in a statement (`$1`): what callers send never becomes SQL. */
+export type Bind = (value: string) => string;
+
+/** A statement, or what makes it with the places of its values. */
+export type Statement = string | ((bind: Bind) => string);
+
 /** Loaded when it is first used: most commands never read the archive, and the engine is a fifth of their start. */
 function engine() {
   return import('@duckdb/node-api');
@@ -58,28 +64,28 @@ export class Duck {
     return new Duck(instance, connection);
   }
 
-  async run(sql: string): Promise<void> {
-    await this.#connection.run(sql);
+  async run(statement: Statement): Promise<void> {
+    await this.#connection.run(...textAndValues(statement));
   }
 
-  async rows(sql: string): Promise<readonly DuckRow[]> {
-    return (await this.#connection.runAndReadAll(sql)).getRowObjectsJS();
+  async rows(statement: Statement): Promise<readonly DuckRow[]> {
+    return (await this.#connection.runAndReadAll(...textAndValues(statement))).getRowObjectsJS();
   }
 
   /** Rows as they come, some thousands at a time: memory does not grow with their number. */
-  async *stream(sql: string): AsyncGenerator<readonly DuckRow[]> {
-    const result = await this.#connection.stream(sql);
+  async *stream(statement: Statement): AsyncGenerator<readonly DuckRow[]> {
+    const result = await this.#connection.stream(...textAndValues(statement));
     yield* result.yieldRowObjectJs();
   }
 
   /** The same by columns, for millions of rows: numbers, texts, flags and 64-bit integers alone. */
-  async *batches(sql: string): AsyncGenerator<DuckBatch> {
-    yield* batchesOf(await this.#connection.stream(sql));
+  async *batches(statement: Statement): AsyncGenerator<DuckBatch> {
+    yield* batchesOf(await this.#connection.stream(...textAndValues(statement)));
   }
 
   /** All of them at once, to take rows out of them later; these may hold anything. */
-  async wholeBatches(sql: string): Promise<readonly DuckBatch[]> {
-    return Array.fromAsync(batchesOf(await this.#connection.run(sql)));
+  async wholeBatches(statement: Statement): Promise<readonly DuckBatch[]> {
+    return Array.fromAsync(batchesOf(await this.#connection.run(...textAndValues(statement))));
   }
 
   /** Adds rows to a table, also while a query is read. */
@@ -134,6 +140,13 @@ export class Duck {
   }
 }
 
+function textAndValues(statement: Statement): readonly [text: string, values?: DuckDBValue[]] {
+  if (typeof statement === 'string') return [statement];
+  const values: DuckDBValue[] = [];
+  const text = statement((value) => `$${values.push(value)}`);
+  return [text, values];
+}
+
 async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
   const { JSDuckDBValueConverter } = await engine();
   const columns = result.columnNames();
@@ -149,8 +162,13 @@ export function isAboutWhatWasRead(error: Error): boolean {
   return /^(IO|Invalid|Invalid Input) Error: /.test(error.message);
 }
 
+/**
+ * A text within SQL, for what takes no parameters: views, paths and types. SQL ends at U+0000, which is therefore written
+ * as a call.
+ */
 export function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
+  return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
 }
 
 export function quoteName(name: string): string {

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import type { PlatformName } from '../client/client-key.ts';
 import type { KnownHints } from '../client/hints.ts';
 import { Type } from '../json-schema.ts';
-import { KEY_CHARACTERS_MAX } from '../key-length.ts';
+import { hasNul, KEY_CHARACTERS_MAX } from '../key-length.ts';
 import { choice, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
 import { isAddress, KEPT_PREFIXES, networkKey, networkOf, type Pseudonym } from './requests.ts';
 
@@ -66,6 +66,7 @@ export function readListValue(
   if (length < 1 || length > KEY_CHARACTERS_MAX || !text.isWellFormed()) {
     return refused(`a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`);
   }
+  if (hasNul(text)) return refused('a value must not contain U+0000');
   const [, known] = HMAC.exec(text) ?? [];
   switch (kind) {
     case 'client':

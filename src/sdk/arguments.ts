@@ -81,6 +81,7 @@ function checkedText(name: string, value: unknown): string {
     throw new InvalidArgumentError(name, `must be a string, not ${typeOf(value)}`);
   // A lone surrogate would be sent as U+FFFD, and name something else.
   if (/\p{Surrogate}/u.test(value)) throw new InvalidArgumentError(name, 'must be well-formed Unicode');
+  if (value.includes('\0')) throw new InvalidArgumentError(name, 'must not contain U+0000');
   return value;
 }
 

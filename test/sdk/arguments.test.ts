@@ -51,6 +51,7 @@ describe('bad arguments', () => {
     [{ orderRef: 7 }, 'orderRef must be a string, not number'],
     [{ method: 'm'.repeat(257) }, 'method must have at most 256 characters'],
     [{ sellPointKey: '\ud800' }, 'sellPointKey must be well-formed Unicode'],
+    [{ sellPointKey: 'a\0b' }, 'sellPointKey must not contain U+0000'],
     [{ amountRequested: 25 }, NO_AMOUNT],
     [{ amountRequested: '-1' }, NO_AMOUNT],
   ] as const) {

@@ -18,7 +18,7 @@ import type { Store } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { Archive, type Bounds, type ErasedClients, erasedClients } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { Duck, type DuckRow, flagOf, numberOf, quote, textOf } from '../duck.ts';
+import { type Bind, Duck, type DuckRow, flagOf, numberOf, textOf } from '../duck.ts';
 import { withCopy } from '../frozen-archive.ts';
 import { OrderFilters } from '../order-filter.ts';
 import { GRANTED_SQL, type OrderStatus, statusCondition } from '../order-status.ts';
@@ -165,14 +165,14 @@ export class ArchiveReader {
     orderRef: string,
     limit: number,
   ): Promise<ArchivedDecisions> {
-    const where = `order_ref = ${quote(orderRef)}`;
+    const where = (_: Source, bind: Bind) => `order_ref = ${bind(orderRef)}`;
     const among = (segments: readonly Segment[]) => this.#orders.holding(segments, [orderRef]);
     return this.#archived((past) => this.#decisions(past, { platform }, where, limit, among));
   }
 
   /** A client's decisions with a seq below `beforeSeq`, newest first. */
   async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
-    const where = `${isOf(client)} AND seq < ${beforeSeq}`;
+    const where = (_: Source, bind: Bind) => `${isOf(client, bind)} AND seq < ${beforeSeq}`;
     return this.#archived((past) => this.#decisions(past, { platform: client.platform }, where, limit));
   }
 
@@ -190,9 +190,9 @@ export class ArchiveReader {
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = beginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
-        const where = (source: Source) =>
+        const where = (source: Source, bind: Bind) =>
           [
-            filterCondition({ ...filter, from }),
+            filterCondition({ ...filter, from }, bind),
             ...(status === null ? [] : [statusCondition(source('outcomes', { platform }), status)]),
           ].join(' AND ');
         // One more than wanted shows whether that was all.
@@ -211,10 +211,10 @@ export class ArchiveReader {
 
   /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
-    const listed = (items: readonly string[]) => [...new Set(items)].join(', ');
-    const clients = listed(asked.map(({ client }) => clientNumber(client.hash)));
-    const orders = listed(asked.map(({ orderRef }) => quote(orderRef)));
-    const where = `client_hash IN (${clients}) AND order_ref IN (${orders})`;
+    const clients = new Set(asked.map(({ client }) => clientNumber(client.hash)));
+    const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
+    const where = (bind: Bind) =>
+      `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
     return this.#archived(async (past) => {
       const known = await this.#knownOrders(past, platform, where);
       const exposures = await this.#exposures(past, platform, where, asked);
@@ -231,11 +231,12 @@ export class ArchiveReader {
   async #knownOrders(
     past: Past,
     platform: PlatformName,
-    where: string,
+    where: (bind: Bind) => string,
   ): Promise<ReadonlyMap<string, KnownOrder>> {
     const known = new Map<string, KnownOrder>();
     const rows = await past.rows(
-      (source) => `${select(source('outcomes', { platform }), where)} ORDER BY ${JOURNAL_ORDER_SQL}`,
+      (source, bind) =>
+        `${select(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
     );
     for (const row of rows) {
       const entry = entryOf('outcomes', row, this.#store.clientKeys);
@@ -249,13 +250,13 @@ export class ArchiveReader {
   async #exposures(
     past: Past,
     platform: PlatformName,
-    where: string,
+    where: (bind: Bind) => string,
     asked: readonly AskedOrder[],
   ): Promise<ReadonlyMap<string, Exposure>> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
     const rows = await past.rows(
-      (source) =>
-        `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where} GROUP BY ALL`,
+      (source, bind) =>
+        `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where(bind)} GROUP BY ALL`,
       (segments) => this.#orders.holding(segments, orderRefs),
     );
     const exposures = new Map<string, Exposure>();
@@ -281,7 +282,7 @@ export class ArchiveReader {
         const { time } = TABLES[table];
         const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
         const rows = await past.rows(
-          (source) => `${select(source(table, bounds), `${isOf(client)}${older}`)}
+          (source, bind) => `${select(source(table, bounds), `${isOf(client, bind)}${older}`)}
             ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
         );
         const made = async (some: readonly DuckRow[]) => some.map((row) => entryOf(table, row, clientKeys));
@@ -326,14 +327,15 @@ export class ArchiveReader {
   async #decisions(
     past: Past,
     bounds: Bounds,
-    where: string | ((source: Source) => string),
+    where: (source: Source, bind: Bind) => string,
     limit: number,
     among?: Among,
   ): Promise<ArchivedDecisions> {
-    const rows = await past.rows((source) => {
-      const condition = typeof where === 'string' ? where : where(source);
-      return `${select(source('decisions', bounds), condition)} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`;
-    }, among);
+    const rows = await past.rows(
+      (source, bind) =>
+        `${select(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
+      among,
+    );
     const found = await searchSteps.map(rows, async (some) => some.map(this.#decisionOf));
     const decisions = found.toSorted(newestFirst).slice(0, limit);
     return { decisions, unreadable: past.unreadable };
@@ -389,8 +391,8 @@ function orderName(clientIdKey: string, orderRef: string): string {
 }
 
 /** SQL: that a row is of a client. */
-function isOf({ hash, clientIdKey }: ClientKey): string {
-  return `client_hash = ${clientNumber(hash)} AND client_id_key = ${quote(clientIdKey)}`;
+function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
+  return `client_hash = ${clientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 
 /** How many decisions were compared, and how far back they reach. */
@@ -399,10 +401,10 @@ async function lookedAt(
   bounds: Bounds,
   { after }: DecisionFilter,
 ): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {
-  const condition = filterCondition({ from: bounds.from, to: bounds.to, after });
+  const bound = { from: bounds.from, to: bounds.to, after };
   const [row = {}] = await past.rows(
-    (source) =>
-      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${condition}`,
+    (source, bind) =>
+      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${filterCondition(bound, bind)}`,
   );
   return { compared: numberOf(row['compared']) ?? 0, backTo: numberOf(row['oldest']) };
 }

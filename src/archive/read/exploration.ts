@@ -8,7 +8,7 @@ import {
   type TwoTimes,
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
-import { type DuckRow, numbersOf, textOf } from '../duck.ts';
+import { type Bind, type DuckRow, numbersOf, textOf } from '../duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_NUMBER_SQL, statusSql } from '../order-status.ts';
 import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
@@ -173,7 +173,8 @@ async function slotCounts(
     (_, place) => first + place * stepMs,
   );
   const table = new SlotTable(slots.length, ask.money);
-  for (const row of await past.rows((source) => slotSql(source, ask, { first, stepMs }))) table.addRow(row);
+  for (const row of await past.rows((source, bind) => slotSql([source, bind], ask, { first, stepMs })))
+    table.addRow(row);
   return { stepMs, slots, all: table.all, values: table.values() };
 }
 
@@ -181,22 +182,25 @@ function within({ from, to }: TimeSpan): TimeSpan {
   return { from, to };
 }
 
+/** Where a question finds its tables, and puts its values. */
+type Place = readonly [source: Source, bind: Bind];
+
 /** Decisions of one span. */
-function lookedAt(source: Source, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
+function lookedAt([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
   return `(SELECT * FROM ${source('decisions', { ...within(span), platform })}
-    WHERE ${filterCondition({ ...filter, ...within(span) })})`;
+    WHERE ${filterCondition({ ...filter, ...within(span) }, bind)})`;
 }
 
 function slotSql(
-  source: Source,
+  place: Place,
   ask: ExplorationAsk,
   { first, stepMs }: { readonly first: number; readonly stepMs: number },
 ): string {
   const { by, verdict, money } = ask;
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
   const valued = `SELECT ${slot}, ${SPLITS[by]} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
-  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(source, ask, ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
-    ${money ? `, ${ASKED_SQL}, ${paidSql(source, ask)}` : ''}
+  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(place, ask, ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+    ${money ? `, ${ASKED_SQL}, ${paidSql(place, ask)}` : ''}
     SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS granted, NULL AS paid
       FROM looked GROUP BY slot
     UNION ALL SELECT slot, value, NULL, count(*), NULL, NULL, NULL FROM valued GROUP BY slot, value
@@ -213,7 +217,7 @@ const ASKED_SQL = `asked AS NOT MATERIALIZED (
   )`;
 
 /** The orders of which a requisite was shown, and whether they are paid; a technical failure says nothing about the payer. */
-function paidSql(source: Source, { platform, asOf, ...span }: ExplorationAsk): string {
+function paidSql([source, bind]: Place, { platform, asOf, ...span }: ExplorationAsk): string {
   const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
   return `reports AS MATERIALIZED (
     SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(`max(${REPORT_NUMBER_SQL})`)} AS status
@@ -223,7 +227,7 @@ function paidSql(source: Source, { platform, asOf, ...span }: ExplorationAsk): s
   granted AS MATERIALIZED (
     SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), platform })}
-      WHERE ${GRANTED_SQL} AND ${filterCondition(within(span))}
+      WHERE ${GRANTED_SQL} AND ${filterCondition(within(span), bind)}
     ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
   )`;
 }
@@ -327,7 +331,9 @@ async function changeSince(
     ['before', against],
     ['after', within(ask)],
   ] as const)
-    for (const row of await past.rows((source) => changeSql(lookedAt(source, ask, span), ask))) {
+    for (const row of await past.rows((source, bind) =>
+      changeSql(lookedAt([source, bind], ask, span), ask),
+    )) {
       const { part, whole } = numbersOf(row, { part: 0, whole: 0 });
       counts.add(time, textOf(row['dimension']), textOf(row['value']) ?? '', part, whole);
     }

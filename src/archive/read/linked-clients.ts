@@ -4,7 +4,7 @@ import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { Store } from '../../state/store.ts';
 import { plus } from '../../statistics/sums.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
-import { type DuckRow, flagOf, numberOf, numbersOf, quote, textOf } from '../duck.ts';
+import { type Bind, type DuckRow, flagOf, numberOf, numbersOf, textOf } from '../duck.ts';
 import { GRANTED_SQL, REPORT_NUMBER_SQL } from '../order-status.ts';
 import { RECORDS, TABLES, type TableName } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
@@ -109,7 +109,9 @@ class LinkReading {
   }
 
   async devicesOf(clients: readonly string[]): Promise<readonly SeenClient[]> {
-    const rows = await this.#rows('scores', (source) => seenSql(source, this.#are(clients), 'true'));
+    const rows = await this.#rows('scores', (source, bind) =>
+      seenSql(source, this.#are(clients, bind), 'true'),
+    );
     return rows.map(seenOf);
   }
 
@@ -117,8 +119,8 @@ class LinkReading {
     if (devices.length === 0) return [];
     const rows = await this.#rows(
       'scores',
-      (source) => `SELECT *, count(*) OVER (PARTITION BY kind, hmac) AS clients
-        FROM (${seenSql(source, 'true', isOneOf(devices))})
+      (source, bind) => `SELECT *, count(*) OVER (PARTITION BY kind, hmac) AS clients
+        FROM (${seenSql(source, 'true', isOneOf(devices, bind))})
         QUALIFY row_number() OVER (PARTITION BY kind, hmac ORDER BY last_at DESC, client_id_key) <= ${clientsMax + 1}`,
     );
     const seenOn = Map.groupBy(rows, (row) => nameOf(seenOf(row)));
@@ -131,8 +133,12 @@ class LinkReading {
 
   async ordersOf(clients: readonly string[], ordersMax: number): Promise<readonly LinkedOrder[]> {
     const [decided, reported] = [
-      await this.#rows('decisions', (source) => decidedSql(source, this.#are(clients), ordersMax)),
-      await this.#rows('outcomes', (source) => reportedSql(source, this.#are(clients), ordersMax)),
+      await this.#rows('decisions', (source, bind) =>
+        decidedSql(source, this.#are(clients, bind), ordersMax),
+      ),
+      await this.#rows('outcomes', (source, bind) =>
+        reportedSql(source, this.#are(clients, bind), ordersMax),
+      ),
     ];
     const orders = new Map<string, LinkedOrder>();
     // What a decision asked for holds, and not what the report of it remembers.
@@ -149,7 +155,7 @@ class LinkReading {
     const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
     const rows = await this.#rows(
       'overrides',
-      (source) => `SELECT * FROM ${source} WHERE ${this.#are(clients)} ${newest}`,
+      (source, bind) => `SELECT * FROM ${source} WHERE ${this.#are(clients, bind)} ${newest}`,
       { ...this.#span, from: 0 },
     );
     return new Map(
@@ -167,23 +173,24 @@ class LinkReading {
   }
 
   /** SQL: that a row is of one of these clients; nobody's hash is compared with names alone, which would read all. */
-  #are(clients: readonly string[]): string {
+  #are(clients: readonly string[], bind: Bind): string {
     const { platform, keys } = this.#span;
     const numbers = clients.map((clientIdKey) => clientNumber(keys.of(platform, clientIdKey).hash));
-    return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${quoted(clients)})`;
+    return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${clients.map(bind).join(', ')})`;
   }
 
   #rows(
     table: TableName,
-    sql: (source: string) => string,
+    sql: (source: string, bind: Bind) => string,
     { from, asOf }: LinkTime = this.#span,
   ): Promise<readonly DuckRow[]> {
     const { time } = TABLES[table];
     const { platform } = this.#span;
     const until = asOf === null ? '' : `AND ${time} < make_timestamp_ms(${asOf + 1})`;
-    return this.#past.rows((source) =>
+    return this.#past.rows((source, bind) =>
       sql(
         `(SELECT * FROM ${source(table, { platform, from, to: asOf })} WHERE ${time} >= make_timestamp_ms(${from}) ${until})`,
+        bind,
       ),
     );
   }
@@ -193,14 +200,13 @@ function nameOf({ kind, hmac }: Device): string {
   return `${kind} ${hmac}`;
 }
 
-function quoted(texts: readonly string[]): string {
-  return texts.map(quote).join(', ');
-}
-
 /** SQL: that `kind` and `hmac` are one of these. */
-function isOneOf(devices: readonly Device[]): string {
+function isOneOf(devices: readonly Device[], bind: Bind): string {
   const ofKind = (wanted: DeviceKind) =>
-    quoted(devices.filter(({ kind }) => kind === wanted).map(({ hmac }) => hmac)) || 'NULL';
+    devices
+      .filter(({ kind }) => kind === wanted)
+      .map(({ hmac }) => bind(hmac))
+      .join(', ') || 'NULL';
   return DEVICE_KINDS.map((kind) => `(kind = '${kind}' AND hmac IN (${ofKind(kind)}))`).join(' OR ');
 }
 

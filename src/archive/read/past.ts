@@ -3,7 +3,17 @@ import type { DecisionFilter, DecisionPosition } from '../../decision/decision-f
 import { archiveReadings, NobodyWaits } from '../../state/paced-steps.ts';
 import { type Archive, type Bounds, type ErasedClients, withoutThese } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { type Duck, type DuckBatch, type DuckRow, numbersOf, quote, quoteName, textOf } from '../duck.ts';
+import {
+  type Bind,
+  type Duck,
+  type DuckBatch,
+  type DuckRow,
+  numbersOf,
+  quote,
+  quoteName,
+  type Statement,
+  textOf,
+} from '../duck.ts';
 import { link } from '../frozen-archive.ts';
 import { dayOf } from '../period.ts';
 import { SegmentWriter } from '../segment-writer.ts';
@@ -22,7 +32,10 @@ export type Among = (segments: readonly Segment[]) => Promise<readonly Segment[]
 
 const ALL: Among = async (segments) => segments;
 
-type Read<T> = (duck: Duck, text: string) => Promise<readonly T[]>;
+/** A question in SQL, made of its tables and of the places of its values. */
+type Question = (source: Source, bind: Bind) => string;
+
+type Read<T> = (duck: Duck, statement: Statement) => Promise<readonly T[]>;
 
 interface PastParts {
   readonly archive: Archive;
@@ -77,16 +90,16 @@ export class Past {
   }
 
   /** `sql` may be made several times: a segment that cannot be read is left out of all that the question says. */
-  rows(sql: (source: Source) => string, among: Among = ALL): Promise<readonly DuckRow[]> {
-    return this.#read(sql, among, (duck, text) => duck.rows(text));
+  rows(sql: Question, among: Among = ALL): Promise<readonly DuckRow[]> {
+    return this.#read(sql, among, (duck, statement) => duck.rows(statement));
   }
 
   /** The same for rows that are made one by one later. */
-  batches(sql: (source: Source) => string, among: Among): Promise<readonly DuckBatch[]> {
-    return this.#read(sql, among, (duck, text) => duck.wholeBatches(text));
+  batches(sql: Question, among: Among): Promise<readonly DuckBatch[]> {
+    return this.#read(sql, among, (duck, statement) => duck.wholeBatches(statement));
   }
 
-  async #read<T>(sql: (source: Source) => string, among: Among, read: Read<T>): Promise<readonly T[]> {
+  async #read<T>(sql: Question, among: Among, read: Read<T>): Promise<readonly T[]> {
     for (;;) {
       const wanted = await this.#wanted(sql, among);
       const missing = await this.#parts.archive.bring(wanted);
@@ -146,16 +159,16 @@ export class Past {
     return written;
   }
 
-  async #ask<T>(sql: (source: Source) => string, wanted: readonly Segment[], read: Read<T>) {
+  async #ask<T>(sql: Question, wanted: readonly Segment[], read: Read<T>) {
     if (wanted.length === 0 && this.#parts.unshipped === null) return { rows: [] };
     const names = new Set(wanted.map(({ name }) => name));
-    const text = sql((table, bounds) => {
+    const source: Source = (table, bounds) => {
       const segments = this.#segments(table, bounds).filter(({ name }) => names.has(name));
       return this.#source(table, segments, bounds);
-    });
+    };
     const duck = await this.#parts.duck();
     try {
-      return { rows: await archiveReadings.run(() => read(duck, text)) };
+      return { rows: await archiveReadings.run(() => read(duck, (bind) => sql(source, bind))) };
     } catch (cause) {
       if (cause instanceof NobodyWaits || (await this.#isReplaced())) throw cause;
       const { archive } = this.#parts;
@@ -165,12 +178,13 @@ export class Past {
     }
   }
 
-  async #wanted(sql: (source: Source) => string, among: Among): Promise<readonly Segment[]> {
+  async #wanted(sql: Question, among: Among): Promise<readonly Segment[]> {
     const wanted = new Map<string, Segment>();
-    sql((table, bounds) => {
+    const source: Source = (table, bounds) => {
       for (const segment of this.#segments(table, bounds)) wanted.set(segment.name, segment);
       return '';
-    });
+    };
+    sql(source, () => '');
     return among([...wanted.values()]);
   }
 
@@ -204,18 +218,19 @@ export function filterCondition(
   filter: {
     readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined;
   },
+  bind: Bind,
 ): string {
   const when = <T>(value: T | null | undefined, sql: (value: T) => string) =>
     value === null || value === undefined ? [] : [sql(value)];
   const equals = (column: string, value: string | null | undefined) =>
-    when(value, (text) => `${column} = ${quote(text)}`);
+    when(value, (text) => `${column} = ${bind(text)}`);
   return [
     'true',
     ...equals('verdict', filter.verdict),
     ...equals('rule', filter.rule),
     ...equals('rule_version', filter.ruleVersion),
     ...equals('client_group', filter.clientGroup),
-    ...when(filter.signal, (signal) => `list_contains(signals, ${quote(signal)})`),
+    ...when(filter.signal, (signal) => `list_contains(signals, ${bind(signal)})`),
     ...equals('sell_point_key', filter.sellPointKey),
     ...equals('request_id', filter.requestId),
     ...equals('fact_method', filter.method),

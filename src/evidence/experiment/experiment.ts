@@ -1,4 +1,4 @@
-import { type Duck, numberOf, numbersOf, quote, textOf } from '../../archive/duck.ts';
+import { type Bind, type Duck, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import {
   askedStatusSql,
   GRANTED_SQL,
@@ -97,10 +97,13 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
 
 /** The newest in which all of these versions were drawn; null without one. */
 async function newestStage(duck: Duck, versions: readonly string[]): Promise<Stage | null> {
-  const drawn = versions.map((version) => `bool_or(draw_version = ${quote(version)})`).join(' AND ');
-  const [row = {}] = await duck.rows(`
+  const drawn = (bind: Bind) =>
+    versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
+  const [row = {}] = await duck.rows(
+    (bind) => `
     SELECT draw_since FROM decisions WHERE draw_since IS NOT NULL GROUP BY draw_since
-    HAVING ${drawn === '' ? 'true' : drawn} ORDER BY draw_since DESC LIMIT 1`);
+    HAVING ${drawn(bind)} ORDER BY draw_since DESC LIMIT 1`,
+  );
   const since = numberOf(row['draw_since']);
   if (since === null) return null;
   const rows = await duck.rows(`

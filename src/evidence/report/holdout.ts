@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, numbersOf, quote } from '../../archive/duck.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf } from '../../archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { HOLDOUT_PERIOD_MS, holdoutShares } from '../../decision/holdout.ts';
 import { type Objective, valueSql, worthSql } from '../../rollout/objective.ts';
@@ -112,7 +112,8 @@ async function makeUnits(
   { objective, currency, reversalDays }: Omit<HoldoutAsk, 'rules'>,
 ): Promise<void> {
   const sums = { lasting: 'amount', reversals: 'reversals', requisites: 'requisites' };
-  await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
+  await duck.run(
+    (bind) => `CREATE OR REPLACE TEMP TABLE units AS
     SELECT *, ${valueSql(objective, sums)} AS value FROM (
       SELECT hash(${cluster}) AS cluster, share, held_out,
         ${byOutcome('count(*)')},
@@ -120,7 +121,7 @@ async function makeUnits(
         coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID' AND mature), 0)::DOUBLE AS amount,
         count(*) FILTER (reversed AND mature)::DOUBLE AS reversals,
         coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND mature), 0)::DOUBLE AS requisites
-      FROM (SELECT * FROM entries WHERE rule = ${quote(rule)}) entered LEFT JOIN devices USING (client_hash)
+      FROM (SELECT * FROM entries WHERE rule = ${bind(rule)}) entered LEFT JOIN devices USING (client_hash)
       LEFT JOIN (
         SELECT orders.*, shown, epoch_ms(first_at) <= newest - ${reversalDays * DAY_MS} AS mature
         FROM orders JOIN (SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL)
@@ -129,7 +130,8 @@ async function makeUnits(
       ) asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
         AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)
       GROUP BY entered.client_hash, period, cluster, share, held_out
-    )`);
+    )`,
+  );
 }
 
 async function resultOf(duck: Duck, share: number, currency: string): Promise<HoldoutResult> {

@@ -1,6 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import { toEpochMs } from '../../client/instant.ts';
-import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
+import { hasNul, KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { INSTANT } from '../../shapes.ts';
 import { badRequest, type HttpProblem, refusal } from '../request/problems.ts';
 import type { RequestState } from '../request/request-state.ts';
@@ -227,8 +227,9 @@ export function whole(name: string, bounds: WholeBounds, description: string): P
 /** Throws 400 when a text cannot be a key of the interface. */
 function requireKey(value: string, name: string): void {
   const length = [...value].length;
-  if (length >= 1 && length <= KEY_CHARACTERS_MAX && value.isWellFormed()) return;
-  throw badParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
+  if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
+    throw badParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
+  if (hasNul(value)) throw badParameter(`${name} must not contain U+0000.`);
 }
 
 /** Whether a part of an address can be decoded; otherwise it would be taken as it is, and two addresses would name one thing. */

@@ -3,6 +3,7 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { toEpochMs } from '../../client/instant.ts';
 import { type TSchema, Type } from '../../json-schema.ts';
+import { hasNul } from '../../key-length.ts';
 import { suggest } from '../../rules/problem.ts';
 import type { Shape } from '../../shapes.ts';
 import { HttpProblem, malformedBody, type PointedDetail, type Refusal, refusal } from './problems.ts';
@@ -170,6 +171,12 @@ function bodyAjv(options: Options): Ajv2020 {
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed(),
   });
+  made.addKeyword({
+    keyword: 'withoutNul',
+    type: 'string',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, value: string) => !hasNul(value),
+  });
   // Told to readers of the document; something else checks it.
   made.addKeyword({ keyword: 'told' });
   made.addKeyword({
@@ -270,6 +277,8 @@ function explain({ keyword, params, message, instancePath, parentSchema }: Error
       return `must be at most ${params['limit']}`;
     case 'wellFormed':
       return 'must be well-formed Unicode, without lone surrogates';
+    case 'withoutNul':
+      return 'must not contain U+0000';
     case 'instant':
       return 'must be a moment like "2026-11-21T10:00:00Z"';
     case 'enum':

@@ -55,6 +55,7 @@ describe('the value of an entry of a shared list', () => {
     ['', 'a value has 1 to 256 characters of well-formed Unicode'],
     ['x'.repeat(257), 'a value has 1 to 256 characters of well-formed Unicode'],
     ['\ud800', 'a value has 1 to 256 characters of well-formed Unicode'],
+    ['a\0b', 'a value must not contain U+0000'],
     ['home', '"home" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24'],
     ['010.0.0.1', '"010.0.0.1" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24'],
     ['10/8', '"10/8" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32'],

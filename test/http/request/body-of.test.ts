@@ -51,6 +51,7 @@ function refusals(operation: Operation): readonly Refusal[] {
       ['a', '😀'].map((one) => one.repeat(longest + 1)),
     ],
     [`/${member}`, 'must be well-formed Unicode, without lone surrogates', ['a\ud800', '\udc00b']],
+    [`/${member}`, 'must not contain U+0000', ['\0', 'a\0b']],
   ]);
   const ofHints: readonly Refusal[] = [
     ['/clientHints', 'must be a JSON object', ['jsOk', 7, true, []]],
@@ -75,7 +76,7 @@ function refusals(operation: Operation): readonly Refusal[] {
 /** What is taken, by member. */
 function taken(operation: Operation): readonly (readonly [member: string, values: readonly string[]])[] {
   const longest = Object.entries(TEXTS[operation]).map(
-    ([member, length]) => [member, ['a', '😀', '\u0000', ' '].map((one) => one.repeat(length))] as const,
+    ([member, length]) => [member, ['a', '😀', '\u0001', ' '].map((one) => one.repeat(length))] as const,
   );
   const decimals = ['0', '007.50', `${'9'.repeat(20)}.${'9'.repeat(18)}`];
   return [...longest, ['amountRequested', decimals], ['toPayCurrency', ['EUR', 'eur', 'USDT', '978']]];
