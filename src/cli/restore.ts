@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
@@ -17,6 +17,7 @@ import { faultOfFile, sqlitePath } from '../state/sqlite/open-file.ts';
 import type { Registers, Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { healthTexts } from '../state/store-health.ts';
+import { type FileFault, faultOfAppendOnlyFile } from './append-only-file.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 
@@ -32,9 +33,16 @@ interface BackupReport {
   /** When the newest entry of its journal or audit happened, ISO 8601; null for a store without any. */
   readonly asOf: string | null;
   readonly journalEntries: number;
+  /** Files of Redis that end within an entry, and how many bytes Redis drops there. */
+  readonly cutOff: readonly CutFile[];
   /** The texts that cannot be read, each with its place. */
   readonly unreadable: readonly string[];
   readonly archive: ArchiveReport | null;
+}
+
+interface CutFile {
+  readonly file: string;
+  readonly droppedBytes: number;
 }
 
 interface ArchiveReport {
@@ -54,7 +62,7 @@ export function restoreCommand(program: Command): void {
   program
     .command('restore')
     .description(
-      'check a copy of a backup, apart from production: when it was made, and what would be lost. Exit code 1 when some of it cannot be read',
+      'check a copy of a backup, apart from production: when it was made, and what would be lost. Exit code 1 when some of it cannot be read, or it was cut off',
     )
     .requiredOption(
       '--check <folder>',
@@ -69,7 +77,8 @@ export function restoreCommand(program: Command): void {
     .action(async (options: { check: string; archive?: string; work?: string; json?: true }) => {
       const report = await checkBackup(options);
       print(options.json === true ? JSON.stringify(report) : described(report));
-      if (report.unreadable.length > 0 || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT.findings;
+      const isWhole = report.unreadable.length === 0 && report.cutOff.length === 0;
+      if (!isWhole || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT.findings;
     });
 }
 
@@ -85,7 +94,7 @@ async function checkBackup(options: {
     throw error;
   });
   try {
-    return await reportOf(kind, opened.store, archiveOf(options, copy));
+    return await reportOf(kind, opened, archiveOf(options, copy));
   } finally {
     await opened.store.close();
     await opened.stop();
@@ -104,6 +113,7 @@ function kindOf(folder: string): Kind {
 
 interface RunningCopy {
   readonly store: Store;
+  readonly faults: readonly FileFault[];
   readonly stop: () => Promise<void>;
 }
 
@@ -112,11 +122,12 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     cpSync(sqlitePath(backup), sqlitePath(copy));
     const fault = faultOfFile(copy);
     if (fault !== null) throw new FindingsError(`${sqlitePath(backup)} is damaged: ${fault}`);
-    return { store: await openStore({ redisUrl: null, dataDir: copy }, ignored), stop: async () => {} };
+    const store = await openStore({ redisUrl: null, dataDir: copy }, ignored);
+    return { store, faults: [], stop: async () => {} };
   },
   Redis: async (backup, copy) => {
     const [port = 0] = await freePorts(1);
-    cpSync(join(backup, 'appendonlydir'), join(copy, 'appendonlydir'), { recursive: true });
+    const faults = await copiedFaults(join(backup, 'appendonlydir'), join(copy, 'appendonlydir'));
     const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', copy];
     const server = spawn('redis-server', [...where, '--appendonly', 'yes', '--save', ''], {
       stdio: 'ignore',
@@ -126,7 +137,8 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
     const failed = new Promise<never>((_, reject) =>
       server.once('error', reject).once('exit', (code) => {
         ending.abort();
-        reject(new FindingsError(`redis-server ended with exit code ${code}: it cannot read this backup`));
+        const [what = `${join(backup, 'appendonlydir')} cannot be read`] = faults.map(toldOfFault);
+        reject(new FindingsError(`${what}: redis-server ended with exit code ${code}. Take another copy.`));
       }),
     );
     const stop = async () => {
@@ -140,14 +152,24 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
       if (server.pid !== undefined && server.exitCode === null) await stop();
       throw saidByProgram(error);
     });
-    return { store, stop };
+    return { store, faults, stop };
   },
   'Redis Cluster': async (backup, copy) => {
-    const ports = await freePorts(globSync('*/nodes.conf', { cwd: backup }).length);
+    const masters = globSync('*/nodes.conf', { cwd: backup }).map((file) => join(backup, dirname(file)));
+    const folders = masters.map((master) => join(master, 'appendonlydir')).filter((one) => existsSync(one));
+    const faults: FileFault[] = [];
+    for (const folder of folders) {
+      faults.push(...(await copiedFaults(folder, join(copy, 'checked'))));
+      rmSync(join(copy, 'checked'), { recursive: true });
+    }
+    const ports = await freePorts(masters.length);
     const run = promisify(execFile);
     const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
       (error: unknown) => {
-        throw saidByProgram(error);
+        // Its other exit codes are about folders and programs, not about what a server reads.
+        const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT.findings;
+        const [what] = isOfServer ? faults.map(toldOfFault) : [];
+        throw what === undefined ? saidByProgram(error) : new FindingsError(`${what}. Take another copy.`);
       },
     );
     const stop = async () => {
@@ -155,9 +177,22 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
         await run('redis-cli', ['-p', String(port), 'SHUTDOWN', 'NOSAVE']).catch(ignored);
     };
     const url = /^REDIS_URL=(.*)$/m.exec(stdout)?.[1] ?? '';
-    return { store: await openedAt(url, copy), stop };
+    return { store: await openedAt(url, copy), faults, stop };
   },
 };
+
+/** What is not whole in an `appendonlydir`, looked for in a copy: redis-check-aof opens files for writing. */
+async function copiedFaults(folder: string, copy: string): Promise<readonly FileFault[]> {
+  cpSync(folder, copy, { recursive: true });
+  const fault = await faultOfAppendOnlyFile(copy).catch((error: unknown) => {
+    throw saidByProgram(error);
+  });
+  return fault === null ? [] : [{ ...fault, file: join(folder, relative(copy, fault.file)) }];
+}
+
+function toldOfFault({ file, goodBytes }: FileFault): string {
+  return goodBytes === null ? `${file} cannot be read` : `${file} cannot be read from byte ${goodBytes} on`;
+}
 
 /** The output of a program that was started, or that it is not installed. */
 function saidByProgram(error: unknown): unknown {
@@ -166,7 +201,9 @@ function saidByProgram(error: unknown): unknown {
     return new FindingsError(error.stderr.trimEnd());
   const isMissing = 'code' in error && error.code === 'ENOENT';
   return isMissing
-    ? new StoreUnavailable('redis-server 7.0 or newer is needed to look at a backup of Redis')
+    ? new StoreUnavailable(
+        'redis-server and redis-check-aof, 7.0 or newer, are needed to look at a backup of Redis',
+      )
     : error;
 }
 
@@ -198,7 +235,11 @@ const AS_IF_LOST: Registers = {
   version: async () => '',
 };
 
-async function reportOf(kind: Kind, store: Store, archive: Archive | null): Promise<BackupReport> {
+async function reportOf(
+  kind: Kind,
+  { store, faults }: RunningCopy,
+  archive: Archive | null,
+): Promise<BackupReport> {
   const { newestMs, entries } = await journalOf(store);
   const [asOfMs = null] = [newestMs, await newestAuditMs(store)]
     .filter((at) => at !== null)
@@ -207,11 +248,16 @@ async function reportOf(kind: Kind, store: Store, archive: Archive | null): Prom
     ({ kind: what, name, why }) => `${what} ${name}: ${why}`,
   );
   const failing = healthTexts((await store.check()).filter(({ failure }) => failure !== null));
+  const cutOff = faults.flatMap(({ file, lostBytes }) =>
+    lostBytes === null ? [] : [{ file, droppedBytes: lostBytes }],
+  );
+  const unread = faults.filter(({ lostBytes }) => lostBytes === null).map(toldOfFault);
   return {
     kind,
     asOf: asOfMs === null ? null : new Date(asOfMs).toISOString(),
     journalEntries: entries,
-    unreadable: [...failing, ...broken],
+    cutOff,
+    unreadable: [...unread, ...failing, ...broken],
     archive: archive === null ? null : await archiveReport(archive, newestMs ?? 0),
   };
 }
@@ -251,10 +297,19 @@ async function archiveReport(archive: Archive, journalMs: number): Promise<Archi
   };
 }
 
-function described({ kind, asOf, journalEntries, unreadable, archive }: BackupReport): string {
+function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: BackupReport): string {
   return [
     `A backup of ${kind}, ${asOf === null ? 'in which nothing has happened' : `as of ${asOf}`}: it starts, and ${unreadable.length === 0 ? 'all of it can be read' : `${unreadable.length} things in it cannot be read`}.`,
     ...unreadable.map((one) => `  ${one}`),
+    ...cutOff.map(
+      ({ file, droppedBytes }) =>
+        `${file} ends within an entry: Redis drops its last ${counted(droppedBytes, 'byte')}.`,
+    ),
+    ...(cutOff.length === 0
+      ? []
+      : [
+          `The copy was cut off. Its newest entry is from ${asOf ?? 'no time at all'}: compare that with when the copy was made, and take another one.`,
+        ]),
     `Its journal holds ${counted(journalEntries, 'entry', 'entries')}.`,
     ...(archive === null ? ['No archive was looked at: --archive names one.'] : archiveLines(archive)),
     asOf === null

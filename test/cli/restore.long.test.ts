@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { counted } from '../../src/counted.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { ArchivedStore } from '../archive/archived-store.ts';
@@ -112,20 +113,87 @@ describeWithServer('redis-server', 'restore --check of Redis', () => {
     const { stdout, exitCode } = await scoring(['restore', '--check', backup, '--json'], {});
     expect([exitCode, JSON.parse(stdout)]).to.deep.equal([
       0,
-      { kind: 'Redis', asOf: AS_OF, journalEntries: 5, unreadable: [], archive: null },
+      { kind: 'Redis', asOf: AS_OF, journalEntries: 5, cutOff: [], unreadable: [], archive: null },
     ]);
     await store.close();
     await server.kill();
   });
 
-  it('says at once that a file is not an append-only file of Redis', async () => {
+  describe('that was cut off', () => {
+    let backup: string;
+    let file: string;
+    let entryBytes: number;
+    beforeEach('makes a backup whose newest entry came a minute after the others', async () => {
+      const folder = temporaryDirectory();
+      const server = await startRedis(folder, await freePort(), FLUSHED_AT_ONCE);
+      const store = await openPatiently(server.url);
+      await fill(store);
+      const written = join(folder, 'appendonlydir', 'appendonly.aof.1.incr.aof');
+      const before = statSync(written).size;
+      const client = newClient();
+      await store.commit(verdictOn(client, await store.load(client), 'newest', Date.parse(AS_OF) + 60_000));
+      entryBytes = statSync(written).size - before;
+      await store.close();
+      await server.kill();
+      backup = temporaryDirectory();
+      cpSync(join(folder, 'appendonlydir'), join(backup, 'appendonlydir'), { recursive: true });
+      file = join(backup, 'appendonlydir', 'appendonly.aof.1.incr.aof');
+      truncateSync(file, before + entryBytes);
+    });
+
+    it('within an entry says which file that is, what Redis drops, and how new the newest entry is', async () => {
+      truncateSync(file, statSync(file).size - 7);
+      const { stdout, exitCode } = await scoring(['restore', '--check', backup], {});
+      expect(stdout.trimEnd().split('\n').slice(0, 4)).to.deep.equal([
+        `A backup of Redis, as of ${AS_OF}: it starts, and all of it can be read.`,
+        `${file} ends within an entry: Redis drops its last ${counted(entryBytes - 7, 'byte')}.`,
+        `The copy was cut off. Its newest entry is from ${AS_OF}: compare that with when the copy was made, and take another one.`,
+        'Its journal holds 5 entries.',
+      ]);
+      expect(exitCode).to.equal(1);
+    });
+
+    it('in the middle of the journal says the same', async () => {
+      truncateSync(file, Math.floor(statSync(file).size / 2));
+      const { stdout, exitCode } = await scoring(['restore', '--check', backup, '--json'], {});
+      const report = JSON.parse(stdout);
+      expect(report.cutOff[0]).to.include({ file });
+      expect(report.cutOff[0].droppedBytes).to.be.within(1, statSync(file).size);
+      expect(report.journalEntries).to.be.below(5);
+      expect(exitCode).to.equal(1);
+    });
+
+    it('in the file that Redis does not read in part names that file', async () => {
+      const base = join(backup, 'appendonlydir', 'appendonly.aof.1.base.rdb');
+      truncateSync(base, statSync(base).size - 7);
+      const { stderr, exitCode } = await scoring(['restore', '--check', backup], {});
+      expect([exitCode, stderr.trimEnd()]).to.deep.equal([
+        1,
+        `error: ${base} cannot be read: redis-server ended with exit code 1. Take another copy.`,
+      ]);
+    });
+
+    it('and goes on after what is damaged names the place', async () => {
+      const bytes = readFileSync(file);
+      bytes.write('x', bytes.indexOf('*3'));
+      writeFileSync(file, bytes);
+      const { stderr, exitCode } = await scoring(['restore', '--check', backup], {});
+      expect([exitCode, stderr.trimEnd()]).to.deep.equal([
+        1,
+        `error: ${file} cannot be read from byte ${bytes.indexOf('x3')} on: redis-server ended with exit code 1. Take another copy.`,
+      ]);
+    });
+  });
+
+  it('says at once that a file is not an append-only file of Redis, and names it', async () => {
     const backup = temporaryDirectory();
+    const manifest = join(backup, 'appendonlydir', 'appendonly.aof.manifest');
     mkdirSync(join(backup, 'appendonlydir'));
-    writeFileSync(join(backup, 'appendonlydir', 'appendonly.aof.manifest'), 'spoiled\n');
+    writeFileSync(manifest, 'spoiled\n');
     const { exitCode, stderr } = await scoring(['restore', '--check', backup], {});
     expect([exitCode, stderr.trimEnd()]).to.deep.equal([
       1,
-      'error: redis-server ended with exit code 1: it cannot read this backup',
+      `error: ${manifest} cannot be read: redis-server ended with exit code 1. Take another copy.`,
     ]);
   });
 });
@@ -232,11 +300,26 @@ describeWithServer(
         kind: 'Redis Cluster',
         asOf: AS_OF,
         journalEntries: entries,
+        cutOff: [],
         unreadable: [],
         archive: null,
       });
       expect(await seen()).to.deep.equal(before);
       await store.close();
+    });
+
+    it('says of which master a file was cut off', async () => {
+      const store = await openPatiently(production());
+      await fill(store);
+      await store.close();
+      const backup = backUp();
+      const [file = ''] = globSync('*/appendonlydir/*.incr.aof', { cwd: backup })
+        .map((name) => join(backup, name))
+        .toSorted((a, b) => statSync(b).size - statSync(a).size);
+      truncateSync(file, statSync(file).size - 7);
+      const { stdout, exitCode, stderr } = await scoring(['restore', '--check', backup, '--json'], {});
+      expect(exitCode, stderr).to.equal(1);
+      expect(JSON.parse(stdout).cutOff[0]).to.include({ file });
     });
 
     it('is refused where a folder is that of a replica', async () => {
