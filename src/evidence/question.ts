@@ -5,7 +5,7 @@ import type { RuleFiles } from '../rules/parse/parse.ts';
 import { type RuleSet, versionText } from '../rules/rule-set.ts';
 import { choice, instant, named, text } from '../shapes.ts';
 import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
-import type { Evidence } from './source/evidence.ts';
+import type { Evidence, EvidenceReach } from './source/evidence.ts';
 
 /** What was asked cannot be answered; the message says why, and what is allowed. */
 export class BadQuestion extends NamedError {}
@@ -141,6 +141,8 @@ export interface Question {
   readonly example: AskedOptions;
   /** The option that says whose decisions alone count; null where all do. */
   readonly decidedBy: Option<string | null> | null;
+  /** What it reads of the archive where a span is asked about. */
+  readonly reads: EvidenceReach;
   /** Its result names orders for example, and is forgotten when a payer is erased. */
   readonly namesOrders: boolean;
   /** Of what it is answered with. */
@@ -149,8 +151,8 @@ export interface Question {
 }
 
 interface Declared<P extends TProperties, Result extends { readonly kind: string }>
-  extends Omit<Question, 'schema' | 'answer' | 'decidedBy' | 'namesOrders'>,
-    Partial<Pick<Question, 'decidedBy' | 'namesOrders'>> {
+  extends Omit<Question, 'schema' | 'answer' | 'decidedBy' | 'namesOrders' | 'reads'>,
+    Partial<Pick<Question, 'decidedBy' | 'namesOrders' | 'reads'>> {
   /** The document keeps the result's shape under this name. */
   readonly resultName: string;
   readonly result: TObject<P>;
@@ -169,6 +171,7 @@ export function question<P extends TProperties, Result extends { readonly kind: 
   return {
     decidedBy: null,
     namesOrders: false,
+    reads: 'allTimes',
     ...told,
     schema: named(resultName, Type.Object({ ...result.properties, ...PRESENTATION_MEMBERS })),
     answer: async (asking) => {

@@ -75,6 +75,7 @@ const BACKTEST = question({
   description:
     'what a version, draft or released, would have opened and closed, replayed from an empty state',
   options: [TRIED, AGAINST, VARY],
+  reads: 'span',
   example: { version: 'p2.v11', vary: ['groups.blocked-by-unpaid-chain.unpaidChain=2..8'] },
   namesOrders: true,
   resultName: 'BacktestReport',

@@ -14,8 +14,8 @@ import {
   type ArchiveAsk,
   type Evidence,
   type EvidenceAsk,
-  isEvidence,
-  withDayAfter,
+  type EvidenceReach,
+  isReadFor,
   withEvidence,
 } from '../../evidence/source/evidence.ts';
 import { keptRules } from '../../evidence/verify/verify-segment.ts';
@@ -51,13 +51,16 @@ export function evidenceOptions(command: Command): Command {
 /** Runs `work` on the evidence that the options name, and shows a person its progress. */
 export async function onEvidence<T>(
   options: EvidenceOptions,
+  reads: EvidenceReach,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
   const ask = askOf(options);
   const progress = await progressBar();
   try {
     const show = (some: EvidenceAsk) => withEvidence(some, (evidence) => work(evidence, progress.show));
-    return await (ask.place.kind === 'journal' ? show(ask) : onArchive({ ...ask, place: ask.place }, show));
+    return await (ask.place.kind === 'journal'
+      ? show(ask)
+      : onArchive({ ...ask, place: ask.place }, reads, show));
   } catch (error) {
     if (error instanceof JournalFileError && ask.place.kind === 'journal')
       throw new UsageError(`${ask.place.path}:${error.line}  ${error.message}`);
@@ -67,8 +70,12 @@ export async function onEvidence<T>(
   }
 }
 
-function onArchive<T>(ask: ArchiveAsk, work: (ask: EvidenceAsk) => Promise<T>): Promise<T> {
-  return onPast(isEvidence(withDayAfter(ask)), (folder, leftOut, erased) => {
+function onArchive<T>(
+  ask: ArchiveAsk,
+  reads: EvidenceReach,
+  work: (ask: EvidenceAsk) => Promise<T>,
+): Promise<T> {
+  return onPast(isReadFor(reads, ask), (folder, leftOut, erased) => {
     for (const text of leftOutTexts(leftOut)) printError(text);
     return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
   });

@@ -79,6 +79,7 @@ async function answer(
   try {
     return await onEvidence(
       decidedBy === null ? options : { ...options, decidedBy },
+      question.reads,
       (evidence, onProgress) => question.answer({ evidence, options: asked, rules: rulesHere(), onProgress }),
     );
   } catch (error) {

@@ -14,7 +14,7 @@ import { BackgroundWork } from '../../work/background-work.ts';
 import { Turns } from '../../work/turns.ts';
 import type { Answered } from '../question.ts';
 import { questionOf } from '../questions.ts';
-import { isEvidence, withDayAfter } from '../source/evidence.ts';
+import { isEvidence, isReadFor } from '../source/evidence.ts';
 import type { EvidenceWorks } from './desk-process.ts';
 import {
   ASKER_GONE,
@@ -240,7 +240,8 @@ export class EvidenceDesk {
     };
     const past = await this.#past();
     const erased = await erasedClients(store);
-    const result = await past.whileHere(isEvidence(withDayAfter(task)), (segmentsDir, leftOut) => {
+    const reads = questionOf(task.kind)?.reads ?? 'allTimes';
+    const result = await past.whileHere(isReadFor(reads, task), (segmentsDir, leftOut) => {
       const folders = { archiveDir: past.folder, segmentsDir, leftOut, erased, rulesDir };
       return this.#process.run('answer', { task, folders, draft, holdoutSecret }, { onProgress, signal });
     });

@@ -223,7 +223,7 @@ export function presentExperiment(found: Experiment): Presentation {
   return {
     notes: [
       ...notes,
-      `On trial with these shares since ${timeText(found.since)}. A client counts for the version it was drawn into, whichever came to decide.`,
+      `On trial with these shares since ${timeText(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version it was drawn into, whichever came to decide.`,
       ...objectiveNotes(found),
       ...(found.version === null ? [NOBODY_LEFT] : []),
       ...(found.version !== null && found.differences.length === 0 ? [TOO_FEW] : []),

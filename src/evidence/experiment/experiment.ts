@@ -61,16 +61,18 @@ export async function experiment(
   otherwise: Objective | null = null,
 ): Promise<Experiment> {
   const { duck, span } = evidence;
-  const stage = await newestStage(duck, versions);
-  if (stage === null) return experimentOf(span, null, [], []);
-  await makeStageViews(evidence, stage.since);
+  const since = await newestStart(duck, versions);
+  if (since === null) return experimentOf(span, null, [], []);
+  await makeStageViews(evidence, since);
+  const stage = await stageOf(duck, since);
   const wanted = (version: string) => versions.length === 0 || versions.includes(version);
   const names = [...stage.shares.keys()].filter((one) => one === stage.active || wanted(one));
   const judged = await judgedBy(evidence, stage, otherwise);
   const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
   const looks = looksAt(stage.since, knownUntil);
   await makeSums(duck);
-  const batches = clientBatches(span.decisions, BATCH_DECISIONS_MAX);
+  const [{ n } = {}] = await duck.rows('SELECT count(*) AS n FROM decisions_of_trial');
+  const batches = clientBatches(numberOf(n) ?? 0, BATCH_DECISIONS_MAX);
   for (const [batch, clients] of batches.entries()) {
     onProgress(batch, batches.length);
     await addBatch(evidence, { stage, clients, judged, looks, knownUntil });
@@ -87,16 +89,21 @@ export async function experiment(
   return experimentOf(span, { ...stage, ...judged, vetoes }, seen, await levelsOf(duck, names));
 }
 
-/** Decisions of the trial and those of before it, whatever part of the time is asked about. */
+/**
+ * A trial is counted whole, whatever part of the time is asked about: its decisions, those of before it, and the reports of
+ * all times.
+ */
 async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
   const rows = (from: number, to: number | null) => knownRows(ask.place, 'decisions', { ...ask, from, to });
   await makeDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
   await makeDecisionsView(duck, rows(since, null), 'decisions_of_trial');
+  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null });
+  await duck.run(`CREATE OR REPLACE VIEW outcomes_of_trial AS FROM ${reported}`);
   await makeTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
 }
 
-/** The newest in which all of these versions were drawn; null without one. */
-async function newestStage(duck: Duck, versions: readonly string[]): Promise<Stage | null> {
+/** When the newest stage began in which all of these versions were drawn, epoch ms; null without one. */
+async function newestStart(duck: Duck, versions: readonly string[]): Promise<number | null> {
   const drawn = (bind: Bind) =>
     versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
   const [row = {}] = await duck.rows(
@@ -104,12 +111,14 @@ async function newestStage(duck: Duck, versions: readonly string[]): Promise<Sta
     SELECT draw_since FROM decisions WHERE draw_since IS NOT NULL GROUP BY draw_since
     HAVING ${drawn(bind)} ORDER BY draw_since DESC LIMIT 1`,
   );
-  const since = numberOf(row['draw_since']);
-  if (since === null) return null;
+  return numberOf(row['draw_since']);
+}
+
+async function stageOf(duck: Duck, since: number): Promise<Stage> {
   const rows = await duck.rows(`
     SELECT draw_version AS version, max(draw_percent) AS percent, bool_or(arm = 'active' AND rule_version = draw_version) AS active,
       any_value(draw_objective) AS objective
-    FROM decisions WHERE ${isOf(since)} GROUP BY draw_version ORDER BY active DESC, version`);
+    FROM decisions_of_trial WHERE ${isOf(since)} GROUP BY draw_version ORDER BY active DESC, version`);
   const active = rows.find((one) => one['active'] === true);
   return {
     since,
@@ -126,7 +135,7 @@ function isOf(since: number): string {
 /** When the newest decision or report came, epoch ms. */
 async function newestOf(duck: Duck): Promise<number> {
   const [row = {}] = await duck.rows(
-    'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes)) AS newest',
+    'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes_of_trial)) AS newest',
   );
   return numberOf(row['newest']) ?? 0;
 }
@@ -158,7 +167,7 @@ async function capOf(duck: Duck, objective: Objective, main: string, since: numb
       SELECT client_hash, sum(${worthSql(objective, main, 'amount', 'currency')}) AS total
       FROM (SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, arg_max(fact_amount, seq) AS amount,
         arg_max(fact_currency, seq) AS currency FROM decisions_before GROUP BY order_key)
-      SEMI JOIN (SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since}))
+      SEMI JOIN (SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since}))
         USING (order_key) GROUP BY client_hash)`);
   return (numberOf(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : numberOf(row['cap']);
 }
@@ -215,7 +224,7 @@ async function addBatch(
     ) asked
     LEFT JOIN (
       SELECT order_key, max(${REPORT_NUMBER_SQL}) AS report
-      FROM (SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes WHERE ${clients})
+      FROM (SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE ${clients})
         JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
       WHERE epoch_ms(reported_at) <= matures_ms GROUP BY order_key
     ) told USING (order_key)

@@ -57,7 +57,8 @@ const ENGINE_MIB_MAX = 512;
  *
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
  *   `factColumn`, in the type of its domain; at least amount, currency and method;
- * - `outcomes`: the archive's table, from `from` on until `asOf`: what became of an order is reported later;
+ * - `outcomes`: the archive's table until `asOf`: all reports from `from` on, because what became of an order is reported later,
+ *   and earlier ones of orders that these decisions are about;
  * - `orders`: the orders that these decisions are about, see order-status.ts.
  */
 export class Evidence {
@@ -167,10 +168,24 @@ export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment
       ((from === null || segment.to >= from) && (to === null || segment.from <= to)));
 }
 
-/** With the day after the end, in which it shows whether somebody who was told to wait came back. */
-export function withDayAfter<T extends RowFilter>(filter: T): T {
-  return { ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS };
+/**
+ * Whether a question about a span reads a segment. Many also look at what came before the span or after it: a trial counts
+ * from its start, a client is held out since before.
+ */
+export function isReadFor(reads: EvidenceReach, filter: RowFilter): (segment: Segment) => boolean {
+  switch (reads) {
+    case 'span':
+      // With the day after the end, in which it shows whether somebody who was told to wait came back.
+      return isEvidence({ ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS });
+    case 'allTimes':
+      return isEvidence({ ...filter, from: null, to: null });
+    default:
+      return reads satisfies never;
+  }
 }
+
+/** What a question reads of the archive: the rows of the span, or also those of before and after. */
+export type EvidenceReach = 'span' | 'allTimes';
 
 /**
  * Makes the views of evidence over the segments of an archive; each file is read only as far as needed. Returns what
@@ -184,9 +199,12 @@ async function makeArchiveViews(
   const decided = knownRows(place, 'decisions', filter);
   const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quote(decidedBy ?? '')})`;
   await makeDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
-  // Without an end: what became of an order is reported later.
-  const reported = knownRows(place, 'outcomes', { ...filter, to: null });
-  await duck.run(`CREATE VIEW outcomes AS FROM ${reported}`);
+  const reported = knownRows(place, 'outcomes', { ...filter, from: null, to: null });
+  const inTime = between('reported_at', filter.from, null).join(' AND ');
+  const isAsked = '(client_hash, order_ref) IN (SELECT (client_hash, order_ref) FROM decisions)';
+  await duck.run(
+    `CREATE VIEW outcomes AS FROM ${reported}${filter.from === null ? '' : ` WHERE ${inTime} OR ${isAsked}`}`,
+  );
   const lost = leftOut
     .filter(({ table, platform }) => EVIDENCE.has(table) && (filter.platform ?? platform) === platform)
     .map(({ from, to, rows }) => ({ from, to, entries: rows }));

@@ -181,7 +181,7 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
       coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
       epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at, turned_away
       FROM outcomes
-      WHERE ${between('reported_at', null, ask.to).join(' AND ')}
+      WHERE ${between('reported_at', ask.from, ask.to).join(' AND ')}
     )`;
   const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
   await duck.run(`CREATE OR REPLACE VIEW inputs AS

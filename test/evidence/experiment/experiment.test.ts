@@ -54,7 +54,14 @@ describeOnStores('an experiment', (store) => {
     await world.stop();
     const to = T0 + (CLIENTS / 2) * 60_000;
     const otherwise = { ...MONEY_ALONE, margin: 0.5, windowDays: 1 };
-    const asks = [{ asOf: to + 48 * 3_600_000 }, { otherwise }, { to }, { to, asOf: world.now }];
+    // A time that begins within the trial, between the orders of a client, when some have come and been paid.
+    const asks = [
+      { asOf: to + 48 * 3_600_000 },
+      { otherwise },
+      { to },
+      { to, asOf: world.now },
+      { from: to + 45_000 },
+    ];
     [found = NOTHING, halfway = NOTHING, other = NOTHING, ...asked] = await experimentsOn(
       store(),
       () => asks,
@@ -135,6 +142,13 @@ describeOnStores('an experiment', (store) => {
     const [byAll, asOfNow] = asked.map(lost);
     expect(asOfNow).to.equal(byAll);
     expect(byAll).to.be.within(1, lost(found) - 1);
+  });
+
+  it('is counted from its start, with all that was reported, also where the time asked about begins later', () => {
+    const within = asked.at(2) ?? NOTHING;
+    expect(within.from).to.be.above(found.from ?? 0);
+    const { arms, levels, differences, vetoes } = found;
+    expect(within).to.deep.include({ arms, levels, differences, vetoes });
   });
 
   it('shows another objective than that of the rollout, and recommends nothing by it', () => {

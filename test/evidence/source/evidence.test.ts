@@ -8,10 +8,12 @@ import { TABLE_NAMES, type TableName } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { type AskedInput, inputsOf } from '../../../src/evidence/backtest/input.ts';
 import { spanNotes } from '../../../src/evidence/presentation.ts';
+import { questionOf } from '../../../src/evidence/questions.ts';
 import {
   type EvidenceAsk,
   type EvidencePlace,
   isEvidence,
+  isReadFor,
   withEvidence,
 } from '../../../src/evidence/source/evidence.ts';
 import { reversalNotes } from '../../../src/evidence/source/reversals.ts';
@@ -53,6 +55,16 @@ async function live(store: Store): Promise<void> {
 function rowsOf(ask: EvidenceAsk, sql: string): Promise<readonly DuckRow[]> {
   return withEvidence(ask, ({ duck }) => duck.rows(sql));
 }
+
+const SEGMENT = {
+  name: 'a',
+  platform: PLATFORM,
+  day: '2026-07',
+  rows: 1,
+  bytes: 1,
+  firstTick: 0,
+  lastTick: 0,
+} as const;
 
 const spanOf = (ask: EvidenceAsk) => withEvidence(ask, async ({ span }) => span);
 
@@ -151,20 +163,39 @@ describe('evidence', () => {
       expect((await spanOf({ ...ask, ...outside })).gaps).to.deep.equal([]);
   });
 
+  it('knows of an order that was paid before the span and asked for within it', async () => {
+    const asked = await recordedEvidence(async (store) => {
+      const history = new History(store);
+      for (const client of ['ann', 'bob']) {
+        await history.verdict(client, `${client}-1`);
+        await history.outcome(client, `${client}-1`, 'PAID');
+      }
+      history.now += 2 * HOUR;
+      await history.verdict('ann', 'ann-1');
+    });
+    const ask = { ...all(asked.archive), from: JULY + HOUR };
+    expect(await rowsOf(ask, 'SELECT order_ref, status FROM orders')).to.deep.equal([
+      { order_ref: 'ann-1', status: 'PAID' },
+    ]);
+    expect(await rowsOf(ask, 'SELECT order_ref FROM outcomes')).to.deep.equal([{ order_ref: 'ann-1' }]);
+  });
+
+  it('fetches what came before the span for a trial, a holdout or a drift, and the day after it for waits', () => {
+    const filter = { from: JULY + 48 * HOUR, to: JULY + 72 * HOUR, platform: PLATFORM };
+    const reads = (kind: string, from: number) =>
+      isReadFor(
+        questionOf(kind)?.reads ?? 'span',
+        filter,
+      )({ ...SEGMENT, table: 'decisions', from, to: from });
+    const times = [JULY, JULY + 50 * HOUR, JULY + 90 * HOUR, JULY + 200 * HOUR];
+    for (const kind of ['report', 'experiment', 'drift'])
+      expect(times.map((at) => reads(kind, at))).to.deep.equal([true, true, true, true]);
+    expect(times.map((at) => reads('backtest', at))).to.deep.equal([false, true, true, false]);
+  });
+
   it('fetches every table of a remote archive: also the devices of scores, and later reports', () => {
     const isWanted = isEvidence({ from: JULY, to: JULY + HOUR, platform: PLATFORM });
-    const segment = (table: TableName, from: number) => ({
-      name: table,
-      table,
-      platform: PLATFORM,
-      day: '2026-07',
-      from,
-      to: from,
-      rows: 1,
-      bytes: 1,
-      firstTick: 0,
-      lastTick: 0,
-    });
+    const segment = (table: TableName, from: number) => ({ ...SEGMENT, table, from, to: from });
     const within = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY)));
     const later = TABLE_NAMES.filter((table) => isWanted(segment(table, JULY + 2 * HOUR)));
     expect([within, later]).to.deep.equal([TABLE_NAMES, ['outcomes', 'erasures']]);
