@@ -3,7 +3,7 @@ import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.t
 import { Type } from '../json-schema.ts';
 import { NamedError } from '../named-error.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
-import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import type { Registers } from '../state/store.ts';
 import type { AccessKey } from './access-keys.ts';
 import type { Audit, AuditAction } from './audit.ts';
@@ -89,6 +89,12 @@ export const ProposalSchema = named(
         after: Type.Unsafe<RuleVersion>(ruleVersion),
       }),
     ),
+    draft: nullable(
+      shape('The draft of a platform that would be released; until then RULES_DIR does not have it', {
+        platform: word('Whose it is', 'shop'),
+        revision: count('As it was proposed'),
+      }),
+    ),
     proposedBy: word('Who', 'key 3f9a0c51d2e7 of ann'),
     proposedAt: epochMs('When'),
     expiresAt: epochMs('Until when it can be approved'),
@@ -101,7 +107,7 @@ export const ProposalSchema = named(
 
 export type Proposal = Shape<typeof ProposalSchema>;
 
-export interface StoredProposal extends Proposal {
+export interface StoredProposal extends Omit<Proposal, 'draft'> {
   readonly change: ProposedChange;
   readonly basis: string;
   /** The proposer's owner; another owner has to approve. Null of a draft where nobody else has to. */
@@ -275,8 +281,8 @@ export class Proposals {
   }
 }
 
-export function proposalView({ change: _, basis: __, owner: ___, ...shown }: StoredProposal): Proposal {
-  return shown;
+export function proposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
+  return { ...shown, draft: change.what === 'release' ? (change.draft ?? null) : null };
 }
 
 const NO_OWNER =

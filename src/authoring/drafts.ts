@@ -31,6 +31,11 @@ export const DraftSummarySchema = shape('A rule set that people of a platform wo
 export type DraftSummary = Shape<typeof DraftSummarySchema>;
 export type DraftFiles = Readonly<Record<string, string>>;
 
+export interface OpenedDraft {
+  readonly draft: DraftSummary;
+  readonly files: DraftFiles;
+}
+
 interface StoredDraft extends DraftSummary {
   readonly digest: string;
   /** Names the document that holds its files. */
@@ -78,10 +83,7 @@ export class Drafts {
   }
 
   /** Null when there is none, or its files are lost. */
-  async open(
-    platform: PlatformName,
-    version: string,
-  ): Promise<{ readonly draft: DraftSummary; readonly files: DraftFiles } | null> {
+  async open(platform: PlatformName, version: string): Promise<OpenedDraft | null> {
     let missing: string | null = null;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));

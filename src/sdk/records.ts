@@ -717,6 +717,7 @@ export interface Proposal {
   readonly subject: string;
   readonly lines: readonly string[];
   readonly versions: { readonly before: string; readonly after: string } | null;
+  readonly draft: { readonly platform: string; readonly revision: number } | null;
   readonly proposedBy: string;
   readonly proposedAt: string;
   readonly expiresAt: string;

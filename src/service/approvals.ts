@@ -19,7 +19,7 @@ import {
 import type { DeskRelease } from '../authoring/desk/desk-thread.ts';
 import { foundObstacle, type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
-import { type DraftFiles, Drafts } from '../authoring/drafts.ts';
+import { Drafts, type OpenedDraft } from '../authoring/drafts.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Override } from '../client/client-state.ts';
 import { type FollowReport, foresee, isFar, RolloutRefused, rollOut } from '../rollout/change-rollout.ts';
@@ -31,6 +31,7 @@ import { DraftRefused } from '../rules/folder/draft.ts';
 import { hasDraftName, type RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
 import { LimitExceeded } from '../work/background-work.ts';
+import { type DraftPlace, ProposedDrafts } from './proposed-drafts.ts';
 import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 
 /** The parts that carry approved changes out; those about rules are null where there are none to change. */
@@ -63,11 +64,11 @@ interface Maker {
  */
 export class Approvals {
   readonly #parts: ApprovalParts;
-  readonly #drafts: Drafts;
+  readonly #drafts: ProposedDrafts;
 
   constructor(parts: ApprovalParts) {
     this.#parts = parts;
-    this.#drafts = new Drafts(parts.store, parts.clock);
+    this.#drafts = new ProposedDrafts(new Drafts(parts.store, parts.clock), () => this.#rules().desk);
   }
 
   get isRequired(): boolean {
@@ -122,10 +123,10 @@ export class Approvals {
     const proposal = await proposals.get(platform, proposalId);
     if (this.isRequired || draftOf(proposal.change) === undefined) requireSomebodyElse(proposal, actor);
     if (proposal.state === 'open') {
-      const now = await orRefused(() => this.#prospect(platform, proposal.change));
-      if (now?.basis !== proposal.basis) {
+      const basis = await orRefused(() => this.#basisNow(platform, proposal.change));
+      if (basis !== proposal.basis) {
         throw new ProposalRefused(
-          `it was proposed on ${proposal.basis}, and now there is ${now?.basis ?? 'nothing to approve'}; return it, and have it proposed again on what is there now`,
+          `it was proposed on ${proposal.basis}, and now there is ${basis ?? 'nothing to approve'}; return it, and have it proposed again on what is there now`,
         );
       }
     }
@@ -161,33 +162,33 @@ export class Approvals {
     { version, digest, reason, draft }: Asked<'release'>,
   ): Promise<LostCases | null> {
     const { desk, loadedRules } = this.#rules();
-    if (draft !== undefined) await this.#layDown(version, draft);
+    if (draft !== undefined) await this.#drafts.layDown(platform, version, draft);
     const lost = unobstructed(version, await desk.release(platform, version, digest));
     await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
     await isTakenUp(() => loadedRules.get(version)?.released === true);
-    // Somebody who types on begins another draft.
-    if (draft !== undefined)
-      await this.#drafts.discard(draft.platform, version, draft.revision).catch(() => {});
+    if (draft !== undefined) await this.#drafts.discard(version, draft);
     return lost;
   }
 
-  /** Puts a draft into RULES_DIR, in the place of what lies there. */
-  async #layDown(version: RuleVersion, draft: DraftPlace): Promise<void> {
-    const { desk } = this.#rules();
-    const files = Object.entries(await this.#filesOf(version, draft));
-    const lies = await desk.open(INSTALLATION, version);
-    const replaces = lies?.filesDigest ?? null;
-    const saved = await desk.save(INSTALLATION, { version, files, replaces });
-    if (!saved.ok)
-      throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: saved.problems }));
-  }
-
-  async #filesOf(version: RuleVersion, { platform, revision }: DraftPlace): Promise<DraftFiles> {
-    const opened = await this.#drafts.open(platform, version);
-    if (opened?.draft.revision === revision) return opened.files;
-    throw new ProposalRefused(
-      `the draft ${version} of ${platform} was changed or discarded since; have it proposed again`,
+  /**
+   * A draft that a platform has proposed, with the files that its release would fix: those of other platforms' sections
+   * and cases are in it. Null when no proposal of it is open. Throws ProposalRefused.
+   */
+  async openProposedDraft(platform: PlatformName, version: RuleVersion): Promise<OpenedDraft | null> {
+    const proposed = (await this.#parts.proposals.list(INSTALLATION)).find(
+      ({ state, change }) =>
+        state === 'open' &&
+        'version' in change &&
+        change.version === version &&
+        draftOf(change)?.platform === platform,
     );
+    const place = proposed === undefined ? undefined : draftOf(proposed.change);
+    if (place === undefined) return null;
+    return orRefused(async () => {
+      const { draft } = await this.#drafts.open(version, place);
+      const { files } = await this.#drafts.complete(INSTALLATION, version, place);
+      return { draft, files: Object.fromEntries(files) };
+    });
   }
 
   async override(
@@ -225,6 +226,15 @@ export class Approvals {
       default:
         return change satisfies never;
     }
+  }
+
+  /** What the change would be made on now; null when there is nothing to approve. */
+  async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
+    const draft = draftOf(change);
+    if (change.what !== 'release' || draft === undefined)
+      return (await this.#prospect(platform, change))?.basis ?? null;
+    const { digest } = await this.#drafts.complete(platform, change.version, draft);
+    return basisOfRelease(change.version, digest);
   }
 
   /** Null when nobody has to approve it. */
@@ -268,14 +278,13 @@ export class Approvals {
   }
 
   async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
-    const { version, digest, reason, draft } = asked;
-    if (draft !== undefined) return this.#prospectOfDraft(version, draft, reason);
+    const { version, digest, reason } = asked;
     const { desk, fleet } = this.#rules();
     const lost = unobstructed(version, await desk.releasable(platform, version, digest));
     const active = (await fleet.read())?.rollout?.active.version;
     return {
       subject: version,
-      basis: `${version} sha256:${digest}`,
+      basis: basisOfRelease(version, digest),
       lines: [
         `${version} is fixed for good, and may be rolled out then`,
         'nothing is found in it, and all its cases pass',
@@ -286,31 +295,34 @@ export class Approvals {
     };
   }
 
+  /** In the eyes and the turn of the platform whose draft it is, which reads the answer. */
   async #prospectOfDraft(
     version: RuleVersion,
     draft: DraftPlace,
     reason: string,
   ): Promise<Prospect & { readonly digest: string }> {
     const { desk, fleet } = this.#rules();
+    const { platform } = draft;
     if (hasDraftName(version)) throw new ProposalRefused(obstacleText(version, { is: 'draft name' }));
-    const text = { version, files: Object.entries(await this.#filesOf(version, draft)) };
-    const { digest, problems, coverage, lostCases } = await desk.check(INSTALLATION, text, null);
+    const begun = await this.#drafts.begun(version, draft);
+    const { digest: soundDigest, problems, coverage, lostCases } = await desk.check(platform, begun, null);
     const obstacle = foundObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
-    if (digest === null || obstacle !== null)
+    if (soundDigest === null || obstacle !== null)
       throw new ProposalRefused(obstacleText(version, obstacle ?? { is: 'findings', problems }));
+    const { digest } = await this.#drafts.complete(platform, version, draft);
     const active = (await fleet.read())?.rollout?.active.version;
-    const diff = active === undefined ? null : await desk.compare(INSTALLATION, active, text);
+    const diff = active === undefined ? null : await desk.compare(platform, active, begun);
     return {
       digest,
       subject: version,
-      basis: `${version} sha256:${digest}`,
+      basis: basisOfRelease(version, digest),
       lines: [
-        `the draft ${version} of ${draft.platform} is fixed for good, and may be rolled out then`,
+        `the draft ${version} of ${platform} is fixed for good, and may be rolled out then`,
         ...(lostCases === null ? [] : [lostCasesText(lostCases)]),
         ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
         `reason: ${reason}`,
       ],
-      versions: null,
+      versions: active === undefined ? null : { before: active, after: version },
     };
   }
 
@@ -346,8 +358,9 @@ export class Approvals {
   }
 }
 
-/** A draft that a platform keeps, as it is at a revision. */
-type DraftPlace = NonNullable<Asked<'release'>['draft']>;
+function basisOfRelease(version: RuleVersion, digest: string): string {
+  return `${version} sha256:${digest}`;
+}
 
 /** More than these nobody reads in a proposal. */
 const DIFFERENCES_MAX = 30;

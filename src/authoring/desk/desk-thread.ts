@@ -20,6 +20,7 @@ import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { coverageOf, type RuleCoverage, type UpdatedCases, updateCases } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
+import { type BegunDraft, completeDraft, problemsOfWhole } from './begun-draft.ts';
 import {
   examine,
   type KnownLists,
@@ -37,7 +38,7 @@ const PROBLEMS_MAX = 200;
 
 const diffs = new RuleDiffs();
 
-const works = { open, compare, check, rewriteCases, save, release };
+const works = { open, compare, check, complete, rewriteCases, save, release };
 
 export type DeskWorks = typeof works;
 
@@ -97,7 +98,7 @@ const NOT_SHOWN: Problem = {
 interface Checking {
   readonly rulesDir: string;
   readonly reader: PlatformName;
-  readonly draft: DraftText;
+  readonly draft: BegunDraft;
   readonly lists: KnownLists | null;
 }
 
@@ -115,14 +116,24 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
     };
   const { ruleSet } = made;
   const { problems, notes } = examine(ruleSet, files, lists);
+  const coverage = await coverageOf(ruleSet, files);
+  const found = { problems, failedCases: coverage.failed };
   return {
     digest: ruleSet.digest,
-    problems: firstOf(problems),
+    problems: firstOf(await problemsOfWhole(draft, found, completeDraft(rulesDir, draft, reader))),
     notes: firstOf(notes),
-    coverage: shortened(await coverageOf(ruleSet, files)),
+    coverage: shortened(coverage),
     lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
     constants: constantsOf(files),
   };
+}
+
+type Completing = Readonly<{ rulesDir: string; draft: BegunDraft; draftOwner: PlatformName }>;
+
+function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
+  const completed = completeDraft(rulesDir, draft, draftOwner);
+  if (!completed.ok) return { ok: false, problems: firstOf(completed.problems) };
+  return { ok: true, files: [...completed.files], digest: digestOf(completed.files) };
 }
 
 /** Null when the draft is not sound: its cases say nothing then. */
@@ -210,6 +221,11 @@ export interface CheckedDraft {
   /** The constants that may be varied, as written, as far as the files can be read. */
   readonly constants: readonly Constant[];
 }
+
+/** What a release of a draft would fix, or why it cannot be released. */
+export type CompletedDraft =
+  | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** The caller saw other files than those in the folder now. */
 export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };

@@ -10,7 +10,15 @@ import { BackgroundWork, type WorkSettings } from '../../work/background-work.ts
 import { Turns } from '../../work/turns.ts';
 import type { UpdatedCases } from '../cases/cases.ts';
 import type { RuleDiff } from '../diff/rule-diff.ts';
-import type { CheckedDraft, DeskObstacle, DeskRelease, DeskWorks, OpenedFolder } from './desk-thread.ts';
+import type { BegunDraft } from './begun-draft.ts';
+import type {
+  CheckedDraft,
+  CompletedDraft,
+  DeskObstacle,
+  DeskRelease,
+  DeskWorks,
+  OpenedFolder,
+} from './desk-thread.ts';
 import type { KnownLists } from './examine.ts';
 
 /** Every work takes less than a second, except for what is made to be hard. */
@@ -85,12 +93,17 @@ export class RuleDesk {
 
   check(
     owner: PlatformName,
-    draft: DraftText,
+    draft: BegunDraft,
     lists: KnownLists | null,
     signal?: AbortSignal,
   ): Promise<CheckedDraft> {
     const task = { rulesDir: this.rulesDir, draft, lists, reader: owner };
     return this.#threads.run('check', task, { owner, signal });
+  }
+
+  /** The files that a release of the draft of `draftOwner` would fix, with those parts that its owner may not read. */
+  complete(owner: PlatformName, draft: BegunDraft, draftOwner: PlatformName): Promise<CompletedDraft> {
+    return this.#threads.run('complete', { rulesDir: this.rulesDir, draft, draftOwner }, { owner });
   }
 
   /** The cases of the draft with the lengths of waits that it gives now; null when it is not sound. */

@@ -182,6 +182,9 @@ export const keptDraft = (version: string, revision: number | null = null) => ({
   ...to<Draft>`rules/drafts/${version}`,
   revision,
 });
+/** A draft of a platform that waits for its release, as it would be released. */
+export const proposedDraftOf = (version: string, platform: string) =>
+  to<Draft>`rules/drafts/${version}?platform=${platform}`;
 /** Its release, to be proposed as it is at a revision. */
 export const proposedDraft = (version: string, revision: number | null) => ({
   ...to<Proposal>`rules/drafts/${version}/proposal`,

@@ -19,11 +19,24 @@ export function ownPart(files: RuleFiles, platform: string): RuleFiles {
 
 /** Null when nothing is left of the file. */
 function ownText(path: string, text: string, platform: string): string | null {
-  if (path === 'ruleset.yaml')
-    return leaveOut({ path, text, member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) });
-  if (path.startsWith('cases/'))
-    return leaveOut({ path, text, member: 'cases', what: 'cases', isOwn: isCaseOf(platform) });
-  return text;
+  const part = partOfFile(path, platform);
+  return part === null ? text : leaveOut(path, text, part);
+}
+
+/** The member of a file whose items belong to platforms. */
+export interface PlatformPart {
+  readonly member: string;
+  /** What its items are called in messages. */
+  readonly what: 'sections' | 'cases';
+  /** Whether the platform may read the item. */
+  readonly isOwn: (item: unknown) => boolean;
+}
+
+/** Null for a file that is everybody's. */
+export function partOfFile(path: string, platform: string): PlatformPart | null {
+  if (path === 'ruleset.yaml') return { member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) };
+  if (path.startsWith('cases/')) return { member: 'cases', what: 'cases', isOwn: isCaseOf(platform) };
+  return null;
 }
 
 function isSectionOf(platform: string) {
@@ -36,20 +49,19 @@ function isCaseOf(platform: string) {
     isMap(item) && (!item.has('platform') || String(item.get('platform')) === platform);
 }
 
-interface PartOfFile {
-  readonly path: string;
-  readonly text: string;
-  readonly member: string;
-  readonly what: string;
-  readonly isOwn: (item: unknown) => boolean;
+const NOTE_START = '# Not shown: ';
+
+/** The text without the line that says what was left out of it. */
+export function withoutNote(text: string): string {
+  return text.startsWith(NOTE_START) ? text.slice(text.indexOf('\n') + 1 || text.length) : text;
 }
 
-function leaveOut({ path, text, member, what, isOwn }: PartOfFile): string | null {
+function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformPart): string | null {
   const problems: Problem[] = [];
   // A copy: what was parsed of a text is everybody's.
   const root = new YamlFile(path, text, problems).root?.clone();
   if (problems.length > 0)
-    return `# Not shown: this file is no sound YAML, and may have ${what} of other platforms.\n`;
+    return `${NOTE_START}this file is no sound YAML, and may have ${what} of other platforms.\n`;
   if (!isMap(root)) return text;
   const at = root.items.findIndex(({ key }) => isScalar(key) && key.value === member);
   const found = root.items[at]?.value;
@@ -58,7 +70,7 @@ function leaveOut({ path, text, member, what, isOwn }: PartOfFile): string | nul
   const hidden = found.items.length - own.length;
   if (hidden === 0) return text;
   if (own.length === 0 && isSeq(found)) return null;
-  const note = `# Not shown: ${what} of other platforms, ${hidden} in all. Put them back before this is saved.\n`;
+  const note = `${NOTE_START}${what} of other platforms, ${hidden} in all. The release of a proposed draft puts them back.\n`;
   found.items.splice(0, Infinity, ...own);
   // A comment may be about what came before or after it.
   visit(found, (_, node) => {

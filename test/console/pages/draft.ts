@@ -78,6 +78,7 @@ describeConsole("the console's page Draft", (tab) => {
       await tab.openAs(owner.key, '#/settings/audit');
       const effect = tab.page.getByRole('listitem').getByText('the draft p2.v36 of shop is fixed for good');
       await effect.waitFor();
+      await tab.page.getByText('p2.v10 and p2.v36 decide alike.').waitFor();
       await tab.button('Approve …').click();
       await tab.page.getByLabel('Note to the proposer').fill('looked at it');
       await tab.button('Approve p2.v36').click();

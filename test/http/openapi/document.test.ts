@@ -8,6 +8,7 @@ import { FACTS } from '../../../src/facts/catalogue.ts';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
+import { ownPart } from '../../../src/rules/folder/own-part.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { until } from '../../servers/until.ts';
@@ -328,12 +329,12 @@ const PLATFORM_CASES: readonly Case[] = [
   says('compareRuleFolders', 404, get(DIFF.replace('p2.v11', 'p2.v99'))),
   says('listDrafts', 200, get(DRAFTS)),
   // Before there are as many drafts as there may be.
-  says('proposeDraft', 200, async (live) => {
-    const kept = await live.ask(
-      put(`${DRAFTS}/p2.v24`, { from: 'p2.v10', files: wholeDraft('p2.v24').files }),
-    );
-    const { revision }: { revision: number } = JSON.parse(kept.text);
-    return { ...PROPOSE, path: `${DRAFTS}/p2.v24/proposal`, headers: { 'If-Match': `"${revision}"` } };
+  says('proposeDraft', 200, proposalOfDraft('p2.v24')),
+  says('readDraft', 409, async (live) => {
+    const proposal = await proposalOfDraft('p2.v25')(live);
+    await live.ask(proposal);
+    await live.ask({ ...put(`${DRAFTS}/p2.v25`, { from: 'p2.v10', files: {} }), headers: proposal.headers });
+    return { ...get(`${DRAFTS}/p2.v25?platform=shop`), by: 'ann of all' };
   }),
   says('writeDraft', 200, WRITE),
   says('writeDraft', 400, put(`${DRAFTS}/p`, { from: 'p2.v10', files: {} })),
@@ -468,6 +469,16 @@ function wholeDraft(version = 'p2.v20') {
   return {
     version,
     files: { ...files, 'ruleset.yaml': ruleSet.replace('ruleVersion: p2.v10', `ruleVersion: ${version}`) },
+  };
+}
+
+/** Keeps a draft as the platform may read it, and proposes its release. */
+function proposalOfDraft(version: string) {
+  return async (live: Live) => {
+    const files = Object.fromEntries(ownPart(new Map(Object.entries(wholeDraft(version).files)), 'shop'));
+    const kept = await live.ask(put(`${DRAFTS}/${version}`, { from: 'p2.v10', files }));
+    const { revision }: { revision: number } = JSON.parse(kept.text);
+    return { ...PROPOSE, path: `${DRAFTS}/${version}/proposal`, headers: { 'If-Match': `"${revision}"` } };
   };
 }
 

@@ -119,7 +119,7 @@ platforms:
 # The end.
 `;
 const note = (what: string, count: number) =>
-  `# Not shown: ${what} of other platforms, ${count} in all. Put them back before this is saved.\n`;
+  `# Not shown: ${what} of other platforms, ${count} in all. The release of a proposed draft puts them back.\n`;
 
 const ruleSet = (text: string, platform: string) =>
   ownPart(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');

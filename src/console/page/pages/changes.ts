@@ -1,12 +1,11 @@
-import { ask, may, useAnswer } from '../api.ts';
-import { h, html, useEffect, useState } from '../html.ts';
+import { may, useAnswer } from '../api.ts';
+import { h, html } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
-import { differencesOf } from '../parts/differences.ts';
+import { ComparedDraft, differencesOf } from '../parts/differences.ts';
 import { choice, goTo } from '../parts/form.ts';
 import { toVersion } from '../parts/links.ts';
-import { answered, empty, Loading, Trouble } from '../parts/notice.ts';
-import type { Draft, RuleDiff } from '../questions.ts';
-import { COMPARE_DRAFT, DRAFTS, keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
+import { answered, empty } from '../parts/notice.ts';
+import { DRAFTS, keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
 
 /** How a version, released or a draft, differs from another, and payers whom the two answer differently. */
 export function ChangesPage({ place: { version, query }, session }: PageProps) {
@@ -27,7 +26,7 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
         <h2>${version} against ${before}</h2>
         ${
           isKept
-            ? answered(draft, (one) => h(OfDraft, { key: before, draft: one, before }))
+            ? answered(draft, ({ files }) => h(ComparedDraft, { key: before, version, files, before }))
             : h(OfVersion, { before, after: version })
         }
       </section>`;
@@ -36,14 +35,4 @@ export function ChangesPage({ place: { version, query }, session }: PageProps) {
 
 function OfVersion({ before, after }: { before: string; after: string }) {
   return answered(useAnswer(ruleDiff(before, after)), differencesOf);
-}
-
-function OfDraft({ draft: { version, files }, before }: { draft: Draft; before: string }) {
-  const [diff, setDiff] = useState<RuleDiff | null>(null);
-  const [error, setError] = useState<Error | null>(null);
-  useEffect(() => {
-    ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
-  }, []);
-  if (error) return h(Trouble, { error });
-  return diff === null ? h(Loading, {}) : differencesOf(diff);
 }

@@ -1,9 +1,9 @@
 import { ask, useAnswer } from '../api.ts';
-import { h, html, useState } from '../html.ts';
-import type { OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../questions.ts';
-import { REWRITE_CASES, ruleDiff } from '../questions.ts';
+import { h, html, useEffect, useState } from '../html.ts';
+import type { Draft, OpenedRuleFolder, RewrittenCases, RuleDiff, Session } from '../questions.ts';
+import { COMPARE_DRAFT, proposedDraftOf, REWRITE_CASES, ruleDiff } from '../questions.ts';
 import { counted, factText } from './format.ts';
-import { answered, useAttempt } from './notice.ts';
+import { answered, Loading, Trouble, useAttempt } from './notice.ts';
 import { pill, type Tone } from './verdict.ts';
 import { type WorkingCopy, withFile } from './working-copy.ts';
 
@@ -21,6 +21,34 @@ export function ChangedSince({ before, after }: { before: string; after: string 
       </ul>
       <span class="faint">since ${before}${more > 0 && `; ${more} more below, by Compare`}</span>`;
   });
+}
+
+interface ProposedDraft {
+  readonly platform: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** How the proposed draft of a platform, as it would be released, differs from a version. */
+export function ChangedByDraft({ platform, before, after }: ProposedDraft) {
+  return answered(useAnswer(proposedDraftOf(after, platform)), ({ version, files }) =>
+    h(ComparedDraft, { version, files, before }),
+  );
+}
+
+/** What a draft says otherwise than a version, with payers whom the two answer differently. */
+export function ComparedDraft({
+  version,
+  files,
+  before,
+}: Pick<Draft, 'version' | 'files'> & { before: string }) {
+  const [diff, setDiff] = useState<RuleDiff | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  useEffect(() => {
+    ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
+  }, []);
+  if (error) return h(Trouble, { error });
+  return diff === null ? h(Loading, {}) : differencesOf(diff);
 }
 
 /** What one version says otherwise than another, with payers whom the two answer differently. */
@@ -67,7 +95,7 @@ function factsOf(facts: Example['facts']) {
 
 type CasesRun = NonNullable<OpenedRuleFolder['coverage']>;
 
-interface Draft {
+interface CasesOfDraft {
   copy: WorkingCopy;
   change: (copy: WorkingCopy) => void;
 }
@@ -79,7 +107,7 @@ interface Draft {
 export function cases(
   { passed, failed, failures, coverage }: CasesRun,
   { platform }: Session,
-  draft: Draft | null = null,
+  draft: CasesOfDraft | null = null,
 ) {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   return html`<section class="card">
@@ -135,7 +163,7 @@ function failureText({ caseName, at, lines }: CasesRun['failures'][number]) {
 /**
  * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a wait.
  */
-function NewLengths({ copy, change }: Draft) {
+function NewLengths({ copy, change }: CasesOfDraft) {
   const [found, setFound] = useState<RewrittenCases | null>(null);
   const { attempt, trouble } = useAttempt();
   const { version, files } = copy;

@@ -107,7 +107,7 @@ const TYPING_MS = 300;
  * at a time. What was said before stays until the next answer. A service that has no time now is asked again
  * when it said. `copy`: `current` is null when what was said is of an older text.
  */
-export function useCheck({ version, files }: WorkingCopy): {
+export function useCheck({ version, from, files }: WorkingCopy): {
   checked: CheckedDraft | null;
   current: CheckedDraft | null;
   checking: boolean;
@@ -120,7 +120,7 @@ export function useCheck({ version, files }: WorkingCopy): {
     if (known.files === files || underWay.current) return undefined;
     const timer = setTimeout(() => {
       underWay.current = true;
-      ask('POST', CHECK_DRAFT, { version, files })
+      ask('POST', CHECK_DRAFT, { version, from, files })
         .then(
           (checked) => setKnown({ files, of: files, checked, error: null }),
           (error) => setKnown((before) => ({ ...before, files, error })),

@@ -221,7 +221,8 @@ async function keptDraft(
   const opened = await drafts.open(platform, version);
   if (opened === null) return null;
   const draft = draftText({ version, files: opened.files });
-  const { digest, problems } = await withinLimits(() => desk.check(platform, draft, null, hungUp));
+  const begun = { ...draft, from: null };
+  const { digest, problems } = await withinLimits(() => desk.check(platform, begun, null, hungUp));
   if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
   return { draft, digest };
 }

@@ -1,8 +1,9 @@
 import { ask, may, useAnswer } from '../../api.ts';
 import { h, html } from '../../html.ts';
 import { type Proposal as Change, reasonField, useProposal } from '../../parts/confirm.ts';
-import { ChangedSince } from '../../parts/differences.ts';
+import { ChangedByDraft, ChangedSince } from '../../parts/differences.ts';
 import { counted, dateTime } from '../../parts/format.ts';
+import { toVersion } from '../../parts/links.ts';
 import { answered } from '../../parts/notice.ts';
 import { pill, type Tone } from '../../parts/verdict.ts';
 import { decideProposal, PROPOSALS, type Proposal, type Session } from '../../questions.ts';
@@ -45,7 +46,7 @@ function oneProposal(proposal: Proposal, session: Session, propose: (change: Cha
   return html`<section class="card" key=${proposalId}>
     <h2>${what}: ${subject} ${pill(state, TONES[state])}</h2>
     <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
-    ${versions !== null && may(session, 'rules:read') && h(ChangedSince, versions)}
+    ${versions !== null && may(session, 'rules:read') && changes(proposal, versions, session)}
     <p class="faint">
       Proposed by ${proposedBy}, ${dateTime(proposedAt)};
       ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
@@ -61,6 +62,22 @@ function oneProposal(proposal: Proposal, session: Session, propose: (change: Cha
         : html`<p>Somebody else decides, who may approve.</p>`)
     }
   </section>`;
+}
+
+/** The draft of another platform is compared as it would be released, while that is still to be decided. */
+function changes(
+  { draft, subject, state }: Proposal,
+  versions: NonNullable<Proposal['versions']>,
+  session: Session,
+) {
+  if (draft === null) return h(ChangedSince, versions);
+  if (draft.platform === session.platform) {
+    const changed = toVersion(subject, 'changes', { before: versions.before });
+    return html`<p><a href=${changed}>What it changes</a></p>`;
+  }
+  return (
+    state === 'open' && may(session, 'rules') && h(ChangedByDraft, { ...versions, platform: draft.platform })
+  );
 }
 
 const TONES: Readonly<Record<Proposal['state'], Tone>> = {

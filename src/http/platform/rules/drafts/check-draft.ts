@@ -7,13 +7,13 @@ import { ConstantSchema } from '../../../../rules/folder/constant.ts';
 import { DraftRefused } from '../../../../rules/folder/draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/relations.ts';
-import { type RuleVersion, ruleVersion } from '../../../../rules/rule-set.ts';
+import { type RuleVersion, ruleVersion, versionText } from '../../../../rules/rule-set.ts';
 import * as s from '../../../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../../../operation/operation.ts';
 import { hangUp } from '../../../request/hang-up.ts';
 import { HttpProblem, orRefused, refusal } from '../../../request/problems.ts';
 import type { RuleParts } from '../../parts.ts';
-import { BAD_VERSION, TOO_HEAVY, VERSION_IN_PATH, withinLimits } from '../rule-version.ts';
+import { BAD_VERSION, TOO_HEAVY, VERSION_IN_PATH, versionInBody, withinLimits } from '../rule-version.ts';
 import {
   atDesk,
   DESK_FULL,
@@ -43,18 +43,28 @@ export const CheckedDraftSchema = s.named(
   }),
 );
 
+const CheckDraftBodySchema = Type.Object({
+  ...DRAFT_MEMBERS,
+  from: Type.Optional(
+    versionText(
+      'The version that it was begun with, whose sections and cases of other platforms its release keeps; absent: they are not looked at',
+    ),
+  ),
+});
+
 const checkDraft = operation({
   route: 'post /v1/platform/rules/drafts/check',
   summary: 'The remarks about a draft',
   description:
-    'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet. Nothing is kept.',
+    'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet, in words that the platform may read. Nothing is kept.',
   grant: 'rules',
-  body: draftBody('CheckDraftBody', Type.Object(DRAFT_MEMBERS)),
+  body: draftBody('CheckDraftBody', CheckDraftBodySchema),
   answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
     atDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
-      const draft = draftText(await body());
+      const { from, ...members } = await body();
+      const draft = { ...draftText(members), from: from === undefined ? null : versionInBody('from', from) };
       const known = knownLists(lists.copy, clock(), caller.platform);
       const { digest, problems, notes, ...rest } = await withinLimits(() =>
         desk.check(caller.platform, draft, known, hangUp(ctx)),

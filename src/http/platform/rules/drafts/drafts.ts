@@ -1,3 +1,5 @@
+import { isInstallation } from '../../../../access/access-keys.ts';
+import type { Caller } from '../../../../access/caller.ts';
 import { ProposalRefused, ProposalSchema, proposalView } from '../../../../access/proposals.ts';
 import {
   DRAFT_DAYS_MAX,
@@ -7,12 +9,19 @@ import {
   DraftSummarySchema,
   TooManyDrafts,
 } from '../../../../authoring/drafts.ts';
+import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../../../client/client-key.ts';
 import { Type } from '../../../../json-schema.ts';
 import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
 import { count, list, named, nextPlace, type Shape, shape, text } from '../../../../shapes.ts';
 import { AT_EXAMPLE } from '../../../openapi/example.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, operation } from '../../../operation/operation.ts';
-import { PAGE_IN_TIME, type Parameter, pageInTime } from '../../../operation/parameters.ts';
+import {
+  BAD_PARAMETER,
+  PAGE_IN_TIME,
+  type Parameter,
+  pageInTime,
+  text as parameterText,
+} from '../../../operation/parameters.ts';
 import {
   badRequest,
   HttpProblem,
@@ -22,7 +31,7 @@ import {
 } from '../../../request/problems.ts';
 import type { RuleParts } from '../../parts.ts';
 import { PROPOSAL_REFUSED } from '../../proposals.ts';
-import { BAD_VERSION, VERSION_IN_PATH } from '../rule-version.ts';
+import { BAD_VERSION, VERSION_IN_PATH, versionInBody } from '../rule-version.ts';
 import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, draftBody } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
@@ -78,6 +87,17 @@ const UNKNOWN_DRAFT = refusal(
   'p2.v11',
 );
 
+const NOT_PROPOSED = refusal(
+  'draft-not-proposed',
+  'No proposal to release such a draft of the platform is open.',
+  (version: string, platform: string) =>
+    notFound(
+      `No proposal to release a draft ${version} of ${platform} is open; GET /v1/platform/proposals lists those that are.`,
+    ),
+  'p2.v11',
+  'shop',
+);
+
 const DRAFT_CHANGED = refusal(
   'draft-changed',
   'It is not at the revision that If-Match names; nothing was changed.',
@@ -125,22 +145,47 @@ const listDrafts = operation({
   },
 });
 
+const PLATFORM = parameterText(
+  'platform',
+  'With a key of the whole installation: the platform whose proposed draft is read as it would be released',
+  { pattern: PLATFORM_NAME_PATTERN },
+);
+
 const readDraft = operation({
   route: 'get /v1/platform/rules/drafts/{version}',
   summary: 'A draft with its files',
-  description: 'As it was written last.',
+  description:
+    'As it was written last. The owner of the installation reads a proposed draft of a platform as it would be released: with the sections and cases of other platforms, from the version that it was begun with.',
   grant: 'rules',
-  parameters: [VERSION_IN_PATH],
+  parameters: [VERSION_IN_PATH, PLATFORM],
   answers: withETag(jsonAnswer('The draft', DraftSchema)),
-  refusals: [BAD_VERSION, UNKNOWN_DRAFT],
-  answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
+  refusals: [BAD_VERSION, UNKNOWN_DRAFT, NOT_PROPOSED, PROPOSAL_REFUSED],
+  answer: async ({ ctx, caller }, { drafts, approvals }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const opened = await drafts.open(caller.platform, version);
-    if (opened === null) throw UNKNOWN_DRAFT.problem(version);
+    const other = otherPlatform(PLATFORM.read(ctx), caller);
+    const opened =
+      other === null
+        ? await drafts.open(caller.platform, version)
+        : await refusedOr(
+            () => approvals.openProposedDraft(other, version),
+            PROPOSAL_REFUSED.problem,
+            ProposalRefused,
+          );
+    if (opened === null)
+      throw other === null ? UNKNOWN_DRAFT.problem(version) : NOT_PROPOSED.problem(version, other);
     ctx.set('ETag', `"${opened.draft.revision}"`);
     return { ...opened.draft, files: opened.files };
   },
 });
+
+/** Null for the draft of the caller's own platform. */
+function otherPlatform(named: string | null, { platform }: Caller): PlatformName | null {
+  if (named === null || named === platform) return null;
+  if (!isInstallation(platform))
+    throw BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
+  if (isPlatformName(named)) return named;
+  throw BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');
+}
 
 const WriteBodySchema = Type.Object({
   from: versionText('The version that it was begun with'),
@@ -161,7 +206,8 @@ const writeDraft = operation({
     const basis = IF_MATCH.read(ctx);
     const { platform, actor } = caller;
     const draft = await atDesk(desk, caller, async () => {
-      const written = { version, ...(await body()) };
+      const { from, files } = await body();
+      const written = { version, from: versionInBody('from', from), files };
       return orRefused(version, platform, basis, () => drafts.write(platform, written, basis, actor.text));
     });
     ctx.set('ETag', `"${draft.revision}"`);
@@ -173,19 +219,19 @@ const proposeDraft = operation({
   route: 'post /v1/platform/rules/drafts/{version}/proposal',
   summary: 'Proposes the release of a draft',
   description:
-    'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass.',
+    'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass. Its release keeps the sections and cases of other platforms, as the version has them that it was begun with.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
   body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
   answers: jsonAnswer('What waits for an operator', ProposalSchema),
-  refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED],
-  answer: async ({ ctx, caller, body }, { approvals }: RuleParts) => {
+  refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED, DESK_FULL],
+  answer: async ({ ctx, caller, body }, { approvals, desk }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
     const revision = IF_MATCH.read(ctx);
     if (revision === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
     const asked = { version, platform, revision, ...(await body()) };
-    const propose = () => approvals.proposeDraft(asked, actor);
+    const propose = () => atDesk(desk, caller, () => approvals.proposeDraft(asked, actor));
     return proposalView(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
   },
 });

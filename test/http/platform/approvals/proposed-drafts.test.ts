@@ -1,0 +1,182 @@
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import type { Proposal } from '../../../../src/access/proposals.ts';
+import type { CheckedDraftSchema } from '../../../../src/http/platform/rules/drafts/check-draft.ts';
+import type { DraftSchema } from '../../../../src/http/platform/rules/drafts/drafts.ts';
+import type { OpenedRuleFolderSchema } from '../../../../src/http/platform/rules/rule-folders.ts';
+import { readRuleFiles } from '../../../../src/rules/folder/rule-folder.ts';
+import type { Shape } from '../../../../src/shapes.ts';
+import { addVersion } from '../../../rollout/rule-folders.ts';
+import { RULES_FOLDER } from '../../../service/current-rules.ts';
+import type { Problem } from '../../../service/http-call.ts';
+import type { Tenant } from '../../../service/tenant.ts';
+import { describeOnStores } from '../../../stores/describe-on-stores.ts';
+import { type FourEyes, startFourEyes } from './four-eyes.ts';
+
+type Draft = Shape<typeof DraftSchema>;
+
+const REASON = { reason: 'a test' };
+
+const SHIPPED = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
+
+const caseNames = (files: ReadonlyMap<string, string>) =>
+  [...files]
+    .filter(([path]) => path.startsWith('cases/'))
+    .flatMap(([, text]) => parse(text).cases.map(({ name }: { readonly name: string }) => name))
+    .toSorted();
+
+describeOnStores('the proposed draft of a platform', (store) => {
+  let eyes: FourEyes;
+  let replay: Tenant;
+  let owner: Tenant;
+  before(async () => {
+    eyes = await startFourEyes(store(), false);
+    replay = await eyes.person('rita', 'replay');
+    owner = await eyes.person('otto', '*');
+  });
+  after(() => eyes?.stop());
+
+  /** Keeps a draft of replay that was begun with a version, as the platform reads that. */
+  async function keep(
+    version: string,
+    edits: Readonly<Record<string, (text: string) => string>> = {},
+    from = 'p2.v10',
+  ) {
+    const opened = await replay.ask<Shape<typeof OpenedRuleFolderSchema>>('GET', `rules/versions/${from}`);
+    const texts = opened.body.files.map(({ path, text }) => {
+      const renamed = path === 'ruleset.yaml' ? text.replace(`: ${from}`, `: ${version}`) : text;
+      return [path, edits[path]?.(renamed) ?? renamed] as const;
+    });
+    const files = Object.fromEntries(texts);
+    const kept = await replay.ask<Draft>('PUT', `rules/drafts/${version}`, { from, files });
+    return { version, from, files, revision: kept.body.revision };
+  }
+
+  const propose = ({ version, revision }: { readonly version: string; readonly revision: number }) =>
+    replay.ask<Proposal & Problem>('POST', `rules/drafts/${version}/proposal`, REASON, {
+      'If-Match': `"${revision}"`,
+    });
+
+  const decide = (way: 'approve' | 'reject', { proposalId }: Proposal) =>
+    owner.ask<Proposal & Problem>('POST', `proposals/${proposalId}/${way}`, REASON);
+
+  const check = async ({ version, from, files }: Pick<Draft, 'version' | 'from' | 'files'>) =>
+    (
+      await replay.ask<Shape<typeof CheckedDraftSchema>>('POST', 'rules/drafts/check', {
+        version,
+        from,
+        files,
+      })
+    ).body;
+
+  it('is released with the sections and cases of the other platforms', async () => {
+    const draft = await keep('p2.v20');
+    expect((await check(draft)).problems).to.deep.equal([]);
+    const proposed = await propose(draft);
+    expect((await decide('approve', proposed.body)).body).to.include({ state: 'approved' });
+    const released = readRuleFiles(join(eyes.rulesDir, 'p2.v20'), []) ?? new Map<string, string>();
+    const sections = (files: ReadonlyMap<string, string>) => parse(files.get('ruleset.yaml') ?? '').platforms;
+    expect(sections(released)).to.deep.equal(sections(SHIPPED));
+    expect(caseNames(released)).to.deep.equal(caseNames(SHIPPED));
+    expect([...released.values()].join('\n')).to.not.include('# Not shown');
+    const listed = await owner.ask<Shape<typeof OpenedRuleFolderSchema>>('GET', 'rules/versions/p2.v20');
+    expect(listed.body).to.include({ released: true, sound: true });
+  });
+
+  it('is proposed and answered without the sections and cases of the other platforms', async () => {
+    const draft = await keep('p2.v21', {
+      'limits.yaml': (text) => text.replace('PAYING: { EUR: "500.00"', 'PAYING: { EUR: "600.00"'),
+    });
+    const { status, body } = await propose(draft);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.lines).to.deep.equal([
+      'the draft p2.v21 of replay is fixed for good, and may be rolled out then',
+      'against p2.v10: limit of PAYING in EUR: 500.00 -> 600.00',
+      'reason: a test',
+    ]);
+    expect(body).to.deep.include({
+      draft: { platform: 'replay', revision: draft.revision },
+      versions: { before: 'p2.v10', after: 'p2.v21' },
+    });
+    expect(JSON.stringify(body)).to.not.include('sandbox');
+    await decide('reject', body);
+  });
+
+  it('is opened by the owner of the installation as it would be released, and by nobody else', async () => {
+    const draft = await keep('p2.v22');
+    const open = (by: Tenant, platform = 'replay') =>
+      by.ask<Draft & Problem>('GET', `rules/drafts/p2.v22?platform=${platform}`);
+    const before = await open(owner);
+    expect([before.status, before.body.detail]).to.deep.equal([
+      404,
+      'No proposal to release a draft p2.v22 of replay is open; GET /v1/platform/proposals lists those that are.',
+    ]);
+    const proposed = await propose(draft);
+    const { status, body } = await open(owner);
+    expect(status).to.equal(200);
+    expect(caseNames(new Map(Object.entries(body.files)))).to.deep.equal(caseNames(SHIPPED));
+    expect(body.files['ruleset.yaml']).to.include('sandbox:');
+    const own = await open(replay);
+    expect(own.body.files).to.deep.equal(draft.files);
+    const other = await open(await eyes.person('sam', 'sandbox'));
+    expect([other.status, other.body.detail]).to.deep.equal([
+      400,
+      'The parameter platform is for keys of the whole installation.',
+    ]);
+    await decide('reject', proposed.body);
+    expect((await open(owner)).status).to.equal(404);
+  });
+
+  it('is no proposal while it has sections or cases of other platforms itself', async () => {
+    const theirs = '\n  - name: of sandbox\n    platform: sandbox\n    steps: [{ score: {} }]\n';
+    const draft = await keep('p2.v23', { 'cases/groups.yaml': (text) => text.trimEnd() + theirs });
+    const [problem] = (await check(draft)).problems;
+    expect(problem?.message).to.equal(
+      'this case is of another platform; remove it: a draft of replay has no cases of others',
+    );
+    const { status, body } = await propose(draft);
+    expect(status).to.equal(409);
+    expect(body.detail).to.match(
+      /^p2.v23 has findings; mend them first:\ncases\/groups.yaml:\d+:5 {2}this case/,
+    );
+  });
+
+  it('is told that cases of other platforms fail with it, and not which', async () => {
+    const draft = await keep('p2.v24', {
+      'limits.yaml': (text) => text.replaceAll(/(\d+)\.00/g, '$19.00'),
+      'cases/groups.yaml': (text) => text.replaceAll(/(\d+)\.00/g, '$19.00'),
+    });
+    const { problems, coverage } = await check(draft);
+    expect(coverage?.failed).to.equal(0);
+    expect(problems.map(({ message }) => message)).to.deep.equal([
+      'with the sections and cases of other platforms, which only the owner of the installation is shown, there is also 1 failing case; ask the owner before you propose it',
+    ]);
+    expect((await propose(draft)).status).to.equal(409);
+  });
+
+  it('is not released where the version that it was begun with is not there any more', async () => {
+    addVersion(eyes.rulesDir, 'p2.v15', [], { draft: true });
+    cpSync(join(RULES_FOLDER, 'cases'), join(eyes.rulesDir, 'p2.v15', 'cases'), { recursive: true });
+    const draft = await keep('p2.v25', {}, 'p2.v15');
+    const proposed = await propose(draft);
+    expect(proposed.status).to.equal(200);
+    rmSync(join(eyes.rulesDir, 'p2.v15'), { recursive: true });
+    const { status, body } = await decide('approve', proposed.body);
+    expect([status, body.detail]).to.deep.equal([
+      409,
+      'p2.v25 has findings; mend them first:\nruleset.yaml:1:1  the sections and cases of other platforms cannot be put back, because RULES_DIR has no readable p2.v15 any more, which this draft was begun with; begin it anew with a version that is there',
+    ]);
+    expect(() => readFileSync(join(eyes.rulesDir, 'p2.v25', 'ruleset.yaml'))).to.throw('ENOENT');
+    await decide('reject', proposed.body);
+  });
+
+  it('was begun with a version, and with no other path', async () => {
+    const { status, body } = await replay.ask<Problem>('PUT', 'rules/drafts/p2.v26', {
+      from: '../../etc',
+      files: {},
+    });
+    expect([status, body.errors?.[0]?.pointer]).to.deep.equal([400, '/from']);
+  });
+});
