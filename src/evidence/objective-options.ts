@@ -34,7 +34,7 @@ const RATE = textsOption({
   form: 'CODE=NUMBER',
   most: 20,
   description:
-    'what a unit of another currency is worth, like USD=0.92; amounts in one without a rate count as nothing',
+    'what a unit of another currency is worth, like USD=0.92; amounts in one without a rate are left out of value, which is said',
 });
 const REVERSAL_DAYS = numberOption({
   name: 'reversalDays',

@@ -18,7 +18,8 @@ const MEMBERS = {
     }),
   ),
   rates: Type.Record(positive('How much of the currency one unit is worth'), {
-    description: 'Of other currencies, by their names; amounts in one without a rate count as nothing',
+    description:
+      'Of other currencies, by their names; what figures of value leave out for want of a rate is said beside them',
   }),
   windowDays: Type.Integer({
     minimum: 1,

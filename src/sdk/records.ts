@@ -816,7 +816,7 @@ export interface RolloutRequest {
   /** Of each requisite that was shown and not paid */
   readonly requisiteCost?: number | undefined;
   readonly currency?: string | null | undefined;
-  /** Of other currencies, by their names; amounts in one without a rate count as nothing */
+  /** Of other currencies, by their names; what figures of value leave out for want of a rate is said beside them */
   readonly rates?: Readonly<Record<string, number>> | undefined;
   /** For so long after its first request what a client does counts */
   readonly windowDays?: number | undefined;

@@ -7,9 +7,11 @@ import {
   ObjectiveSchema,
   objectiveInWords,
 } from '../../rollout/objective.ts';
+import { DAY_MS } from '../../rules/duration.ts';
 import * as s from '../../shapes.ts';
 import {
   type ColumnGroup,
+  cellText,
   columns,
   countText,
   type EvidenceSpan,
@@ -23,7 +25,9 @@ import {
   spanNotes,
   statusCells,
 } from '../presentation.ts';
+import { NO_CURRENCY } from '../source/currency.ts';
 import { amountSum } from '../source/order-sums.ts';
+import { type UnratedMoney, unratedAmong, unratedMoney, unratedNotes } from '../unrated-money.ts';
 import {
   type ArmTotals,
   differencesOf,
@@ -84,6 +88,7 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
   ...SPAN,
   since: s.nullable(s.epochMs('Since when the shares of the trial are these; null without a trial')),
   objective: s.nullable(ObjectiveSchema),
+  unrated: unratedMoney,
   isFixed: s.yesNo('The objective is that of the rollout; another one recommends nothing'),
   earliest: s.nullable(s.epochMs('When the first client counts; null without a trial')),
   arms: s.list(ArmSchema, 'The active version first'),
@@ -160,6 +165,7 @@ export function experimentOf(
     };
   });
   const { arms = [], active = null, candidates = [], differences = [] } = compared.at(-1) ?? {};
+  const figures = arms.map(figuresOf);
   const { objective = null, isFixed = true } = stage ?? {};
   const priced = {
     reversals: (objective?.reversalCost ?? 0) > 0,
@@ -172,9 +178,10 @@ export function experimentOf(
     ...span,
     since: stage?.since ?? null,
     objective,
+    unrated: objective === null ? null : unratedOf(figures, objective),
     isFixed,
     earliest: stage === null ? null : earliestAnswer(stage.since, stage.objective),
-    arms: arms.map(figuresOf),
+    arms: figures,
     levels,
     differences,
     trend: compared.flatMap(({ at, differences }) =>
@@ -215,6 +222,19 @@ function figuresOf(arm: CountedArm): Experiment['arms'][number] {
   };
 }
 
+/** The money of all arms that the objective gives no worth. */
+function unratedOf(
+  arms: Experiment['arms'],
+  objective: Objective & { readonly currency: string },
+): UnratedMoney {
+  const sums: Record<string, Experiment['arms'][number]['money'][string]> = {};
+  for (const [currency, { paid, reversed }] of arms.flatMap(({ money }) => Object.entries(money))) {
+    const so = sums[currency] ?? { paid: 0, reversed: 0 };
+    sums[currency] = { paid: amountSum(so.paid + paid), reversed: amountSum(so.reversed + reversed) };
+  }
+  return unratedAmong(sums, objective, objective.currency);
+}
+
 /** An experiment for its reader. */
 export function presentExperiment(found: Experiment): Presentation {
   const notes = spanNotes(found);
@@ -247,19 +267,24 @@ const NOBODY_LEFT =
 const TOO_FEW =
   'Nothing can be compared yet: it takes 50 clients in each arm who count and have some of what is compared.';
 
-function objectiveNotes({ objective, isFixed, earliest, arms }: Experiment): readonly string[] {
+function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experiment): readonly string[] {
   if (objective === null || earliest === null) return [];
   const { windowDays, reversalDays, cap } = objective;
-  const capped = arms.map((arm) => `${countText(arm.capped)} of ${arm.version}`).join(', ');
+  const currency = objective.currency ?? NO_CURRENCY;
+  const capped = arms.map((arm) => `${cellText(arm.capped, 'money')} of ${arm.version}`).join(', ');
   const young = arms.reduce((sum, arm) => sum + arm.young, 0);
   return [
     `Judged by ${objectiveInWords(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
     `A client counts once, by what it does within ${days(windowDays)}, ${days(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${timeText(earliest)}. ${countText(young)} do not count yet.`,
     cap === null
       ? 'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.'
-      : `Of a client up to ${cap.toFixed(2)} ${objective.currency ?? ''} count; above that were ${capped}.`,
+      : `Of a client's money up to ${cellText(cap, 'money')} ${currency} count. What was paid above that counts nowhere: ${capped}.`,
+    ...unratedNotes('Value', unrated, RATE_OF_A_TRIAL),
   ];
 }
+
+const RATE_OF_A_TRIAL =
+  'when the next trial begins; in rules experiment it is shown for this one, and recommends nothing';
 
 function days(some: number): string {
   return counted(some, 'day');
@@ -278,9 +303,10 @@ function recommendationNote({ recommendation, version, differences }: Experiment
 }
 
 /** How much longer, at the pace so far. */
-function waitingNote({ arms, differences, since, to }: Experiment): readonly string[] {
+function waitingNote({ arms, differences, trend, earliest }: Experiment): readonly string[] {
   const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
-  const days = ((to ?? 0) - (since ?? 0)) / 86_400_000;
+  // Before the earliest moment nobody could count, however many had come.
+  const days = ((trend.at(-1)?.at ?? 0) - (earliest ?? 0)) / DAY_MS;
   const values = differences.filter(({ metric }) => metric === 'value');
   return values.flatMap(({ version, clientsToGo }) => {
     if (clientsToGo === null) return [];

@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numberOf, numbersOf } from '../../archive/duck.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { HOLDOUT_PERIOD_MS, holdoutShares } from '../../decision/holdout.ts';
 import { type Objective, valueSql, worthSql } from '../../rollout/objective.ts';
@@ -7,12 +7,17 @@ import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredShare, type Estimate, student975 } from '../../statistics/intervals.ts';
 import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '../presentation.ts';
+import { NO_CURRENCY } from '../source/currency.ts';
 import { aboutDevices, makeDevices } from '../source/device-clusters.ts';
 import { type Evidence, knownRows } from '../source/evidence.ts';
 import { byOutcome, clusterOf } from '../source/order-sums.ts';
+import { type UnratedMoney, unratedAmong } from '../unrated-money.ts';
 
 const SIDE = {
   clients: count('Who entered, each once in a period of the draw'),
+  young: count(
+    'Of these, those of whom the net counts nothing yet: less than a period of the draw and the time of reversals is over since they entered',
+  ),
   orders: orderCounts,
   paidShare: interval('Of all orders that they asked for, by client; null for fewer than 30'),
 } as const;
@@ -30,11 +35,11 @@ export type HoldoutSide = Shape<typeof HoldoutFigures>['others'];
 
 export const NetFigures = nullable(
   shape(
-    'What did not happen because of the rule, by its holdout, or else by a trial of a version that differs in it alone; null where it is not known yet: it takes 50 clients on both sides',
+    'What did not happen because of the rule, by its holdout, or else by a trial of a version that differs in it alone; null where it is not known yet: it takes 50 clients on both sides of whom nothing changes any more',
     {
       currency: word('Of amounts and value'),
       by: choice(['holdout', 'trial'], 'From what it is known'),
-      clients: count('To whom the rule applied'),
+      clients: count('To whom the rule applied, and who count: without the young'),
       payments: interval('Lasting payments that did not happen'),
       amount: interval('Their money'),
       reversals: interval('Reversals that did not happen'),
@@ -49,6 +54,7 @@ export type Net = Shape<typeof NetFigures>;
 export interface HoldoutResult {
   readonly holdout: Shape<typeof HoldoutFigures>;
   readonly net: Net;
+  readonly unrated: UnratedMoney;
 }
 
 interface HoldoutAsk {
@@ -64,7 +70,9 @@ interface HoldoutAsk {
  * What every rule with a holdout did, by file and name like `groups/blocked-by-unpaid-chain`: a triggered analysis by
  * intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis, 2015). A client enters at
  * the first score or verdict of a period of its draw in which the rule was reached, matched and could be skipped: up
- * to there nothing depends on the draw. From then on all its orders count by that draw. A share is a stratum.
+ * to there nothing depends on the draw. From then on all its orders count by that draw. A share is a stratum. For the net
+ * a client counts once a whole period and the time of reversals are over since it entered, so that every client had the
+ * same time, and nothing of it changes any more.
  */
 export async function holdoutFigures(
   evidence: Evidence,
@@ -79,7 +87,7 @@ export async function holdoutFigures(
   for (const [rule, share] of shares) {
     const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
     await makeUnits(evidence.duck, rule, cluster, ask);
-    results.set(rule, await resultOf(evidence.duck, share, ask.currency));
+    results.set(rule, await resultOf(evidence.duck, share, ask));
   }
   return results;
 }
@@ -104,45 +112,72 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
     ) WHERE entered_at >= ${ask.from ?? span.from ?? 0} OR ${ask.from === null}`);
 }
 
-/** The table `units`: a row for each client that entered in a period, with all that it did from then on. */
+/**
+ * The table `unit_orders`: a row for each order of a client that entered in a period, from then on, and one without an order
+ * where there is none. The table `units`: a row for each client and period.
+ */
 async function makeUnits(
   duck: Duck,
   rule: string,
   cluster: string,
   { objective, currency, reversalDays }: Omit<HoldoutAsk, 'rules'>,
 ): Promise<void> {
-  const sums = { lasting: 'amount', reversals: 'reversals', requisites: 'requisites' };
   await duck.run(
-    (bind) => `CREATE OR REPLACE TEMP TABLE units AS
-    SELECT *, ${valueSql(objective, sums)} AS value FROM (
-      SELECT hash(${cluster}) AS cluster, share, held_out,
-        ${byOutcome('count(*)')},
-        count(*) FILTER (status = 'PAID' AND mature)::DOUBLE AS payments,
-        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID' AND mature), 0)::DOUBLE AS amount,
-        count(*) FILTER (reversed AND mature)::DOUBLE AS reversals,
-        coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND mature), 0)::DOUBLE AS requisites
-      FROM (SELECT * FROM entries WHERE rule = ${bind(rule)}) entered LEFT JOIN devices USING (client_hash)
-      LEFT JOIN (
-        SELECT orders.*, shown, epoch_ms(first_at) <= newest - ${reversalDays * DAY_MS} AS mature
-        FROM orders JOIN (SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL)
-          USING (order_key), (SELECT epoch_ms(max(decided_at)) AS newest FROM decisions)
-        WHERE status <> 'TECHNICAL'
-      ) asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
-        AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)
-      GROUP BY entered.client_hash, period, cluster, share, held_out
-    )`,
+    (bind) => `CREATE OR REPLACE TEMP TABLE unit_orders AS
+    SELECT entered.client_hash, period, hash(${cluster}) AS cluster, share, held_out, counts, status, reversed, shown, amount,
+      coalesce(currency, '${NO_CURRENCY}') AS currency
+    FROM (
+      SELECT *, entered_at + ${HOLDOUT_PERIOD_MS + reversalDays * DAY_MS} <= newest AS counts
+      FROM entries, (SELECT epoch_ms(max(decided_at)) AS newest FROM decisions) WHERE rule = ${bind(rule)}
+    ) entered LEFT JOIN devices USING (client_hash)
+    LEFT JOIN (
+      SELECT orders.*, shown FROM orders
+        JOIN (SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL) USING (order_key)
+      WHERE status <> 'TECHNICAL'
+    ) asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
+      AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)`,
   );
+  const sums = { lasting: 'amount', reversals: 'reversals', requisites: 'requisites' };
+  await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
+    SELECT *, ${valueSql(objective, sums)} AS value FROM (
+      SELECT cluster, share, held_out, counts,
+        ${byOutcome('count(*)')},
+        count(*) FILTER (status = 'PAID')::DOUBLE AS payments,
+        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID'), 0)::DOUBLE AS amount,
+        count(*) FILTER (reversed)::DOUBLE AS reversals,
+        coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID')), 0)::DOUBLE AS requisites
+      FROM unit_orders GROUP BY client_hash, period, cluster, share, held_out, counts
+    )`);
 }
 
-async function resultOf(duck: Duck, share: number, currency: string): Promise<HoldoutResult> {
+/** The money of those that count, which is worth nothing by the objective. */
+async function unratedOf(
+  duck: Duck,
+  { objective, currency }: Omit<HoldoutAsk, 'rules'>,
+): Promise<UnratedMoney> {
+  const rows =
+    await duck.rows(`SELECT currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
+    coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed FROM unit_orders WHERE counts GROUP BY currency ORDER BY currency`);
+  const money = rows.map(
+    (row) => [textOf(row['currency']) ?? '', numbersOf(row, { paid: 0, reversed: 0 })] as const,
+  );
+  return unratedAmong(Object.fromEntries(money), objective, currency);
+}
+
+async function resultOf(duck: Duck, share: number, ask: Omit<HoldoutAsk, 'rules'>): Promise<HoldoutResult> {
   const [held, others] = [await sideOf(duck, 'held_out'), await sideOf(duck, 'NOT held_out')];
   const figures = { share, ...held, others };
-  if (Math.min(held.clients, others.clients) < SIDE_CLIENTS_MIN) return { holdout: figures, net: null };
+  const unrated = await unratedOf(duck, ask);
+  const { currency } = ask;
+  const counting = (side: HoldoutSide) => side.clients - side.young;
+  if (Math.min(counting(held), counting(others)) < SIDE_CLIENTS_MIN)
+    return { holdout: figures, net: null, unrated };
   const [row = {}] = await duck.rows(DIFFERENCES_SQL);
-  const clients = others.clients;
+  const clients = counting(others);
   const prevented = (metric: Metric) => estimateOf(row, metric, clients);
   return {
     holdout: figures,
+    unrated,
     net: {
       by: 'holdout',
       currency,
@@ -173,12 +208,14 @@ const NON_ZERO_MIN = 20;
 async function sideOf(duck: Duck, where: string): Promise<HoldoutSide> {
   const sums = STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
   const whole = STATUSES.map(([member]) => `"${member}"`).join(' + ');
-  const [row = {}] = await duck.rows(`SELECT count(*)::DOUBLE AS clients, ${sums} FROM units WHERE ${where}`);
+  const [row = {}] = await duck.rows(
+    `SELECT count(*)::DOUBLE AS clients, count(*) FILTER (NOT counts)::DOUBLE AS young, ${sums} FROM units WHERE ${where}`,
+  );
   const clusters =
     await duck.rows(`SELECT ${clusterOf('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
     FROM units WHERE ${where} GROUP BY ALL ORDER BY ALL`);
   return {
-    ...numbersOf(row, { clients: 0 }),
+    ...numbersOf(row, { clients: 0, young: 0 }),
     orders: numbersOf(row, NO_ORDERS),
     paidShare: clusteredShare(clusters.map((one) => numbersOf(one, { part: 0, whole: 0 }))),
   };
@@ -194,15 +231,15 @@ const each = (sql: (metric: Metric) => string) => METRICS.map(sql).join(', ');
  * between clusters (Liang and Zeger, 1986), which also holds for clients who enter in several periods.
  */
 const DIFFERENCES_SQL = `
-  WITH sides AS (
-    SELECT share, held_out, count(*)::DOUBLE AS n, ${each((metric) => `avg(${metric}) AS ${metric}_mean`)} FROM units GROUP BY ALL
+  WITH counting AS (SELECT * FROM units WHERE counts), sides AS (
+    SELECT share, held_out, count(*)::DOUBLE AS n, ${each((metric) => `avg(${metric}) AS ${metric}_mean`)} FROM counting GROUP BY ALL
   ), strata AS (
     SELECT share, sum(n) AS n FROM sides GROUP BY share HAVING count(*) = 2
   ), weights AS (SELECT share, n / sum(n) OVER () AS weight FROM strata),
   influences AS (
     SELECT cluster, held_out, ${each((metric) => `if(held_out, 1, -1) * weight / n * (${metric} - ${metric}_mean) AS ${metric}`)},
-      ${each((metric) => `units.${metric} <> 0 AS ${metric}_seen`)}
-    FROM units JOIN sides USING (share, held_out) JOIN weights USING (share)
+      ${each((metric) => `counting.${metric} <> 0 AS ${metric}_seen`)}
+    FROM counting JOIN sides USING (share, held_out) JOIN weights USING (share)
   )
   SELECT * FROM (
     SELECT count(*)::DOUBLE AS clusters, ${each((metric) => `sum(${metric} ** 2) AS ${metric}_variance`)}

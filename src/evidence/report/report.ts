@@ -12,9 +12,9 @@ import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
 import { armNet, onlyRuleLacking } from './arm-net.ts';
 import { factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
-import { type HoldoutResult, holdoutFigures, type Net } from './holdout.ts';
+import { type HoldoutResult, holdoutFigures } from './holdout.ts';
 import { makeJudged, readOrdersInBatches, type Tally, talliesOf } from './order-batches.ts';
-import { type Report, type RuleFigures, SLICES, type SliceName } from './rule-report.ts';
+import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
 import { waitLevelsOf } from './wait-levels.ts';
 
 interface ReportAsk {
@@ -76,7 +76,7 @@ export async function report(
     name,
     ...figuresOf(rule, null),
     holdout: holdouts.get(path)?.holdout ?? null,
-    net: holdouts.get(path)?.net ?? trials.get(path) ?? null,
+    ...netOf(holdouts.get(path), trials.get(path)),
     ...(by === null ? {} : { by: places.slices.map((slice) => ({ slice, ...figuresOf(rule, slice) })) }),
   }));
   const ofSlice = (slice: string) => {
@@ -102,6 +102,14 @@ export async function report(
     against: against === null ? null : await againstOf(evidence, rules, against),
   };
 }
+
+/** What is known of a rule by its holdout, or else by a trial, with what that leaves out. */
+function netOf(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
+  const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
+  return { net: found?.net ?? null, unrated: found?.unrated ?? null };
+}
+
+type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
 
 /** Judges the cells of the recorded facts, into the table `judged`. */
 async function judgeCells(duck: Duck, rules: RuleSet) {
@@ -207,14 +215,14 @@ async function trialsOf(
   apart: ReadonlyMap<string, string>,
   objective: Objective | null,
   onProgress: (done: number, of: number) => void,
-): Promise<ReadonlyMap<string, Net>> {
+): Promise<ReadonlyMap<string, NetFound>> {
   if (apart.size === 0) return new Map();
   const found = await experiment(evidence, [], onProgress, objective);
   const isActive = found.version === reported;
   return new Map(
     [...apart].flatMap(([version, rule]) =>
       isActive || found.version === version
-        ? [[rule, armNet(found, isActive ? version : reported, isActive)]]
+        ? [[rule, { net: armNet(found, isActive ? version : reported, isActive), unrated: found.unrated }]]
         : [],
     ),
   );

@@ -25,6 +25,7 @@ import {
 import { NO_CURRENCY } from '../source/currency.ts';
 import { amountSum } from '../source/order-sums.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
+import { unratedMoney, unratedNotes } from '../unrated-money.ts';
 import { AgainstSchema } from './against.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
 import { waitLevels, waitLevelsTable } from './wait-levels.ts';
@@ -68,6 +69,7 @@ const RuleReportSchema = shape('What one rule was worth on what happened', {
   ...RULE_FIGURES,
   holdout: nullable(HoldoutFigures),
   net: NetFigures,
+  unrated: unratedMoney,
   by: Type.Optional(
     list(
       shape('What it was worth on a slice', { slice: word('Its name'), ...RULE_FIGURES }),
@@ -157,6 +159,7 @@ export function presentReport(report: Report): Presentation {
       ...totalsNotes(report),
       ...againstNotes(report),
       ...reversalNotes(report.reversals),
+      ...fired.flatMap(netUnratedNotes),
       ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
       ...new Set(tables.flatMap(({ name }) => ABOUT[name] ?? [])),
     ],
@@ -189,7 +192,7 @@ const ABOUT: Readonly<Record<string, string>> = {
     'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   holdouts:
     'Held out: clients whom the rule would have hit and did not, beside the others, each with all orders from then until the period of the draw ends. The share is of all orders that were asked for.',
-  net: 'Net: what did not happen because a rule applied, with 95 % intervals: by its holdout, by client, or by device where the rule is about shared ones; or by a trial of a version that differs in this rule alone, within the first days of each client. Payments count when reversals have mostly come.',
+  net: 'Net: what did not happen because a rule applied, with 95 % intervals: by its holdout, by client, or by device where the rule is about shared ones; or by a trial of a version that differs in this rule alone, within the first days of each client. By a holdout a client counts when a period of the draw, 30 days, and the time in which reversals mostly come are over since it entered; the others are too young.',
 };
 
 function totalsNotes(report: Report): readonly string[] {
@@ -271,17 +274,19 @@ function moneyTable(
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
-  const cells = ({ clients, orders, paidShare }: HoldoutSide) => [
-    ...[clients, ...statusCells(orders)],
+  const cells = ({ clients, young, orders, paidShare }: HoldoutSide) => [
+    ...[clients, young, ...statusCells(orders)],
     paidShare ?? 'too few',
   ];
   return {
     name: 'holdouts',
     title: 'Held out',
-    columns: columns(['text', 'file', 'rule', 'held out'], ['count', 'clients'], STATUSES_COUNTED, [
-      'share',
-      'paid share, 95 %',
-    ]),
+    columns: columns(
+      ['text', 'file', 'rule', 'held out'],
+      ['count', 'clients', 'too young'],
+      STATUSES_COUNTED,
+      ['share', 'paid share, 95 %'],
+    ),
     rows: rules.flatMap(({ file, name, holdout }) => {
       if (holdout === null) return [];
       const { share, others, ...held } = holdout;
@@ -293,13 +298,17 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
   };
 }
 
+function netUnratedNotes({ name, unrated, net }: RuleReport): readonly string[] {
+  const where = net?.by === 'trial' ? 'to this report, or when the next trial begins' : 'to this report';
+  return unratedNotes(`The net of ${name}`, unrated, where);
+}
+
 function netTable(rules: readonly RuleReport[]): EvidenceTable {
-  const [{ net: first } = { net: null }] = rules.filter(({ net }) => net !== null);
   return {
     name: 'net',
-    title: `Net of a rule, in ${first?.currency ?? '-'}`,
+    title: 'Net of a rule',
     columns: columns(
-      ['text', 'file', 'rule', 'by'],
+      ['text', 'file', 'rule', 'by', 'currency'],
       ['money', 'value'],
       ['figure', 'payments prevented'],
       ['money', 'their amount'],
@@ -307,9 +316,9 @@ function netTable(rules: readonly RuleReport[]): EvidenceTable {
     ),
     rows: rules.flatMap(({ file, name, holdout, net }) => {
       if (holdout === null && net === null) return [];
-      if (net === null) return [[file, name, 'holdout', 'not known yet', null, null, null, null]];
-      const { value, payments, amount, reversals: reversed, requisites } = net;
-      return [[file, name, net.by, value ?? 'too few', payments, amount, reversed, requisites]];
+      if (net === null) return [[file, name, 'holdout', null, 'not known yet', null, null, null, null]];
+      const { by, currency, value, payments, amount, reversals: reversed, requisites } = net;
+      return [[file, name, by, currency, value ?? 'too few', payments, amount, reversed, requisites]];
     }),
   };
 }

@@ -49,7 +49,7 @@ describe('evidence by command', () => {
     expect(Object.keys(rest)).to.include.members(['from', 'to', 'orders', 'gaps', 'notes']);
     expect(rest.tables.at(-1)).to.deep.include({ name: 'slices', title: 'By day' });
     expect(Object.keys(all[0]).join(' ')).to.equal(
-      'file name matched decided decisive orders amount unpaidShare lift holdout net by',
+      'file name matched decided decisive orders amount unpaidShare lift holdout net unrated by',
     );
   });
 

@@ -120,8 +120,20 @@ export class History {
     });
   }
 
-  async verdict(clientIdKey: string, orderRef: string, amountRequested = '10.50'): Promise<string> {
-    const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested, orderRef };
+  async verdict(
+    clientIdKey: string,
+    orderRef: string,
+    amountRequested = '10.50',
+    toPayCurrency = 'EUR',
+  ): Promise<string> {
+    const body = {
+      sellPointKey: 'shop-1',
+      clientIdKey,
+      method: 'card',
+      amountRequested,
+      toPayCurrency,
+      orderRef,
+    };
     const asked = { requestId: 'request', idempotencyKey: null };
     return (await this.#service.verdict(PLATFORM, body, asked)).answer.verdict;
   }

@@ -19,6 +19,9 @@ const NOTHING = experimentOf(
   [],
 );
 
+/** Of the trial's world, in which one comes every minute. */
+const CLIENTS_A_DAY = 24 * 60;
+
 const sum = (simulated: readonly SimulatedClient[], of: (one: SimulatedClient) => number) =>
   simulated.reduce((total, one) => total + of(one), 0);
 
@@ -61,6 +64,8 @@ describeOnStores('an experiment', (store) => {
       { to },
       { to, asOf: world.now },
       { from: to + 45_000 },
+      { otherwise: { ...MONEY_ALONE, currency: 'USD', windowDays: 1 } },
+      { otherwise: { ...MONEY_ALONE, currency: 'USD', windowDays: 1, rates: { EUR: 0.5 } } },
     ];
     [found = NOTHING, halfway = NOTHING, other = NOTHING, ...asked] = await experimentsOn(
       store(),
@@ -158,6 +163,29 @@ describeOnStores('an experiment', (store) => {
     );
   });
 
+  it('says how much money value leaves out for want of a rate, and how to give one', () => {
+    const [unrated = NOTHING, rated = NOTHING] = asked.slice(3);
+    const paid = Number(sumOf(found, ({ money }) => money['EUR']?.paid ?? 0).toFixed(2));
+    const reversed = Number(sumOf(found, ({ money }) => money['EUR']?.reversed ?? 0).toFixed(2));
+    expect(reversed).to.be.above(0);
+    expect(unrated.unrated).to.deep.equal({ valueIn: 'USD', amounts: { EUR: { paid, reversed } } });
+    const notes = presentExperiment(unrated).notes.filter((note) => note.includes('leaves out'));
+    expect(notes).to.deep.equal([
+      `Value is in USD and leaves out ${paid.toLocaleString('en', { minimumFractionDigits: 2 })} EUR paid and ${reversed.toFixed(2)} EUR reversed, because no rate was given. Say what one unit is worth in USD: --rate EUR=NUMBER, when the next trial begins; in rules experiment it is shown for this one, and recommends nothing.`,
+    ]);
+    expect([rated.unrated, found.unrated]).to.deep.equal([null, null]);
+  });
+
+  it('writes amounts above the cap as money', () => {
+    const arm = found.arms[0];
+    const objective = { ...MONEY_ALONE, currency: 'EUR', reversalDays: 1, cap: 1234.5 };
+    if (arm === undefined) expect.fail('there is no arm');
+    const capped = { ...found, objective, arms: [{ ...arm, capped: 166.694 }] };
+    expect(presentExperiment(capped).notes).to.include(
+      "Of a client's money up to 1,234.50 EUR count. What was paid above that counts nowhere: 166.69 of p2.v10.",
+    );
+  });
+
   it('compares nothing before there are enough clients, and says so', () => {
     expect(found.differences).to.deep.equal([]);
     expect(found.recommendation).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
@@ -188,6 +216,19 @@ describe('an experiment on two ladders', () => {
     expect(moments[0]).to.be.above(since ?? Number.NaN);
     const last = trend.filter(({ at }) => at === moments.at(-1)).map(({ at: _, ...one }) => one);
     expect(last).to.deep.equal(differences.map(({ clientsToGo: _, ...one }) => one));
+  });
+
+  it('names the days until a difference shows by the pace at which clients came, not by the time nobody could count', () => {
+    if (found === undefined) expect.fail('there is no experiment');
+    const days = presentExperiment(found).notes.flatMap((note) => {
+      const [, clients = '', some = ''] =
+        /^About ([\d,]+) more clients, at the pace so far about (\d+|a) days?,/.exec(note) ?? [];
+      return clients === '' ? [] : [[Number(clients.replaceAll(',', '')), some === 'a' ? 1 : Number(some)]];
+    });
+    expect(days).to.have.length(1);
+    const [[toGo = 0, named = 0] = []] = days;
+    const trueDays = toGo / CLIENTS_A_DAY;
+    expect(named).to.be.within(Math.floor(0.75 * trueDays), Math.ceil(1.25 * trueDays));
   });
 
   it('gives for a time in the past what it would have given then', () => {

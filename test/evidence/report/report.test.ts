@@ -273,8 +273,10 @@ describe('the holdout in the report', () => {
     const { PAID: paid, UNPAID: unpaid } = held;
     const others = CLIENTS - paid - unpaid;
     expect(others).to.be.within(1, CLIENTS - 1);
+    // A period of the draw is not over for anybody yet.
     const side = (clients: number, orders: Partial<OrderCounts>) => ({
       clients,
+      young: clients,
       paidShare: null,
       orders: { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0, ...orders },
     });
