@@ -60,7 +60,7 @@ export interface KnownLists {
 }
 
 /** The lists with entries in a copy, as far as `seenBy` may know of them. */
-export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner = INSTALLATION): KnownLists {
+export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
   const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import { INSTALLATION } from '../../access/access-keys.ts';
 import { examine, type KnownLists, knownLists, type Remark } from '../../authoring/desk/examine.ts';
 import { counted } from '../../counted.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
@@ -54,7 +55,7 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
   const folders = chosenFolders(chosen);
   if (folders.length === 0) throw new UsageError('there is no rule set in RULES_DIR; name a folder to check');
   const lists = looksAtLists
-    ? await withLists(async ({ node, clock }) => knownLists(node.copy, clock()))
+    ? await withLists(async ({ node, clock }) => knownLists(node.copy, clock(), INSTALLATION))
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
   const text = inFormat(checked, format);

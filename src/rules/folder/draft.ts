@@ -4,6 +4,7 @@ import { isScalar, parseDocument, stringify } from 'yaml';
 import { NamedError } from '../../named-error.ts';
 import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
+import { UNCHECKED_KEYS } from '../parse/yaml-file.ts';
 import type { Problem } from '../problem.ts';
 import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
 import { digestOf } from './release.ts';
@@ -92,7 +93,7 @@ export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
 }
 
 function edited(text: string, { path, value }: YamlEdit): string {
-  const document = parseDocument(text);
+  const document = parseDocument(text, UNCHECKED_KEYS);
   const node = document.getIn(path, true);
   if (!isScalar(node) || node.range === undefined || node.range === null) {
     document.setIn(path, value);
@@ -104,7 +105,7 @@ function edited(text: string, { path, value }: YamlEdit): string {
 
 /** The index of the item of this name in a list of the text; -1 where there is none. */
 export function placeOfNamed(text: string, list: string, name: string): number {
-  const items: unknown = parseDocument(text).toJS()[list];
+  const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isNode, isPair, isSeq, type Node, parseDocument, stringify, YAMLMap, YAMLSeq } from 'yaml';
 import type { RuleFiles } from '../parse/parse.ts';
-import { YamlFile } from '../parse/yaml-file.ts';
+import { UNCHECKED_KEYS, YamlFile } from '../parse/yaml-file.ts';
 import type { Problem } from '../problem.ts';
 import { type PlatformPart, partOfFile, withoutNote } from './own-part.ts';
 
@@ -105,7 +105,7 @@ function collectionAt(root: unknown, member: string): Collection | null {
 
 /** The text with more items in a member, after those that are there. All else stays as it is where that is possible. */
 function addItems(text: string, member: string, others: Collection): string {
-  const document = parseDocument(text);
+  const document = parseDocument(text, UNCHECKED_KEYS);
   const { contents } = document;
   // What cannot be read is told as a problem of the draft.
   if (document.errors.length > 0 || !isMap(contents)) return text;
@@ -142,6 +142,6 @@ function endOf(node: Node): number | undefined {
 }
 
 function contentsOf(text: string): unknown {
-  const document = parseDocument(text);
+  const document = parseDocument(text, UNCHECKED_KEYS);
   return document.errors.length > 0 ? null : document.toJS();
 }

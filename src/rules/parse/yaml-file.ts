@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import {
   isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -38,7 +39,27 @@ const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
 
 function parsed(text: string) {
   const lines = new LineCounter();
-  return { document: parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false }), lines };
+  const document = parseDocument<Node>(text, { ...UNCHECKED_KEYS, lineCounter: lines, prettyErrors: false });
+  return { document, lines, repeatedKeys: repeatedKeysIn(document.contents) };
+}
+
+/** The library compares each key with all keys before it, which takes minutes for a large file. */
+export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
+
+/** The keys that their mapping has had before. */
+function repeatedKeysIn(root: Node | null): readonly Node[] {
+  const repeated: Node[] = [];
+  visit(root, {
+    Map: (_key, map) => {
+      const known = new Set<unknown>();
+      for (const { key } of map.items) {
+        const value = isScalar(key) ? key.value : key;
+        if (known.has(value) && isNode(key)) repeated.push(key);
+        known.add(value);
+      }
+    },
+  });
+  return repeated;
 }
 
 /** Invisible characters, which storage and terminals treat in their own ways. */
@@ -181,9 +202,21 @@ export class YamlFile {
       return this.report(null, `the file is longer than ${FILE_CHARACTERS_MAX} characters`);
     }
     if (this.#refuseInvisible(text)) return null;
-    const { document, lines } = PARSED.get(text) ?? parsed(text);
-    PARSED.set(text, { document, lines });
+    const known = PARSED.get(text) ?? parsed(text);
+    PARSED.set(text, known);
+    const { document, lines } = known;
     this.#lines = lines;
+    const isReadable = this.#reportSyntax(known);
+    if (document.directives?.yaml.explicit === true) {
+      return this.report(null, 'a %YAML directive changes what values mean; remove it');
+    }
+    if (!isReadable) return null;
+    if (document.contents === null) return this.report(null, 'the file is empty');
+    return this.#refuseIndirection(document.contents) ? null : document.contents;
+  }
+
+  /** Whether it is YAML at all. */
+  #reportSyntax({ document, repeatedKeys }: ReturnType<typeof parsed>): boolean {
     for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
       const isTooDeep = message.includes('call stack');
       const explanation =
@@ -194,12 +227,11 @@ export class YamlFile {
             : message;
       this.#problems.push({ at: this.#place(pos[0]), message: `not valid YAML: ${explanation}` });
     }
-    if (document.directives?.yaml.explicit === true) {
-      return this.report(null, 'a %YAML directive changes what values mean; remove it');
+    for (const key of repeatedKeys) {
+      const name = isScalar(key) ? `"${key.value}"` : 'a key';
+      this.report(key, `not valid YAML: ${name} is in this mapping already; remove one of the two`);
     }
-    if (document.errors.length > 0) return null;
-    if (document.contents === null) return this.report(null, 'the file is empty');
-    return this.#refuseIndirection(document.contents) ? null : document.contents;
+    return document.errors.length === 0 && repeatedKeys.length === 0;
   }
 
   #refuseInvisible(text: string): boolean {

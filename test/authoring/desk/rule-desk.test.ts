@@ -59,6 +59,16 @@ describe('the rule desk', () => {
     expect([await all.at(0), await other]).to.deep.equal(['opened', 'opened']);
   });
 
+  it('works on a draft with tens of thousands of keys within its limit', async () => {
+    const keys = Array.from({ length: 30_000 }, (_, index) => `wait${index}: 1s\n`).join('');
+    const files = [...(readRuleFiles(RULES_FOLDER, []) ?? []), ['ladder.yaml', keys] as const];
+    const { digest, problems } = await desk.check(SHOP ?? INSTALLATION, { version, from: null, files }, null);
+    expect([digest, problems[0]?.message]).to.deep.equal([
+      null,
+      'unknown member "wait0" of the ladder; allowed: levels, ladders, resetAfter',
+    ]);
+  });
+
   it('shows a platform no sections and no cases of others, and its own and those of all', async () => {
     const rulesDir = rulesDirectory();
     const acmes = (wait: string) =>
@@ -168,7 +178,8 @@ describe('notes on shared lists', () => {
       expiresAt: T0 + 2,
     };
     copy.take({ id: entryId(entry), version: 1, text: encodeEntry(entry) });
-    const isInForce = (now: number) => knownLists(copy, now).lists.map((list) => list.isInForce);
+    const isInForce = (now: number) =>
+      knownLists(copy, now, INSTALLATION).lists.map((list) => list.isInForce);
     expect([T0 + 1, T0 + 2].map(isInForce)).to.deep.equal([[true], [false]]);
   });
 

@@ -172,6 +172,26 @@ describeOnStores('the proposed draft of a platform', (store) => {
     await decide('reject', proposed.body);
   });
 
+  it('is worked on in the turn of its platform, so that the owner of the installation waits for none', async () => {
+    const keys = Array.from({ length: 10_000 }, (_, index) => `wait${index}: 1s\n`).join('');
+    const drafts = [];
+    for (const version of ['p2.v31', 'p2.v32', 'p2.v33', 'p2.v34'])
+      drafts.push(await keep(version, { 'ladder.yaml': () => keys }));
+    const read = () => owner.ask('GET', 'rules/versions/p2.v10');
+    // The thread of the owner is ready.
+    await read();
+    let open = drafts.length;
+    const proposals = drafts.map(async (draft) => {
+      const { status } = await propose(draft);
+      open -= 1;
+      return status;
+    });
+    let reads = 0;
+    for (; open > 0; reads += 1) expect((await read()).status).to.equal(200);
+    expect(reads).to.be.above(drafts.length);
+    expect(await Promise.all(proposals)).to.deep.equal([409, 409, 409, 409]);
+  });
+
   it('was begun with a version, and with no other path', async () => {
     const { status, body } = await replay.ask<Problem>('PUT', 'rules/drafts/p2.v26', {
       from: '../../etc',
