@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AccessKeys } from './access/access-keys.ts';
+import type { LostKey } from './access/admitted-keys.ts';
 import { Audit } from './access/audit.ts';
 import { AuditEnd } from './access/audit-end.ts';
 import { Sessions } from './access/sessions.ts';
@@ -33,6 +34,7 @@ import { Metrics } from './metrics/metrics.ts';
 import {
   watchArchive,
   watchCertificates,
+  watchKeys,
   watchLists,
   watchReporting,
   watchRollout,
@@ -96,7 +98,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const { store, clock } = parts;
   const watch = watchedStore(parts);
   const metrics = nodeMetrics(parts, new Metrics(), watch);
-  const keys = new AccessKeys(store.documents, clock);
+  const keys = watchedKeys(parts, metrics);
   const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
   const audit = new Audit(store.auditLog, clock);
   const { signalSecret, signalSecretPrevious: former = null } = parts;
@@ -139,7 +141,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
     const health = await watch.health();
-    const texts = [...healthTexts(health), ...(hasStaleLists() ? [STALE_LISTS] : [])];
+    const texts = [
+      ...healthTexts(health),
+      ...keys.lost().map(lostKeyText),
+      ...rolloutTexts(parts.rollout?.report().trouble ?? null),
+      ...(hasStaleLists() ? [STALE_LISTS] : []),
+    ];
     return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
@@ -240,6 +247,26 @@ function repeatOnceArchiveIsThere(erasure: Erasure, log: Logger): void {
 const ARCHIVE_TRIED_EVERY_MS = 5_000;
 
 const AUDIT_END_LOOK_EVERY_MS = 60_000;
+
+/** The access keys; log and metrics tell which the store has lost. */
+function watchedKeys({ store, clock, log }: ApplicationParts, { registry }: Metrics): AccessKeys {
+  const keys = new AccessKeys(store.documents, clock, undefined, ({ id, platform }) =>
+    log.error({ keyId: id, platform }, LOST_KEY),
+  );
+  watchKeys(registry, () => keys.lost());
+  return keys;
+}
+
+const LOST_KEY =
+  'the store has lost an access key that was live: its callers get 503; put a backup of the store back, or issue another key';
+
+function lostKeyText({ id, platform }: LostKey): string {
+  return `The store has lost the access key ${id} of ${platform}, whose callers get 503: put a backup of the store back, or issue another key.`;
+}
+
+function rolloutTexts(trouble: string | null): readonly string[] {
+  return trouble === null ? [] : [`The rollout: ${trouble}.`];
+}
 
 /** Looks after the store and tells the log what changes. */
 function watchedStore({ store, log }: ApplicationParts): StoreWatch {

@@ -20,6 +20,7 @@ import { ErasureLedger } from './service/erasure.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';
 import { storeClock } from './state/clock-offset.ts';
 import { ConnectionErrors, connectionFailure } from './state/connection-news.ts';
+import { ACCEPTED_REGISTER } from './state/documents.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
@@ -203,13 +204,15 @@ const DEMO_OPERATIONS = [
 async function greetNewcomer(
   { keys, callerUrl, platformUrl }: Application,
   config: Config,
-  { auditLog }: Store,
+  { auditLog, registers }: Store,
   clock: () => number,
   log: Logger,
 ): Promise<void> {
   if ((await keys.list()).length > 0) return;
   const isShared = !LOOPBACK.test(config.caller.host) && !isLocalStore(config.redisUrl);
-  if (config.isProduction || isShared) {
+  // A store that came back empty, and was accepted, is no first start.
+  const isAccepted = (await registers.read(ACCEPTED_REGISTER)) !== null;
+  if (config.isProduction || isShared || isAccepted) {
     log.warn(
       'there is no access key yet; issue one: npm run -s scoring -- keys issue --platform NAME --operations score,verdict',
     );

@@ -2,8 +2,9 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../shapes.ts';
-import type { Documents } from '../state/documents.ts';
+import { ACCEPTED_REGISTER, type Documents } from '../state/documents.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
+import { AdmittedKeys, KeyLost, type LostKey } from './admitted-keys.ts';
 
 const PLATFORM_KEY_OPERATIONS = [
   'score',
@@ -89,6 +90,8 @@ interface KnownKey {
 /** What this process knows about a key id. Times are by its monotonic clock, ms. */
 interface Remembered {
   readonly known: KnownKey | 'unknown';
+  /** It was live when it was last read, and is gone from the store. */
+  readonly isLost: boolean;
   /** The version of all keys when this one was read; null: unknown. */
   readonly version: string | null;
   readonly readMs: number;
@@ -120,11 +123,24 @@ export class AccessKeys {
   readonly #now: () => number;
   readonly #monotonicMs: () => number;
   readonly #cache = new LRUCache<string, Remembered>({ max: CACHED_KEYS });
+  readonly #admitted: AdmittedKeys<AccessKey>;
 
-  constructor(documents: Documents, now: () => number, monotonicMs = () => performance.now()) {
+  /** `onLost` is told once of each key that the store has lost. */
+  constructor(
+    documents: Documents,
+    now: () => number,
+    monotonicMs = () => performance.now(),
+    onLost: (key: LostKey) => void = () => {},
+  ) {
     this.#documents = documents;
     this.#now = now;
     this.#monotonicMs = monotonicMs;
+    this.#admitted = new AdmittedKeys(monotonicMs, onLost);
+  }
+
+  /** The keys that the store has lost and that callers still use. */
+  lost(): readonly LostKey[] {
+    return this.#admitted.lost();
   }
 
   /**
@@ -175,6 +191,7 @@ export class AccessKeys {
 
   async list(): Promise<readonly AccessKey[]> {
     const records = await this.#documents.list<AccessKey>(COLLECTION);
+    for (const record of records) this.#note(record);
     return records.toSorted(
       (a, b) => a.platform.localeCompare(b.platform) || a.issuedAt.localeCompare(b.issuedAt),
     );
@@ -206,13 +223,23 @@ export class AccessKeys {
     return (await this.#documents.get<AccessKey>(COLLECTION, id)) ?? null;
   }
 
-  /** The record behind a live key; null for anything else. */
+  /** The record behind a live key; null for anything else. Throws KeyLost for one that the store has lost. */
   async authenticate(key: string): Promise<AccessKey | null> {
     const id = idOf(key);
     if (id === null) return null;
-    const known = this.#remembered(id) ?? (await this.#read(id));
+    const { known, isLost } = this.#remembered(id) ?? (await this.#read(id));
     if (known === 'unknown' || !sameHash(hash('sha256', key, 'buffer'), known.sha256)) return null;
-    return keyStatus(known.record, this.#now()) === 'live' ? known.record : null;
+    return this.#liveOf(known.record, isLost);
+  }
+
+  /** The record while it is live; throws KeyLost when the store has lost it. */
+  #liveOf(record: AccessKey, isLost: boolean): AccessKey | null {
+    if (keyStatus(record, this.#now()) !== 'live') return null;
+    if (!isLost) return record;
+    this.#admitted.noteTried(record);
+    throw new KeyLost(
+      `the access key ${record.id} of ${record.platform} was live when it was last read, and the store does not hold it any more`,
+    );
   }
 
   /** The platform of a key by this process's cache alone; null when the key is not in it. */
@@ -228,15 +255,14 @@ export class AccessKeys {
     return key !== null && grants(key, operation);
   }
 
-  /** The record of a live key by its id; null when it is unknown, revoked or expired. */
+  /** The record of a live key by its id; null when it is unknown, revoked or expired. Throws KeyLost. */
   async live(id: string): Promise<AccessKey | null> {
-    const known = this.#remembered(id) ?? (await this.#read(id));
-    if (known === 'unknown' || keyStatus(known.record, this.#now()) !== 'live') return null;
-    return known.record;
+    const { known, isLost } = this.#remembered(id) ?? (await this.#read(id));
+    return known === 'unknown' ? null : this.#liveOf(known.record, isLost);
   }
 
   /** Null when the key must be read. */
-  #remembered(id: string): KnownKey | 'unknown' | null {
+  #remembered(id: string): Remembered | null {
     const entry = this.#cache.get(id);
     if (entry === undefined) return null;
     const now = this.#monotonicMs();
@@ -244,25 +270,48 @@ export class AccessKeys {
     if (seen !== null && seen.version === entry.version && now - entry.readMs < REREAD_MS) {
       if (seen.asOfMs > entry.asOfMs)
         this.#cache.set(id, { ...entry, asOfMs: seen.asOfMs, triedMs: seen.asOfMs });
-      return entry.known;
+      return entry;
     }
-    return now - entry.triedMs < CACHE_MS ? entry.known : null;
+    return now - entry.triedMs < CACHE_MS ? entry : null;
   }
 
-  async #read(id: string): Promise<KnownKey | 'unknown'> {
+  async #read(id: string): Promise<Remembered> {
     const version = this.#documents.recentVersion(COLLECTION)?.version ?? null;
     const readMs = this.#monotonicMs();
     try {
-      const known = knownKey(await this.#documents.get<AccessKey>(COLLECTION, id));
-      this.#cache.set(id, { known, version, readMs, asOfMs: readMs, triedMs: readMs });
-      return known;
+      const record = await this.#documents.get<AccessKey>(COLLECTION, id);
+      const lost = record === undefined ? this.#admitted.lostRecord(id, this.#accepted()) : null;
+      if (record !== undefined) this.#note(record);
+      const read = {
+        known: knownKey(record ?? lost),
+        isLost: lost !== null,
+        // One that is lost may be back at any moment, and nobody would tell.
+        version: lost === null ? version : null,
+        readMs,
+        asOfMs: readMs,
+        triedMs: readMs,
+      };
+      this.#cache.set(id, read);
+      return read;
     } catch (error) {
       const last = this.#cache.get(id);
       const isKnown = last !== undefined && last.known !== 'unknown' && readMs - last.asOfMs < KNOWN_MS_MAX;
       if (!isKnown || !(error instanceof StoreUnavailable)) throw error;
-      this.#cache.set(id, { ...last, triedMs: this.#monotonicMs() });
-      return last.known;
+      const tried = { ...last, triedMs: this.#monotonicMs() };
+      this.#cache.set(id, tried);
+      return tried;
     }
+  }
+
+  /** Remembers a key that was read as long as it is live. */
+  #note(record: AccessKey): void {
+    if (keyStatus(record, this.#now()) === 'live') this.#admitted.noteLive(record, this.#accepted());
+    else this.#admitted.noteEnded(record.id);
+  }
+
+  /** Which acceptance of the store holds; null while that is not known. */
+  #accepted(): string | null {
+    return this.#documents.recentVersion(ACCEPTED_REGISTER)?.version ?? null;
   }
 }
 
@@ -275,8 +324,8 @@ function idOf(key: string): string | null {
   return /^ka_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/.exec(key)?.[1] ?? null;
 }
 
-function knownKey(record: AccessKey | undefined): KnownKey | 'unknown' {
-  return record === undefined ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
+function knownKey(record: AccessKey | null): KnownKey | 'unknown' {
+  return record === null ? 'unknown' : { record, sha256: Buffer.from(record.sha256, 'hex') };
 }
 
 /** As documents show a secret. */

@@ -19,4 +19,5 @@ export const AUDIT_ACTIONS = [
   'secret forgotten',
   'archive forgotten',
   'archive adopted',
+  'store accepted',
 ] as const;

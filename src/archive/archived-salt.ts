@@ -52,18 +52,22 @@ export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKe
   const archived = saltOf(folder);
   if (archived === null || archived === clientKeys.salt) return;
   throw new SaltRefused(
-    `the payers of the store ${name} are hashed under another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt`,
+    `the payers of the store ${name} are hashed under another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
   );
 }
 
-/** As openStore; a store that is made just now takes the salt of its archive. Throws SaltRefused. */
+/**
+ * As openStore. An archive says that a store was beside it: an empty one is refused until somebody accepts it, and then takes the
+ * archive's salt. Throws SaltRefused.
+ */
 export async function openStoreBesideArchive(
   place: StorePlace & { readonly archiveDir: string | null },
   ...told: OnTrouble
 ): Promise<Store> {
   const { archiveDir } = place;
   const salt = archiveDir === null ? null : saltOf(archiveDir);
-  const store = await openStore(salt === null ? place : { ...place, salt }, ...told);
+  const expected = salt === null ? null : { id: null, salt, toldBy: `the archive in ${archiveDir}` };
+  const store = await openStore({ ...place, expected }, ...told);
   try {
     if (archiveDir !== null) requireSalt(store, archiveDir);
     return store;

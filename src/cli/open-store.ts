@@ -14,13 +14,17 @@ const WAITING = `Another process keeps the SQLite file locked; waiting for it, u
 
 /**
  * Runs a command on the store that the environment names, and closes it whatever happens. The clock is the
- * store's: what a command notes is dated as the nodes date theirs.
+ * store's: what a command notes is dated as the nodes date theirs. With `isAccepted` the store is taken as it is, also when it is
+ * empty or another one than what lies beside it names.
  */
-export async function withOpenStore<T>(run: (store: Store, clock: () => number) => Promise<T>): Promise<T> {
+export async function withOpenStore<T>(
+  run: (store: Store, clock: () => number) => Promise<T>,
+  isAccepted = false,
+): Promise<T> {
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
-  const store = await openStoreOf({ ...config, patience }, errorsSaidOnce());
+  const store = await openStoreOf({ ...config, patience, isAccepted }, errorsSaidOnce());
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   try {
     return await run(store, storeClock(exactSystemClock, store));

@@ -5,18 +5,23 @@ import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
+import { readConfig } from '../config.ts';
 import { counted } from '../counted.ts';
+import { Fleet } from '../rollout/fleet.ts';
+import { acceptRollout } from '../rollout/restore-rollout.ts';
+import { recallRollout } from '../rollout/rollout-memory.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
 import { SALT_REGISTER } from '../state/client-salt.ts';
 import { storeClock } from '../state/clock-offset.ts';
+import { ACCEPTED_REGISTER } from '../state/documents.ts';
 import { EXIT, FindingsError } from './exit.ts';
 import { withDecisions } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { parsePlatform, parseReason } from './options.ts';
 import { print, table } from './print.ts';
 
-/** state check, rebuild, forget-secret, forget-archive: what is stored, and what cannot be read. */
+/** state check, rebuild, accept-empty, forget-secret, forget-archive: what is stored, and what cannot be read. */
 export function stateCommands(program: Command): void {
   const state = program
     .command('state')
@@ -34,6 +39,16 @@ export function stateCommands(program: Command): void {
     .requiredOption('--reason <text>', 'why, for the audit')
     .option('--json', 'print one JSON object')
     .action(rebuild);
+  state
+    .command('accept-empty')
+    .description(
+      'go on with a store that came back empty, or as an older backup: nodes serve from it again, and what it lacks is lost',
+    )
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print {installation, revision}')
+    .action(({ reason, json }: { reason: string; json?: true }) =>
+      accept(parseReason(reason), json === true),
+    );
   forgetCommand(
     state,
     'forget-secret',
@@ -95,6 +110,33 @@ function remedyOf({ kind, name, client }: DamagedText): string {
   if (name === SECRET_REGISTER) return 'state forget-secret --reason TEXT';
   if (name === SALT_REGISTER) return 'put back what stood there, see "When something fails" in OPERATING.md';
   return name === ARCHIVE_REGISTER ? 'state forget-archive --reason TEXT' : 'rules rollback --reason TEXT';
+}
+
+async function accept(reason: string, json: boolean): Promise<void> {
+  const accepted = await withOpenStore(async (store, clock) => {
+    const who = actorOfUser();
+    const change = { who, at: clock(), reason };
+    const installation = store.installation.id;
+    const remembered = recallRollout(readConfig().dataDir);
+    const isOurs = remembered?.installation === installation;
+    const { registers, auditLog, name } = store;
+    const rollout = await acceptRollout(new Fleet(store), isOurs ? remembered.rollout : null, change);
+    const before = await registers.read(ACCEPTED_REGISTER);
+    await registers.compareAndSet(ACCEPTED_REGISTER, before, JSON.stringify(change));
+    const revision = rollout?.revision ?? null;
+    const after = { installation, revision };
+    await new Audit(auditLog, clock).note({ who, action: 'store accepted', after, reason });
+    return { name, installation, revision };
+  }, true);
+  const { name, installation, revision } = accepted;
+  if (json) return print(JSON.stringify({ installation, revision }));
+  const rollout =
+    revision === null
+      ? 'It has no rollout: the next node that starts begins one.'
+      : `Nodes follow revision ${revision} of the rollout.`;
+  print(
+    `The store ${name} is accepted as installation ${installation}. ${rollout} Access keys that it lacks are refused from now on: issue them anew. Nodes that ended start again; on SQLite, start the service again.`,
+  );
 }
 
 interface RebuildOptions {

@@ -1,4 +1,5 @@
 import type { Gauge, Registry } from 'prom-client';
+import type { LostKey } from '../access/admitted-keys.ts';
 import type { ArchiveWatch } from '../archive/read/archive-watch.ts';
 import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
@@ -43,7 +44,11 @@ export function watchRollout(registry: Registry, report: () => NodeReport): void
     scoring_rules_refused: ['Version folders that this node refuses', () => report().refused.length],
     scoring_rollout_trouble: [
       '1 while this node cannot follow the newest revision',
-      () => (report().trouble === null ? 0 : 1),
+      () => (report().trouble === null || report().hasLostRollout ? 0 : 1),
+    ],
+    scoring_rollout_lost: [
+      '1 while the store has lost the rollout that this node follows, or holds an older one',
+      () => (report().hasLostRollout ? 1 : 0),
     ],
     scoring_rollout_emergency_timestamp_seconds: [
       'When one person last returned to an earlier version without approval; 0: never',
@@ -159,6 +164,16 @@ export function watchReporting(registry: Registry, known: () => ReadonlyMap<stri
     );
 }
 
+/** Shows whether the store has lost access keys. */
+export function watchKeys(registry: Registry, lost: () => readonly LostKey[]): void {
+  showFigures(registry, {
+    scoring_lost_keys: [
+      'Access keys that were live when they were last read, that the store has lost, and that somebody tried in the last ten minutes',
+      () => lost().length,
+    ],
+  });
+}
+
 /** Shows the store as it was when last checked. */
 export function watchStore(registry: Registry, report: () => StoreReport): void {
   showFigures(registry, {
@@ -170,7 +185,18 @@ export function watchStore(registry: Registry, report: () => StoreReport): void 
       'Servers of the store that take no writes',
       () => report().health.filter(({ failure }) => failure !== null).length,
     ],
+    scoring_store_another: [
+      'Servers of the store that are not what this node opened: emptied, replaced, or of another installation',
+      () => report().health.filter(({ isAnotherStore = false }) => isAnotherStore).length,
+    ],
   });
+  showLabelled(
+    registry,
+    'scoring_store_evicted_keys',
+    'Keys that a server of the store has forgotten since it started, to stay within its memory',
+    'server',
+    () => report().health.map(({ server, evictedKeys = null }) => [server, evictedKeys] as const),
+  );
   showLabelled(
     registry,
     'scoring_store_memory_used_ratio',

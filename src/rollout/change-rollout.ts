@@ -171,7 +171,7 @@ export async function rollOut(
   const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
   const compared = differences.map((one) => one.compared).join('; ');
   const next = advance(rollout, to, wanted, made);
-  const report = await write(parts.fleet, stored, next, compared === '' ? null : compared);
+  const report = await writeRollout(parts.fleet, stored, next, compared === '' ? null : compared);
   if (goal.mode !== 'shadow')
     for (const one of [to, ...also]) forgetRolledBack(join(parts.rules.rulesDir, one.version));
   return report;
@@ -251,7 +251,7 @@ export async function rollBack(
   const change = { who, at, reason };
   const stored = await running(fleet);
   const { rollout } = stored;
-  if (rollout === null) return write(fleet, stored, await rolloutOfNodes(fleet, change));
+  if (rollout === null) return writeRollout(fleet, stored, await rolloutOfNodes(fleet, change));
   requireRevision(rollout, revision);
   const { active, candidates } = rollout;
   const next = takeBack(rollout, change, { version });
@@ -262,7 +262,7 @@ export async function rollBack(
         : `${version} is not on trial; ${onTrialText(candidates)}`,
     );
   if (candidates.length === 0) await requireOnEveryNode(fleet, next.active);
-  const report = await write(fleet, stored, next);
+  const report = await writeRollout(fleet, stored, next);
   const deciding = candidates.length === 0 ? [active] : candidates.filter(({ mode }) => mode === 'canary');
   for (const back of deciding)
     if (version === null || back.version === version) noteRolledBack(join(rulesDir, back.version), change);
@@ -295,10 +295,19 @@ const NO_NODE =
   'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
 
 async function running(fleet: Fleet): Promise<StoredRollout> {
+  // The nodes first: none of them follows a revision before it is stored.
+  const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   const stored = await fleet.read();
-  if (stored !== null) return stored;
+  if (stored === null && newest === undefined)
+    throw new RolloutRefused(
+      'no node has ever started on this store; the first start chooses the first version',
+    );
+  const held = stored?.rollout ?? null;
+  const isBehind = newest !== undefined && held !== null && held.revision < newest.revision;
+  if (stored !== null && !isBehind) return stored;
+  const what = held === null ? 'has lost the rollout' : `holds revision ${held.revision} of the rollout`;
   throw new RolloutRefused(
-    'no node has ever started on this store; the first start chooses the first version',
+    `the store ${what}, and the nodes follow revision ${newest?.revision}: "rules restore-rollout --reason TEXT" writes that back first`,
   );
 }
 
@@ -327,9 +336,10 @@ function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): 
   return problems.filter((problem) => problem !== null);
 }
 
-async function write(
+/** Writes what follows on `stored`, and waits until every node follows it. Throws RolloutRefused. */
+export async function writeRollout(
   fleet: Fleet,
-  stored: StoredRollout,
+  stored: StoredRollout | null,
   next: Rollout,
   compared: string | null = null,
 ): Promise<FollowReport> {

@@ -47,6 +47,8 @@ export interface NodeReport extends NodeView {
   readonly counts: readonly TrialCounts[];
   /** When one person last returned to a version alone, epoch ms; null: never, as far as the history goes. */
   readonly emergencyAt: number | null;
+  /** The store has lost the rollout that the process follows, or holds an older one. */
+  readonly hasLostRollout: boolean;
 }
 
 const REGISTER = 'rollout';
@@ -81,6 +83,11 @@ export class Fleet {
   async read(): Promise<StoredRollout | null> {
     const raw = await this.#store.registers.read(REGISTER);
     return raw === null ? null : { rollout: parseRollout(raw), raw };
+  }
+
+  /** Whether a rollout was ever written into this store, as long as it keeps that. */
+  async hasChanged(): Promise<boolean> {
+    return (await this.#store.registers.version(REGISTER)) !== '';
   }
 
   /** What `read` returns, from memory while nobody reported a change. */

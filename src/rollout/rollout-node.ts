@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
-import { replaceFile } from '../files/placed.ts';
 import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
-import { Fleet, type NodeReport, type NodeView } from './fleet.ts';
+import { Fleet, type NodeReport, type NodeView, type StoredRollout } from './fleet.ts';
 import {
   LoadedRules,
   type NewestOutcomes,
@@ -21,13 +19,18 @@ import {
   RulesError,
   type VerdictSeen,
 } from './loaded-rules.ts';
-import { type Candidate, drawOf, firstRollout, parseRollout, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, drawOf, type Rollout, takeBack } from './rollout.ts';
+import { rememberRollout } from './rollout-memory.ts';
+import { startingRollout } from './starting-rollout.ts';
 import { type ClientStatus, sharedCounts, sumTrialCounts, TrialTally, UnsureCounts } from './trial-counts.ts';
 import { breachOf, stageOf } from './trial-view.ts';
 
 /** What a node is started with. */
 interface NodeSettings {
-  readonly store: Pick<Store, 'registers' | 'documents' | 'auditLog' | 'decision' | 'load' | 'tallies'>;
+  readonly store: Pick<
+    Store,
+    'installation' | 'registers' | 'documents' | 'auditLog' | 'decision' | 'load' | 'tallies'
+  >;
   readonly rulesDir: string;
   readonly dataDir: string;
   /** Reads RULES_DIR; a thread of this node's own by default. */
@@ -63,6 +66,10 @@ export class RolloutNode implements RuleSource {
   readonly #startedAt: number;
   #following: LoadedRollout;
   #trouble: string | null = null;
+  /** What it follows is gone from the store, or the store holds an older one. */
+  #hasLost = false;
+  /** What the store held when it was last compared. */
+  #compared: StoredRollout | null = null;
   #isUnread = false;
   /** Of each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
@@ -190,7 +197,7 @@ export class RolloutNode implements RuleSource {
   report(): NodeReport {
     const emergency = this.rollout.history.findLast((entry) => entry.emergency === true);
     const counts = this.#tallies.map((tally) => tally.counts);
-    return { ...this.#view(), counts, emergencyAt: emergency?.at ?? null };
+    return { ...this.#view(), counts, emergencyAt: emergency?.at ?? null, hasLostRollout: this.#hasLost };
   }
 
   #view(): NodeView {
@@ -250,7 +257,7 @@ export class RolloutNode implements RuleSource {
 
   async #look(): Promise<void> {
     const stored = await this.#parts.fleet.follow();
-    if (stored !== null) this.#mindPointer(stored.rollout);
+    this.#mindPointer(stored);
     await this.#sendTallies();
     await this.#parts.fleet.report(this.#view());
     await this.#mindGuard();
@@ -269,10 +276,34 @@ export class RolloutNode implements RuleSource {
     }
   }
 
-  #mindPointer(rollout: Rollout | null): void {
-    if (rollout === null) this.#goOnInTrouble(UNREADABLE);
-    else if (rollout.revision !== this.#following.rollout.revision) this.#turnTo(rollout);
-    else this.#trouble = null;
+  #mindPointer(stored: StoredRollout | null): void {
+    const { revision } = this.#following.rollout;
+    const held = stored?.rollout ?? null;
+    if (stored === null) this.#goOnWithLost('the store has lost the rollout');
+    else if (held === null) this.#goOnInTrouble(UNREADABLE);
+    else if (held.revision > revision) this.#turnTo(held);
+    else if (held.revision < revision)
+      this.#goOnWithLost(`the store holds revision ${held.revision} of the rollout`);
+    else if (!this.#isFollowed(stored))
+      this.#goOnWithLost(`the store holds another revision ${held.revision} of the rollout`);
+    else this.#settleTrouble();
+  }
+
+  /** Whether this is what the node follows; the same text is compared once. */
+  #isFollowed(stored: StoredRollout): boolean {
+    if (stored === this.#compared) return true;
+    const isSame = JSON.stringify(stored.rollout) === JSON.stringify(this.#following.rollout);
+    if (isSame) this.#compared = stored;
+    return isSame;
+  }
+
+  /** A replica that took over may lack what was written last; nobody but a person knows which of both is right. */
+  #goOnWithLost(what: string): void {
+    const { revision, active } = this.#following.rollout;
+    this.#goOnInTrouble(
+      `${what}, and this node follows revision ${revision} with ${active.version} active; it goes on with that, and "rules restore-rollout --reason TEXT" writes it back`,
+    );
+    this.#hasLost = true;
   }
 
   #turnTo(rollout: Rollout): void {
@@ -288,16 +319,24 @@ export class RolloutNode implements RuleSource {
   #goOnInTrouble(trouble: string): void {
     if (this.#trouble !== trouble) this.#parts.onTrouble(trouble);
     this.#trouble = trouble;
+    this.#hasLost = false;
+  }
+
+  #settleTrouble(): void {
+    this.#trouble = null;
+    this.#hasLost = false;
   }
 
   #follow(following: LoadedRollout): void {
-    this.#trouble = null;
+    this.#settleTrouble();
     const keys = following.rollout.candidates.map((one) => stageOf(one).trial);
     this.#tallies = keys.map(
       (key) => this.#tallies.find(({ trial }) => trial === key) ?? new TrialTally(key),
     );
     this.#following = following;
-    const trouble = remember(this.#parts.dataDir, following.rollout);
+    const { dataDir, store } = this.#parts;
+    const installation = store.installation.id;
+    const trouble = rememberRollout(dataDir, { installation, rollout: following.rollout });
     if (trouble !== null) this.#parts.onTrouble(trouble);
   }
 
@@ -307,7 +346,8 @@ export class RolloutNode implements RuleSource {
   }
 
   async #mindCandidate(candidate: Candidate): Promise<void> {
-    if (candidate.mode !== 'canary' || candidate.guardPoints === null) return;
+    // A lost rollout is written back by a person first.
+    if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
     const counts = await sharedCounts(this.#parts.store.tallies, stageOf(candidate).trial);
     const breach = breachOf(rollout, candidate, sumTrialCounts(counts, null).arms);
@@ -353,75 +393,4 @@ function missing(version: string, digest: string, rules: LoadedRules): string {
 function statusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientStatus {
   if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
   return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
-}
-
-type StartParts = Pick<NodeParts, 'fleet' | 'dataDir' | 'firstVersion' | 'clock' | 'onTrouble'>;
-
-/** The shared rollout; on the very first start, or when the store lost it, this node writes it. */
-async function startingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
-  const stored = await parts.fleet.read();
-  if (stored !== null) {
-    const rollout = stored.rollout ?? (await withoutPointer(parts, rules));
-    warnAboutFirstVersion(parts, rollout);
-    return rollout;
-  }
-  const recalled = parts.firstVersion === null ? recall(parts.dataDir) : null;
-  const rollout = recalled ?? firstRollout(first(parts, rules), parts.clock());
-  if (await parts.fleet.write(null, rollout)) return rollout;
-  const theirs = await parts.fleet.read();
-  return theirs?.rollout ?? rollout;
-}
-
-/**
- * The rollout that a node begins with when the stored one cannot be read: the one that other nodes or its disk
- * remember.
- */
-async function withoutPointer(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
-  const recalled = recall(parts.dataDir);
-  if (recalled !== null) return recalled;
-  const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
-  const active = newest?.active ?? rules.deciding(parts.firstVersion);
-  return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
-}
-
-function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active }: Rollout): void {
-  if (firstVersion === null || firstVersion === active.version) return;
-  onTrouble(
-    `RULE_VERSION is ${firstVersion}, and ${active.version} decides: RULE_VERSION counts at the first start of a store alone; use rules rollout to change what decides, and leave RULE_VERSION out`,
-  );
-}
-
-/** Logs which version was chosen when nobody chose one. */
-function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
-  const chosen = rules.deciding(firstVersion);
-  const released = rules.all().filter((one) => one.released);
-  if (firstVersion === null && released.length > 1) {
-    const names = released.map(({ version }) => version).join(', ');
-    onTrouble(
-      `first start: ${chosen.version} decides, the newest released version that was not rolled back (released: ${names}); RULE_VERSION chooses another`,
-    );
-  }
-  return chosen;
-}
-
-const MEMORY = 'rollout.json';
-
-/** Keeps a copy beside the data, for a start with a store that lost the rollout. Returns why it could not, or null. */
-function remember(dataDir: string, rollout: Rollout): string | null {
-  try {
-    replaceFile(join(dataDir, MEMORY), JSON.stringify(rollout));
-    return null;
-  } catch (error) {
-    // A read-only disk must not stop a node whose store works.
-    const why = error instanceof Error ? error.message : String(error);
-    return `the rollout cannot be kept in DATA_DIR, for a start with a store that lost it: ${why}`;
-  }
-}
-
-function recall(dataDir: string): Rollout | null {
-  try {
-    return parseRollout(readFileSync(join(dataDir, MEMORY), 'utf8'));
-  } catch {
-    return null;
-  }
 }

@@ -51,7 +51,7 @@ const RolloutEntrySchema = s.shape('One change', {
       active: 'a version decides for all',
       rollback: 'somebody took it back',
       guard: 'the guard of a canary took it back',
-      repair: 'a rollout that could not be read was rewritten',
+      repair: 'a rollout that was lost or could not be read was written again',
     },
     'What',
   ),
@@ -216,6 +216,12 @@ export function takeBack(
 /** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
 export function repaired(revision: number, active: VersionRef, change: RolloutChange): Rollout {
   return begun('repair', revision + 1, active, change);
+}
+
+/** A rollout that was lost, or that somebody holds to be right, as a newer one than all that are known. */
+export function writtenAgain(rollout: Rollout, above: number, change: RolloutChange): Rollout {
+  const step = { action: 'repair', to: rollout.active } as const;
+  return { ...next(rollout, {}, [step], change), revision: Math.max(rollout.revision, above) + 1 };
 }
 
 /** The version that was active before; a second rollback skips those that were taken back since. */

@@ -79,7 +79,8 @@ export interface AuditEntry {
     | 'client rebuilt'
     | 'secret forgotten'
     | 'archive forgotten'
-    | 'archive adopted';
+    | 'archive adopted'
+    | 'store accepted';
   readonly platform: string | null;
   readonly subject: string | null;
   readonly before: unknown;

@@ -3,8 +3,11 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import Keyv, { type KeyvOptions } from 'keyv';
 import { type RunCall, StoreUnavailable } from './store-errors.ts';
 
+/** Notes who last accepted the store as it is, after it was emptied or an older backup was put back. */
+export const ACCEPTED_REGISTER = 'accepted';
+
 /** Collections of documents and registers that every node follows: it reads them again only when their version has changed. */
-const FOLLOWED: readonly string[] = ['access-keys', 'rollout'];
+const FOLLOWED: readonly string[] = ['access-keys', 'rollout', ACCEPTED_REGISTER];
 
 /** The versions of everything that is followed; a change writes another one. */
 export interface VersionTable {
@@ -108,7 +111,7 @@ export interface Documents {
   delete(collection: string, name: string): Promise<void>;
   list<T>(collection: string): Promise<readonly T[]>;
   /**
-   * The version of a followed collection, which every change renews. Null when it was not read a moment ago; it never
+   * The version of a followed collection or register, which every change renews. Null when it was not read a moment ago; it never
    * waits.
    */
   recentVersion(collection: string): SeenVersion | null;

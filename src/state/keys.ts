@@ -63,7 +63,7 @@ export const journalLossKey = (partition: string): string => `journal-loss:{${pa
 /** The journal of a partition while a script rewrites it. Stream, gone when the script ends. */
 export const rewrittenJournalKey = (partition: string): string => `journal-anew:{${partition}}`;
 
-/** Which installation a partition belongs to. Set of one, or none before the first commit. */
+/** Which installation a partition belongs to. Set, with the shapes that are kept in it; there since the first start. */
 export const installationKey = (partition: string): string => `installation:{${partition}}`;
 
 /** Erasures in a partition's journal that nobody has shipped. Sorted set of `<journal id> <entry>`, by the id's time. */

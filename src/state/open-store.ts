@@ -1,3 +1,4 @@
+import { type ExpectedInstallation, recallInstallation, rememberInstallation } from './known-installation.ts';
 import { parseRedisUrl, type RedisSecurity } from './redis/connection/url.ts';
 import type { Patience } from './sqlite/group-commit.ts';
 import { openSqliteStore } from './sqlite/store.ts';
@@ -24,20 +25,38 @@ export interface StorePlace {
   readonly patience?: Patience;
   /** The salt of client hashes for a new store; random when absent. */
   readonly salt?: string;
+  /** What something beside the store says that it holds, where DATA_DIR does not know; absent: nothing says so. */
+  readonly expected?: ExpectedInstallation | null | undefined;
+  /** The store is taken as it is, also when it is empty or another one than expected. */
+  readonly isAccepted?: boolean;
 }
 
 /**
- * Redis when there is a URL, otherwise SQLite under `dataDir`. Throws StoreUnavailable when it is not there. `onLost` is told
- * when a disk of this process refuses to keep what was written: then the store has to be opened again.
+ * Redis when there is a URL, otherwise SQLite under `dataDir`, which notes which installation this is. Throws StoreUnavailable when it
+ * is not there, and AnotherStore when it is not the one that `dataDir` or `expected` names. `onLost` is told when a disk of this process
+ * refuses to keep what was written: then the store has to be opened again.
  */
 export async function openStore(
-  { redisUrl, redisSecurity = {}, dataDir, patience, salt }: StorePlace,
+  place: StorePlace,
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
-  if (redisUrl === null) return openSqliteStore(dataDir, { onLost, patience, salt });
+  const { redisUrl, dataDir } = place;
+  const kind = redisUrl === null ? 'sqlite' : 'redis';
+  const expected = recallInstallation(dataDir, kind) ?? place.expected;
+  const store = await openExpected({ ...place, expected }, onError, onLost);
+  rememberInstallation(dataDir, kind, store.installation);
+  return store;
+}
+
+async function openExpected(
+  { redisUrl, redisSecurity = {}, dataDir, patience, ...terms }: StorePlace,
+  onError: (error: Error) => void,
+  onLost?: (error: StoreUnavailable) => void,
+): Promise<Store> {
+  if (redisUrl === null) return openSqliteStore(dataDir, { onLost, patience, ...terms });
   // Loaded only when used: loading it would be most of a start on SQLite.
   const { openRedisStore } = await import('./redis/store.ts');
-  const options = { security: redisSecurity, commandTimeoutMs: patience?.limitMs, salt };
+  const options = { security: redisSecurity, commandTimeoutMs: patience?.limitMs, ...terms };
   return openRedisStore(redisUrl, onError, options);
 }

@@ -13,11 +13,15 @@ export interface ServerHealth {
   readonly server: string;
   /** Why the clients that it keeps get 503; null when writes work. */
   readonly failure: string | null;
+  /** It is not the store that this process opened, or lost what it held. */
+  readonly isAnotherStore?: true;
   /** Another node reaches this server and all others: what is wrong is between this node and the server. */
   readonly onlyHere?: true;
   readonly warnings: readonly StoreWarning[];
   /** How much of its memory limit it uses, 0 to 1; absent without a limit, or when it does not say. */
   readonly memoryUsedShare?: number;
+  /** How many keys it has forgotten to stay within its memory; absent when it does not say. */
+  readonly evictedKeys?: number;
 }
 
 /** The health of the store, server by server: the only one, or each master of a cluster. */
@@ -48,23 +52,35 @@ export function failureText(error: unknown): string {
 /** How often the store is checked when nobody asks. */
 const CHECK_INTERVAL_MS = 60_000;
 
+/** How soon it is said that the store has become another one, or is the known one again. */
+const REFUSAL_LOOK_MS = 500;
+
 interface StoreNews {
   readonly kind: 'trouble' | 'mended';
   readonly text: string;
 }
 
+interface WatchedStore {
+  check(): Promise<StoreHealth>;
+  refusal(): string | null;
+}
+
 /** Looks after the store: at the start, every minute, and whenever somebody asks how it is. */
 export class StoreWatch {
-  readonly #store: { check(): Promise<StoreHealth> };
+  readonly #store: WatchedStore;
   readonly #onNews: (news: StoreNews) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: readonly NodeJS.Timeout[];
+  #refusal: string | null = null;
   #looking: Promise<StoreHealth> | null = null;
   #known: StoreHealth = [];
 
-  constructor(store: { check(): Promise<StoreHealth> }, onNews: (news: StoreNews) => void) {
+  constructor(store: WatchedStore, onNews: (news: StoreNews) => void) {
     this.#store = store;
     this.#onNews = onNews;
-    this.#timer = setInterval(() => this.health(), CHECK_INTERVAL_MS).unref();
+    this.#timers = [
+      setInterval(() => this.health(), CHECK_INTERVAL_MS).unref(),
+      setInterval(() => this.#mindRefusal(), REFUSAL_LOOK_MS).unref(),
+    ];
     void this.health();
   }
 
@@ -82,7 +98,14 @@ export class StoreWatch {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  #mindRefusal(): void {
+    const refusal = this.#store.refusal();
+    if (refusal === this.#refusal) return;
+    this.#refusal = refusal;
+    void this.health();
   }
 
   async #look(): Promise<StoreHealth> {

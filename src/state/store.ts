@@ -16,6 +16,7 @@ import type {
   Placed,
   UnreadableEntry,
 } from './journal.ts';
+import type { KnownInstallation } from './known-installation.ts';
 import type { RateBuckets } from './rate-buckets.ts';
 import type { StoreHealth } from './store-health.ts';
 
@@ -26,6 +27,15 @@ import type { StoreHealth } from './store-health.ts';
 export interface Store {
   /** For people: which store this is and where, without secrets. */
   readonly name: string;
+
+  /** Which installation this is; made at the first start, and the same on every node. */
+  readonly installation: KnownInstallation;
+
+  /**
+   * Why this is another store than the one that this process opened, so that every call throws StoreUnavailable; null while it
+   * is not. It is noticed within a second, and so is the return of the known store.
+   */
+  readonly refusal: () => string | null;
 
   /** Under the salt that this store made at its first start; the same on every node. */
   readonly clientKeys: ClientKeys;

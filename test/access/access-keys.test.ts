@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys, grants, INSTALLATION, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
 import { platformName } from '../../src/client/client-key.ts';
-import type { Documents } from '../../src/state/documents.ts';
+import { ACCEPTED_REGISTER, type Documents } from '../../src/state/documents.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
@@ -235,5 +236,96 @@ describe('the record of an access key', () => {
       expect(text).not.to.include(key.slice(16, 36));
     }
     expect(contents().join('')).to.include(record.sha256);
+  });
+});
+
+describeOnStores('an access key that the store has lost', (store) => {
+  let clock: MovableClock;
+  let laterMs: number;
+  let lost: string[];
+  let keys: AccessKeys;
+  const monotonicMs = () => performance.now() + laterMs;
+  const forget = (id: string) => store().documents.delete('access-keys', id);
+  const tried = async (key: string) => {
+    laterMs += 1000;
+    return keys.authenticate(key).catch(String);
+  };
+  const refused = (id: string) =>
+    `KeyLost: the access key ${id} of shop was live when it was last read, and the store does not hold it any more`;
+  beforeEach(() => {
+    clock = new MovableClock();
+    laterMs = 0;
+    lost = [];
+    keys = new AccessKeys(store().documents, clock.now, monotonicMs, ({ id }) => lost.push(id));
+  });
+
+  it('is not refused as unknown, whoever asks how often, and is told of once', async () => {
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    await keys.authenticate(key);
+    await forget(record.id);
+    expect(await tried(key)).to.equal(refused(record.id));
+    expect(await keys.authenticate(key).catch(String)).to.equal(refused(record.id));
+    expect(await tried(key)).to.equal(refused(record.id));
+    expect(await keys.live(record.id).catch(String)).to.equal(refused(record.id));
+    expect([lost, keys.lost()]).to.deep.equal([[record.id], [{ id: record.id, platform: 'shop' }]]);
+  });
+
+  it('is known also when this process only listed it', async () => {
+    const { key, record } = await new AccessKeys(store().documents, clock.now).issue(shop, ['score'], null);
+    await keys.list();
+    await forget(record.id);
+    expect(await tried(key)).to.equal(refused(record.id));
+  });
+
+  it('is accepted again once it is back', async () => {
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    await keys.authenticate(key);
+    await forget(record.id);
+    await tried(key);
+    await keys.keep(record);
+    expect(await tried(key)).to.deep.include({ id: record.id });
+    expect(keys.lost()).to.deep.equal([]);
+  });
+
+  it('keeps every other text of a key unknown', async () => {
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    await keys.authenticate(key);
+    await forget(record.id);
+    expect(await tried(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).to.equal(null);
+    expect(await tried(`ka_000000000000_${'A'.repeat(43)}`)).to.equal(null);
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('is unknown once it has expired, or was revoked before it was lost', async () => {
+    const expiring = await keys.issue(shop, ['score'], 60_000);
+    const revoked = await keys.issue(shop, ['score'], null);
+    for (const { key } of [expiring, revoked]) await keys.authenticate(key);
+    await keys.revoke(revoked.record.id);
+    expect(await tried(revoked.key)).to.equal(null);
+    for (const { record } of [expiring, revoked]) await forget(record.id);
+    clock.moveSeconds(61);
+    expect([await tried(expiring.key), await tried(revoked.key)]).to.deep.equal([null, null]);
+  });
+
+  it('is unknown once somebody has accepted the store as it is', async () => {
+    const { documents, registers } = store();
+    await until('the versions are known', async () => documents.recentVersion('accepted') !== null);
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    await keys.authenticate(key);
+    await forget(record.id);
+    expect(await tried(key)).to.equal(refused(record.id));
+    const before = await registers.read(ACCEPTED_REGISTER);
+    await registers.compareAndSet(ACCEPTED_REGISTER, before, crypto.randomUUID());
+    await until('the acceptance is known', async () => (await tried(key)) === null);
+    expect(keys.lost()).to.deep.equal([]);
+  });
+
+  it('is not shown any more when nobody has tried it for ten minutes', async () => {
+    const { key, record } = await keys.issue(shop, ['score'], null);
+    await keys.authenticate(key);
+    await forget(record.id);
+    await tried(key);
+    laterMs += 10 * 60_000 + 1;
+    expect(keys.lost()).to.deep.equal([]);
   });
 });

@@ -125,7 +125,7 @@ describe('the salt of payers in the archive', () => {
   });
 
   const beside = (folder: string, dataDir = temporaryDirectory()) =>
-    openStoreBesideArchive({ redisUrl: null, dataDir, archiveDir: folder }, () => {});
+    openStoreBesideArchive({ redisUrl: null, dataDir, archiveDir: folder, isAccepted: true }, () => {});
 
   async function found(store: Store, folder: string): Promise<string | undefined> {
     const reader = new ArchiveReader(folder, store);
@@ -134,7 +134,7 @@ describe('the salt of payers in the archive', () => {
     return decision?.orderRef;
   }
 
-  it('is used by a new store, which finds the payers of the lost one', async () => {
+  it('is used by a new store that was accepted, which finds the payers of the lost one', async () => {
     const store = await beside(archiveDir);
     expect(await found(store, archiveDir)).to.equal('order-1');
     await store.close();
@@ -154,7 +154,7 @@ describe('the salt of payers in the archive', () => {
     const refused = await beside(archiveDir, dataDir).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(SaltRefused);
     expect(String(refused)).to.equal(
-      `SaltRefused: the payers of the store sqlite ${dataDir}/scoring.sqlite are hashed under another salt than those of the archive in ${archiveDir}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt`,
+      `SaltRefused: the payers of the store sqlite ${dataDir}/scoring.sqlite are hashed under another salt than those of the archive in ${archiveDir}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
     );
   });
 

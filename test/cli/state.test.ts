@@ -1,11 +1,20 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { AccessKeys } from '../../src/access/access-keys.ts';
 import { ARCHIVE_REGISTER } from '../../src/archive/archive-home.ts';
 import { HEAD_REGISTER } from '../../src/archive/s3/bucket-home.ts';
 import { platformName } from '../../src/client/client-key.ts';
+import { firstRollout } from '../../src/rollout/rollout.ts';
+import { rememberRollout } from '../../src/rollout/rollout-memory.ts';
 import { SECRET_REGISTER } from '../../src/service/signal-secret.ts';
+import { ACCEPTED_REGISTER } from '../../src/state/documents.ts';
+import type { KnownInstallation } from '../../src/state/known-installation.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { clientKey, TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { currentRules } from '../service/current-rules.ts';
 import { startService } from '../service/running-service.ts';
 import { scoring } from './scoring.ts';
 
@@ -87,4 +96,51 @@ describe('what a store notes once', () => {
       expect(audit.stdout).to.match(new RegExp(`${action}.*"it is lost"\\n$`));
       await store.close();
     });
+});
+
+describe('state accept-empty', () => {
+  const dataDir = temporaryDirectory();
+  const env = { DATA_DIR: dataDir, ARCHIVE_DIR: 'off' };
+  const place = { redisUrl: null, dataDir };
+  const store = (also = {}) => openStore({ ...place, ...also }, () => {});
+  const accept = () => scoring(['state', 'accept-empty', '--reason', 'the disk was lost'], env);
+  let installation: KnownInstallation;
+
+  before(async () => {
+    const lived = await store();
+    ({ installation } = lived);
+    const keys = new AccessKeys(lived.documents, Date.now);
+    await keys.issue(platformName('shop'), ['score'], null);
+    await lived.close();
+    const rollout = firstRollout(currentRules(), Date.now());
+    rememberRollout(dataDir, { installation: installation.id, rollout: { ...rollout, revision: 7 } });
+    for (const end of ['', '-wal', '-shm']) rmSync(join(dataDir, `scoring.sqlite${end}`), { force: true });
+  });
+
+  it('is what every other command and a start ask for when the store came back empty', async () => {
+    const { exitCode, stderr } = await scoring(['keys', 'list'], env);
+    const text = `the store sqlite ${join(dataDir, 'scoring.sqlite')} is empty, and ${join(dataDir, 'sqlite-installation.json')} says that an installation was there; put the known store back, or accept this one: "state accept-empty --reason TEXT"`;
+    expect([exitCode, stderr]).to.deep.equal([3, `error: ${text}\n`]);
+    expect(String(await store().catch(String))).to.equal(`AnotherStore: ${text}`);
+  });
+
+  it('goes on as the same installation, with its salt and rollout, and is in the audit', async () => {
+    const { exitCode, stdout } = await accept();
+    expect([exitCode, stdout]).to.deep.equal([
+      0,
+      `The store sqlite ${join(dataDir, 'scoring.sqlite')} is accepted as installation ${installation.id}. Nodes follow revision 8 of the rollout. Access keys that it lacks are refused from now on: issue them anew. Nodes that ended start again; on SQLite, start the service again.\n`,
+    ]);
+    const after = await store();
+    expect(after.installation).to.deep.equal(installation);
+    expect(await after.registers.read(ACCEPTED_REGISTER)).to.include('the disk was lost');
+    await after.close();
+    expect((await scoring(['audit'], env)).stdout).to.match(
+      new RegExp(`store accepted.*${installation.id}.*"the disk was lost"`),
+    );
+  });
+
+  it('needs a reason', async () => {
+    const { exitCode } = await scoring(['state', 'accept-empty'], env);
+    expect(exitCode).to.equal(2);
+  });
 });

@@ -139,6 +139,7 @@ const SERIES: Readonly<Record<string, string>> = {
   FAULTS: answers('count', 500),
   ANSWERED: answers('count', 200),
   REFUSED: answers('count', 503),
+  UNKNOWN: answers('count', 401),
   IN_TIME: answers('bucket', 200, ',le="0.25"'),
   SHED: labelled('scoring_shed_total', ',operation="score"'),
   GAP: labelled('scoring_archive_gap_entries'),
@@ -251,6 +252,28 @@ ScoringStoreTakesNoWrites does not page for one look that failed and is a minute
   3m30s | quiet | scoring_store_servers_failing{instance="a"}: 0x8 1x4 0x40
 ScoringStorePromises opens a ticket for a promise that Redis does not keep
   6m | kind=eviction | scoring_store_warnings{instance="a",kind="eviction"}: 1x40
+ScoringAnotherStore pages at once when a store is not the one that a node opened
+  1m15s | fires,instance=a | scoring_store_another{instance="a"}: 0x4 1x40
+ScoringAnotherStore is quiet once the known store is back
+  5m | quiet | scoring_store_another{instance="a"}: 0x4 1x4 0x40
+ScoringKeyLost pages when a node knows a key that the store has lost
+  1m15s | fires | scoring_lost_keys{instance="a"}: 0x4 2x40
+ScoringRefusedKeys pages when callers who were let in are refused
+  20m | fires | ANSWERED: 0+15x60 900x100 | UNKNOWN: 0x60 0+15x100
+ScoringRefusedKeys is quiet about a wrong key that was always there
+  90m | quiet | ANSWERED: 0+150x400 | UNKNOWN: 0+15x400
+ScoringRefusedKeys is quiet about a few wrong keys
+  90m | quiet | ANSWERED: 0+150x400 | UNKNOWN: 0x300 0+1x100
+ScoringStoreEvicts pages when a server begins to forget keys
+  12m | fires,server=Redis at a | scoring_store_evicted_keys{instance="a",server="Redis at a"}: 0x40 7x40
+ScoringStoreEvicts pages when a server is first seen after it began
+  2m | fires,server=Redis at a | scoring_store_evicted_keys{instance="a",server="Redis at a"}: 7x40
+ScoringStoreEvicts is quiet about keys that were forgotten long ago
+  30m | quiet | scoring_store_evicted_keys{instance="a",server="Redis at a"}: 7x200
+ScoringRolloutLost pages when the store has lost what a node follows
+  3m | fires,instance=a | scoring_rollout_lost{instance="a"}: 0x4 1x40
+ScoringRolloutLost is quiet once it was written back
+  5m | quiet | scoring_rollout_lost{instance="a"}: 0x4 1x6 0x40
 ScoringBlocksRise is quiet about a few BLOCKs after a day with none
   24h30m every 5m | quiet | GRANTS: 0+10x5900 | BLOCKS: 0x5700 1x20 2x20 3x20 4x20 5x20 6x20 7x20 8x20 9x40
 ScoringBlocksRise tells that the share of BLOCK is twice that of a day ago

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { platformName } from '../../src/client/client-key.ts';
 import { SALT_REGISTER, SaltRefused } from '../../src/state/client-salt.ts';
+import { registerKey } from '../../src/state/keys.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
+import { servesClients } from '../../src/state/store-health.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
@@ -86,24 +88,32 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
     open,
   }));
 
-  it('is restored by a running node when Redis lost everything', async () => {
-    await flush();
+  it('that is gone alone is put back by a running node', async () => {
     const node = await open();
-    await flush();
-    await node.check();
+    await command(redis.nodes[0]?.port ?? 0, ['DEL', registerKey(SALT_REGISTER)]);
+    expect(servesClients(await node.check())).to.equal(true);
     const newcomer = await open();
     expect(hashOf(newcomer)).to.equal(hashOf(node));
     await Promise.all([node.close(), newcomer.close()]);
   });
 
-  it('of another store makes a running node say that it must be restarted', async () => {
+  it('that is gone alone is never made anew by a start', async () => {
+    const { name, close } = await open();
+    await close();
+    await command(redis.nodes[0]?.port ?? 0, ['DEL', registerKey(SALT_REGISTER)]);
+    expect(await open().catch(String)).to.equal(
+      `StoreUnavailable: ${name} has lost its register client-salt, so no payer could be found; put back what stood there, from a backup of the store or from the file client-salt in the folder of its archive`,
+    );
+    await flush();
+  });
+
+  it('of another store makes a running node say so', async () => {
     await flush();
     const node = await open();
-    await flush();
-    await node.registers.compareAndSet(SALT_REGISTER, null, ANOTHER_SALT);
+    await node.registers.compareAndSet(SALT_REGISTER, node.clientKeys.salt, ANOTHER_SALT);
     const [health] = await node.check();
     expect(health?.failure).to.equal(
-      'it was replaced by a store whose payers are hashed under another salt, so this node would know none of them; restart it',
+      `${node.name} is another store: its payers are hashed under another salt, so this node would know none of them; put the known store back, or accept this one: "state accept-empty --reason TEXT"`,
     );
     await node.close();
   });

@@ -19,6 +19,7 @@ import {
 import { Fleet, type NodeView } from '../../rollout/fleet.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
 import { earliestAnswer, objectiveInWords, objectiveOf, objectiveText } from '../../rollout/objective.ts';
+import { restoreRollout } from '../../rollout/restore-rollout.ts';
 import {
   type Candidate,
   type Goal,
@@ -27,6 +28,7 @@ import {
   totalOf,
   whyNoDraw,
 } from '../../rollout/rollout.ts';
+import { recallRollout } from '../../rollout/rollout-memory.ts';
 import { statusCounts, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
@@ -36,6 +38,7 @@ import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoCh
 import { EXIT, UsageError } from '../exit.ts';
 import { decidedLatelyOn } from '../open-archive.ts';
 import { withOpenStore } from '../open-store.ts';
+import { parseReason } from '../options.ts';
 import { print, printError, table } from '../print.ts';
 import { checked, commandOption } from './evidence.ts';
 
@@ -103,6 +106,26 @@ export function rolloutCommands(rules: Command): void {
     .option('--revision <number>', SEEN)
     .option('--json', 'print one JSON object')
     .action((version: string | undefined, options: RollbackOptions) => rollback(version, options));
+}
+
+/** rules restore-rollout, for a store that lost what its nodes follow. */
+export function restoreCommand(rules: Command): void {
+  rules
+    .command('restore-rollout')
+    .description(
+      'write back the rollout that nodes follow, where the store has lost it or holds an older one; run it with the DATA_DIR of a node',
+    )
+    .requiredOption('--reason <text>', 'why, for the history')
+    .option('--json', 'print one JSON object')
+    .action(({ reason, json }: { readonly reason: string; readonly json?: true }) => {
+      const change = { who: actorOfUser(), reason: parseReason(reason) };
+      return report(json === true, (store, at) => {
+        const remembered = recallRollout(readConfig().dataDir);
+        const isOurs = remembered?.installation === store.installation.id;
+        const rollout = isOurs ? remembered.rollout : null;
+        return restoreRollout(new Fleet(store), rollout, { ...change, at });
+      });
+    });
 }
 
 const SEEN = 'refuse unless the rollout is still at this revision, which "rules status" shows';

@@ -22,7 +22,7 @@ import { EXIT, FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { checkCommand, placed, problemLines } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
-import { rolloutCommands } from './rollout.ts';
+import { restoreCommand, rolloutCommands } from './rollout.ts';
 import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
@@ -39,6 +39,7 @@ export function rulesCommands(program: Command): void {
   evidenceCommands(rules);
   releaseCommand(rules);
   rolloutCommands(rules);
+  restoreCommand(rules);
 }
 
 function diffCommand(rules: Command): void {

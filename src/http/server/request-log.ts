@@ -4,6 +4,7 @@ import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { triedKeyId } from '../../access/access-keys.ts';
+import { KeyLost } from '../../access/admitted-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
@@ -36,7 +37,8 @@ export function logRequests(
     const ms = performance.now() - startedMs;
     const { requestId, operation, route, caller, noted, failure } = ctx.state;
     metrics.request(operation, ctx.status, ms / 1000);
-    if (failure instanceof StoreUnavailable) metrics.count('scoring_store_errors_total', { operation });
+    if (failure instanceof StoreUnavailable && !(failure instanceof KeyLost))
+      metrics.count('scoring_store_errors_total', { operation });
     const line = {
       requestId,
       ...traceOf(ctx.req),

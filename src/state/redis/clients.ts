@@ -50,7 +50,7 @@ interface RedisClientsParts {
 export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { connection, calls, clocks, decisions, installation, memory } = parts;
   const { commands } = connection;
-  const commitScript = commitScriptOf({ ...KEPT, installation: installation.id });
+  const commitScript = commitScriptOf({ ...KEPT, installation: installation.known.id });
   let commits = 0;
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
@@ -60,7 +60,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     const untilMs = validUntilMs(change.stamp, calls.limitMsOn(state));
     const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
     const journalEntries = tidies ? JOURNAL_ENTRIES[memory.room] : null;
-    const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.id };
+    const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.known.id };
     const { keys, args } = commitCall(change, next, terms);
     try {
       return await calls.on(state)(() => commitScript.run(connection, keys, args, readCommitReply));
@@ -120,6 +120,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
         storedShapes.delete(place);
         return resultOf(await tryToCommit(change, next, true));
       }
+      if (status === 'foreign') installation.suspect(client.hash);
       if (status === 'committed' && !believed && shape !== undefined)
         storedShapes.set(place, performance.now());
       return resultOf(status);
@@ -185,7 +186,7 @@ function resultOf(status: CommitStatus): 'committed' | 'conflict' {
     case 'expired':
       throw new StoreUnavailable('a change reached its server too late');
     case 'foreign':
-      throw new StoreUnavailable('the master of this client belongs to another installation');
+      throw new StoreUnavailable('the server of this client does not hold this installation');
     case 'shapeless':
       throw new Error('a shape was stored with its record and is not there');
     default:
@@ -195,7 +196,7 @@ function resultOf(status: CommitStatus): 'committed' | 'conflict' {
 
 /**
  * The result of a change. Expired: it arrived after its caller had given up. Shapeless: its record has a shape that
- * is not stored beside it. Foreign: the master belongs to another installation.
+ * is not stored beside it. Foreign: the server belongs to another installation, or to none.
  */
 type CommitStatus = 'committed' | 'conflict' | 'expired' | 'shapeless' | 'foreign';
 

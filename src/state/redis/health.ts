@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { counted } from '../../counted.ts';
 import { CLOCK_OFFSET_MS_MAX } from '../clock-offset.ts';
 import { StoreUnavailable } from '../store-errors.ts';
 import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '../store-health.ts';
@@ -42,12 +43,14 @@ interface Word {
   readonly unreached: number;
 }
 
+type OwnInstallation = Pick<Installation, 'strangerOn' | 'refusal' | 'recheck'>;
+
 /** Tries every server by itself: one that hangs says nothing about the others. */
 export class RedisHealth {
   readonly #connection: RedisConnection;
   readonly #calls: Calls;
   readonly #clocks: NodeClocks;
-  readonly #installation: Pick<Installation, 'strangerOn'>;
+  readonly #installation: OwnInstallation;
   readonly #settings = new Map<string, KnownSettings>();
   /** How this process is known to others. */
   readonly #name = randomUUID();
@@ -57,12 +60,7 @@ export class RedisHealth {
   readonly #failingSince = new Map<string, number>();
   #looked: Word = { atMs: 0, unreached: 0 };
 
-  constructor(
-    connection: RedisConnection,
-    calls: Calls,
-    clocks: NodeClocks,
-    installation: Pick<Installation, 'strangerOn'>,
-  ) {
+  constructor(connection: RedisConnection, calls: Calls, clocks: NodeClocks, installation: OwnInstallation) {
     this.#installation = installation;
     this.#connection = connection;
     this.#calls = calls;
@@ -83,7 +81,9 @@ export class RedisHealth {
 
   async check(): Promise<StoreHealth> {
     const words: Word[] = [];
-    const health = await Promise.all(this.#connection.nodes().map((node) => this.#check(node, words)));
+    const rechecked = this.#installation.recheck();
+    const nodes = this.#connection.nodes();
+    const health = await Promise.all(nodes.map((node) => this.#check(node, words, rechecked)));
     this.#noteLook(health);
     return health.map((one) => (this.#isAwayForThisNodeAlone(one, words) ? { ...one, onlyHere: true } : one));
   }
@@ -104,23 +104,34 @@ export class RedisHealth {
   }
 
   /** Adds to `words` what other nodes reported of that server. */
-  async #check(node: string, words: Word[]): Promise<ServerHealth> {
+  async #check(node: string, words: Word[], rechecked: Promise<void>): Promise<ServerHealth> {
     const server = `Redis at ${node}`;
     try {
       words.push(...(await this.#probe(node)));
-      const stranger = await this.#installation.strangerOn(node);
-      if (stranger !== null) return { server, failure: stranger, warnings: [] };
+      await rechecked;
+      const stranger = await this.#strangerOn(node);
+      if (stranger !== null) return { server, failure: stranger, isAnotherStore: true, warnings: [] };
     } catch (error) {
       return { server, failure: failureText(error), warnings: [] };
     }
     const info = await this.#infoOf(node);
     const share = memoryUsedShare(info);
+    const evicted = evictedKeys(info);
     return {
       server,
       failure: null,
       warnings: [...this.#clockWarning(node), ...brokenPromises(server, info)],
       ...(share === null ? {} : { memoryUsedShare: share }),
+      ...(evicted === null ? {} : { evictedKeys: evicted }),
     };
+  }
+
+  async #strangerOn(node: string): Promise<string | null> {
+    const stranger = await this.#installation.strangerOn(node, async () => {
+      const info = await this.#calls.onNode(node)(() => this.#connection.infoOf(node));
+      return (evictedKeys(info) ?? 0) > 0;
+    });
+    return stranger ?? this.#installation.refusal()?.message ?? null;
   }
 
   async #probe(node: string): Promise<readonly Word[]> {
@@ -187,6 +198,7 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
   const policy = field('maxmemory_policy');
   const appendOnly = field('aof_enabled');
   const old = info === null ? null : tooOld(server, info);
+  const forgets = forgettingText(policy, info);
   const fields = {
     'its version': field('redis_version'),
     'maxmemory-policy': policy,
@@ -197,11 +209,7 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
     isBroken ? [{ kind, text: `${server} ${text}` }] : [];
   return [
     ...(old === null ? [] : [{ kind: 'version', text: `${old}.` } as const]),
-    ...warn(
-      'eviction',
-      policy !== null && policy !== 'noeviction',
-      `has maxmemory-policy ${policy}: short of memory it forgets payers, who then look new; set noeviction.`,
-    ),
+    ...warn('eviction', forgets !== null, forgets ?? ''),
     ...warn(
       'append-only',
       appendOnly !== null && appendOnly !== '1',
@@ -209,8 +217,8 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
     ),
     ...warn(
       'memory',
-      (memoryUsedShare(info) ?? 0) > MEMORY_SHARE_MAX,
-      `has used more than ${100 * MEMORY_SHARE_MAX} % of its maxmemory: when it is full every verdict is 503; give it more.`,
+      isNearlyFull(info) && !evicts(policy),
+      `${NEARLY_FULL}: when it is full every verdict is 503; give it more.`,
     ),
     ...warn(
       'unchecked',
@@ -218,6 +226,39 @@ function brokenPromises(server: string, info: string | null): readonly StoreWarn
       `does not tell ${unknown.join(', ')}: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
     ),
   ];
+}
+
+const NEARLY_FULL = `has used more than ${100 * MEMORY_SHARE_MAX} % of its maxmemory`;
+
+function isNearlyFull(info: string | null): boolean {
+  return (memoryUsedShare(info) ?? 0) > MEMORY_SHARE_MAX;
+}
+
+function evicts(policy: string | null): boolean {
+  return policy !== null && policy !== 'noeviction';
+}
+
+/** What eviction does or did on a server, and what to do; null when it does nothing. */
+function forgettingText(policy: string | null, info: string | null): string | null {
+  const evicted = evictedKeys(info) ?? 0;
+  const keys = counted(evicted, 'key');
+  const lost = 'payers among them look new, and callers whose access key is among them get 503';
+  if (!evicts(policy)) {
+    if (evicted === 0) return null;
+    return `has forgotten ${keys} since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`;
+  }
+  const has = `has maxmemory-policy ${policy}`;
+  if (evicted > 0)
+    return `${has} and has forgotten ${keys}: ${lost}; give it more memory, then set noeviction.`;
+  return isNearlyFull(info)
+    ? `${has} and ${NEARLY_FULL}: soon it forgets payers, who then look new; give it more memory, then set noeviction.`
+    : `${has}: short of memory it forgets payers, who then look new; set noeviction.`;
+}
+
+/** How many keys a server has forgotten to stay within its memory; null when it does not say. */
+function evictedKeys(info: string | null): number | null {
+  const evicted = info === null ? null : fieldOf(info, 'evicted_keys');
+  return evicted === null ? null : Number(evicted);
 }
 
 /** How much of its maxmemory a server uses, 0 to 1; null when it has no such bound or does not say. */

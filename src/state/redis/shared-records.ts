@@ -92,14 +92,23 @@ export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
         checked('GET', commands.get(redis.registerKey(name)), isTextOrNothing),
       ),
     compareAndSet: async (name, expected, next) => {
-      const key = redis.registerKey(name);
-      const args = [expected === null ? '0' : '1', expected ?? '', next];
-      const written = (await compareAndSet.on(door, [key], args, wholeOf)) === 1;
+      const written = await setRegister(door, name, expected, next);
       if (written) await versions.changed(name);
       return written;
     },
     version: async (name) => (await versions.current(name)).version,
   };
+}
+
+/** Writes a register if it still holds `expected`, and tells nobody; false when it does not. */
+export async function setRegister(
+  door: RedisDoor,
+  name: string,
+  expected: string | null,
+  next: string,
+): Promise<boolean> {
+  const args = [expected === null ? '0' : '1', expected ?? '', next];
+  return (await compareAndSet.on(door, [redis.registerKey(name)], args, wholeOf)) === 1;
 }
 
 /**

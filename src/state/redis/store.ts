@@ -1,15 +1,16 @@
 import { exactSystemClock } from '../../clock.ts';
 import { AuditLog } from '../audit-log.ts';
-import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
+import { clientKeysUnder } from '../client-salt.ts';
 import { Versions } from '../documents.ts';
-import { claimKey, DOCUMENTS, nameOf } from '../keys.ts';
+import { claimKey, DOCUMENTS, nameOf, registerKey } from '../keys.ts';
+import type { ExpectedInstallation } from '../known-installation.ts';
 import { RETENTION } from '../retention.ts';
-import type { Registers, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
-import type { StoreHealth } from '../store-health.ts';
 import { redisClients, redisSightings } from './clients.ts';
 import { connectRedis, type RedisConnection, type RedisDoor } from './connection/connection.ts';
 import { callLimitMs, NodeCalls, RoundTrips, tokenLimitMs } from './connection/node-calls.ts';
+import { checked, isTextOrNothing } from './connection/reply.ts';
 import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
 import { RedisDecisions } from './decisions.ts';
 import { ClientErasure } from './erasure.ts';
@@ -18,7 +19,6 @@ import { Installation } from './installation.ts';
 import { redisJournal } from './journal.ts';
 import { NodeClocks } from './node-clocks.ts';
 import {
-  agreedText,
   redisAuditRows,
   redisDocuments,
   redisListLog,
@@ -26,11 +26,9 @@ import {
   redisRegisters,
   redisTallies,
   redisVersions,
+  setRegister,
 } from './shared-records.ts';
 import { redisStoredTexts } from './stored-texts.ts';
-
-const ANOTHER_SALT =
-  'it was replaced by a store whose payers are hashed under another salt, so this node would know none of them; restart it';
 
 /** What a test or a simulation may replace. */
 export interface RedisStoreOptions {
@@ -41,6 +39,10 @@ export interface RedisStoreOptions {
   readonly security?: RedisSecurity;
   /** Of clients, where there is none yet; random when absent. */
   readonly salt?: string | undefined;
+  /** What the store must hold; absent: whatever it holds. */
+  readonly expected?: ExpectedInstallation | null | undefined;
+  /** The store is taken as it is, also when it is empty or another one than expected. */
+  readonly isAccepted?: boolean | undefined;
 }
 
 /**
@@ -67,28 +69,30 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const { commandTimeoutMs = 0, clock = exactSystemClock } = options;
   const { commands, name } = connection;
   const roundTrips = new RoundTrips();
-  const calls = new NodeCalls(connection, roundTrips, (ms) => Math.max(commandTimeoutMs, callLimitMs(ms)));
-  const tokenCalls = new NodeCalls(connection, roundTrips, tokenLimitMs);
+  const limitMs = (ms: number) => Math.max(commandTimeoutMs, callLimitMs(ms));
+  const anyCalls = new NodeCalls(connection, roundTrips, limitMs);
+  const installation = installationOf({ connection, commands, runOn: anyCalls.on });
+  const calls = new NodeCalls(connection, roundTrips, limitMs, installation.refusal);
+  const tokenCalls = new NodeCalls(connection, roundTrips, tokenLimitMs, installation.refusal);
   const clocks = new NodeClocks(connection, clock);
   const door: RedisDoor = { connection, commands, runOn: calls.on };
   const decisions = new RedisDecisions(door);
   const erasure = new ClientErasure(door, decisions);
-  const shared = sharedRecords(door);
-  const installation = new Installation(door, shared.registers);
-  const health = new RedisHealth(connection, calls, clocks, installation);
+  const health = new RedisHealth(connection, anyCalls, clocks, installation);
   await health.refuseOldServers();
-  await installation.open();
-  const clientKeys = clientKeysUnder(
-    await agreedText(shared.registers, SALT_REGISTER, options.salt ?? newSalt()),
-  );
-  const check = () => checkWithSalt(health, shared.registers, clientKeys.salt);
-  await check();
+  const { expected = null, isAccepted = false, salt } = options;
+  await installation.open({ expected, isAccepted, salt });
+  const clientKeys = clientKeysUnder(installation.known.salt);
+  await health.check();
+  const shared = sharedRecords(door, anyCalls, installation);
   const { versions, ...records } = shared;
   const load = redisClients({ connection, calls, clocks, decisions, installation, memory: health });
   return {
     name,
+    installation: installation.known,
+    refusal: () => installation.refusal()?.message ?? null,
     clientKeys,
-    check,
+    check: () => health.check(),
     ...records,
     ...load,
     ...redisJournal(door, decisions),
@@ -111,10 +115,28 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   };
 }
 
-function sharedRecords(door: RedisDoor) {
+/** Finds out about the store by calls that are made whatever it holds. */
+function installationOf(door: RedisDoor): Installation {
+  const read = (name: string) =>
+    door.runOn(registerKey(name))(() =>
+      checked('GET', door.commands.get(registerKey(name)), isTextOrNothing),
+    );
+  return new Installation(door, { read, compareAndSet: (...change) => setRegister(door, ...change) });
+}
+
+function sharedRecords(door: RedisDoor, anyCalls: NodeCalls, installation: Installation) {
   const { commands, runOn } = door;
   const onDocuments: RunCall = (call) => runOn(DOCUMENTS)(call);
-  const versions = new Versions(redisVersions(commands, onDocuments));
+  const table = redisVersions(commands, onDocuments);
+  const anyTable = redisVersions(commands, (call) => anyCalls.on(DOCUMENTS)(call));
+  const versions = new Versions({
+    ...table,
+    read: async () => {
+      const read = await anyTable.read();
+      await installation.verify(installation.hintIn(read));
+      return read;
+    },
+  });
   return {
     versions,
     documents: redisDocuments(door.connection, onDocuments, versions),
@@ -123,16 +145,6 @@ function sharedRecords(door: RedisDoor) {
     tallies: redisTallies(door),
     listLog: redisListLog(door),
   };
-}
-
-/** A salt that went with all else that Redis lost is put back before another node makes one of its own. */
-async function checkWithSalt(health: RedisHealth, registers: Registers, own: string): Promise<StoreHealth> {
-  const [servers, salt] = await Promise.all([
-    health.check(),
-    agreedText(registers, SALT_REGISTER, own).catch(() => null),
-  ]);
-  if (salt === null || salt === own) return servers;
-  return servers.map((server) => ({ ...server, failure: ANOTHER_SALT }));
 }
 
 function redisClaims({ commands, runOn }: RedisDoor): Store['claimIdempotencyKey'] {

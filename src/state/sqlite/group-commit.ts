@@ -2,6 +2,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { StoreLate, StoreUnavailable } from '../store-errors.ts';
+import type { FileWatch } from './file-watch.ts';
 
 interface Pending {
   /** Does the write and returns what to do once it is on disk. */
@@ -48,6 +49,7 @@ interface Committed extends Pick<Pending, 'reject'> {
 export class GroupCommit {
   readonly #db: DatabaseSync;
   readonly #log: Pick<LogSync, 'sync'>;
+  readonly #place: Pick<FileWatch, 'look'>;
   readonly #onCommit: () => void;
   #pending: Pending[] = [];
   #scheduled = false;
@@ -58,10 +60,14 @@ export class GroupCommit {
   #lost: StoreUnavailable | null = null;
   #hasTold = false;
 
-  /** `onCommit` is called after each transaction, `onLost` when the disk refuses what was committed. */
+  /**
+   * `place` says whether the file that is written is still the one at its path; `onCommit` is called after each transaction,
+   * `onLost` when the disk refuses what was committed.
+   */
   constructor(
     db: DatabaseSync,
     log: Pick<LogSync, 'sync'>,
+    place: Pick<FileWatch, 'look'>,
     onCommit: () => void,
     onLost: (error: StoreUnavailable) => void,
     patience = OF_CALLERS,
@@ -69,6 +75,7 @@ export class GroupCommit {
     this.#patience = patience;
     this.#db = db;
     this.#log = log;
+    this.#place = place;
     this.#onCommit = onCommit;
     this.#onLost = onLost;
   }
@@ -169,7 +176,8 @@ export class GroupCommit {
       this.#lose(error, written);
       return;
     }
-    if (this.#lost !== null) rejectAll(written, this.#lost);
+    const refusal = this.#lost ?? this.#place.look();
+    if (refusal !== null) rejectAll(written, refusal);
     else for (const { acknowledge } of written) acknowledge();
   }
 

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeOwnFolder } from '../../files/folders.ts';
 import { SALT_REGISTER } from '../client-salt.ts';
+import { INSTALLATION_REGISTER, type KnownInstallation } from '../known-installation.ts';
 import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '../store-errors.ts';
 import { failureText } from '../store-health.ts';
+import type { FileWatch } from './file-watch.ts';
 import { type GroupCommit, isBusy } from './group-commit.ts';
 
 /** How long the start waits for another process that changes the tables. */
@@ -47,8 +49,8 @@ export function faultOfFile(dataDir: string): string | null {
   }
 }
 
-/** Opens the file, or makes it with this salt of clients; throws StoreUnavailable when it cannot be used. */
-export function openSqliteFile(path: string, folder: string, salt: string): DatabaseSync {
+/** Opens the file, or makes it for an installation; throws StoreUnavailable when it cannot be used. */
+export function openSqliteFile(path: string, folder: string, begun: KnownInstallation): DatabaseSync {
   try {
     makeOwnFolder(folder);
     keepForOwner(path);
@@ -62,7 +64,8 @@ export function openSqliteFile(path: string, folder: string, salt: string): Data
     );
     putLogInPlace(db);
     db.exec(SCHEMA);
-    keepSalt(db, salt);
+    keepRegister(db, SALT_REGISTER, begun.salt);
+    keepRegister(db, INSTALLATION_REGISTER, begun.id);
     db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     return db;
   } catch (cause) {
@@ -80,9 +83,14 @@ export function openSqliteFile(path: string, folder: string, salt: string): Data
 }
 
 /** Writes only where there is none, because writing waits for others that write. */
-function keepSalt(db: DatabaseSync, salt: string): void {
-  if (db.prepare('SELECT 1 FROM registers WHERE name = ?').get(SALT_REGISTER) !== undefined) return;
-  db.prepare('INSERT OR IGNORE INTO registers (name, value) VALUES (?, ?)').run(SALT_REGISTER, salt);
+function keepRegister(db: DatabaseSync, name: string, value: string): void {
+  if (db.prepare('SELECT 1 FROM registers WHERE name = ?').get(name) !== undefined) return;
+  db.prepare('INSERT OR IGNORE INTO registers (name, value) VALUES (?, ?)').run(name, value);
+}
+
+/** Whether there is no file, or one in which nothing was begun. */
+export function isEmptyFile(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /**
@@ -202,9 +210,18 @@ export interface SqliteFile {
   readonly write: <T>(work: () => T) => Promise<T>;
 }
 
-/** Writes that never reached the disk may not be read either. */
-export function fileOf(db: DatabaseSync, writes: GroupCommit, clock: () => number): SqliteFile {
-  const run: RunCall = (call) => (writes.lost === null ? sqliteCall(call) : Promise.reject(writes.lost));
+/** Writes that never reached the disk may not be read either, nor what lies in a file that was replaced. */
+export function fileOf(
+  db: DatabaseSync,
+  writes: GroupCommit,
+  place: FileWatch,
+  clock: () => number,
+): SqliteFile {
+  const run: RunCall = (call) => {
+    // A file that is back in its place is used again at once.
+    const refusal = writes.lost ?? (place.refusal === null ? null : place.look());
+    return refusal === null ? sqliteCall(call) : Promise.reject(refusal);
+  };
   return {
     db,
     clock,

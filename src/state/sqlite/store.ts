@@ -1,17 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../clock.ts';
 import { AuditLog } from '../audit-log.ts';
 import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
 import { Versions } from '../documents.ts';
+import { type ExpectedInstallation, INSTALLATION_REGISTER, requireExpected } from '../known-installation.ts';
 import { LocalRateBuckets } from '../rate-buckets.ts';
 import type { Store } from '../store.ts';
 import type { StoreUnavailable } from '../store-errors.ts';
-import { failureText } from '../store-health.ts';
+import { failureText, type ServerHealth } from '../store-health.ts';
 import { RecordReader, textOf } from '../stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
 import { eraseRows, prepareStatements, sqliteClients } from './client-rows.ts';
+import { FileWatch } from './file-watch.ts';
 import { GroupCommit, LogSync, type Patience } from './group-commit.ts';
 import { sqliteDecisions, sqliteJournal } from './journal.ts';
-import { fileOf, openSqliteFile, type SqliteFile, sqlitePath } from './open-file.ts';
+import { fileOf, isEmptyFile, openSqliteFile, type SqliteFile, sqlitePath } from './open-file.ts';
 import { SqliteRetention } from './retention.ts';
 import {
   sqliteAuditRows,
@@ -32,6 +35,10 @@ interface SqliteStoreOptions {
   readonly patience?: Patience | undefined;
   /** Of clients, where the file is made just now; random when absent. */
   readonly salt?: string | undefined;
+  /** What the file must hold; absent: whatever it holds. */
+  readonly expected?: ExpectedInstallation | null | undefined;
+  /** The file is taken as it is, also when it is empty or another one than expected. */
+  readonly isAccepted?: boolean | undefined;
 }
 
 /**
@@ -39,22 +46,24 @@ interface SqliteStoreOptions {
  * share the file. A write is acknowledged after an fsync.
  */
 export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
-  const { clock = systemClock, onLost = () => {}, patience, salt = newSalt() } = options;
+  const { clock = systemClock, onLost = () => {}, patience } = options;
   const path = sqlitePath(dataDir);
-  const db = openSqliteFile(path, dataDir, salt);
+  const { db, installation } = openInstallation(path, dataDir, options);
+  const place = new FileWatch(path);
   const log = new LogSync(path);
   const checkpoints = new SqliteCheckpoints(path);
-  const writes = new GroupCommit(db, log, () => checkpoints.noteWrite(), onLost, patience);
-  const file = fileOf(db, writes, clock);
+  const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
+  const file = fileOf(db, writes, place, clock);
   const sql = prepareStatements(db);
   const reader = new RecordReader(async (id) => textOf(sql.shape.get(id)?.['shape']));
   const retention = new SqliteRetention(file, sql, dataDir);
   const name = `sqlite ${path}`;
-  const kept = db.prepare('SELECT value FROM registers WHERE name = ?').get(SALT_REGISTER);
   return {
     name,
-    clientKeys: clientKeysUnder(textOf(kept?.['value']) ?? ''),
-    ...sharedRecords(file, () => checkpoints.truncate()),
+    installation,
+    refusal: () => place.look()?.message ?? null,
+    clientKeys: clientKeysUnder(installation.salt),
+    ...sharedRecords(file, place, () => checkpoints.truncate()),
     ...sqliteClients(file, sql, reader),
     ...sqliteDecisions(file, sql, reader),
     ...sqliteJournal(file, sql, reader),
@@ -65,7 +74,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     },
     // The store's clock is this machine's.
     clockOffsetMs: () => 0,
-    check: async () => [{ server: name, failure: await whyNoWrite(file), warnings: [] }],
+    check: async () => [await healthOf(name, file, place)],
     close: async () => {
       retention.stop();
       await writes.close();
@@ -76,8 +85,35 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   };
 }
 
-function sharedRecords(file: SqliteFile, overwrite: () => Promise<void>) {
-  const versions = new Versions(sqliteVersions(file));
+/** Opens the file, or makes it where that begins nothing anew by mistake. Throws AnotherStore. */
+function openInstallation(path: string, dataDir: string, options: SqliteStoreOptions) {
+  const { expected = null, isAccepted = false, salt } = options;
+  const name = `sqlite ${path}`;
+  if (!isAccepted && isEmptyFile(path)) requireExpected(name, null, expected);
+  const begun = { id: expected?.id ?? randomUUID(), salt: expected?.salt ?? salt ?? newSalt() };
+  const db = openSqliteFile(path, dataDir, begun);
+  const register = db.prepare('SELECT value FROM registers WHERE name = ?');
+  const textIn = (name: string) => textOf(register.get(name)?.['value']) ?? '';
+  const installation = { id: textIn(INSTALLATION_REGISTER), salt: textIn(SALT_REGISTER) };
+  try {
+    if (!isAccepted) requireExpected(name, installation, expected);
+    return { db, installation };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function sharedRecords(file: SqliteFile, place: FileWatch, overwrite: () => Promise<void>) {
+  const table = sqliteVersions(file);
+  const versions = new Versions({
+    ...table,
+    // What others change is noticed by the versions: of a file that was replaced nobody hears anything.
+    read: () => {
+      place.look();
+      return table.read();
+    },
+  });
   return {
     documents: sqliteDocuments(file, versions),
     registers: sqliteRegisters(file, versions),
@@ -86,6 +122,12 @@ function sharedRecords(file: SqliteFile, overwrite: () => Promise<void>) {
     texts: sqliteStoredTexts(file, versions),
     tallies: sqliteTallies(file),
   };
+}
+
+async function healthOf(server: string, file: SqliteFile, place: FileWatch): Promise<ServerHealth> {
+  const refusal = place.look();
+  if (refusal !== null) return { server, failure: refusal.message, isAnotherStore: true, warnings: [] };
+  return { server, failure: await whyNoWrite(file), warnings: [] };
 }
 
 /** Null when a small write succeeds. */

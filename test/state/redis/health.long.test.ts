@@ -204,6 +204,8 @@ class CutOff {
     const on = (key: string) => onNode(connection.nodeOf(key));
     this.health = new RedisHealth(connection, { on, onNode }, new NodeClocks(connection, exactSystemClock), {
       strangerOn: async () => null,
+      refusal: () => null,
+      recheck: async () => {},
     });
   }
 

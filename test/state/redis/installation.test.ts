@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { installationKey, PARTITIONS, registerKey } from '../../../src/state/keys.ts';
+import { installationKey, PARTITIONS, partitionOf, registerKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
@@ -12,6 +12,8 @@ import { until } from '../../servers/until.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
 import { newClient, verdict } from '../clients.ts';
 
+const REMEDY = 'put the known store back, or accept this one: "state accept-empty --reason TEXT"';
+
 describeWithServer('redis-server', 'the installation that masters belong to', () => {
   let servers: RedisServers;
   const port = () => servers.nodes[0]?.port ?? 0;
@@ -22,6 +24,10 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
   const giveToCopy = async (partition: string) => {
     await command(port(), ['DEL', installationKey(partition)]);
     await command(port(), ['SADD', installationKey(partition), 'a-copy']);
+  };
+  const giveBack = async (partition: string, id: string) => {
+    await command(port(), ['DEL', installationKey(partition)]);
+    await command(port(), ['SADD', installationKey(partition), id]);
   };
   beforeEach(async () => {
     servers = await startStandalone(APPEND_ONLY);
@@ -41,14 +47,107 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     const ours = await command(port(), ['GET', registerKey('installation')]);
     for (const one of PARTITIONS) await giveToCopy(one);
     expect(await verdict(store, client, 'order').catch(String)).to.equal(
-      'StoreUnavailable: the master of this client belongs to another installation',
+      'StoreUnavailable: the server of this client does not hold this installation',
     );
-    expect((await store.load(client)).state.seq).to.equal(0);
     const health = await store.check();
     expect([servesClients(health), healthTexts(health)]).to.deep.equal([
       false,
-      [`The clients on ${store.name} get 503: it belongs to installation a-copy, and this node to ${ours}.`],
+      [
+        `The clients on ${store.name} get 503: it belongs to installation a-copy, and this node to ${ours}; ${REMEDY}.`,
+      ],
     ]);
+    for (const one of PARTITIONS) await giveBack(one, String(ours));
+    await store.check();
+    expect((await store.load(client)).state.seq).to.equal(0);
+    await store.close();
+  });
+
+  it('is on every partition before the first change', async () => {
+    const store = await openPatiently(servers.url);
+    const ours = await command(port(), ['GET', registerKey('installation')]);
+    for (const one of PARTITIONS)
+      expect(await command(port(), ['SMEMBERS', installationKey(one)])).to.deep.equal([ours]);
+    await store.close();
+  });
+
+  it('refuses every change from the moment at which the server is emptied, and then every call', async () => {
+    const store = await openPatiently(servers.url);
+    const ours = await command(port(), ['GET', registerKey('installation')]);
+    await command(port(), ['FLUSHALL']);
+    expect(await verdict(store, newClient(), 'order').catch(String)).to.equal(
+      'StoreUnavailable: the server of this client does not hold this installation',
+    );
+    const refusal = `${store.name} is another store: it holds nothing of installation ${ours}; ${REMEDY}`;
+    await until('it is said why', async () => store.refusal() !== null);
+    expect(store.refusal()).to.equal(refusal);
+    for (const call of [
+      () => store.load(newClient()),
+      () => store.registers.read('rollout'),
+      () => store.registers.version('rollout'),
+      () => store.documents.get('access-keys', 'any'),
+      () => store.listLog.read(0, 10),
+    ])
+      expect(await call().catch(String)).to.equal(`StoreUnavailable: ${refusal}`);
+    const health = await store.check();
+    expect([servesClients(health), healthTexts(health), health[0]?.isAnotherStore]).to.deep.equal([
+      false,
+      [`The clients on ${store.name} get 503: it holds nothing of installation ${ours}; ${REMEDY}.`],
+      true,
+    ]);
+    await store.close();
+  });
+
+  it('is noticed by those who follow changes, without a change of a payer', async () => {
+    const store = await openPatiently(servers.url);
+    await command(port(), ['FLUSHALL']);
+    await until('the node has looked', () =>
+      store.registers.version('rollout').then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(store.refusal()).to.include('it holds nothing of installation');
+    await store.close();
+  });
+
+  it('ends the refusal once the known store is back', async () => {
+    const store = await openPatiently(servers.url);
+    const client = newClient();
+    await verdict(store, client, 'order-1');
+    await command(port(), [
+      'EVAL',
+      'for _, k in ipairs(redis.call("KEYS", "*")) do redis.call("COPY", k, k, "DB", 1) end',
+      '0',
+    ]);
+    await command(port(), ['FLUSHDB']);
+    await store.check();
+    expect(store.refusal()).to.not.equal(null);
+    await command(port(), ['SWAPDB', '0', '1']);
+    await until('verdicts are given again', () =>
+      store.registers.version('rollout').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await verdict(store, client, 'order-2');
+    expect([store.refusal(), (await store.load(client)).state.seq]).to.deep.equal([null, 2]);
+    await store.close();
+  });
+
+  it('is put back on a partition that a server forgot for want of memory, and on no other', async () => {
+    const store = await openPatiently(servers.url);
+    const [forgotten = ''] = PARTITIONS;
+    const client = newClientOf(forgotten);
+    await command(port(), ['DEL', installationKey(forgotten)]);
+    const refused = await verdict(store, client, 'order').catch(String);
+    expect(refused).to.include('does not hold this installation');
+    const [health] = await store.check();
+    expect(health?.failure).to.match(
+      /^1 of its 64 partitions hold nothing of installation \S+; put the known store back/,
+    );
+    await makeEvict(port());
+    expect((await store.check())[0]?.failure).to.equal(null);
+    await verdict(store, client, 'order');
     await store.close();
   });
 
@@ -58,10 +157,31 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     const ours = await command(port(), ['GET', registerKey('installation')]);
     await giveToCopy(PARTITIONS[7] ?? '');
     expect(await openRedisStore(servers.url, () => {}).catch(String)).to.equal(
-      `StoreUnavailable: the masters belong to several installations: ${store.name} to ${ours}, 127.0.0.1:${port()} to a-copy; take the restored copies out of this cluster`,
+      `StoreUnavailable: the masters belong to several installations: 127.0.0.1:${port()} to ${ours}, 127.0.0.1:${port()} to a-copy; take the restored copies out of this cluster`,
     );
   });
 });
+
+/** A client of a partition. */
+function newClientOf(partition: string) {
+  for (;;) {
+    const client = newClient();
+    if (partitionOf(client.hash) === partition) return client;
+  }
+}
+
+/** Has a server forget keys that nobody needs, and then no more. */
+async function makeEvict(port: number): Promise<void> {
+  await command(port, ['CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl']);
+  for (let n = 0; n < 100; n++)
+    await command(port, ['SET', `filler:${n}`, 'x'.repeat(10_000), 'PX', '1000000']);
+  const used = /used_memory:(\d+)/.exec(String(await command(port, ['INFO', 'memory'])))?.[1];
+  await command(port, ['CONFIG', 'SET', 'maxmemory', String(Number(used) - 200_000)]);
+  await until('keys are forgotten', async () =>
+    /evicted_keys:[1-9]/.test(String(await command(port, ['INFO', 'stats']))),
+  );
+  await command(port, ['CONFIG', 'SET', 'maxmemory', '0']);
+}
 
 describeWithServer('redis-server', 'the installation of a Redis Cluster', () => {
   it('is the same on all of its masters', async () => {

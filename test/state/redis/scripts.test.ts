@@ -2,7 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
 import { encodeClientState } from '../../../src/client/state-document.ts';
-import { journalKey, journalLossKey, notesKey, partitionOf } from '../../../src/state/keys.ts';
+import {
+  installationKey,
+  journalKey,
+  journalLossKey,
+  notesKey,
+  partitionOf,
+} from '../../../src/state/keys.ts';
 import { commitCall, commitScriptOf, KEPT } from '../../../src/state/redis/clients.ts';
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
@@ -112,6 +118,9 @@ describeWithServer('redis-server', 'a Lua script', () => {
         if (status === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
         return { status, orders: call.keys[3] ?? '' };
       };
+      const begun = await commit(verdictOn(client, snapshot, 'order'));
+      expect(begun.status, 'a partition without an installation').to.equal(-3);
+      await commands.sAdd(installationKey(partition), 'ours');
       expect((await commit(verdictOn(client, snapshot, 'order'), 1)).status, 'too late').to.equal(-1);
       expect(await commands.exists(journalKey(partition))).to.equal(0);
       await commit(paymentOf(client, snapshot, 'order'));
@@ -187,16 +196,21 @@ describeWithServer('redis-server', 'a Lua script', () => {
   });
 
   describe('with an argument that is no number', () => {
-    async function writesNothing({ script, keys, args, numbers }: Writing): Promise<void> {
+    /** `before` is there before each call. */
+    async function writesNothing(
+      { script, keys, args, numbers }: Writing,
+      before: readonly string[] = [],
+    ): Promise<void> {
       const { commands } = connection;
+      const written = keys.filter((key) => !before.includes(key));
       for (const number of numbers) {
         const wrong = args.with(number - 1, 'NaN');
         const failure = await script.run(connection, keys, wrong, asIs).catch((error: unknown) => error);
         expect(failure, `argument ${number}`).to.be.instanceOf(Error);
-        expect(await commands.exists([...keys]), `argument ${number}`).to.equal(0);
+        expect(await commands.exists(written), `argument ${number}`).to.equal(0);
       }
       await script.run(connection, keys, args, asIs);
-      expect(await commands.exists([...keys])).to.be.greaterThan(0);
+      expect(await commands.exists(written)).to.be.greaterThan(0);
       await commands.del([...keys]);
     }
 
@@ -217,7 +231,9 @@ describeWithServer('redis-server', 'a Lua script', () => {
         installation: 'ours',
       });
       const script = commitScriptOf({ ...KEPT, installation: 'ours' });
-      await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] });
+      const installation = installationKey(partitionOf(client.hash));
+      await connection.commands.sAdd(installation, 'ours');
+      await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] }, [installation]);
     });
 
     it('knows no constant that is no number or plain text', () => {

@@ -36,6 +36,9 @@ class HeldDisk {
 
 const IGNORED = () => {};
 
+/** Nobody replaced the file. */
+const IN_PLACE = { look: () => null };
+
 describe('the group commit', () => {
   let db: DatabaseSync;
   let disk: HeldDisk;
@@ -69,7 +72,7 @@ describe('the group commit', () => {
     db.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
     disk = new HeldDisk();
     told = [];
-    writes = new GroupCommit(db, disk, IGNORED, ({ message }) => told.push(message));
+    writes = new GroupCommit(db, disk, IN_PLACE, IGNORED, ({ message }) => told.push(message));
   });
 
   it('acknowledges a write only when it is on the disk', async () => {
@@ -140,7 +143,7 @@ describe('the group commit', () => {
     ours.exec('CREATE TABLE words (word TEXT PRIMARY KEY)');
     const waits: string[] = [];
     const patience = { limitMs: 1100, onLongWait: () => waits.push('long') };
-    writes = new GroupCommit(ours, disk, IGNORED, IGNORED, patience);
+    writes = new GroupCommit(ours, disk, IN_PLACE, IGNORED, IGNORED, patience);
     theirs.exec('BEGIN IMMEDIATE');
     const outcome = await writes.run(() => null).catch((error: Error) => error);
     expect(outcome).to.be.instanceOf(StoreLate);

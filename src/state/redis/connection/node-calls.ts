@@ -8,14 +8,24 @@ export class NodeCalls {
   readonly #connection: RedisConnection;
   readonly #roundTrips: RoundTrips;
   readonly #limitMs: (roundTripMs: number) => number;
+  readonly #refusal: () => StoreUnavailable | null;
   readonly #breakers = new Map<string, CircuitBreaker>();
   #closed = false;
 
-  /** `limitMs` says how long a call may take, given the round trip to its server. */
-  constructor(connection: RedisConnection, roundTrips: RoundTrips, limitMs: (roundTripMs: number) => number) {
+  /**
+   * `limitMs` says how long a call may take, given the round trip to its server; `refusal` why no call for a key may be made
+   * now, null as long as it may.
+   */
+  constructor(
+    connection: RedisConnection,
+    roundTrips: RoundTrips,
+    limitMs: (roundTripMs: number) => number,
+    refusal: () => StoreUnavailable | null = () => null,
+  ) {
     this.#connection = connection;
     this.#roundTrips = roundTrips;
     this.#limitMs = limitMs;
+    this.#refusal = refusal;
   }
 
   /** How long a call on the server that holds a key may take now, ms. */
@@ -24,14 +34,21 @@ export class NodeCalls {
   }
 
   /** For calls on the server that holds a key. */
-  readonly on = (key: string): RunCall => this.onNode(this.#connection.nodeOf(key));
+  readonly on = (key: string): RunCall => this.#refused() ?? this.onNode(this.#connection.nodeOf(key));
 
-  /** For calls on one server. */
+  /** For calls on one server, whatever it holds. */
   readonly onNode = (node: string): RunCall => (this.#closed ? refuse : this.#breakerOf(node).run);
 
-  /** The same for calls that change nothing. */
-  readonly reading = (key: string): RunCall =>
-    this.#closed ? refuse : this.#breakerOf(this.#connection.nodeOf(key)).read;
+  /** The same as `on` for calls that change nothing. */
+  readonly reading = (key: string): RunCall => {
+    if (this.#closed) return refuse;
+    return this.#refused() ?? this.#breakerOf(this.#connection.nodeOf(key)).read;
+  };
+
+  #refused(): RunCall | null {
+    const refusal = this.#refusal();
+    return refusal === null ? null : () => Promise.reject(refusal);
+  }
 
   close(): void {
     this.#closed = true;

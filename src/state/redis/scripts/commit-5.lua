@@ -31,7 +31,7 @@
   INSTALLATION        the one that decides
 
   Returns 1 committed, 0 conflict (the state is not what was read), -1 expired, -2 the shape is not there, -3 the partition
-  belongs to another installation.
+  does not hold the installation: it belongs to another one, or its server lost it.
 ]]
 local call = redis.call
 -- Not by whole(), which costs as much as a command: what is no number fails here, and NaN is not itself.
@@ -49,13 +49,12 @@ local clock_ms = time[1] * 1000 + time[2] / 1000
 if clock_ms > valid_until_ms then return ticket .. ':-1' end
 local is_known = call('SISMEMBER', KEYS[5], ARGV[8]) == 1
 if not is_known then
-  local is_ours = call('SISMEMBER', KEYS[5], INSTALLATION) == 1
-  if not is_ours and call('EXISTS', KEYS[5]) == 1 then return ticket .. ':-3' end
-  if ARGV[8] ~= INSTALLATION and ARGV[9] == '' then return ticket .. ':-2' end
+  if call('SISMEMBER', KEYS[5], INSTALLATION) ~= 1 then return ticket .. ':-3' end
+  if ARGV[9] == '' then return ticket .. ':-2' end
 end
 if (call('GET', KEYS[1]) or '') ~= ARGV[2] then return ticket .. ':0' end
 
-if not is_known then call('SADD', KEYS[5], INSTALLATION, ARGV[8]) end
+if not is_known then call('SADD', KEYS[5], ARGV[8]) end
 if ARGV[9] ~= '' then
   local shape = string.gsub(KEYS[2], '^journal', 'shape') .. string.match(ARGV[8], ' (.*)$')
   call('SET', shape, ARGV[9], 'PX', SHAPE_MS)

@@ -1,0 +1,115 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { saltOf } from '../../src/archive/archived-salt.ts';
+import { AnotherStore } from '../../src/state/known-installation.ts';
+import { openStore } from '../../src/state/open-store.ts';
+import type { Store } from '../../src/state/store.ts';
+import { describeWithServer } from '../servers/needed-programs.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { emptyRedisUrl } from '../stores/empty-redis.ts';
+
+const REMEDY = 'put the known store back, or accept this one: "state accept-empty --reason TEXT"';
+const PATIENT = { patience: { limitMs: 10_000, onLongWait: () => {} } };
+
+/** A kind of store under a DATA_DIR, and how it is lost. */
+interface Kind {
+  readonly memory: string;
+  readonly redisUrl: string | null;
+  empty(dataDir: string): Promise<void>;
+}
+
+function startSuite(make: () => Promise<Kind>): void {
+  let kind: Kind;
+  let dataDir: string;
+  const open = (also: object = {}) =>
+    openStore({ redisUrl: kind.redisUrl, dataDir, ...PATIENT, ...also }, () => {});
+  const closed = async (opened: Promise<Store>) => {
+    const store = await opened;
+    await store.close();
+    return store;
+  };
+  const refusal = async (opened: Promise<Store>) => {
+    const failure = await closed(opened).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(AnotherStore);
+    return String(failure).replace(/^.*?: /, '');
+  };
+  beforeEach(async () => {
+    kind = await make();
+    dataDir = temporaryDirectory();
+  });
+
+  it('is refused when it is empty and DATA_DIR names an installation, and stays empty', async () => {
+    const { name } = await closed(open());
+    await kind.empty(dataDir);
+    const text = `the store ${name} is empty, and ${join(dataDir, kind.memory)} says that an installation was there; ${REMEDY}`;
+    expect(await refusal(open())).to.equal(text);
+    expect(await refusal(open())).to.equal(text);
+  });
+
+  it('is refused when it is empty and an archive says that a store was beside it', async () => {
+    const expected = { id: null, salt: 'salt-of-the-archive---', toldBy: 'the archive in /archive' };
+    expect(await refusal(open({ expected }))).to.match(
+      /^the store .* is empty, and the archive in \/archive says that an installation was there; put the known store back/,
+    );
+    const store = await closed(open({ expected, isAccepted: true }));
+    expect(store.clientKeys.salt).to.equal(expected.salt);
+  });
+
+  it('is refused when it is another one than DATA_DIR names', async () => {
+    const { installation } = await closed(open());
+    await kind.empty(dataDir);
+    const other = await closed(
+      openStore({ redisUrl: kind.redisUrl, dataDir, ...PATIENT, isAccepted: true, expected: null }, () => {}),
+    );
+    expect(other.installation).to.deep.equal(installation);
+    await kind.empty(dataDir);
+    const memory = join(dataDir, kind.memory);
+    rmSync(memory);
+    const stranger = await closed(open());
+    const known = { ...installation, toldBy: 'a file' };
+    expect(stranger.installation.id).to.not.equal(installation.id);
+    rmSync(memory);
+    expect(await refusal(open({ expected: known }))).to.equal(
+      `the store ${stranger.name} belongs to installation ${stranger.installation.id}, and a file names ${installation.id}; ${REMEDY}`,
+    );
+  });
+
+  it('keeps its installation and salt when it is accepted, and is opened from then on', async () => {
+    const before = await closed(open());
+    await kind.empty(dataDir);
+    const accepted = await closed(open({ isAccepted: true }));
+    const after = await closed(open());
+    expect([accepted.installation, after.installation]).to.deep.equal([
+      before.installation,
+      before.installation,
+    ]);
+  });
+
+  it('begins without a question where nothing says that there was one', async () => {
+    const { installation } = await closed(open());
+    expect(existsSync(join(dataDir, kind.memory))).to.equal(true);
+    expect(saltOf(dataDir)).to.equal(null);
+    expect((await closed(open())).installation).to.deep.equal(installation);
+  });
+}
+
+describe('a store at the start on SQLite', () => {
+  startSuite(async () => ({
+    memory: 'sqlite-installation.json',
+    redisUrl: null,
+    empty: async (dataDir) => {
+      for (const end of ['', '-wal', '-shm']) rmSync(join(dataDir, `scoring.sqlite${end}`), { force: true });
+    },
+  }));
+});
+
+describeWithServer('redis-server', 'a store at the start on Redis', () => {
+  startSuite(async () => ({
+    memory: 'redis-installation.json',
+    redisUrl: await emptyRedisUrl(),
+    empty: async () => {
+      await emptyRedisUrl();
+    },
+  }));
+});

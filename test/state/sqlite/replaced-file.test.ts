@@ -1,0 +1,74 @@
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
+import { StoreUnavailable } from '../../../src/state/store-errors.ts';
+import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
+import { TEST_SALT } from '../../client/client-keys.ts';
+import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { newClient, verdict } from '../clients.ts';
+
+describe('a SQLite file that is replaced while it is open', () => {
+  let folder: string;
+  let store: Store;
+  const path = (name = 'scoring.sqlite') => join(folder, name);
+  const refused = () =>
+    `another file lies at ${path()} than the one that this process opened, or none: what is still written goes to a file that nobody opens again; put the former file back with its -wal beside it, or restart the service to go on with the new one`;
+
+  beforeEach(() => {
+    folder = temporaryDirectory();
+    store = openSqliteStore(folder, { salt: TEST_SALT });
+  });
+  afterEach(() => store.close());
+
+  const replacements: readonly (readonly [what: string, replace: () => void])[] = [
+    [
+      'a copy',
+      () => {
+        copyFileSync(path(), path('copy'));
+        renameSync(path('copy'), path());
+      },
+    ],
+    ['no file', () => rmSync(path())],
+    ['a log that was removed', () => rmSync(path('scoring.sqlite-wal'))],
+  ];
+  for (const [what, replace] of replacements)
+    it(`by ${what} acknowledges nothing that is written from then on`, async () => {
+      await verdict(store, newClient(), 'order-1');
+      replace();
+      const failure = await verdict(store, newClient(), 'order-2').catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(StoreUnavailable);
+      expect(String(failure)).to.equal(`StoreUnavailable: ${refused()}`);
+    });
+
+  it('is neither read nor written from then on, and its health says what to do', async () => {
+    renameSync(path(), path('moved'));
+    const health = await store.check();
+    expect([servesClients(health), healthTexts(health), health[0]?.isAnotherStore]).to.deep.equal([
+      false,
+      [`The clients on ${store.name} get 503: ${refused()}.`],
+      true,
+    ]);
+    expect(store.refusal()).to.equal(refused());
+    expect(String(await store.load(newClient()).catch(String))).to.equal(`StoreUnavailable: ${refused()}`);
+  });
+
+  it('is noticed by those who follow changes of others', async () => {
+    renameSync(path(), path('moved'));
+    await store.registers.version('rollout').catch(() => {});
+    expect(String(await store.registers.read('rollout').catch(String))).to.equal(
+      `StoreUnavailable: ${refused()}`,
+    );
+  });
+
+  it('is used again once it is back, without a restart', async () => {
+    renameSync(path(), path('moved'));
+    await verdict(store, newClient(), 'order-1').catch(() => {});
+    renameSync(path('moved'), path());
+    const client = newClient();
+    await verdict(store, client, 'order-2');
+    expect((await store.load(client)).state.seq).to.equal(1);
+    expect([servesClients(await store.check()), store.refusal()]).to.deep.equal([true, null]);
+  });
+});
