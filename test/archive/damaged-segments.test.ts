@@ -6,7 +6,9 @@ import type { Segment } from '../../src/archive/archive-log.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { type EvidenceAsk, withEvidence } from '../../src/evidence/source/evidence.ts';
 import { verifyArchive } from '../../src/evidence/verify/verify-archive.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { scoring } from '../cli/scoring.ts';
+import { TEST_SALT } from '../client/client-keys.ts';
 import { all } from '../evidence/source/recorded-evidence.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
@@ -40,8 +42,11 @@ describe('a segment with a file', () => {
     await place.shipper().step();
   }
 
+  /** With a store that knows nothing of what is archived. */
+  const emptied = temporaryDirectory();
+  before(() => openSqliteStore(emptied, { salt: TEST_SALT }).close());
   const run = (...args: readonly string[]) => {
-    const env = { ARCHIVE_DIR: place.archive.folder, DATA_DIR: temporaryDirectory(), REDIS_URL: '' };
+    const env = { ARCHIVE_DIR: place.archive.folder, DATA_DIR: emptied, REDIS_URL: '' };
     return scoring(args, env);
   };
   const path = () => `decisions/platform=shop/day=${damaged.day}/${damaged.name}.parquet`;
