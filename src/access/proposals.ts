@@ -9,6 +9,12 @@ import type { AccessKey } from './access-keys.ts';
 import type { Audit, AuditAction } from './audit.ts';
 import type { Actor } from './caller.ts';
 
+/** A draft that a platform keeps, as it is at a revision. */
+export interface DraftPlace {
+  readonly platform: PlatformName;
+  readonly revision: number;
+}
+
 /** A change that may need somebody else's approval, with all that is needed to make it. */
 export type ProposedChange =
   | {
@@ -33,8 +39,8 @@ export type ProposedChange =
       readonly version: RuleVersion;
       readonly digest: string;
       readonly reason: string;
-      /** A draft that a platform keeps, as it was then; absent: what lies in RULES_DIR. */
-      readonly draft?: { readonly platform: PlatformName; readonly revision: number };
+      /** As it was then; absent: what lies in RULES_DIR. */
+      readonly draft?: DraftPlace;
     }
   | {
       readonly what: 'override';
@@ -64,6 +70,7 @@ export const PROPOSAL_STATES = {
   failed: 'was approved and could not be carried out',
   rejected: 'was returned',
   expired: 'nobody decided in time',
+  replaced: 'a later proposal about the same draft took its place',
 } as const;
 
 export type ProposalState = keyof typeof PROPOSAL_STATES;
@@ -118,10 +125,14 @@ export interface StoredProposal extends Omit<Proposal, 'draft'> {
 export class ProposalRefused extends NamedError {}
 
 const LIFETIME_MS = 7 * 24 * 3600_000;
-/** Open proposals of a platform, and of one owner, so that nobody takes all the room. */
+/** Open proposals of a platform, and of one proposer, so that nobody takes all the room. */
 const OPEN_MAX = 50;
-const OPEN_OF_OWNER_MAX = 20;
+const OPEN_OF_PROPOSER_MAX = 20;
+/** Drafts that one platform, and all of them, have proposed to the installation; its own proposals have other places. */
+const OPEN_DRAFTS_MAX = 10;
+const ALL_OPEN_DRAFTS_MAX = 100;
 const DECIDED_KEPT_MAX = 50;
+const DECIDED_DRAFTS_KEPT_MAX = 10;
 /** Each try after the first means that somebody else changed one of the platform's proposals. */
 const TRIES_MAX = 20;
 
@@ -150,6 +161,10 @@ export class Proposals {
     throw new ProposalRefused(`there is no proposal ${proposalId}; "proposals list" shows them`);
   }
 
+  /**
+   * Answers what is open already with the open proposal. A later proposal about a draft takes the place of the one
+   * before. Throws ProposalRefused where there is no place.
+   */
   async add(
     platform: PlatformName,
     change: ProposedChange,
@@ -174,16 +189,14 @@ export class Proposals {
       basis,
       owner,
     };
-    await this.#write(platform, (all) => {
-      const open = all.filter(({ state }) => state === 'open');
-      const own = open.filter((one) => isProposedBy(one, { owner }));
-      if (open.length >= OPEN_MAX || own.length >= OPEN_OF_OWNER_MAX) {
-        throw new ProposalRefused(
-          `${own.length} of the ${open.length} open proposals are of ${owner}; have some of them approved or returned first`,
-        );
-      }
-      return [proposal, ...open, ...all.filter(({ state }) => state !== 'open').slice(0, DECIDED_KEPT_MAX)];
+    const all = await this.#write(platform, (before) => {
+      if (before.some((one) => isSame(one, proposal))) return before;
+      const others = before.map((one) => (isReplaced(one, proposal) ? replacedBy(one, proposal) : one));
+      requirePlace(others, proposal);
+      return [proposal, ...keptOf(others)];
     });
+    if (!all.some(({ proposalId }) => proposalId === proposal.proposalId))
+      return all.find((one) => isSame(one, proposal)) ?? proposal;
     await this.#note(platform, 'proposal', text, proposal, change.what === 'key' ? null : change.reason);
     return proposal;
   }
@@ -281,8 +294,75 @@ export class Proposals {
   }
 }
 
+/** The draft that a change is about; undefined where it is about none. */
+export function draftOf(change: ProposedChange): DraftPlace | undefined {
+  return change.what === 'release' ? change.draft : undefined;
+}
+
+/** Whether an open proposal is the same, whoever made it and for whatever reason. */
+function isSame(one: StoredProposal, proposal: StoredProposal): boolean {
+  const textOf = ({ change, basis }: StoredProposal) => JSON.stringify([{ ...change, reason: '' }, basis]);
+  return one.state === 'open' && textOf(one) === textOf(proposal);
+}
+
+function isReplaced(one: StoredProposal, proposal: StoredProposal): boolean {
+  const [before, after] = [draftOf(one.change), draftOf(proposal.change)];
+  const isAboutOne = before?.platform === after?.platform && one.subject === proposal.subject;
+  return one.state === 'open' && before !== undefined && after !== undefined && isAboutOne;
+}
+
+function replacedBy(
+  one: StoredProposal,
+  { proposalId, proposedBy, proposedAt }: StoredProposal,
+): StoredProposal {
+  const note = `replaced by the proposal ${proposalId}`;
+  return { ...one, state: 'replaced', decidedBy: proposedBy, decidedAt: proposedAt, note };
+}
+
+function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal): void {
+  const open = all.filter(({ state }) => state === 'open');
+  const draft = draftOf(proposal.change);
+  if (draft !== undefined) {
+    const drafts = open.filter(({ change }) => draftOf(change) !== undefined);
+    const own = drafts.filter(({ change }) => draftOf(change)?.platform === draft.platform);
+    const isFull = own.length >= OPEN_DRAFTS_MAX;
+    if (!isFull && drafts.length < ALL_OPEN_DRAFTS_MAX) return;
+    throw new ProposalRefused(
+      `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, which is the most; an operator of the installation releases or returns some of them first`,
+    );
+  }
+  const places = open.filter(({ change }) => draftOf(change) === undefined);
+  const own = places.filter((one) => proposerOf(one) === proposerOf(proposal));
+  if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
+  throw new ProposalRefused(
+    `${own.length} of the ${places.length} open proposals are of ${proposal.owner ?? proposal.proposedBy}; have some of them approved or returned first`,
+  );
+}
+
+/** A key without an owner counts as somebody of its own. */
+function proposerOf({ owner, proposedBy }: StoredProposal): string {
+  return plainName(owner ?? proposedBy);
+}
+
+/** All that are open, and the newest of the others; no platform pushes out what others proposed. */
+function keptOf(all: readonly StoredProposal[]): readonly StoredProposal[] {
+  const open = all.filter(({ state }) => state === 'open');
+  const decided = all.filter(({ state }) => state !== 'open');
+  const drafts = Map.groupBy(
+    decided.filter(({ change }) => draftOf(change) !== undefined),
+    ({ change }) => draftOf(change)?.platform,
+  );
+  const kept = new Set([
+    ...decided.filter(({ change }) => draftOf(change) === undefined).slice(0, DECIDED_KEPT_MAX),
+    ...[...drafts.values()]
+      .flatMap((own) => own.slice(0, DECIDED_DRAFTS_KEPT_MAX))
+      .slice(0, ALL_OPEN_DRAFTS_MAX),
+  ]);
+  return [...open, ...decided.filter((one) => kept.has(one))];
+}
+
 export function proposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
-  return { ...shown, draft: change.what === 'release' ? (change.draft ?? null) : null };
+  return { ...shown, draft: draftOf(change) ?? null };
 }
 
 const NO_OWNER =
@@ -309,8 +389,11 @@ export function isProposedBy(
   proposal: Pick<StoredProposal, 'owner'>,
   { owner }: Pick<Actor, 'owner'>,
 ): boolean {
-  const plain = (name: string) => name.normalize('NFKC').trim().toLowerCase();
-  return owner !== null && proposal.owner !== null && plain(proposal.owner) === plain(owner);
+  return owner !== null && proposal.owner !== null && plainName(proposal.owner) === plainName(owner);
+}
+
+function plainName(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
 }
 
 function registerOf(platform: PlatformName): string {

@@ -722,7 +722,7 @@ export interface Proposal {
   readonly proposedBy: string;
   readonly proposedAt: string;
   readonly expiresAt: string;
-  readonly state: 'open' | 'approved' | 'failed' | 'rejected' | 'expired';
+  readonly state: 'open' | 'approved' | 'failed' | 'rejected' | 'expired' | 'replaced';
   readonly decidedBy: string | null;
   readonly decidedAt: string | null;
   readonly note: string | null;

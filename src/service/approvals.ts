@@ -8,6 +8,8 @@ import {
 import type { Audit } from '../access/audit.ts';
 import type { Actor } from '../access/caller.ts';
 import {
+  type DraftPlace,
+  draftOf,
   ProposalRefused,
   type Proposals,
   type ProposedChange,
@@ -31,7 +33,7 @@ import { DraftRefused } from '../rules/folder/draft.ts';
 import { hasDraftName, type RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
 import { LimitExceeded } from '../work/background-work.ts';
-import { type DraftPlace, ProposedDrafts } from './proposed-drafts.ts';
+import { ProposedDrafts } from './proposed-drafts.ts';
 import type { BeforeAndAfter, ScoringService } from './scoring.ts';
 
 /** The parts that carry approved changes out; those about rules are null where there are none to change. */
@@ -364,11 +366,6 @@ function basisOfRelease(version: RuleVersion, digest: string): string {
 
 /** More than these nobody reads in a proposal. */
 const DIFFERENCES_MAX = 30;
-
-/** The draft that a change is about; undefined where it is about none. */
-export function draftOf(change: ProposedChange): DraftPlace | undefined {
-  return change.what === 'release' ? change.draft : undefined;
-}
 
 /** Whether the version already decides for as many clients. */
 function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Share): boolean {

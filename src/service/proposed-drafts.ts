@@ -1,13 +1,10 @@
-import { ProposalRefused, type ProposedChange } from '../access/proposals.ts';
+import { type DraftPlace, ProposalRefused } from '../access/proposals.ts';
 import type { BegunDraft } from '../authoring/desk/begun-draft.ts';
 import type { CompletedDraft } from '../authoring/desk/desk-thread.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import type { Drafts, OpenedDraft } from '../authoring/drafts.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
-
-/** A draft that a platform keeps, as it is at a revision. */
-export type DraftPlace = NonNullable<Extract<ProposedChange, { readonly what: 'release' }>['draft']>;
 
 /** The drafts of platforms on their way into RULES_DIR. Its methods throw ProposalRefused for a draft that changed. */
 export class ProposedDrafts {

@@ -1,5 +1,6 @@
 import { grants } from '../../access/access-keys.ts';
 import {
+  draftOf,
   isProposedBy,
   PROPOSAL_STATES,
   ProposalRefused,
@@ -8,7 +9,6 @@ import {
   proposalView,
 } from '../../access/proposals.ts';
 import { Type } from '../../json-schema.ts';
-import { draftOf } from '../../service/approvals.ts';
 import { list, named, nextPlace, shape, text } from '../../shapes.ts';
 import { chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import * as query from '../operation/parameters.ts';
@@ -16,7 +16,14 @@ import { ANY_OF_THE_PLATFORM } from '../request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
 
-const STATES = ['open', 'approved', 'failed', 'rejected', 'expired'] as const satisfies ProposalState[];
+const STATES = [
+  'open',
+  'approved',
+  'failed',
+  'rejected',
+  'expired',
+  'replaced',
+] as const satisfies ProposalState[];
 
 const STATE = query.choice(
   'state',

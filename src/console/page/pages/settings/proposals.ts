@@ -86,4 +86,5 @@ const TONES: Readonly<Record<Proposal['state'], Tone>> = {
   failed: 'bad',
   rejected: 'bad',
   expired: 'bad',
+  replaced: 'note',
 };
