@@ -112,7 +112,8 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   return promise;
 }
 
-function brokenOff(): HttpProblem {
+/** What a body is refused with that ended before it was whole. */
+export function brokenOff(): HttpProblem {
   return malformedBody('The body broke off before its end.');
 }
 

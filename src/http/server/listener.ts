@@ -19,11 +19,15 @@ import {
   keyFileWarning,
   readCertificate,
 } from './certificate.ts';
+import { answerHalfClosed } from './half-close.ts';
 import { answerNodeRefusals, hasOneHost } from './node-refusals.ts';
 
 /** A client that sends its headers or body slower than this is cut off. */
 export const HEADERS_TIMEOUT_MS = 5_000;
 export const REQUEST_TIMEOUT_MS = 10_000;
+
+/** What was answered before its body came has so long for the rest of it, where a request may take longer. */
+const REST_OF_BODY_MS = 10_000;
 
 /** The platform sends outcomes by the hundred thousand, and is slowed down to what the store takes. */
 export const PLATFORM_REQUEST_TIMEOUT_MS = 300_000;
@@ -93,6 +97,8 @@ export function createListener(
   server.maxConnections = CONNECTIONS_MAX;
   forgiveStandstill(server);
   cutOffSlowReaders(server, unreadMs);
+  answerHalfClosed(server);
+  if (requestMs > REST_OF_BODY_MS) cutOffLateBodies(server, REST_OF_BODY_MS);
   answerNodeRefusals(server);
   return server;
 }
@@ -272,6 +278,21 @@ function nextBehind(
   if (behind === null) return { sinceMs: watchedMs, takenBytes };
   if (takenBytes - behind.takenBytes >= TAKEN_BYTES_MIN) return { sinceMs: watchedMs, takenBytes };
   return watchedMs - behind.sinceMs < limitMs ? behind : 'cut off';
+}
+
+/**
+ * Closes connections whose request was answered, mostly refused, before its body came, when the rest of it is late: Node
+ * reads it for the sake of the next request, for as long as a request may take.
+ */
+export function cutOffLateBodies(server: Server, limitMs: number): void {
+  server.on('request', (req: IncomingMessage, res: ServerResponse) => {
+    res.once('finish', () => {
+      if (req.complete) return;
+      const { socket } = req;
+      const timer = setTimeout(() => req.complete || socket.destroy(), limitMs).unref();
+      socket.once('close', () => clearTimeout(timer));
+    });
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { brokenOff } from '../request/body.ts';
 import type { HttpProblem } from '../request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
@@ -9,18 +10,25 @@ import {
   TOO_SLOW,
   UNKNOWN_EXPECTATION,
 } from '../request/refusals.ts';
+import { answerOn } from './half-close.ts';
 import { requestIdOf, sharedHeaders } from './request-log.ts';
 
 /**
- * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP (400), comes too
+ * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP or ends within its body (400), comes too
  * slowly (408), expects what nobody offers (417), or has headers too large (431). The server must be made with
  * `requireHostHeader: false`; a request without its Host is refused by `hasOneHost`.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const canAnswer = socket.writable && !isBeingAnswered(socket) && error.code !== 'ECONNRESET';
-    if (canAnswer) socket.end(rawAnswer(problemOf(error.code)), () => socket.destroy());
-    else socket.destroy(error);
+    const answer = answerOn(socket);
+    // An answer that has begun cannot be followed by another one.
+    const canAnswer = socket.writable && answer?.headersSent !== true && error.code !== 'ECONNRESET';
+    if (!canAnswer) socket.destroy(error);
+    else {
+      const requestId = answer === null ? randomUUID() : requestIdOf(answer.req);
+      const isWithinBody = answer !== null && !answer.req.complete;
+      socket.end(rawAnswer(problemOf(error.code, isWithinBody), requestId), () => socket.destroy());
+    }
   });
   server.on('checkExpectation', (req, res) => refuse(req, res, UNKNOWN_EXPECTATION.problem()));
 }
@@ -33,8 +41,10 @@ export function hasOneHost(req: IncomingMessage, res: ServerResponse): boolean {
   return false;
 }
 
-function problemOf(code: string | undefined): HttpProblem {
+function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem {
   switch (code) {
+    case 'HPE_INVALID_EOF_STATE':
+      return isWithinBody ? brokenOff() : NO_HTTP.problem();
     case 'HPE_HEADER_OVERFLOW':
       return HEADERS_TOO_LARGE.problem();
     case 'ERR_HTTP_REQUEST_TIMEOUT':
@@ -42,12 +52,6 @@ function problemOf(code: string | undefined): HttpProblem {
     default:
       return NO_HTTP.problem();
   }
-}
-
-/** An answer that has begun cannot be followed by another one. */
-function isBeingAnswered(socket: Duplex): boolean {
-  const answer: unknown = Reflect.get(socket, '_httpMessage');
-  return answer instanceof ServerResponse && answer.headersSent;
 }
 
 /** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
@@ -58,13 +62,11 @@ export function refuse(req: IncomingMessage, res: ServerResponse, problem: HttpP
   res.end(body);
 }
 
-/** There may be no request to read an id from, and no response to write to. */
-function rawAnswer(problem: HttpProblem): string {
-  const requestId = randomUUID();
+/** There may be no response to write to. */
+function rawAnswer(problem: HttpProblem, requestId: string): string {
   const body = JSON.stringify(problemBody(problem, requestId));
-  const lines = Object.entries(headersOf(problem, requestId, body)).map(
-    ([name, value]) => `${name}: ${value}`,
-  );
+  const headers = { ...headersOf(problem, requestId, body), Connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const start = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`;
   return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
 }

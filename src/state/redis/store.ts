@@ -32,7 +32,7 @@ import { redisStoredTexts } from './stored-texts.ts';
 
 /** What a test or a simulation may replace. */
 export interface RedisStoreOptions {
-  /** A call may take this long, however short the way to the server is; by the way alone when absent. */
+  /** A call, and the first connection, may take this long, however short the way to the server is; by the way alone when absent. */
   readonly commandTimeoutMs?: number | undefined;
   /** This process's own clock, epoch ms with fractions. */
   readonly clock?: () => number;
@@ -56,7 +56,8 @@ export async function openRedisStore(
   onError: (error: Error) => void,
   options: RedisStoreOptions = {},
 ): Promise<Store> {
-  const connection = await connectRedis(parseRedisUrl(url), onError, options.security);
+  const { security, commandTimeoutMs } = options;
+  const connection = await connectRedis(parseRedisUrl(url), onError, security, commandTimeoutMs);
   try {
     return await openOn(connection, options);
   } catch (error) {

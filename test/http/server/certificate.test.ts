@@ -18,7 +18,7 @@ import { type Authority, makeAuthority } from '../../servers/certificates.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
-import { rawExchange } from '../raw-exchange.ts';
+import { halfClosedExchange, rawExchange, rawStatus } from '../raw-exchange.ts';
 
 const TIMES = { requestMs: 10_000, unreadMs: 5_000 };
 
@@ -33,7 +33,7 @@ describeWithServer('openssl', 'a listener with TLS', () => {
   const create = (tls: CertificateFiles) =>
     createListener(
       { host: '127.0.0.1', port: 0, tls },
-      (_req, res) => void res.end('ok'),
+      (_req, res) => void setImmediate(() => res.end('ok')),
       TIMES,
       () => false,
       log,
@@ -67,6 +67,11 @@ describeWithServer('openssl', 'a listener with TLS', () => {
     port = Number(new URL(url).port);
   });
   after(() => closeListener(server));
+
+  it('answers a client that closes for writing behind its request', async () => {
+    const answer = await halfClosedExchange(`https://127.0.0.1:${port}`, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(rawStatus(answer), answer).to.equal(200);
+  });
 
   it('answers a client that trusts its authority', async () => {
     const agent = new Agent();

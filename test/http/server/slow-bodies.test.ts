@@ -14,6 +14,7 @@ import {
 } from '../../../src/http/operation/operation.ts';
 import { answerProblems } from '../../../src/http/request/refusals.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
+import { cutOffLateBodies } from '../../../src/http/server/listener.ts';
 import { PLATFORM_SHARES } from '../../../src/http/server/listener-shares.ts';
 import { Type } from '../../../src/json-schema.ts';
 import { createLog } from '../../../src/log.ts';
@@ -69,6 +70,30 @@ describe('callers who send their bodies slowly', () => {
     expect((await slow.ask('GET', 'session')).body.detail).to.match(/^Too many requests of this platform /);
     expect((await other.ask('GET', 'session')).status).to.equal(200);
     expect((await call('GET', `${slow.platformUrl}/readyz`, {})).status).to.equal(200);
+  });
+});
+
+describe('a request that is answered before its body came', () => {
+  it('keeps its connection open for the rest of it, but not for as long as a request may take', async () => {
+    const { server, url, stop } = await serving((_req, res) => void res.writeHead(401).end('no'));
+    cutOffLateBodies(server, 50);
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n';
+    // It would be open for 300 s otherwise.
+    expect(rawStatus(await rawExchange(url, `${head}{`))).to.equal(401);
+    const answers = await rawExchange(url, `${head}{}`, `${head}{`);
+    expect(answers.match(/HTTP\/1\.1 401 /g)).to.have.length(2);
+    stop();
+  });
+
+  it('is closed within seconds on the listener on which a body may take minutes', async function () {
+    this.timeout(60_000);
+    const service = await startService();
+    const refused = await rawExchange(
+      service.application.platformUrl,
+      'POST /v1/platform/outcomes HTTP/1.1\r\nHost: x\r\nX-KA-Access-Key: nonsense\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    expect(rawStatus(refused)).to.equal(401);
+    await service.stop();
   });
 });
 

@@ -4,7 +4,7 @@ import { decisionId } from '../../../src/client/client-key.ts';
 import { stateKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { StoreUnavailable } from '../../../src/state/store-errors.ts';
+import { StoreLate, StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {
@@ -86,6 +86,15 @@ describeWithServer('redis-server', 'a Redis store whose server hangs or dies', (
     expect(await failureOf(store.load(newClient()))).to.be.instanceOf(StoreUnavailable);
     master().resume();
     await until('the store works again', works, 3000);
+  });
+
+  it('is opened by a command that waits longer than a node for the first answer', async () => {
+    const open = (options = {}) => openRedisStore(servers.url, () => {}, options);
+    master().suspend();
+    const asCommand = open({ commandTimeoutMs: 60_000 });
+    expect(await failureOf(open())).to.be.instanceOf(StoreLate);
+    master().resume();
+    await (await asCommand).close();
   });
 
   it('works again after Redis was killed and started', async () => {

@@ -105,15 +105,33 @@ const TO_CHECK = 'check that it runs, and the host, port, password and TLS (redi
 
 /**
  * Connects once, or throws StoreUnavailable with the addresses and without the password.
- * Everything that goes wrong later goes to `onError`.
+ * Everything that goes wrong later goes to `onError`. A server that is late is tried again for
+ * `patienceMs`: a person waits longer than a node that starts, whose supervisor starts it again.
  */
 export async function connectRedis(
   target: RedisTarget,
   onError: (error: Error) => void,
   security: RedisSecurity = {},
+  patienceMs = 0,
+): Promise<RedisConnection> {
+  const beganMs = performance.now();
+  for (;;) {
+    try {
+      return await connectOnce(target, onError, security, patienceMs);
+    } catch (error) {
+      if (!(error instanceof StoreLate) || performance.now() - beganMs >= patienceMs) throw error;
+    }
+  }
+}
+
+async function connectOnce(
+  target: RedisTarget,
+  onError: (error: Error) => void,
+  security: RedisSecurity,
+  patienceMs: number,
 ): Promise<RedisConnection> {
   const errors = new FirstErrors(onError);
-  const { connection, connect } = open(target, security, errors);
+  const { connection, connect } = open(target, { security, errors, patienceMs });
   try {
     await connect();
     errors.connected = true;
@@ -149,31 +167,34 @@ class FirstErrors {
     this.connected && (tries === 0 ? 0 : 50 + Math.random() * 100);
 }
 
+interface Opening {
+  readonly security: RedisSecurity;
+  readonly errors: FirstErrors;
+  readonly patienceMs: number;
+}
+
 interface Opened {
   readonly connection: RedisConnection;
   readonly connect: () => Promise<unknown>;
 }
 
-function open(target: RedisTarget, security: RedisSecurity, errors: FirstErrors): Opened {
+function open(target: RedisTarget, opening: Opening): Opened {
   switch (target.kind) {
     case 'standalone':
-      return openStandalone(target, security, errors);
+      return openStandalone(target, opening);
     case 'cluster':
-      return openCluster(target, security, errors);
+      return openCluster(target, opening);
     case 'sentinel':
-      return openSentinel(target, security, errors);
+      return openSentinel(target, opening);
     default:
       throw new Error(target satisfies never);
   }
 }
 
-function openStandalone(
-  target: Extract<RedisTarget, { kind: 'standalone' }>,
-  security: RedisSecurity,
-  errors: FirstErrors,
-): Opened {
+function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, opening: Opening): Opened {
+  const { security, errors } = opening;
   const { endpoint, tls, database } = target;
-  const { socket, ...options } = nodeOptions(target, errors);
+  const { socket, ...options } = nodeOptions(target, opening);
   const secure = tlsOptions(tls, security);
   const client: Standalone = createClient<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     ...options,
@@ -204,12 +225,9 @@ function openStandalone(
   };
 }
 
-function openCluster(
-  target: Extract<RedisTarget, { kind: 'cluster' }>,
-  security: RedisSecurity,
-  errors: FirstErrors,
-): Opened {
-  const { socket, ...options } = nodeOptions(target, errors);
+function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening: Opening): Opened {
+  const { security, errors } = opening;
+  const { socket, ...options } = nodeOptions(target, opening);
   const secure = tlsOptions(target.tls, security);
   const cluster: Cluster = createCluster<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     RESP: 2,
@@ -249,12 +267,9 @@ function openCluster(
   };
 }
 
-function openSentinel(
-  target: Extract<RedisTarget, { kind: 'sentinel' }>,
-  security: RedisSecurity,
-  errors: FirstErrors,
-): Opened {
-  const { socket, ...options } = nodeOptions(target, errors);
+function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, opening: Opening): Opened {
+  const { security, errors } = opening;
+  const { socket, ...options } = nodeOptions(target, opening);
   const secure = tlsOptions(target.tls, security);
   const { sentinelPassword } = security;
   const sentinel: Sentinel = createSentinel<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
@@ -265,7 +280,7 @@ function openSentinel(
     nodeClientOptions: { ...options, socket: { ...socket, ...secure } },
     sentinelClientOptions: {
       ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
-      socket: { connectTimeout: CONNECT_TIMEOUT_MS, ...secure },
+      socket: { connectTimeout: Math.max(CONNECT_TIMEOUT_MS, opening.patienceMs), ...secure },
     },
     // A failed command is never sent again by the client: it may have been applied.
     maxCommandRediscovers: 0,
@@ -316,7 +331,7 @@ function scriptsOf(client: Cluster | Sentinel): RedisConnection['runScript'] {
 }
 
 /** What holds for a connection to any server that keeps data. */
-function nodeOptions({ username, password }: RedisTarget, errors: FirstErrors) {
+function nodeOptions({ username, password }: RedisTarget, { errors, patienceMs }: Opening) {
   return {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -328,7 +343,7 @@ function nodeOptions({ username, password }: RedisTarget, errors: FirstErrors) {
     // Seen in CLIENT LIST; and without a command to answer, a server that hangs would pass for connected.
     name: 'client-scoring-service',
     socket: {
-      connectTimeout: CONNECT_TIMEOUT_MS,
+      connectTimeout: Math.max(CONNECT_TIMEOUT_MS, patienceMs),
       socketTimeout: SILENCE_MS_MAX,
       reconnectStrategy: errors.reconnectStrategy,
     },
