@@ -240,6 +240,8 @@ ScoringUnavailable is quiet about a failover of ten seconds
   65m | quiet | ANSWERED: 0+1500x300 | REFUSED: 0x230 1000x70
 ScoringUnavailableSlowly tells of a trickle that lasts
   6h10m every 1m | fires | ANSWERED: 0+1500x1600 | REFUSED: 0+10x1600
+ScoringUnavailableSlowly is quiet about a trickle in the first hour that anybody sees
+  1h every 1m | quiet | ANSWERED: 0+1500x1600 | REFUSED: 0+10x1600
 ScoringVerySlow pages when a fifth of the verdicts is slow
   65m | fires | IN_TIME: 0+1200x300 | ANSWERED: 0+1500x300
 ScoringVerySlow is quiet about one in a hundred

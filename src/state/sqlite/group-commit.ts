@@ -24,6 +24,24 @@ export interface Patience {
 /** What callers are promised. */
 const OF_CALLERS: Patience = { limitMs: 200, onLongWait: () => {} };
 
+/** Background work lets go of the lock after this, however much is left: a verdict of another process waits for it. */
+const BACKGROUND_LOCK_MS = 20;
+
+/** Between two transactions of background work others get the lock, also those that look for it now and then. */
+export const LOCK_FREE_MS = 10;
+
+/**
+ * Repeats a step of background work, within one transaction, until it has done all (false) or others need the lock;
+ * whether there is more to be done.
+ */
+export function repeatBriefly(step: () => boolean, nowMs = () => performance.now()): boolean {
+  const beganMs = nowMs();
+  for (;;) {
+    if (!step()) return false;
+    if (nowMs() - beganMs >= BACKGROUND_LOCK_MS) return true;
+  }
+}
+
 /** A person who waits longer wants to know why. */
 const LONG_WAIT_MS = 1000;
 
@@ -198,7 +216,8 @@ export class GroupCommit {
     const now = performance.now();
     const { limitMs, onLongWait } = this.#patience;
     const late = (write: Pending) => now - write.askedMs >= limitMs;
-    const why = `another process has kept the SQLite file locked for ${limitMs} ms`;
+    // SQLite does not say by whom.
+    const why = `the SQLite file has been locked for ${limitMs} ms, by a command, another program or the shipper of the service`;
     rejectAll(batch.filter(late), new StoreLate(why, { cause }));
     this.#pending.unshift(...batch.filter((write) => !late(write)));
     if (!this.#hasTold && this.#pending.some(({ askedMs }) => now - askedMs >= LONG_WAIT_MS)) {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseDecisionId } from '../../client/client-key.ts';
 import {
   gapWith,
@@ -15,12 +16,13 @@ import type { KeptAfterShipping, Store } from '../store.ts';
 import { UnknownCursor } from '../store-errors.ts';
 import type { RecordReader } from '../stored-parts.ts';
 import { type Statements, storedRecord } from './client-rows.ts';
+import { LOCK_FREE_MS, repeatBriefly } from './group-commit.ts';
 import type { SqliteFile } from './open-file.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Journal entries that are removed at once: some milliseconds, in which no request is served. */
-const TRIM_ROWS_MAX = 2000;
+/** Journal entries that are removed at once: a millisecond or so. */
+const TRIM_ROWS_MAX = 100;
 
 /** The journal, which has the positions of its rows for places. */
 export function sqliteJournal(
@@ -61,8 +63,8 @@ export function sqliteJournal(
       }),
     trimJournal: async (through, kept) => {
       const position = positionOf(through);
-      const trimSome = () => write(() => trimShipped(sql, position, kept, clock()));
-      while ((await trimSome()) === TRIM_ROWS_MAX);
+      const trim = () => trimShipped(sql, position, kept, clock()) === TRIM_ROWS_MAX;
+      while (await write(() => repeatBriefly(trim))) await sleep(LOCK_FREE_MS);
     },
     unshippedErasures: () =>
       read(() =>

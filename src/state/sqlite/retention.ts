@@ -1,6 +1,7 @@
 import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { Statements } from './client-rows.ts';
+import { repeatBriefly } from './group-commit.ts';
 import { trimOverflow } from './journal.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -10,7 +11,7 @@ const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as con
 /** Tables whose rows are prolonged again and again: an index by time would be a second row to write each time. */
 const LOOKED_THROUGH = ['clients', 'sightings', 'tallies'] as const;
 
-/** How many rows of each table are removed at once: some milliseconds, in which no request is served. */
+/** How many rows of each table are removed at once: a millisecond or so, in which no request is served. */
 const BITE_ROWS = 200;
 
 /** A table without an index is walked faster while a batch of it has more expired rows than this. */
@@ -36,7 +37,7 @@ export class SqliteRetention {
   readonly #file: SqliteFile;
   readonly #folder: string;
   readonly #sql: Statements;
-  readonly #removals: readonly Removal[];
+  #removals: readonly Removal[];
   #timer: NodeJS.Timeout;
   #stopped = false;
 
@@ -49,6 +50,8 @@ export class SqliteRetention {
     this.#removals = [
       ...INDEXED.map((table) => removalByTime(db, table)),
       ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
+      () => trimOverflow(this.#sql, BITE_ROWS, hasRoom(statfsSync(this.#folder))) === BITE_ROWS,
+      () => this.#giveBack(),
     ];
     this.#timer = this.#after(LOOK_INTERVAL_MS);
   }
@@ -77,15 +80,20 @@ export class SqliteRetention {
       );
   }
 
-  /** Whether there is more to be done. */
+  /** Each table in turn, from where the last bite ended; whether there is more to be done. */
   #removeSome(): boolean {
     const now = this.#file.clock();
-    const more = this.#removals.map((removeSome) => removeSome(now));
-    more.push(
-      trimOverflow(this.#sql, BITE_ROWS, hasRoom(statfsSync(this.#folder))) === BITE_ROWS,
-      this.#giveBack(),
-    );
-    return more.includes(true);
+    let more = false;
+    let left = this.#removals.length;
+    const isCut = repeatBriefly(() => {
+      const [next, ...others] = this.#removals;
+      if (next === undefined || left === 0) return false;
+      this.#removals = [...others, next];
+      if (next(now)) more = true;
+      left--;
+      return left > 0;
+    });
+    return isCut || more;
   }
 
   #giveBack(): boolean {

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { SqliteCheckpoints } from '../../../src/state/sqlite/checkpoints.ts';
-import { GroupCommit } from '../../../src/state/sqlite/group-commit.ts';
+import { GroupCommit, repeatBriefly } from '../../../src/state/sqlite/group-commit.ts';
 import { StoreLate } from '../../../src/state/store-errors.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -147,7 +147,8 @@ describe('the group commit', () => {
     theirs.exec('BEGIN IMMEDIATE');
     const outcome = await writes.run(() => null).catch((error: Error) => error);
     expect(outcome).to.be.instanceOf(StoreLate);
-    const late = 'StoreUnavailable: another process has kept the SQLite file locked for 1100 ms';
+    const late =
+      'StoreUnavailable: the SQLite file has been locked for 1100 ms, by a command, another program or the shipper of the service';
     expect(String(outcome)).to.equal(late);
     expect(waits).to.deep.equal(['long']);
     theirs.close();
@@ -183,6 +184,26 @@ describe('the checkpoint thread of SQLite', () => {
     await checkpoints.close();
     db.close();
     removeDirectory(directory);
+  });
+});
+
+describe('background work in one transaction', () => {
+  /** How many steps of so many are done when each takes so long, and whether there is more. */
+  const done = (steps: number, stepMs: number) => {
+    let [atMs, left] = [0, steps];
+    const step = () => {
+      atMs += stepMs;
+      left--;
+      return left > 0;
+    };
+    const isMore = repeatBriefly(step, () => atMs);
+    return { steps: steps - left, isMore };
+  };
+
+  it('lets go of the lock after twenty milliseconds, long before a verdict of another process is given up', () => {
+    expect(done(1000, 5)).to.deep.equal({ steps: 4, isMore: true });
+    expect(done(1000, 150)).to.deep.equal({ steps: 1, isMore: true });
+    expect(done(3, 5)).to.deep.equal({ steps: 3, isMore: false });
   });
 });
 

@@ -65,7 +65,7 @@ describe('the SQLite store', () => {
         const started = performance.now();
         const failure = await verdict(store, newClient(), 'order').catch((error: unknown) => error);
         expect(String(failure)).to.equal(
-          'StoreUnavailable: another process has kept the SQLite file locked for 200 ms',
+          'StoreUnavailable: the SQLite file has been locked for 200 ms, by a command, another program or the shipper of the service',
         );
         return usableMsSince(started);
       }),
