@@ -1,5 +1,7 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import { drawCount } from './drawn-counts.ts';
 
 /** An estimate with its 95 % interval; of a share all are from 0 to 1. */
 export interface Estimate {
@@ -88,22 +90,12 @@ export function student975(degrees: number): number {
 const RESAMPLES = 400;
 
 /**
- * Draws as many clusters as there are, with replacement, again and again, and gives the percentile interval of
- * a statistic over the draws (Efron and Tibshirani, An introduction to the bootstrap, 1993; with clients as
+ * Draws as many clusters as there are, with replacement, again and again, and gives the percentile interval of each of
+ * some statistics over the draws (Efron and Tibshirani, An introduction to the bootstrap, 1993; with clients as
  * clusters, because the orders of one client depend on each other: Field and Welsh, Bootstrapping clustered data,
- * 2007). `statistic` is given how often each cluster was drawn; draws for which it is null are left out. The
- * same seed gives the same interval. Null when the statistic of all clusters, each once, is null.
+ * 2007). `statistics` is given how often each cluster was drawn; draws for which one is null are left out of it. The
+ * same seed gives the same intervals. Null where the statistic of all clusters, each once, is null.
  */
-export function bootstrapInterval(
-  clusters: number,
-  statistic: (drawn: Uint32Array) => number | null,
-  seed = 1,
-): Estimate | null {
-  const [estimate = null] = bootstrapIntervals(clusters, (drawn) => [statistic(drawn)], seed);
-  return estimate;
-}
-
-/** The same for several statistics over the same draws. */
 export function bootstrapIntervals(
   clusters: number,
   statistics: (drawn: Uint32Array) => readonly (number | null)[],
@@ -112,20 +104,66 @@ export function bootstrapIntervals(
   const values = statistics(new Uint32Array(clusters).fill(1));
   const chance = xoroshiro128plus(seed);
   const again: number[][] = values.map(() => []);
-  for (let resample = 0; resample < RESAMPLES; resample++) {
-    const drawn = new Uint32Array(clusters);
-    for (let draw = 0; draw < clusters; draw++) {
-      const cluster = uniformInt(chance, 0, clusters - 1);
-      drawn[cluster] = (drawn[cluster] ?? 0) + 1;
-    }
+  for (const drawn of resamples(clusters, chance))
     for (const [place, value] of statistics(drawn).entries()) if (value !== null) again[place]?.push(value);
-  }
   return values.map((value, place) => {
     if (value === null) return null;
     const sorted = (again[place] ?? []).toSorted((a, b) => a - b);
     return { value, low: quantile(sorted, 0.025), high: quantile(sorted, 0.975) };
   });
 }
+
+/** How often each of some clusters was drawn, in each of the resamples. */
+function* resamples(clusters: number, chance: RandomGenerator): Generator<Uint32Array> {
+  for (let resample = 0; resample < RESAMPLES; resample++) {
+    const drawn = new Uint32Array(clusters);
+    for (let draw = 0; draw < clusters; draw++) {
+      const cluster = uniformInt(chance, 0, clusters - 1);
+      drawn[cluster] = (drawn[cluster] ?? 0) + 1;
+    }
+    yield drawn;
+  }
+}
+
+/** How a count that is yet to come varies around its expectation. */
+interface CountScatter {
+  /** The variance of the count beyond that of independent cases, over the square of its expectation. */
+  readonly beyondChance: number;
+  /** The highest count that can be. */
+  readonly most: number;
+}
+
+/**
+ * Where a count that is yet to come will lie in 95 of 100 cases: its expectation is as uncertain as that of a bootstrap, and
+ * the count varies around it, by a negative binomial. The value is the expectation; the ends are counts. Null when the
+ * expectation of all clusters, each once, is null.
+ */
+export function predictionInterval(
+  clusters: number,
+  expectation: (drawn: Uint32Array) => number | null,
+  { beyondChance, most }: CountScatter,
+  seed = 1,
+): Estimate | null {
+  const value = expectation(new Uint32Array(clusters).fill(1));
+  if (value === null) return null;
+  const chance = xoroshiro128plus(seed);
+  const counts: number[] = [];
+  for (const drawn of resamples(clusters, chance)) {
+    const expected = expectation(drawn);
+    if (expected === null) continue;
+    // Several for each, so that the ends do not hang on the chance of a few draws.
+    for (let draw = 0; draw < COUNTS_A_RESAMPLE; draw++)
+      counts.push(Math.min(most, drawCount(chance, expected, beyondChance)));
+  }
+  const sorted = counts.toSorted((a, b) => a - b);
+  return {
+    value,
+    low: Math.min(Math.floor(quantile(sorted, 0.025)), Math.floor(value)),
+    high: Math.min(most, Math.max(Math.ceil(quantile(sorted, 0.975)), Math.ceil(value))),
+  };
+}
+
+const COUNTS_A_RESAMPLE = 10;
 
 /** Of sorted values, by linear interpolation. */
 function quantile(sorted: readonly number[], share: number): number {

@@ -27,6 +27,8 @@ interface Survival {
   readonly day: number;
   /** Share of the payments not yet reversed after that day. */
   readonly holding: number;
+  /** How many reversals a payment that was watched through that day was to be expected to have: the cumulative hazard. */
+  readonly passed: number;
 }
 
 /**
@@ -37,12 +39,14 @@ interface Survival {
 function survival(payments: AgedPayments): readonly Survival[] {
   const days = [...Map.groupBy(payments, ({ day }) => day)].toSorted(([a], [b]) => a - b);
   let atRisk = payments.reduce((sum, { left }) => sum + left, 0);
-  let holding = 1;
+  let [holding, passed] = [1, 0];
   return days.flatMap(([day, some]) => {
     const events = some.reduce((sum, one) => sum + one.events, 0);
-    holding *= atRisk === 0 ? 1 : 1 - events / atRisk;
+    const hazard = atRisk === 0 ? 0 : events / atRisk;
+    holding *= 1 - hazard;
+    passed += hazard;
     atRisk -= some.reduce((sum, { left }) => sum + left, 0);
-    return events === 0 ? [] : [{ day, holding }];
+    return events === 0 ? [] : [{ day, holding, passed }];
   });
 }
 
@@ -70,17 +74,59 @@ function ageAt(payments: AgedPayments, share: number, eventsMin: number): number
   return reached === undefined ? null : reached.day + 1;
 }
 
+/** What payments of an age have behind them and before them. */
+export interface ReversalRisk {
+  /** In whole days. */
+  readonly day: number;
+  /** How many reversals a payment that was watched for so long was to be expected to have. */
+  readonly passed: number;
+  /** The chance that a payment which still holds at that age will be reversed. */
+  readonly ahead: number;
+}
+
+/** The risk at each of some ages, by the payments that were watched; null without any. */
+export function reversalRisks(
+  payments: AgedPayments,
+  ages: Iterable<number>,
+): readonly ReversalRisk[] | null {
+  if (payments.length === 0) return null;
+  const curve = survival(payments);
+  const end = curve.at(-1)?.holding ?? 1;
+  return [...new Set(ages)].map((day) => {
+    const holding = curve.findLast((one) => one.day < day)?.holding ?? 1;
+    const passed = curve.findLast((one) => one.day <= day)?.passed ?? 0;
+    return { day, passed, ahead: holding === 0 ? 0 : 1 - end / holding };
+  });
+}
+
 /** How many of the given young payments will be reversed, as an expectation; null without earlier payments. */
 export function expectedEvents(
   payments: AgedPayments,
   young: readonly { readonly day: number; readonly payments: number }[],
 ): number | null {
-  if (payments.length === 0) return null;
-  const curve = survival(payments);
-  const end = curve.at(-1)?.holding ?? 1;
-  const holdingAt = (day: number) => curve.findLast((one) => one.day < day)?.holding ?? 1;
-  return young.reduce((sum, { day, payments: some }) => {
-    const now = holdingAt(day);
-    return sum + (now === 0 ? 0 : some * (1 - end / now));
-  }, 0);
+  const risks = reversalRisks(
+    payments,
+    young.map(({ day }) => day),
+  );
+  if (risks === null) return null;
+  const ahead = new Map(risks.map((risk) => [risk.day, risk.ahead]));
+  return young.reduce((sum, { day, payments: some }) => sum + some * (ahead.get(day) ?? 0), 0);
+}
+
+/** Sums over payers, of how many of their payments were reversed and how many were to be expected. */
+export interface PayersSpread {
+  /** Of the squares of what was reversed beyond expectation. */
+  readonly errors: number;
+  readonly expected: number;
+  /** Of the squares of what was expected of each. */
+  readonly squares: number;
+}
+
+/**
+ * By how much payers differ in how often they take payments back: the variance of a factor of each payer around 1, by the
+ * moments of what was reversed (a shared frailty; Clayton, A model for association in bivariate life tables, 1978). 0 where
+ * they do not differ beyond chance.
+ */
+export function frailtyOf({ errors, expected, squares }: PayersSpread): number {
+  return squares === 0 ? 0 : Math.max(0, (errors - expected) / squares);
 }

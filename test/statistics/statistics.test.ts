@@ -4,14 +4,21 @@ import { platformName } from '../../src/client/client-key.ts';
 import { holdoutDraw } from '../../src/decision/holdout.ts';
 import { populationStability } from '../../src/statistics/distributions.ts';
 import {
-  bootstrapInterval,
+  bootstrapIntervals,
   type ClusterCount,
   clusteredInterval,
   clusteredShare,
+  predictionInterval,
   shareInterval,
   student975,
 } from '../../src/statistics/intervals.ts';
-import { expectedEvents, lastingAfterDays, maturityOf } from '../../src/statistics/reversal-ages.ts';
+import {
+  expectedEvents,
+  frailtyOf,
+  lastingAfterDays,
+  maturityOf,
+  reversalRisks,
+} from '../../src/statistics/reversal-ages.ts';
 import { isOffBalance } from '../../src/statistics/sample-ratio.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { SeededRandom, seeded } from '../simulation/seeded-random.ts';
@@ -62,6 +69,10 @@ const VALUES = [1, 2, 4, 8];
 
 function mean(drawn: Uint32Array): number {
   return VALUES.reduce((sum, value, index) => sum + value * (drawn[index] ?? 0), 0) / VALUES.length;
+}
+
+function bootstrapInterval(clusters: number, statistic: (drawn: Uint32Array) => number | null, seed = 1) {
+  return bootstrapIntervals(clusters, (drawn) => [statistic(drawn)], seed)[0] ?? null;
 }
 
 describe('the bootstrap', () => {
@@ -170,6 +181,62 @@ function paymentsOf(days: number, seed: number) {
   return { aged, young, toCome };
 }
 
+/**
+ * A history of sixty days and 150 payers, each of whom pays four times and takes a share of it back after 14 to 35 days: how
+ * many reversals were predicted at its end, and how many came.
+ */
+function predictedOf(seed: number, reversedShare: (draw: () => number) => number) {
+  const draw = seeded(seed);
+  const whole = (low: number, high: number) => low + Math.floor(draw() * (high - low + 1));
+  let toCome = 0;
+  const payers = Array.from({ length: 150 }, () => {
+    const share = reversedShare(draw);
+    return Array.from({ length: 4 }, () => {
+      const [age, delay] = [whole(0, 59), draw() < share ? whole(14, 35) : null];
+      if (delay !== null && delay <= age) return { day: delay, events: 1, left: 1 };
+      if (delay !== null) toCome++;
+      return { day: age, events: 0, left: 1 };
+    });
+  });
+  const all = payers.flat();
+  const young = all.filter(({ events }) => events === 0).map(({ day }) => ({ day, payments: 1 }));
+  const risks = new Map(
+    reversalRisks(
+      all,
+      all.map(({ day }) => day),
+    )?.map((risk) => [risk.day, risk]),
+  );
+  const sumOf = (of: (payer: (typeof payers)[number]) => number) =>
+    payers.reduce((sum, payer) => sum + of(payer), 0);
+  const passed = (payer: (typeof payers)[number]) =>
+    payer.reduce((sum, { day }) => sum + (risks.get(day)?.passed ?? 0), 0);
+  const ahead = (payer: (typeof payers)[number]) =>
+    payer.reduce((sum, { day, events }) => sum + (events > 0 ? 0 : (risks.get(day)?.ahead ?? 0)), 0);
+  const spread = {
+    errors: sumOf((payer) => (payer.reduce((sum, { events }) => sum + events, 0) - passed(payer)) ** 2),
+    expected: sumOf(passed),
+    squares: sumOf((payer) => passed(payer) ** 2),
+  };
+  const beyondChance = (frailtyOf(spread) * sumOf((payer) => ahead(payer) ** 2)) / sumOf(ahead) ** 2;
+  const predicted = predictionInterval(
+    payers.length,
+    (drawn) =>
+      expectedEvents(
+        payers.flatMap((payer, place) =>
+          payer.map(({ day, events }) => ({
+            day,
+            events: events * (drawn[place] ?? 0),
+            left: drawn[place] ?? 0,
+          })),
+        ),
+        young,
+      ),
+    { beyondChance, most: young.length },
+    seed,
+  );
+  return { toCome, predicted };
+}
+
 describe('the ages at which payments are reversed', () => {
   it('say when a payment is safe, once payments were watched for longer than reversals take', () => {
     expect(maturityOf(paymentsOf(90, 1).aged)).to.be.within(33, 36);
@@ -198,6 +265,19 @@ describe('the ages at which payments are reversed', () => {
     });
     expect(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length).to.be.closeTo(1, 0.05);
   });
+
+  for (const [kind, payments] of [
+    ['payers who are alike', () => 0.12],
+    ['few payers who take back most of what they paid', (draw: () => number) => (draw() < 0.1 ? 0.8 : 0.04)],
+  ] as const)
+    it(`predict between how many, so that 95 of 100 histories of ${kind} lie within`, () => {
+      const held = Array.from({ length: 60 }, (_, seed) => {
+        const { toCome, predicted } = predictedOf(seed + 1, payments);
+        return predicted !== null && predicted.low <= toCome && toCome <= predicted.high;
+      }).filter(Boolean).length;
+      // Of 60, with a chance of 0.95 each, fewer than 51 lie within once in a thousand times.
+      expect(held).to.be.within(51, 60);
+    });
 
   it('predict none where none was ever reversed, and nothing without a payment', () => {
     expect(expectedEvents([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(0);

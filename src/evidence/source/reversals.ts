@@ -4,8 +4,14 @@ import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { counted } from '../../counted.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '../../shapes.ts';
-import { bootstrapInterval, clusteredInterval } from '../../statistics/intervals.ts';
-import { expectedEvents, lastingAfterDays, maturityOf } from '../../statistics/reversal-ages.ts';
+import { clusteredInterval, predictionInterval } from '../../statistics/intervals.ts';
+import {
+  expectedEvents,
+  frailtyOf,
+  lastingAfterDays,
+  maturityOf,
+  reversalRisks,
+} from '../../statistics/reversal-ages.ts';
 import { columns, countText, type EvidenceTable, interval, number, shareText } from '../presentation.ts';
 import { type Evidence, knownRows } from './evidence.ts';
 import { amountSum, clusterOf } from './order-sums.ts';
@@ -38,7 +44,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
     'By currency; they are among the paid ones',
   ),
   expected: interval(
-    'Reversals of these to be expected, by the ages at which older payments were reversed, by client; in no other figure. Null without maturityDays',
+    'How many of these are to be expected reversed, by the ages at which older payments were reversed; its ends are where the number will lie in 95 of 100 cases. In no other figure. Null without maturityDays',
   ),
 });
 
@@ -81,7 +87,7 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
     ), known AS (
       SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
     )
-    SELECT order_key, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
+    SELECT order_key, client_hash AS payer, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
       result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
     FROM told, known`);
 }
@@ -112,26 +118,56 @@ async function agedPayments(duck: Duck) {
 
 async function expectedOf(
   duck: Duck,
-  { clusters }: Payments,
+  { all, clusters }: Payments,
   immature: string,
 ): Promise<Reversals['expected']> {
   const rows = await duck.rows(
     `SELECT day, count(*)::DOUBLE AS payments FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
   );
   const young = rows.map((row) => numbersOf(row, { day: 0, payments: 0 }));
-  const all = young.reduce((sum, { payments }) => sum + payments, 0);
-  const drawn = bootstrapInterval(clusters.length, (times) =>
-    expectedEvents(
-      clusters.flatMap((cluster, place) => {
-        const weight = times[place] ?? 0;
-        return weight === 0
-          ? []
-          : cluster.map(({ day, events, left }) => ({ day, events: weight * events, left: weight * left }));
-      }),
-      young,
-    ),
+  const most = young.reduce((sum, { payments }) => sum + payments, 0);
+  const beyondChance = await beyondChanceOf(duck, all, immature);
+  return predictionInterval(
+    clusters.length,
+    (times) =>
+      expectedEvents(
+        clusters.flatMap((cluster, place) => {
+          const weight = times[place] ?? 0;
+          return weight === 0
+            ? []
+            : cluster.map(({ day, events, left }) => ({ day, events: weight * events, left: weight * left }));
+        }),
+        young,
+      ),
+    { beyondChance, most },
   );
-  return drawn === null ? null : { ...drawn, high: Math.min(all, drawn.high) };
+}
+
+/**
+ * By how much the reversals to come vary beyond chance, because payers differ: what one payer does with his payments hangs
+ * together, and the more of them one has, the less is known.
+ */
+async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: string): Promise<number> {
+  const ages = await duck.rows('SELECT DISTINCT day FROM payments WHERE day IS NOT NULL');
+  const risks = reversalRisks(
+    payments,
+    ages.map(({ day }) => numberOf(day) ?? 0),
+  );
+  await duck.run('CREATE OR REPLACE TEMP TABLE risks (day INTEGER, passed DOUBLE, ahead DOUBLE)');
+  if (risks === null || risks.length === 0) return 0;
+  await duck.run(
+    `INSERT INTO risks VALUES ${risks.map(({ day, passed, ahead }) => `(${day}, ${passed}, ${ahead})`).join(', ')}`,
+  );
+  const [history = {}] = await duck.rows(`
+    SELECT coalesce(sum((events - expected) ** 2), 0)::DOUBLE AS errors, coalesce(sum(expected), 0)::DOUBLE AS expected,
+      coalesce(sum(expected ** 2), 0)::DOUBLE AS squares
+    FROM (SELECT count(*) FILTER (result = 'REVERSED') AS events, sum(passed) AS expected FROM payments JOIN risks USING (day)
+      WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY payer)`);
+  const [{ share } = {}] = await duck.rows(`
+    SELECT sum(expected ** 2) / nullif(sum(expected) ** 2, 0) AS share
+    FROM (SELECT sum(ahead) AS expected FROM payments JOIN risks USING (day) JOIN orders USING (order_key)
+      WHERE ${immature} GROUP BY payer)`);
+  return frailtyOf(numbersOf(history, { errors: 0, expected: 0, squares: 0 })) * (numberOf(share) ?? 0);
 }
 
 /** Orders of the span, by what was reported last and by currency. */
@@ -164,7 +200,7 @@ export function reversalNotes({
     `Reversed: ${ofThese} of the unpaid orders were paid and taken back.`,
     maturityDays === null
       ? `Not mature: reversals seen so far: ${countText(seen)}, too few or too young to tell when a payment is safe. ${counted(young, 'paid order')} may yet be reversed: do not judge by that yet.`
-      : `Immature: ${counted(young, 'paid order is', 'paid orders are')} younger than ${counted(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'How many of them will be' : `Of these ${expected.value.toFixed(1)} (${expected.low.toFixed(1)} to ${expected.high.toFixed(1)}) are to be expected`} reversed, which no figure here counts.`,
+      : `Immature: ${counted(young, 'paid order is', 'paid orders are')} younger than ${counted(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'Nobody knows how many of them will be reversed' : `Of these ${expected.value.toFixed(1)} are to be expected reversed, in 95 of 100 cases ${countText(expected.low)} to ${countText(expected.high)}`}, which no figure here counts.`,
   ];
 }
 

@@ -59,7 +59,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
     expect(notes).to.deep.equal([
       `Of the payments that ${WINDOW}=7d closes 26 of 26 mature ones were reversed later (100.0 % (87.1 to 100.0)), 14 are immature.`,
       'Reversed: 34 of the unpaid orders were paid and taken back.',
-      'Immature: 77 paid orders are younger than 33 days, by which 95 % of the reversals come. Of these 12.2 (8.2 to 16.4) are to be expected reversed, which no figure here counts.',
+      'Immature: 77 paid orders are younger than 33 days, by which 95 % of the reversals come. Of these 12.2 are to be expected reversed, in 95 of 100 cases 5 to 20, which no figure here counts.',
     ]);
     const young = await on(20);
     expect(young.candidates[1]?.closedPayments).to.deep.equal({
