@@ -77,7 +77,7 @@ export class IdentityProvider {
       config.serverMetadata().userinfo_endpoint === undefined
         ? {}
         : await fetchUserInfo(config, tokens.access_token, claims.sub);
-    return personOf(this.#settings.roles, { ...claims, ...more, sub: claims.sub });
+    return personOf(this.#settings.roles, claims.sub, [more, claims]);
   }
 
   /** Some claims are given only when their scope is asked for. */
@@ -127,14 +127,31 @@ export class IdentityProvider {
   }
 }
 
-function personOf(
-  roles: readonly RoleGrant[],
-  claims: { readonly sub: string } & Readonly<Record<string, unknown>>,
-): Person {
-  const { sub, email, email_verified: isVerified } = claims;
+/** The claims of one document of the provider: of the id token, or of the userinfo. */
+type Claims = Readonly<Record<string, unknown>>;
+
+/** As long as OpenID Connect allows. */
+const SUB_CHARACTERS_MAX = 255;
+const EMAIL_CHARACTERS_MAX = 254;
+
+/** Characters that a log or a page shows as something else, or not at all. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** `documents`: what the newer one says of a claim holds. Throws for a person who cannot be named. */
+function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
+  if (sub.length > SUB_CHARACTERS_MAX || UNSEEN.test(sub))
+    throw new Error(
+      `the provider names this person by a sub that is not taken: it must have at most ${SUB_CHARACTERS_MAX} characters, none of them a control character`,
+    );
   return {
     sub,
-    email: typeof email === 'string' && isVerified === true ? email : null,
-    items: rolesOf(roles, claims).map(({ item }) => item),
+    email: documents.map(verifiedEmailOf).find((email) => email !== null) ?? null,
+    items: rolesOf(roles, documents).map(({ item }) => item),
   };
+}
+
+/** A flag of one document says nothing about the address in another. */
+function verifiedEmailOf({ email, email_verified: isVerified }: Claims): string | null {
+  if (typeof email !== 'string' || isVerified !== true) return null;
+  return email.length > EMAIL_CHARACTERS_MAX || UNSEEN.test(email) ? null : email;
 }

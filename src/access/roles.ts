@@ -57,13 +57,16 @@ function isRole(name: string): name is Role {
   return Object.hasOwn(ROLES, name);
 }
 
-/** The grants of somebody with these claims. A claim is a text, or a list of texts. */
+/**
+ * The grants of somebody with the claims of these documents. A claim is a text, or a list of texts; it is read from the
+ * first document that has it.
+ */
 export function rolesOf(
   grants: readonly RoleGrant[],
-  claims: Readonly<Record<string, unknown>>,
+  documents: readonly Readonly<Record<string, unknown>>[],
 ): readonly RoleGrant[] {
   return grants.filter(({ claim, value }) => {
-    const given = claimAt(claims, claim);
+    const given = documents.map((claims) => claimAt(claims, claim)).find((one) => one !== undefined);
     return Array.isArray(given) ? given.includes(value) : given === value;
   });
 }

@@ -4,10 +4,10 @@ import { platformName } from '../../src/client/client-key.ts';
 
 const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
-function itemsOf(text: string, claims: Readonly<Record<string, unknown>>): readonly string[] {
+function itemsOf(text: string, ...documents: Readonly<Record<string, unknown>>[]): readonly string[] {
   const grants = parseRoles(text);
   if (typeof grants === 'string') throw new Error(grants);
-  return rolesOf(grants, claims).map(({ item }) => item);
+  return rolesOf(grants, documents).map(({ item }) => item);
 }
 
 describe('roles of people', () => {
@@ -34,6 +34,13 @@ describe('roles of people', () => {
   it('may depend on values with colons and equals signs', () => {
     const item = 'groups:cn=ops:eu=admin@shop';
     expect(itemsOf(item, { groups: ['cn=ops:eu'] })).to.deep.equal([item]);
+  });
+
+  it('are read from the first document that has the claim, and never from parts of two', () => {
+    const item = 'realm.roles:ops=viewer@shop';
+    expect(itemsOf(item, {}, { realm: { roles: ['ops'] } })).to.deep.equal([item]);
+    expect(itemsOf(item, { realm: { name: 'x' } }, { realm: { roles: ['ops'] } })).to.deep.equal([item]);
+    expect(itemsOf(item, { realm: { roles: [] } }, { realm: { roles: ['ops'] } })).to.deep.equal([]);
   });
 
   it('need a claim that is exactly the value, or a list that contains it', () => {

@@ -15,6 +15,22 @@ export const GROUPS: Readonly<Record<string, readonly string[]>> = {
   guest: [],
 };
 
+/** What the provider says of some people in its two documents; of all others it says the same in both. */
+const CLAIMS: Readonly<Record<string, Readonly<Record<'id_token' | 'userinfo', object>>>> = {
+  'eve with another address in userinfo': {
+    id_token: { email: 'eve@example.com', email_verified: true, groups: ['fraud-team'] },
+    userinfo: { email: 'boss@example.com' },
+  },
+  'eve without a role in userinfo': {
+    id_token: { groups: ['ops', 'fraud-team'] },
+    userinfo: { groups: ['fraud-team'] },
+  },
+  'eve with a torn address': {
+    id_token: { groups: ['fraud-team'] },
+    userinfo: { email: 'eve@example.com\n(boss@example.com)', email_verified: true },
+  },
+};
+
 /** A real OpenID provider whose people say their names and nothing more. */
 export interface RunningProvider {
   settings(roles: readonly RoleGrant[]): ProviderSettings;
@@ -67,17 +83,21 @@ function configuration(consoleUrl: () => string): object {
     ],
     scopes: ['openid', 'email', 'groups'],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
+    // The id token has the claims of its scopes, too.
+    conformIdTokenClaims: false,
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     cookies: { keys: ['of the tests'] },
     findAccount: (_: unknown, accountId: string) => ({
       accountId,
-      claims: () => ({
+      claims: (document: 'id_token' | 'userinfo') => ({
         sub: accountId,
-        email: `${accountId}@example.com`,
-        email_verified: true,
-        groups: GROUPS[accountId],
+        ...(CLAIMS[accountId]?.[document] ?? {
+          email: `${accountId}@example.com`,
+          email_verified: true,
+          groups: GROUPS[accountId] ?? ['fraud-team'],
+        }),
       }),
     }),
     // Nobody is asked for consent.

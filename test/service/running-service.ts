@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Logger } from 'pino';
 import { OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
 import type { ProviderSettings } from '../../src/access/identity-provider.ts';
 import { type Application, startApplication } from '../../src/application.ts';
@@ -32,6 +33,8 @@ export interface ServiceOptions {
   readonly provider?: ProviderSettings;
   /** Any free one when absent. */
   readonly platformPort?: number;
+  /** Silent by default. */
+  readonly log?: Logger;
   /** SIGNAL_SECRET when absent. */
   readonly signalSecret?: string;
   readonly signalSecretPrevious?: string;
@@ -89,6 +92,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     signalSecretPrevious: options.signalSecretPrevious ?? null,
     erasureLedger,
     rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
+    log: options.log ?? PLAIN_PARTS.log,
     basePath: options.basePath ?? '',
     platform: { host: '127.0.0.1', port: options.platformPort ?? 0 },
     consoleUrl: options.consoleUrl ?? null,

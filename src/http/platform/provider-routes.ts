@@ -41,9 +41,13 @@ export function providerRoutes(provider: IdentityProvider, parts: PlatformParts)
   router.get('/callback', async (ctx) => {
     ctx.state.operation = 'sign-in';
     const attempt = attemptOf(browsers.read(ctx, 'sign-in'));
+    if (attempt === null) return fail(ctx, 'refused', 'this browser has begun no sign-in, or too long ago');
+    // Anybody can lead a browser here: that ends no sign-in of it, and counts against nobody.
+    if (ctx.query['state'] !== attempt.state)
+      return fail(ctx, 'refused', 'the state is not the one of the sign-in that this browser began');
     browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
-    if (attempt === null || hasTriedTooOften(ctx, parts))
-      return fail(ctx, 'refused', 'no attempt of this browser');
+    if (hasTriedTooOften(ctx, parts))
+      return fail(ctx, 'refused', 'too many sign-ins of this address were refused within a minute');
     let person: Person;
     try {
       person = await provider.finish(ctx.querystring, attempt);

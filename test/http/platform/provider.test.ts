@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { AccessKeys } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
 import { parseRoles } from '../../../src/access/roles.ts';
@@ -40,16 +41,28 @@ class Visitor {
     let next: string | null = start;
     for (let step = 0; step < 8 && next !== null; step++) {
       if (next.includes('/session/callback')) return next;
-      next = await this.visit(next.includes('/interaction/') ? `${next}?name=${name}` : next);
+      next = await this.visit(
+        next.includes('/interaction/') ? `${next}?name=${encodeURIComponent(name)}` : next,
+      );
     }
     throw new Error('the provider leads nowhere');
   }
+}
+
+interface LoggedLine {
+  readonly why?: string;
+  readonly outcome?: string;
+}
+
+function logged(lines: LoggedLine[]) {
+  return pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
 }
 
 describeOnStores('signing in at an identity provider', (store) => {
   let provider: RunningProvider;
   let service: RunningService;
   let url: string;
+  const log: LoggedLine[] = [];
   before(async () => {
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
@@ -59,6 +72,7 @@ describeOnStores('signing in at an identity provider', (store) => {
       consoleUrl: new URL(url),
       provider: provider.settings(ROLES),
       platformPort: port,
+      log: logged(log),
     });
   });
   after(async () => {
@@ -149,6 +163,19 @@ describeOnStores('signing in at an identity provider', (store) => {
     await victim.visit(start());
     expect(await victim.visit(stolen)).to.equal(`${url}/?sign-in=refused`);
     expect(victim.cookie).not.to.match(/(^|; )session=/);
+    expect(log.slice(-2).map(({ why }) => why)).to.deep.equal([
+      'this browser has begun no sign-in, or too long ago',
+      'the state is not the one of the sign-in that this browser began',
+    ]);
+  });
+
+  it('counts a callback of another sign-in against nobody, and lets the begun one go on', async () => {
+    const visitor = new Visitor();
+    const callback = await visitor.toCallback(start(), 'ann');
+    for (const query of ['', '?state=another', '?state=a&state=b', '?code=x&state=another'])
+      for (let time = 0; time < 35; time += 1)
+        expect(await visitor.visit(`${url}/session/callback${query}`)).to.equal(`${url}/?sign-in=refused`);
+    expect(await visitor.visit(callback)).to.equal(`${url}/`);
   });
 
   it('accepts a callback once', async () => {
@@ -156,6 +183,33 @@ describeOnStores('signing in at an identity provider', (store) => {
     const callback = await visitor.toCallback(start(), 'ann');
     expect(await visitor.visit(callback)).to.equal(`${url}/`);
     expect(await visitor.visit(callback)).to.equal(`${url}/?sign-in=refused`);
+  });
+
+  const whoIs = async (name: string) => {
+    const { visitor } = await signIn(name);
+    return (await ask<{ who: string; platforms: string[] }>('GET', 'session', { Cookie: visitor.cookie }))
+      .body;
+  };
+
+  it('shows an address only where the document that has it says that it is verified', async () => {
+    const name = 'eve with another address in userinfo';
+    expect((await whoIs(name)).who).to.equal(`person:${name} (eve@example.com)`);
+    expect((await whoIs('eve with a torn address')).who).to.equal('person:eve with a torn address');
+  });
+
+  it('gives the roles of the userinfo where that has the claim', async () => {
+    expect((await whoIs('eve without a role in userinfo')).platforms).to.deep.equal(['bank', 'shop']);
+  });
+
+  it('refuses a person whose sub is too long or has characters that nobody sees, and says so in the log', async () => {
+    const longest = 'a'.repeat(255);
+    expect((await whoIs(longest)).who).to.equal(`person:${longest}`);
+    for (const sub of [`${longest}a`, 'ann\u0001', 'ann\n', 'ann\u202eb']) {
+      expect((await signIn(sub)).end, sub).to.equal(`${url}/?sign-in=refused`);
+      expect(log.at(-1)?.why).to.equal(
+        'the provider names this person by a sub that is not taken: it must have at most 255 characters, none of them a control character',
+      );
+    }
   });
 
   it('never leads to another site afterwards', async () => {
@@ -169,6 +223,27 @@ describeOnStores('signing in at an identity provider', (store) => {
     expect(sessions)
       .to.include('"sub":"ann"')
       .and.not.match(/token|eyJ/);
+  });
+
+  it('says in the log that an address was refused too often, when that is the reason', async () => {
+    const own = await startService({
+      store: store(),
+      consoleUrl: new URL(url),
+      provider: provider.settings(ROLES),
+      log: logged(log),
+    });
+    const visitor = new Visitor();
+    const begin = `${own.application.platformUrl}/session/sign-in`;
+    for (let time = 0; time < 35; time += 1) {
+      const { searchParams } = new URL((await visitor.visit(begin)) ?? '');
+      const query = `code=guessed&state=${searchParams.get('state')}`;
+      await visitor.visit(`${own.application.platformUrl}/session/callback?${query}`);
+    }
+    expect(log.at(-1)).to.deep.include({
+      outcome: 'refused',
+      why: 'too many sign-ins of this address were refused within a minute',
+    });
+    await own.stop();
   });
 
   it('says that the provider cannot be reached, while keys still work', async () => {
