@@ -24,7 +24,7 @@ export async function withOpenStore<T>(
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
-  const store = await openStoreOf({ ...config, patience, isAccepted }, errorsSaidOnce());
+  const store = await openStoreOf({ ...config, patience, isForCommand: true, isAccepted }, errorsSaidOnce());
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   try {
     return await run(store, storeClock(exactSystemClock, store));

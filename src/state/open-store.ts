@@ -27,12 +27,14 @@ export interface StorePlace {
   readonly salt?: string;
   /** What something beside the store says that it holds, where DATA_DIR does not know; absent: nothing says so. */
   readonly expected?: ExpectedInstallation | null | undefined;
+  /** It is opened for one command, which may look at a store that DATA_DIR does not know, but never begins one where one was. */
+  readonly isForCommand?: boolean;
   /** The store is taken as it is, also when it is empty or another one than expected. */
   readonly isAccepted?: boolean;
 }
 
 /**
- * Redis when there is a URL, otherwise SQLite under `dataDir`, which notes which installation this is. Throws StoreUnavailable when it
+ * Redis when there is a URL, otherwise SQLite under `dataDir`. A node notes there which installation this is. Throws StoreUnavailable when it
  * is not there, and AnotherStore when it is not the one that `dataDir` or `expected` names. `onLost` is told when a disk of this process
  * refuses to keep what was written: then the store has to be opened again.
  */
@@ -41,11 +43,13 @@ export async function openStore(
   onError: (error: Error) => void,
   onLost?: (error: StoreUnavailable) => void,
 ): Promise<Store> {
-  const { redisUrl, dataDir } = place;
+  const { redisUrl, dataDir, isForCommand = false, isAccepted = false } = place;
   const kind = redisUrl === null ? 'sqlite' : 'redis';
-  const expected = recallInstallation(dataDir, kind) ?? place.expected;
+  const recalled = recallInstallation(dataDir, kind) ?? place.expected;
+  const mayBeAnother = isForCommand && !isAccepted && recalled;
+  const expected = mayBeAnother ? { ...recalled, id: null } : recalled;
   const store = await openExpected({ ...place, expected }, onError, onLost);
-  rememberInstallation(dataDir, kind, store.installation);
+  if (!isForCommand || isAccepted) rememberInstallation(dataDir, kind, store.installation);
   return store;
 }
 

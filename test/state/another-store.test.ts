@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { saltOf } from '../../src/archive/archived-salt.ts';
@@ -73,6 +73,25 @@ function startSuite(make: () => Promise<Kind>): void {
     expect(await refusal(open({ expected: known }))).to.equal(
       `the store ${stranger.name} belongs to installation ${stranger.installation.id}, and a file names ${installation.id}; ${REMEDY}`,
     );
+  });
+
+  it('may be another one for a command, which notes nothing, but not empty where one was', async () => {
+    const known = await closed(open());
+    await kind.empty(dataDir);
+    const forCommand = { isForCommand: true };
+    expect(await refusal(open(forCommand))).to.include('is empty, and');
+    const other = {
+      redisUrl: kind.redisUrl,
+      dataDir: kind.redisUrl === null ? dataDir : temporaryDirectory(),
+    };
+    const memory = readFileSync(join(dataDir, kind.memory), 'utf8');
+    rmSync(join(dataDir, kind.memory));
+    const { installation } = await closed(openStore({ ...other, ...PATIENT, ...forCommand }, () => {}));
+    expect(existsSync(join(dataDir, kind.memory))).to.equal(false);
+    writeFileSync(join(dataDir, kind.memory), memory);
+    expect((await closed(open(forCommand))).installation).to.deep.equal(installation);
+    expect(installation.id).to.not.equal(known.installation.id);
+    expect(readFileSync(join(dataDir, kind.memory), 'utf8')).to.equal(memory);
   });
 
   it('keeps its installation and salt when it is accepted, and is opened from then on', async () => {

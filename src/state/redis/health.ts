@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { counted } from '../../counted.ts';
 import { CLOCK_OFFSET_MS_MAX } from '../clock-offset.ts';
 import { StoreUnavailable } from '../store-errors.ts';
 import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '../store-health.ts';
@@ -21,6 +20,9 @@ const LOOKED_LATER_MS = 2000;
 
 /** People change settings rarely, so they are checked once a minute, however often health is asked for. */
 const SETTINGS_AGE_MS_MAX = 55_000;
+
+/** But a server that may forget keys is asked often whether it has begun to. */
+const EVICTION_AGE_MS_MAX = 5_000;
 
 interface KnownSettings {
   readonly info: string | null;
@@ -154,7 +156,9 @@ export class RedisHealth {
   /** Null when the server does not give it: a managed one may forbid INFO. */
   async #infoOf(node: string): Promise<string | null> {
     const known = this.#settings.get(node);
-    if (known !== undefined && performance.now() - known.readMs < SETTINGS_AGE_MS_MAX) return known.info;
+    const mayEvict = evicts(known?.info ? fieldOf(known.info, 'maxmemory_policy') : null);
+    const ageMsMax = mayEvict ? EVICTION_AGE_MS_MAX : SETTINGS_AGE_MS_MAX;
+    if (known !== undefined && performance.now() - known.readMs < ageMsMax) return known.info;
     const info = await this.#calls
       .onNode(node)(() => this.#connection.infoOf(node))
       .catch(() => null);
@@ -241,15 +245,13 @@ function evicts(policy: string | null): boolean {
 /** What eviction does or did on a server, and what to do; null when it does nothing. */
 function forgettingText(policy: string | null, info: string | null): string | null {
   const evicted = evictedKeys(info) ?? 0;
-  const keys = counted(evicted, 'key');
   const lost = 'payers among them look new, and callers whose access key is among them get 503';
   if (!evicts(policy)) {
     if (evicted === 0) return null;
-    return `has forgotten ${keys} since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`;
+    return `has forgotten keys since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`;
   }
   const has = `has maxmemory-policy ${policy}`;
-  if (evicted > 0)
-    return `${has} and has forgotten ${keys}: ${lost}; give it more memory, then set noeviction.`;
+  if (evicted > 0) return `${has} and has forgotten keys: ${lost}; give it more memory, then set noeviction.`;
   return isNearlyFull(info)
     ? `${has} and ${NEARLY_FULL}: soon it forgets payers, who then look new; give it more memory, then set noeviction.`
     : `${has}: short of memory it forgets payers, who then look new; set noeviction.`;

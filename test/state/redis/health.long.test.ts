@@ -10,6 +10,7 @@ import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { type RunCall, StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
+import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
@@ -101,6 +102,30 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     expect(healthTexts(health)).to.include(
       `${store.name} has used more than 85 % of its maxmemory: when it is full every verdict is 503; give it more.`,
     );
+  });
+
+  it('says in one sentence what a server that forgets keys will do, does and did', async () => {
+    const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
+    await set('maxmemory-policy', 'volatile-ttl');
+    await set('maxmemory', String(Math.round(used * 1.1)));
+    expect(healthTexts(await checkedAnew())).to.deep.equal([
+      `${store.name} has maxmemory-policy volatile-ttl and has used more than 85 % of its maxmemory: soon it forgets payers, who then look new; give it more memory, then set noeviction.`,
+    ]);
+    await set('maxmemory', '0');
+    await makeEvict(port());
+    const [evicting] = await checkedAnew();
+    expect(evicting?.evictedKeys).to.be.above(0);
+    const lost = 'payers among them look new, and callers whose access key is among them get 503';
+    expect(healthTexts(evicting === undefined ? [] : [evicting])).to.deep.equal([
+      `${store.name} has maxmemory-policy volatile-ttl and has forgotten keys: ${lost}; give it more memory, then set noeviction.`,
+    ]);
+    await set('maxmemory', '0');
+    await set('maxmemory-policy', 'noeviction');
+    expect(healthTexts(await checkedAnew())).to.deep.equal([
+      `${store.name} has forgotten keys since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`,
+    ]);
+    await command(port(), ['CONFIG', 'RESETSTAT']);
+    expect(healthTexts(await checkedAnew())).to.deep.equal([]);
   });
 
   it('checks the settings where CONFIG is forbidden, and says what it cannot check where INFO is, too', async () => {

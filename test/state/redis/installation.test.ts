@@ -3,6 +3,7 @@ import { installationKey, PARTITIONS, partitionOf, registerKey } from '../../../
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
+import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
@@ -146,6 +147,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
       /^1 of its 64 partitions hold nothing of installation \S+; put the known store back/,
     );
     await makeEvict(port());
+    await command(port(), ['CONFIG', 'SET', 'maxmemory', '0']);
     expect((await store.check())[0]?.failure).to.equal(null);
     await verdict(store, client, 'order');
     await store.close();
@@ -168,19 +170,6 @@ function newClientOf(partition: string) {
     const client = newClient();
     if (partitionOf(client.hash) === partition) return client;
   }
-}
-
-/** Has a server forget keys that nobody needs, and then no more. */
-async function makeEvict(port: number): Promise<void> {
-  await command(port, ['CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl']);
-  for (let n = 0; n < 100; n++)
-    await command(port, ['SET', `filler:${n}`, 'x'.repeat(10_000), 'PX', '1000000']);
-  const used = /used_memory:(\d+)/.exec(String(await command(port, ['INFO', 'memory'])))?.[1];
-  await command(port, ['CONFIG', 'SET', 'maxmemory', String(Number(used) - 200_000)]);
-  await until('keys are forgotten', async () =>
-    /evicted_keys:[1-9]/.test(String(await command(port, ['INFO', 'stats']))),
-  );
-  await command(port, ['CONFIG', 'SET', 'maxmemory', '0']);
 }
 
 describeWithServer('redis-server', 'the installation of a Redis Cluster', () => {

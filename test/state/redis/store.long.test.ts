@@ -15,7 +15,7 @@ import {
   startStandalone,
 } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
-import type { RedisProcess } from '../../servers/redis-process.ts';
+import { APPEND_ONLY, type RedisProcess } from '../../servers/redis-process.ts';
 import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
 import { until } from '../../servers/until.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
@@ -46,7 +46,7 @@ describeWithServer('redis-server', 'a Redis store whose server hangs or dies', (
   };
 
   beforeEach(async () => {
-    servers = await startStandalone();
+    servers = await startStandalone(APPEND_ONLY);
     await (await openPatiently(servers.url)).close();
     store = await openRedisStore(servers.url, (error) => errors.push(error));
   });
