@@ -116,6 +116,24 @@ describe('starting the service', () => {
     expect(second.stdout()).not.to.match(DEMO_KEY);
   });
 
+  it('shows no demo key in a store that came back empty and was accepted', async () => {
+    const dataDir = temporaryDirectory();
+    const env = { ARCHIVE_DIR: 'off' };
+    await (await spawnService(dataDir, env)).stop();
+    for (const end of ['', '-wal', '-shm']) rmSync(join(dataDir, `scoring.sqlite${end}`), { force: true });
+    const refused = await runService(dataDir, env);
+    expect(refused.exitCode).to.equal(3);
+    expect(refused.stderr).to.include('Cannot start: the store sqlite');
+    const accept = ['state', 'accept-empty', '--reason', 'the disk was lost'];
+    expect((await scoring(accept, { ...env, DATA_DIR: dataDir })).exitCode).to.equal(0);
+    const service = await spawnService(dataDir, env);
+    await until('it says that there is no key', async () =>
+      service.stderr().includes('there is no access key yet; issue one'),
+    );
+    expect(await service.stop()).to.equal(0);
+    expect(service.stdout()).not.to.match(DEMO_KEY);
+  });
+
   it('shows calls to try that work as they are printed', async () => {
     const service = await spawnService(temporaryDirectory(), { BASE_PATH: '/pay' });
     await until('the calls to try are printed', async () => service.stdout().includes('order-1'));
