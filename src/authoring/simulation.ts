@@ -9,7 +9,8 @@ import {
   UNKNOWN_CLIENT,
 } from '../client/client-state.ts';
 import { type KnownHints, knownHints } from '../client/hints.ts';
-import { decodeOrder, encodeOrder, exposureOf, type OrderOutcome } from '../client/order.ts';
+import { exposureOf, type ReportedOutcome } from '../client/order.ts';
+import { decodeOrder, encodeOrder } from '../client/order-text.ts';
 import { asStored } from '../client/state-document.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type ScoreResult, type Standing } from '../decision/decide.ts';
@@ -84,7 +85,7 @@ export class Simulation {
     return decision;
   }
 
-  outcome(clientIdKey: string, orderRef: string, report: OrderOutcome, now: number): OutcomeEffect {
+  outcome(clientIdKey: string, orderRef: string, report: ReportedOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
     const older = payer.orders.get(token(orderRef));
     const told = { ...report, orderRef };

@@ -34,19 +34,53 @@ export function moneyText(amount: string, currency: string): string {
   return `${normalAmount(amount)} ${currency}`;
 }
 
+/** An amount and a currency as people write them: `25.50 EUR`. */
+export const MONEY_PATTERN = `${DECIMAL_PATTERN.slice(0, -1)} ${CURRENCY_PATTERN.slice(1)}`;
+const MONEY = new RegExp(MONEY_PATTERN);
+
+/** The text of `moneyText` for what people write; null for other texts. */
+export function parseMoney(text: string): string | null {
+  const [amount = '', currency = ''] = text.split(' ');
+  return MONEY.test(text) ? moneyText(amount, currency) : null;
+}
+
+/** An amount in a currency. */
+export interface Money {
+  /** A decimal text. */
+  readonly amount: string;
+  readonly currency: string;
+}
+
 /** Reads a text of `moneyText`; null for other texts. */
-export function moneyOf(text: string): { readonly amount: string; readonly currency: string } | null {
+export function moneyOf(text: string): Money | null {
   const [amount, currency] = text.split(' ');
   return amount === undefined || currency === undefined ? null : { amount, currency };
 }
 
 /** The sum of decimal texts, exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
 export function sumOfAmounts(amounts: readonly string[]): number {
-  let total = 0n;
-  for (const amount of amounts) {
-    const [whole = '', fraction = ''] = amount.split('.');
-    total += BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, '0'));
-  }
-  const digits = total.toString().padStart(FRACTION_DIGITS_MAX + 1, '0');
-  return Number(`${digits.slice(0, -FRACTION_DIGITS_MAX)}.${digits.slice(-FRACTION_DIGITS_MAX)}`);
+  return Number(decimalOfUnits(amounts.reduce((total, amount) => total + unitsOf(amount), 0n)));
+}
+
+/** Below 0 when `a` is the smaller one, 0 when they are equal, otherwise above 0. */
+export function compareAmounts(a: string, b: string): number {
+  const difference = unitsOf(a) - unitsOf(b);
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
+}
+
+/** `a` less `b`, exact; 0 when `b` is the larger one. */
+export function subtractAmounts(a: string, b: string): string {
+  const difference = unitsOf(a) - unitsOf(b);
+  return normalAmount(decimalOfUnits(difference < 0n ? 0n : difference));
+}
+
+/** A decimal text in the smallest unit that `DECIMAL_PATTERN` can write. */
+function unitsOf(amount: string): bigint {
+  const [whole = '', fraction = ''] = amount.split('.');
+  return BigInt(whole + fraction.padEnd(FRACTION_DIGITS_MAX, '0'));
+}
+
+function decimalOfUnits(units: bigint): string {
+  const digits = units.toString().padStart(FRACTION_DIGITS_MAX + 1, '0');
+  return `${digits.slice(0, -FRACTION_DIGITS_MAX)}.${digits.slice(-FRACTION_DIGITS_MAX)}`;
 }

@@ -12,20 +12,33 @@ import {
 } from './client-state.ts';
 import { NO_ATTEMPTS, waitRemainingMs } from './ladder.ts';
 import {
-  dated,
+  addReport,
+  type DatedReport,
+  dateReport,
   type Exposure,
-  isNewPayment,
+  isFailure,
+  isPartTakenBack,
   type KnownOrder,
-  type OrderOutcome,
   type ReportedOutcome,
-  sameOutcome,
-  stillKnown,
-  withReport,
+  reopenGranted,
+  sameResult,
+  settledAmount,
+  withAskedAmount,
 } from './order.ts';
-import { displacedOrders, type RecentOrder, recentOrder, tallyOutcome, withKnownOrder } from './outcomes.ts';
+import {
+  countsAs,
+  displacedOrders,
+  type RecentOrder,
+  recentOrder,
+  tallyOutcome,
+  withKnownOrder,
+} from './outcomes.ts';
 
-/** What a report did: it was new, corrected its order, repeated what was known, or came too late to count. */
-export const OUTCOME_EFFECTS = ['recorded', 'superseded', 'unchanged', 'stale'] as const;
+/**
+ * What a report did: it was new, it changed what holds of its order, it says what holds already, the payment stands
+ * against it, or what is known is newer or stronger.
+ */
+export const OUTCOME_EFFECTS = ['recorded', 'superseded', 'unchanged', 'outweighed', 'stale'] as const;
 
 export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 
@@ -39,7 +52,7 @@ export interface OutcomeChange {
    */
   readonly displaced: readonly RecentOrder[];
   /** The report with the time that it counts from. */
-  readonly report: OrderOutcome;
+  readonly report: DatedReport;
 }
 
 /** The platform's report with the order that it is about. */
@@ -54,32 +67,77 @@ export type ReportOfOrder = ReportedOutcome & { readonly orderRef: string };
 export function recordOutcome(
   state: ClientState,
   older: KnownOrder | null,
-  { orderRef, ...reported }: ReportOfOrder,
+  reported: ReportOfOrder,
   now: number,
   lookedUp?: Exposure,
 ): OutcomeChange {
-  const asked = token(orderRef);
+  const moment = Math.max(now, state.lastAt);
+  const orderToken = token(reported.orderRef);
+  const before = recentOrder(state.outcomes, orderToken) ?? older;
+  const exposure = lookedUp ?? rememberedExposure(rememberedEvents(state.events, moment), orderToken);
+  const known = reopenGranted(before, exposure);
+  return applyReport(
+    state,
+    { before, known, exposure, orderToken },
+    dateReport(known, reported, moment),
+    now,
+  );
+}
+
+/**
+ * Applies a report again that was recorded at `at`, with the moment and exposure that it got then.
+ */
+export function repeatOutcome(
+  state: ClientState,
+  older: KnownOrder | null,
+  { orderRef, ...report }: DatedReport & { readonly orderRef: string },
+  at: number,
+  exposure: Exposure,
+): OutcomeChange {
+  const orderToken = token(orderRef);
+  const before = recentOrder(state.outcomes, orderToken) ?? older;
+  const known = reopenGranted(before, exposure);
+  return applyReport(state, { before, known, exposure, orderToken }, report, at);
+}
+
+interface ReportedOrder {
+  /** What was known of the order before the report, and what of that still counts. */
+  readonly before: KnownOrder | null;
+  readonly known: KnownOrder | null;
+  readonly exposure: Exposure;
+  /** See `token`. */
+  readonly orderToken: string;
+}
+
+function applyReport(
+  state: ClientState,
+  { before, known, exposure, orderToken }: ReportedOrder,
+  report: DatedReport,
+  now: number,
+): OutcomeChange {
   const events = rememberedEvents(state.events, Math.max(now, state.lastAt));
-  const exposure = lookedUp ?? rememberedExposure(events, asked);
-  const before = recentOrder(state.outcomes, asked) ?? older;
-  const known = stillKnown(before, exposure);
-  const report = dated(known, reported, Math.max(now, state.lastAt));
-  const reportedOrder = withReport(known, report, exposure);
+  const askedNow = amountOfOrder(events, orderToken) ?? before?.amount;
+  const reportedOrder = addReport(known, report, exposure, known === null ? askedNow : known.amount);
   const effect = effectOf(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
   // A new outcome takes the amount that is asked for now; a report that changes nothing changes no amount either.
-  const amount = (counts ? amountOfOrder(events, asked) : null) ?? before?.amount;
-  const order = { ...reportedOrder, ...(amount === undefined ? {} : { amount }), token: asked };
+  const order = {
+    ...(counts ? withAskedAmount(reportedOrder, askedNow) : reportedOrder),
+    token: orderToken,
+  };
   const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
-  const outcomes = counts
-    ? tallyOutcome(state.outcomes, before, order)
-    : withKnownOrder(state.outcomes, order);
+  // An order that a grant opened counts otherwise than before, whatever this report says of it.
+  const countsOtherwise = before !== null && countsAs(before) !== countsAs(order);
+  const outcomes =
+    counts || countsOtherwise
+      ? tallyOutcome(state.outcomes, before, order)
+      : withKnownOrder(state.outcomes, order);
   return {
     effect,
     state: {
       ...touch(state, Math.max(now, report.occurredAt)),
-      events: settleOrder(events, asked),
+      events: settleOrder(events, orderToken),
       outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,
@@ -90,24 +148,25 @@ export function recordOutcome(
   };
 }
 
-/**
- * Replays a report that was recorded at `at`, with the time and exposure that it got then. That time may be after
- * `at`: a report without a time is dated right after the one that it corrects.
- */
-export function repeatOutcome(
-  state: ClientState,
-  known: KnownOrder | null,
-  recorded: OrderOutcome & { readonly orderRef: string },
-  at: number,
-  exposure: Exposure,
-): OutcomeChange {
-  return recordOutcome(state, known, recorded, Math.max(at, recorded.occurredAt), exposure);
+/** `known` does not have the report yet. */
+function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
+  return report.outcome === 'PAID' && known?.outcome !== 'PAID';
 }
 
-function effectOf(known: KnownOrder | null, order: KnownOrder, report: OrderOutcome): OutcomeEffect {
+function effectOf(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
   if (known === null) return 'recorded';
-  if (order.occurredAt !== known.occurredAt || !sameOutcome(order, known)) return 'superseded';
-  return sameOutcome(report, known) ? 'unchanged' : 'stale';
+  if (!holdsAsBefore(known, order)) return 'superseded';
+  if (sameResult(report, known) || isPartTakenBack(order, report)) return 'unchanged';
+  return known.outcome === 'PAID' && isFailure(report) ? 'outweighed' : 'stale';
+}
+
+function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
+  return (
+    sameResult(order, known) &&
+    order.occurredAt === known.occurredAt &&
+    order.awaitsPayment === known.awaitsPayment &&
+    settledAmount(order) === settledAmount(known)
+  );
 }
 
 /** Binds the client, or unbinds it with null. Gives the same object when it is not bound anyway. */

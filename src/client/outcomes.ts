@@ -91,15 +91,15 @@ export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }:
 }
 
 /**
- * What an order says about the payer; null: nothing, for a technical failure or an unpaid order that the service
- * turned away.
+ * What an order says about the payer; null: nothing, for a technical failure, an unpaid order that the service turned
+ * away, and a reversal whose payment is not known yet.
  */
-export function countsAs({ outcome, cause, turnedAway }: CountedOrder): Outcome | null {
-  if (cause === 'TECHNICAL' || (outcome === 'UNPAID' && turnedAway === true)) return null;
+export function countsAs({ outcome, cause, turnedAway, awaitsPayment }: CountedOrder): Outcome | null {
+  if (cause === 'TECHNICAL' || awaitsPayment || (outcome === 'UNPAID' && turnedAway)) return null;
   return outcome;
 }
 
-type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway'>;
+type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway' | 'awaitsPayment'>;
 
 /** Epoch ms of the newest paid outcome; null when there is none. */
 export function lastPaidAt({ recent, older }: OutcomeTally): number | null {

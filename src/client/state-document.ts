@@ -3,7 +3,8 @@ import { DIGITS, digitValue } from './client-key.ts';
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
 import type { Hint, HintKind, Hints } from './hints.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
-import { decodeReports, encodeReports, type KnownOrder, rank, resultOf } from './order.ts';
+import type { KnownOrder } from './order.ts';
+import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
 
 /**
@@ -273,8 +274,8 @@ function decodeHint([code, , id = '', networks = 0, formerId]: HintRow): Hint {
 }
 
 type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
-/** The order at this place has several reports. */
-type ReportsRow = [place: number, ...reports: number[]];
+/** The order at this place has several reports, or one with an amount. */
+type ReportsRow = [place: number, ...reports: (number | string)[]];
 
 /** 0 when there are none; zeros at the end are left out. */
 type OutcomesRow =
@@ -292,10 +293,10 @@ type OutcomesRow =
 
 const TOKEN_CHARACTERS = 6;
 
-/** Added to the rank of a result: the amount is the same as that of the order before it in the text. */
-const SAME_AMOUNT = 8;
+/** Added to the number of a result: the amount is the same as that of the order before it in the text. */
+const SAME_AMOUNT = RESULT_CODES;
 /** Added likewise: the order was turned away. */
-const TURNED_AWAY = 16;
+const TURNED_AWAY = 2 * RESULT_CODES;
 
 function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
   const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
@@ -349,7 +350,9 @@ function packOrders(orders: readonly RecentOrder[]): string {
     const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
     const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
     return (
-      order.token + DIGITS.charAt(rank(order) + same + turnedAway) + digitsOf(distances[place] ?? 0, width)
+      order.token +
+      DIGITS.charAt(encodeResult(order) + same + turnedAway) +
+      digitsOf(distances[place] ?? 0, width)
     );
   });
   return packed.length === 0 ? '' : width + packed.join('');
@@ -381,7 +384,7 @@ function unpackOrders(packed: string, newestAt: number, cells: readonly string[]
     if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
     occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
     const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
-    const known: KnownOrder = { ...resultOf(code % SAME_AMOUNT), occurredAt, ...exposed };
+    const known: KnownOrder = { ...decodeResult(code % RESULT_CODES), occurredAt, ...exposed };
     orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
   }
   return orders;

@@ -1,7 +1,7 @@
 import { moneyOf, sumOfAmounts } from '../client/amount.ts';
 import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '../client/client-state.ts';
 import { waitRemainingMs } from '../client/ladder.ts';
-import type { Outcome } from '../client/order.ts';
+import { type Outcome, settledAmount } from '../client/order.ts';
 import {
   lastOutcome,
   lastPaidAt,
@@ -109,13 +109,13 @@ export const ORDER_FACTS = {
   paidAmount: windowed(
     MONEY,
     'currency units',
-    `Sum of the orders that became PAID, in the currency of the request, with the amounts that were asked for. ${AMONG_FINAL}`,
+    `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${AMONG_FINAL}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, request, now }, windowMs) => {
       const paid = outcomesSince(state.outcomes, 'PAID', now - windowMs);
       return sumIn(
         request.currency,
-        paid.map(({ amount }) => amount ?? ''),
+        paid.map((order) => settledAmount(order) ?? ''),
       );
     },
   ),

@@ -7,8 +7,8 @@ export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
 /** What the caller is to do. GET_NEW: issue a new requisite; GET_SAME_STICKY: show the bound requisite; WAIT: show a timer for waitSeconds, then ask again; BLOCK: do not issue a requisite, show support contact */
 export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
-/** recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known */
-export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'stale';
+/** recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger */
+export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale';
 
 /** What the entries of the list are */
 export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint';
@@ -26,11 +26,13 @@ export interface PointedDetail {
   readonly detail: string;
 }
 
-/** The result of an order as the platform reports it */
+/** The result that holds of an order */
 export interface OrderOutcome {
   readonly outcome: 'PAID' | 'UNPAID';
   readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
   readonly occurredAt: string;
+  readonly undated?: boolean;
+  readonly awaitsPayment?: boolean;
 }
 
 /** The version that decides */
@@ -221,6 +223,15 @@ export interface ConditionGroup {
 /** A condition as the analyst wrote it, with the values it saw */
 export type ConditionTrace = ConditionGroup | NegatedCondition | NamedCondition | Comparison;
 
+/** A report about an order */
+export interface DatedReport {
+  readonly outcome: 'PAID' | 'UNPAID';
+  readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+  readonly occurredAt: string;
+  readonly undated?: boolean;
+  readonly amount?: string;
+}
+
 /** One answered verdict with all that explains it */
 export interface Decision {
   readonly decisionId: string;
@@ -382,6 +393,8 @@ export interface HistoryOutcome extends OrderOutcome {
   readonly kind: 'outcome';
   readonly at: string;
   readonly orderRef: string;
+  readonly amount?: string;
+  readonly report?: DatedReport;
   readonly turnedAway?: boolean;
 }
 
@@ -442,8 +455,15 @@ export interface KeptOutcome {
   readonly clientIdKey: string;
   readonly orderRef: string;
   readonly order: OrderOutcome;
-  readonly report?: OrderOutcome;
+  readonly report?: {
+    readonly outcome: 'PAID' | 'UNPAID';
+    readonly cause: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | null;
+    readonly occurredAt: string;
+    readonly undated?: boolean;
+    readonly amount?: string;
+  };
   readonly amount?: string;
+  readonly settledAmount?: string;
   readonly turnedAway?: boolean;
 }
 
@@ -667,10 +687,14 @@ export interface OutcomeReport {
   readonly orderRef: string;
   /** The final result of the order. PAID: the money arrived; UNPAID: it did not, or was taken back */
   readonly outcome: 'PAID' | 'UNPAID';
-  /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody knows, and it counts neither way; REVERSED: it was paid and taken back */
+  /** Why it is unpaid. DECLINED: the payment was refused; EXPIRED: the payer let the time run out; CANCELLED: the payer gave up; TECHNICAL: nobody knows, and it counts neither way; REVERSED: it was paid and taken back, whole or in part */
   readonly cause?: 'DECLINED' | 'EXPIRED' | 'CANCELLED' | 'TECHNICAL' | 'REVERSED' | undefined;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
   readonly occurredAt?: string | undefined;
+  /** With PAID: all that was captured for the order so far; absent: what was asked for. With REVERSED: all that was taken back so far; absent: all of it. At most the digits after the point that ISO 4217 gives the currency. A JSON string, not a number */
+  readonly amount?: string | undefined;
+  /** Of the amount; absent: that of the order, or else the platform's */
+  readonly currency?: string | undefined;
 }
 
 /** What the report did */

@@ -236,15 +236,15 @@ function spanOf(seen: readonly SeenClient[]) {
 
 type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
 
-/** A report about an order that was turned away proves nothing, unless it was paid. */
-function statusOf({ report, granted, turnedAway, verdicts }: LinkedOrder): Status {
+/** A failure of an order that was turned away proves nothing, and a grant opens that order again. */
+function statusOf({ report, granted, verdicts }: LinkedOrder): Status {
   const result = report === null ? null : reportedResult(report);
   if (result === 'PAID') return 'paid';
   if (result === 'REVERSED') return 'reversed';
   if (result === 'TECHNICAL') return 'technical';
-  const asked = VERDICTS.some((verdict) => verdicts[verdict] > 0);
-  if (!granted && (asked || turnedAway)) return 'turnedAway';
-  return result === null ? 'unknown' : 'unpaid';
+  const wasAsked = VERDICTS.some((verdict) => verdicts[verdict] > 0);
+  if (!granted && (wasAsked || result === 'TURNED_AWAY')) return 'turnedAway';
+  return result === 'UNPAID' ? 'unpaid' : 'unknown';
 }
 
 function figuresOf(orders: readonly LinkedOrder[]) {

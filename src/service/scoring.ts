@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { Actor } from '../access/caller.ts';
 import { type ArchivedOrders, ExpectedOrders } from '../archive/read/archived-orders.ts';
 import {
@@ -13,7 +12,6 @@ import {
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type Binding, EVENTS_MAX, momentFor, type Override } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
-import type { KnownOrder, OrderOutcome, ReportedOutcome } from '../client/order.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
@@ -39,7 +37,7 @@ import {
   type RuleSource,
   type VerdictSeen,
 } from '../rollout/loaded-rules.ts';
-import type { RuleSet } from '../rules/rule-set.ts';
+import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Snapshot, Store, StoredAnswer } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
@@ -48,6 +46,7 @@ import { ClientTurns, type Pace, type TurnResult } from './client-turns.ts';
 import { seeDevices } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { knownOrder } from './known-order.ts';
+import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
 
 export interface ServiceParts {
   readonly store: Store;
@@ -101,12 +100,6 @@ interface VerdictStepResult extends AnsweredVerdict {
   /** Null when the answer is an earlier one. */
   readonly verdicts: Verdicts | null;
 }
-
-/** The platform's report about an order of a client. */
-export type OrderReport = ReportedOutcome & {
-  readonly clientIdKey: string;
-  readonly orderRef: string;
-};
 
 /** Records the outcomes of a request that tells of many. */
 export interface OutcomeRecorder {
@@ -233,6 +226,7 @@ export class ScoringService {
       client: this.#parts.store.clientKeys.of(platform, clientIdKey),
       also: { orderRef },
     };
+    const { currency } = settingsOf(this.#parts.ruleSource.choose(turn.client).rules, platform);
     let seen: OutcomeSeen | null = null;
     let note = () => {};
     const effect = await this.#turns
@@ -246,11 +240,12 @@ export class ScoringService {
           archivedOrders,
         );
         note = () => this.#parts.reporting?.reported(platform, before, orderRef, now);
-        const change = recordOutcome(before, known, report, now, exposure);
+        const inMoney = inCurrency(report, before, known, currency);
+        const change = recordOutcome(before, known, inMoney, now, exposure);
         const { effect, state, order, displaced, report: taken } = change;
         seen = state === before ? null : outcomeSeen(turn.client, before, state);
         if (seen === null) return { result: effect, change: null };
-        const told = { at: now, platform, clientIdKey, orderRef, ...journaled(order, taken) };
+        const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
         const entry = { kind: 'outcome', ...told } as const;
         const kept = { orders: displaced, keptMs: this.#displacedMs };
         return { result: effect, change: { state, entry, displaced: kept } };
@@ -395,14 +390,6 @@ export class ScoringService {
 
 function requireAdmitted(admitted: boolean | undefined): void {
   if (admitted === false) throw new NotAdmitted();
-}
-
-/** The outcome that holds, and the report when it says something else. */
-function journaled({ outcome, cause, occurredAt, amount, turnedAway }: KnownOrder, report: OrderOutcome) {
-  const order = { outcome, cause, occurredAt };
-  const told = isDeepStrictEqual(order, report) ? {} : { report };
-  const exposed = turnedAway === undefined ? {} : { turnedAway };
-  return { order, ...told, ...(amount === undefined ? {} : { amount }), ...exposed };
 }
 
 function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {

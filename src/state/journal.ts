@@ -1,6 +1,12 @@
 import { tenant } from '../client/client-key.ts';
 import { BindingSchema, OverrideSchema } from '../client/client-state.ts';
-import { type Exposure, exposureOf, OrderOutcomeSchema, turnedAway } from '../client/order.ts';
+import {
+  DatedReportSchema,
+  type Exposure,
+  exposureOf,
+  OrderOutcomeSchema,
+  turnedAway,
+} from '../client/order.ts';
 import { type Decision, DecisionSchema, ScoreAnswerSchema } from '../decision/decision.ts';
 import { HoldoutSchema } from '../decision/holdout.ts';
 import { ScoreRequestSchema } from '../decision/requests.ts';
@@ -42,10 +48,15 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
   orderRef,
   /** The outcome that holds from now on. */
   order: OrderOutcomeSchema,
-  /** The report itself where another one holds: a repeat with another time, or a late one about the past. */
-  report: Type.Optional(OrderOutcomeSchema),
+  /** The report itself where it says something else, or with an amount. */
+  report: Type.Optional(DatedReportSchema),
   amount: Type.Optional(
     word('What was asked for the order, like "25.5 EUR"; absent when that was not known'),
+  ),
+  settledAmount: Type.Optional(
+    word(
+      'The money that the result is about, where that is not what was asked for: of a payment what was captured less what was taken back, of a reversal what was captured',
+    ),
   ),
   turnedAway: Type.Optional(turnedAway),
 });

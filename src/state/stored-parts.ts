@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
-import { decodeOrder } from '../client/order.ts';
+import { decodeOrder } from '../client/order-text.ts';
 import { decodeClientState } from '../client/state-document.ts';
 import { type Decision, verdictAnswer } from '../decision/decision.ts';
 import {

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome, repeatOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
 import { type ClientState, isNewClient, token, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { decodeOrder, encodeOrder, type KnownOrder, type OrderOutcome } from '../../src/client/order.ts';
+import type { DatedReport, KnownOrder } from '../../src/client/order.ts';
+import { decodeOrder, encodeOrder } from '../../src/client/order-text.ts';
 import {
   lastOutcome,
   lastPaidAt,
@@ -25,7 +26,7 @@ const of = <Report>(orderRef: string, report: Report) => ({ ...report, orderRef 
 
 /** Records reports that all arrive at NOW. */
 function report(
-  reports: readonly (readonly [order: string, outcome: OrderOutcome])[],
+  reports: readonly (readonly [order: string, outcome: DatedReport])[],
   before: ClientState = UNKNOWN_CLIENT,
 ) {
   const orders = new Map<string, KnownOrder>();
@@ -60,7 +61,7 @@ function factsOf({ outcomes }: ClientState) {
 }
 
 /** Orders at successive times. */
-function many(count: number, outcome: (at: number) => OrderOutcome, firstAt = 1) {
+function many(count: number, outcome: (at: number) => DatedReport, firstAt = 1) {
   return Array.from({ length: count }, (_, n) => [`order-${firstAt + n}`, outcome(firstAt + n)] as const);
 }
 
@@ -142,8 +143,13 @@ describe("the outcomes of a client's orders", () => {
     const undated = (outcome: 'PAID' | 'UNPAID') => ({ outcome, cause: null, occurredAt: null });
     let [told, repeated] = [UNKNOWN_CLIENT, UNKNOWN_CLIENT];
     let [order, again]: (KnownOrder | null)[] = [null, null];
-    for (const outcome of ['PAID', 'UNPAID', 'PAID', 'UNPAID'] as const) {
-      const change = recordOutcome(told, order ?? null, of('a', undated(outcome)), NOW);
+    for (const reported of [
+      undated('PAID'),
+      undated('UNPAID'),
+      { ...undated('UNPAID'), cause: 'REVERSED' as const, amount: '9 EUR' },
+      { ...undated('PAID'), occurredAt: NOW - 1, amount: '7 EUR' },
+    ]) {
+      const change = recordOutcome(told, order ?? null, of('a', reported), NOW);
       ({ state: told, order } = change);
       const replayed = repeatOutcome(repeated, again ?? null, of('a', change.report), NOW, 'granted');
       ({ state: repeated, order: again } = replayed);

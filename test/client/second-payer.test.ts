@@ -5,7 +5,7 @@ import { type OutcomeEffect, recordOutcome } from '../../src/client/changes.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { KnownHints } from '../../src/client/hints.ts';
-import { exposureOf, type OrderOutcome } from '../../src/client/order.ts';
+import { exposureOf, type OrderOutcome, settledAmount } from '../../src/client/order.ts';
 import { asStored } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
 import { contactByScore } from '../../src/decision/score-hints.ts';
@@ -29,6 +29,7 @@ import {
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3600 * SECOND_MS;
+const CURRENCY = 'EUR';
 const CLIENT = clientKey(platformName('demo'), 'payer-1');
 
 const verdictRule = (method: string, priority: number, params: string) => `
@@ -71,8 +72,9 @@ class FirstPayer implements Payer {
     return decision.waitFloorMs ?? null;
   }
 
-  report({ order: orderRef, result, moment }: Reported, now: number): OutcomeEffect {
-    const report = { orderRef, ...outcomeOf(result), occurredAt: moment };
+  report({ order: orderRef, result, moment, amount }: Reported, now: number): OutcomeEffect {
+    const money = amount === null ? {} : { amount: `${amount} ${CURRENCY}` };
+    const report = { orderRef, ...outcomeOf(result), occurredAt: moment, ...money };
     const granted = this.#granted.get(orderRef);
     const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
     const { effect, state } = recordOutcome(this.#state, null, report, now, exposure);
@@ -103,7 +105,7 @@ class FirstPayer implements Payer {
     const { ladder, outcomes } = this.#state;
     const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
     const paidOrders = recent.filter(({ outcome }) => outcome === 'PAID');
-    const amounts = paidOrders.map(({ amount }) => Number(moneyOf(amount ?? '')?.amount ?? 0));
+    const amounts = paidOrders.map((known) => Number(moneyOf(settledAmount(known) ?? '')?.amount ?? 0));
     return { ...ladder, paid, unpaid, paidAmount: amounts.reduce((sum, amount) => sum + amount, 0) };
   }
 }
@@ -127,11 +129,14 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc
     .record({
       order,
-      result: fc.constantFrom(...RESULTS, 'PAID', 'PAID'),
+      result: fc.constantFrom(...RESULTS, 'PAID', 'PAID', 'REVERSED'),
+      amount: fc.constantFrom(null, null, 7, 10, 25, 90),
       agoMs: fc.constantFrom(null, -5000, 0, 1, SECOND_MS, 2 * SECOND_MS, HOUR_MS),
     })
-    .map(({ agoMs, ...told }): Happening => {
-      return (payer, now) => payer.report({ ...told, moment: agoMs === null ? null : now - agoMs }, now);
+    .map(({ agoMs, amount, ...told }): Happening => {
+      const hasMoney = told.result === 'PAID' || told.result === 'REVERSED';
+      const reported = { ...told, amount: hasMoney ? amount : null };
+      return (payer, now) => payer.report({ ...reported, moment: agoMs === null ? null : now - agoMs }, now);
     }),
   fc
     .record({

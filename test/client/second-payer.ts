@@ -1,15 +1,8 @@
 import type { OutcomeEffect } from '../../src/client/changes.ts';
 
-/** The results of an order, weakest first (Outcomes). */
-export const RESULTS = [
-  'UNPAID',
-  'EXPIRED',
-  'CANCELLED',
-  'DECLINED',
-  'TECHNICAL',
-  'PAID',
-  'REVERSED',
-] as const;
+/** Failures, weakest first, and what a payment and its reversal are called (Outcomes). */
+const FAILURES = ['UNPAID', 'EXPIRED', 'CANCELLED', 'DECLINED', 'TECHNICAL'] as const;
+export const RESULTS = [...FAILURES, 'PAID', 'REVERSED'] as const;
 
 export type ResultName = (typeof RESULTS)[number];
 
@@ -19,6 +12,18 @@ const DAY_MS = 24 * HOUR_MS;
 interface Report {
   readonly result: ResultName;
   readonly at: number;
+  readonly amount: number | null;
+  readonly hasMoment: boolean;
+}
+
+/** What holds of an order, and the money that it is about. */
+interface Held {
+  readonly result: ResultName;
+  readonly since: number;
+  readonly waits: boolean;
+  readonly money: number | null;
+  /** How much of the payment was taken back. */
+  readonly taken?: number;
 }
 
 interface Request {
@@ -49,6 +54,8 @@ export interface Reported {
   readonly result: ResultName;
   /** Epoch ms. */
   readonly moment: number | null;
+  /** Of PAID and REVERSED alone. */
+  readonly amount: number | null;
 }
 
 export interface Scored {
@@ -88,7 +95,7 @@ export class SecondPayer implements Payer {
   #lastAt = 0;
   #lastVerdictAt: number | null = null;
   #requests: readonly Request[] = [];
-  readonly #lines = new Map<string, readonly Report[]>();
+  readonly #reports = new Map<string, readonly Report[]>();
   readonly #amounts = new Map<string, number>();
   /** Whether an order that was asked for was granted. */
   readonly #granted = new Map<string, boolean>();
@@ -96,26 +103,26 @@ export class SecondPayer implements Payer {
   readonly #scores: { readonly at: number; readonly shows: readonly string[] }[] = [];
   readonly #firstScores = new Map<string, { readonly at: number; readonly known: readonly string[] }>();
 
-  report({ order, result, moment }: Reported, clockMs: number): OutcomeEffect {
+  report({ order, result, moment, amount }: Reported, clockMs: number): OutcomeEffect {
     const now = this.#moment(clockMs);
-    const line = this.#exposed(order);
-    const held = holding(line);
-    const says = held?.result === result;
-    const report = datedReport(line, result, moment, now);
-    // Outcomes 2, 4.
-    if (report === null || line.some((other) => position(other) === position(report)))
-      return says ? 'unchanged' : 'stale';
-    const longer = [...line, report].sort((a, b) => position(a) - position(b));
-    // Outcomes 3.
-    const kept = longer.length > 16 ? [...longer.slice(0, 1), ...longer.slice(-15)] : longer;
-    this.#lines.set(order, kept);
+    const reports = this.#exposed(order);
+    const asked = this.#amounts.get(order) ?? null;
+    const held = reports.length === 0 ? null : heldBy(reports, asked);
+    const hasMoment = moment !== null && moment <= now;
+    const report = { result, amount, at: hasMoment ? moment : now, hasMoment };
+    if (held !== null && isKnown(reports, report)) return effectOf(held, held, report);
+    // Outcomes 9.
+    if (this.#granted.get(order) === true) this.#turnedAway.delete(order);
+    // Outcomes 10.
+    const kept = remembered([...reports, report], asked);
     this.#lastAt = Math.max(now, report.at);
-    const effect = effectOf(held, holding(kept), says);
     this.#requests = this.#remembered(now);
+    const effect = effectOf(held, heldBy(kept, held === null ? this.#asked(order) : asked), report);
+    this.#reports.set(order, kept);
     if (effect === 'recorded' || effect === 'superseded') this.#takeAmount(order);
     for (const request of this.#requests) if (request.order === order) request.reportedSince = true;
-    // Outcomes 7, Ladder 1.
-    if (isNewPayment(longer, report)) this.#ladder = OFF_THE_LADDER;
+    // Outcomes 8, Ladder 1.
+    if (result === 'PAID' && held?.result !== 'PAID') this.#ladder = OFF_THE_LADDER;
     return effect;
   }
 
@@ -155,27 +162,29 @@ export class SecondPayer implements Payer {
     return known;
   }
 
-  /** Outcomes 6, Amounts 4. */
+  /** Outcomes 7, Amounts 7. */
   standing(): PayerStanding {
     const { level, attemptOpen, waitUntil } = this.#ladder;
-    const held = [...this.#lines].map(([order, line]) => ({ order, result: holding(line)?.result }));
+    const held = [...this.#reports].map(([order, reports]) => ({
+      ...heldBy(reports, this.#amounts.get(order) ?? null),
+      order,
+    }));
     const paid = held.filter(({ result }) => result === 'PAID');
-    const technical = held.filter(({ result }) => result === 'TECHNICAL');
-    const paidAmount = paid.reduce((sum, { order }) => sum + (this.#amounts.get(order) ?? 0), 0);
-    const neither = held.filter(
-      ({ order, result }) => result !== 'PAID' && result !== 'TECHNICAL' && this.#turnedAway.has(order),
+    const unpaid = held.filter(
+      ({ order, result, waits }) =>
+        result !== 'PAID' && result !== 'TECHNICAL' && !waits && !this.#turnedAway.has(order),
     );
-    const unpaid = held.length - paid.length - technical.length - neither.length;
-    return { level, attemptOpen, waitUntil, paid: paid.length, unpaid, paidAmount };
+    const paidAmount = paid.reduce((sum, { money }) => sum + (money ?? 0), 0);
+    return { level, attemptOpen, waitUntil, paid: paid.length, unpaid: unpaid.length, paidAmount };
   }
 
-  /** Outcomes 8: the earlier reports of an order that still count. */
+  /** Outcomes 9: the earlier reports of an order that still count. */
   #exposed(order: string): readonly Report[] {
-    const line = this.#lines.get(order) ?? [];
+    const reports = this.#reports.get(order) ?? [];
     const granted = this.#granted.get(order);
-    if (line.length === 0 && granted === false) this.#turnedAway.add(order);
-    if (granted !== true || !this.#turnedAway.delete(order)) return line;
-    return holding(line)?.result === 'PAID' ? line : [];
+    if (reports.length === 0 && granted === false) this.#turnedAway.add(order);
+    if (granted !== true || !this.#turnedAway.has(order)) return reports;
+    return reports.filter(({ result }) => result === 'PAID' || result === 'REVERSED');
   }
 
   #moment(clockMs: number): number {
@@ -196,9 +205,14 @@ export class SecondPayer implements Payer {
 
   /** Amounts 2. */
   #takeAmount(order: string): void {
+    const amount = this.#asked(order);
+    if (amount !== null) this.#amounts.set(order, amount);
+  }
+
+  #asked(order: string): number | null {
     const asked = this.#requests.filter((request) => request.order === order);
-    const amount = (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount;
-    if (amount !== undefined) this.#amounts.set(order, amount);
+    const newest = asked.findLast(({ granted }) => granted) ?? asked.at(-1);
+    return newest?.amount ?? this.#amounts.get(order) ?? null;
   }
 
   /** Hints 1. */
@@ -215,40 +229,101 @@ export class SecondPayer implements Payer {
   }
 }
 
-/** Outcomes 1, 2: null for a repeat without a time. */
-function datedReport(
-  line: readonly Report[],
-  result: ResultName,
-  moment: number | null,
-  now: number,
-): Report | null {
-  if (moment !== null && moment <= now) return { result, at: moment };
-  if (holding(line)?.result === result) return null;
-  const newest = line.at(-1)?.at ?? 0;
-  return { result, at: newest < now ? now : newest + 1 };
+/** Outcomes 2. */
+function isKnown(reports: readonly Report[], report: Report): boolean {
+  return reports.some(
+    (other) =>
+      other.result === report.result &&
+      other.amount === report.amount &&
+      (!report.hasMoment || isOfMoment(other, report)),
+  );
 }
 
-/** Outcomes 7. */
-function isNewPayment(line: readonly Report[], report: Report): boolean {
-  const place = line.indexOf(report);
-  const beside = [line[place - 1], line[place + 1]];
-  return report.result === 'PAID' && beside.every((other) => other?.result !== 'PAID');
+function isOfMoment(other: Report, report: Report): boolean {
+  return other.at === report.at && (other.result !== 'PAID' || other.hasMoment === report.hasMoment);
 }
 
-function position({ result, at }: Report): number {
-  return at * 10 + RESULTS.indexOf(result);
+/** By moment; of one moment as the page ranks them. */
+function inLine(reports: readonly Report[]): readonly Report[] {
+  const position = ({ result, hasMoment }: Report) => RESULTS.indexOf(result) * 2 + Number(hasMoment);
+  const amount = ({ amount: money }: Report) => (money === null ? '' : String(money));
+  return reports.toSorted(
+    (a, b) => a.at - b.at || position(a) - position(b) || (amount(a) < amount(b) ? -1 : 1),
+  );
 }
 
-/** Outcomes 3: the last result, since the first report of it that no other result comes after. */
-function holding(line: readonly Report[]): Report | undefined {
-  const last = line.at(-1);
-  const sameAtTheEnd = line.slice(line.findLastIndex(({ result }) => result !== last?.result) + 1);
-  return sameAtTheEnd[0];
+const ofResult = (reports: readonly Report[], result: ResultName) =>
+  inLine(reports).filter((report) => report.result === result);
+
+const isFailure = ({ result }: Report) => result !== 'PAID' && result !== 'REVERSED';
+
+/** Amounts 3, 4. */
+function moneyOf(reports: readonly Report[], asked: number | null) {
+  const payments = ofResult(reports, 'PAID');
+  const amounts = payments.map(({ amount }) => amount ?? asked).filter((amount) => amount !== null);
+  const captured = payments.length === 0 ? asked : amounts.length === 0 ? null : Math.max(...amounts);
+  const takesAll = ({ amount }: Report) =>
+    amount === null || (captured === null ? payments.length > 0 : amount >= captured);
+  const reversals = ofResult(reports, 'REVERSED');
+  const ofAll = reversals.filter(takesAll);
+  const over = reversals.findLastIndex(takesAll);
+  const taken = Math.max(0, ...reversals.slice(over + 1).map(({ amount }) => amount ?? 0));
+  return { captured, ofAll, taken, rest: captured === null ? null : captured - taken };
 }
 
-/** Outcomes 5. */
-function effectOf(before: Report | undefined, after: Report | undefined, says: boolean): OutcomeEffect {
-  if (before === undefined) return 'recorded';
-  if (before.result !== after?.result || before.at !== after.at) return 'superseded';
-  return says ? 'unchanged' : 'stale';
+/** Outcomes 3 to 5. */
+function heldBy(reports: readonly Report[], asked: number | null): Held {
+  const { captured, ofAll, rest, taken } = moneyOf(reports, asked);
+  const payments = ofResult(reports, 'PAID');
+  const reversedAt = ofAll.at(-1)?.at;
+  const standing = payments.find(
+    ({ at, hasMoment }) => reversedAt === undefined || (hasMoment && at > reversedAt),
+  );
+  if (standing !== undefined) return { result: 'PAID', since: standing.at, waits: false, money: rest, taken };
+  if (ofAll.length > 0) {
+    const paidAt = payments.findLast(({ hasMoment }) => hasMoment)?.at ?? 0;
+    const since = ofAll.find(({ at }) => at >= paidAt)?.at ?? 0;
+    return { result: 'REVERSED', since, waits: false, money: captured };
+  }
+  const failures = inLine(reports.filter(isFailure));
+  const last = failures.at(-1);
+  if (last === undefined)
+    return { result: 'REVERSED', since: inLine(reports)[0]?.at ?? 0, waits: true, money: asked };
+  const run = failures.slice(failures.findLastIndex(({ result }) => result !== last.result) + 1);
+  return { result: last.result, since: run[0]?.at ?? 0, waits: false, money: asked };
+}
+
+/** Outcomes 10. */
+function remembered(reports: readonly Report[], asked: number | null): readonly Report[] {
+  const line = inLine(reports);
+  if (line.length <= 16) return line;
+  const [payments, reversals] = [ofResult(line, 'PAID'), ofResult(line, 'REVERSED')];
+  const largest = (some: readonly Report[], without: number | null) =>
+    some.toSorted((a, b) => (b.amount ?? without ?? 0) - (a.amount ?? without ?? 0))[0];
+  const kept = [
+    line[0],
+    ...[payments, reversals].flatMap((some) => [some[0], some.at(-1)]),
+    payments.findLast(({ hasMoment }) => hasMoment),
+    largest(payments, asked),
+    reversals.findLast(({ amount }) => amount === null),
+    largest(reversals, null),
+    line.findLast(isFailure),
+  ];
+  const oldest = line.find((report) => !kept.includes(report));
+  return line.filter((report) => report !== oldest);
+}
+
+/** Outcomes 6. */
+function effectOf(before: Held | null, after: Held, report: Report): OutcomeEffect {
+  const { result: says, amount } = report;
+  if (before === null) return 'recorded';
+  const isSame =
+    before.result === after.result &&
+    before.since === after.since &&
+    before.waits === after.waits &&
+    before.money === after.money;
+  if (!isSame) return 'superseded';
+  const isPart = says === 'REVERSED' && after.result === 'PAID' && amount !== null && amount === after.taken;
+  if (after.result === says || isPart) return 'unchanged';
+  return after.result === 'PAID' && says !== 'REVERSED' ? 'outweighed' : 'stale';
 }

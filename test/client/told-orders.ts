@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
+import { type DatedReport, type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
 
 /** A report about one of a client's orders. */
 export interface ToldOrder {
   readonly order: string;
-  readonly report: OrderOutcome;
+  readonly report: DatedReport;
 }
 
 /** What the facts must say of a client, in whatever order the reports arrive. */
@@ -34,13 +34,19 @@ export function toldOrders(
   length: number,
 ): fc.Arbitrary<readonly ToldOrder[]> {
   const occurredAt = fc.integer({ min: 1, max: moments });
-  const report = fc.oneof(
-    fc.record({ outcome: fc.constant('PAID'), cause: fc.constant(null), occurredAt }),
-    fc.record({
-      outcome: fc.constant('UNPAID'),
-      cause: fc.constantFrom(null, ...OUTCOME_CAUSES),
-      occurredAt,
-    }),
+  const amount = fc.constantFrom('10 EUR', '25.5 EUR', '30 EUR', '7 USD');
+  const money = { amount };
+  const unpaidOf = (causes: readonly DatedReport['cause'][]) => ({
+    outcome: fc.constant('UNPAID'),
+    cause: fc.constantFrom(...causes),
+    occurredAt,
+  });
+  const paidOnce = { outcome: fc.constant('PAID'), cause: fc.constant(null), occurredAt };
+  const report: fc.Arbitrary<DatedReport> = fc.oneof(
+    fc.record(paidOnce),
+    fc.record({ ...paidOnce, ...money }),
+    fc.record({ ...unpaidOf(['REVERSED']), ...money }),
+    fc.record(unpaidOf([null, ...OUTCOME_CAUSES])),
   );
   const order = fc.integer({ min: 1, max: orders }).map((number) => `order-${number}`);
   return fc.array(fc.record({ order, report }), { minLength: 1, maxLength: length });
@@ -55,7 +61,7 @@ export function naiveFacts(told: readonly ToldOrder[]): NaiveFacts {
   const orders = Map.groupBy(told, ({ order }) => order);
   const final = [...orders.values()]
     .map((reports) => naiveOutcome(reports.map(({ report }) => report)))
-    .filter(({ cause }) => cause !== 'TECHNICAL')
+    .filter(({ cause, awaitsPayment }) => cause !== 'TECHNICAL' && !awaitsPayment)
     // At the same time a payment counts as the newer one.
     .sort(
       (a, b) =>
@@ -75,29 +81,65 @@ export function naiveFacts(told: readonly ToldOrder[]): NaiveFacts {
   };
 }
 
-const STRENGTH = ['UNPAID', 'EXPIRED', 'CANCELLED', 'DECLINED', 'TECHNICAL', 'PAID', 'REVERSED'];
+const FAILURES = ['UNPAID', 'EXPIRED', 'CANCELLED', 'DECLINED', 'TECHNICAL'];
 
-const name = ({ outcome, cause }: OrderOutcome) => cause ?? outcome;
+const name = ({ outcome, cause }: Pick<OrderOutcome, 'outcome' | 'cause'>) => cause ?? outcome;
 
-const position = (report: OrderOutcome) => report.occurredAt * 10 + STRENGTH.indexOf(name(report));
+const newest = (reports: readonly DatedReport[]) => Math.max(...reports.map(({ occurredAt }) => occurredAt));
 
-/** How many payments the reports of one order are about: runs of PAID without another outcome between. */
-export function naivePayments(reports: readonly OrderOutcome[]): number {
-  const line = reports
-    .toSorted((a, b) => position(a) - position(b))
-    .map(({ outcome }) => (outcome === 'PAID' ? 'P' : '-'))
-    .join('');
-  return line.split('-').filter((run) => run !== '').length;
+const oldest = (reports: readonly DatedReport[]) => Math.min(...reports.map(({ occurredAt }) => occurredAt));
+
+/** What was captured of an order that was paid, in the currency of the newest payment that names one. */
+function naiveCapture(payments: readonly DatedReport[]) {
+  const amounts = payments
+    .toSorted((a, b) => a.occurredAt - b.occurredAt || ((a.amount ?? '') < (b.amount ?? '') ? -1 : 1))
+    .flatMap(({ amount }) => (amount === undefined ? [] : [amount.split(' ')]));
+  const currency = amounts.at(-1)?.[1];
+  const most = Math.max(
+    ...amounts.filter((money) => money[1] === currency).map(([amount]) => Number(amount)),
+  );
+  return currency === undefined ? null : { most, currency };
 }
 
-/** The latest result, since the first report of its last run. */
-export function naiveOutcome(reports: readonly OrderOutcome[]): OrderOutcome {
-  const told = reports.toSorted((a, b) => position(a) - position(b));
-  const [last] = told.slice(-1);
+/** What holds of an order by the page: a payment stands until all of it is taken back. */
+export function naiveOutcome(reports: readonly DatedReport[]): OrderOutcome {
+  const payments = reports.filter(({ outcome }) => outcome === 'PAID');
+  const reversals = reports.filter(({ cause }) => cause === 'REVERSED');
+  const failures = reports.filter((report) => FAILURES.includes(name(report)));
+  const captured = naiveCapture(payments);
+  const full = reversals.filter(({ amount }) => {
+    if (amount === undefined) return true;
+    const [taken, currency] = amount.split(' ');
+    if (captured === null || currency !== captured.currency) return payments.length > 0;
+    return Number(taken) >= captured.most;
+  });
+  const reversedAt = newest(full);
+  const standing = payments.filter(
+    ({ occurredAt, undated }) => full.length === 0 || (!undated && occurredAt > reversedAt),
+  );
+  if (standing.length > 0) {
+    const occurredAt = oldest(standing);
+    const isUndated = standing.every((one) => one.occurredAt > occurredAt || one.undated);
+    return { outcome: 'PAID', cause: null, occurredAt, ...(isUndated ? { undated: true } : {}) };
+  }
+  if (full.length > 0) {
+    const paidAt = newest(payments.filter(({ undated }) => !undated));
+    return unpaid(oldest(full.filter(({ occurredAt }) => occurredAt >= paidAt)), 'REVERSED');
+  }
+  if (failures.length === 0) return { ...unpaid(oldest(reversals), 'REVERSED'), awaitsPayment: true };
+  return naiveFailure(failures);
+}
+
+/** The latest failure, since the first report of its last run. */
+function naiveFailure(failures: readonly DatedReport[]): OrderOutcome {
+  const position = (report: DatedReport) => report.occurredAt * 10 + FAILURES.indexOf(name(report));
+  const line = failures.toSorted((a, b) => position(a) - position(b));
+  const [last] = line.slice(-1);
   if (last === undefined) throw new Error('nothing was told');
-  const others = told.filter((report) => name(report) !== name(last)).map(position);
-  const since = told.find(
+  const others = line.filter((report) => name(report) !== name(last)).map(position);
+  const since = line.find(
     (report) => name(report) === name(last) && others.every((at) => at < position(report)),
   );
-  return since ?? last;
+  const { outcome, cause, occurredAt } = since ?? last;
+  return { outcome, cause, occurredAt };
 }

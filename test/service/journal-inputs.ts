@@ -19,7 +19,7 @@ function inputOf(entry: JournalEntry): readonly Input[] {
         clientIdKey,
         clientHash: 0n,
         orderRef,
-        order: report,
+        report,
         exposure: recordedExposure(turnedAway),
       },
     ];

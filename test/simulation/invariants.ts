@@ -8,7 +8,7 @@ import { settingsOf } from '../../src/rules/rule-set.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import type { JournalEntry } from '../../src/state/journal.ts';
 import { clientKey } from '../client/client-keys.ts';
-import { naiveOutcome, naivePayments } from '../client/told-orders.ts';
+import { naiveOutcome } from '../client/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
@@ -134,7 +134,8 @@ class ToldOrders {
     const last = this.#told.get(orderRef);
     const isOpened = last?.turnedAway === true && granted === true;
     const reports = last === undefined ? [] : [...last.before, last.report];
-    const before = isOpened && naiveOutcome(reports).outcome !== 'PAID' ? [] : reports;
+    const lasting = reports.filter(({ outcome, cause }) => outcome === 'PAID' || cause === 'REVERSED');
+    const before = isOpened ? lasting : reports;
     const turnedAway = last === undefined ? granted === false : last.turnedAway && !isOpened;
     const told = { before, report, turnedAway };
     this.#told.set(orderRef, told);
@@ -143,8 +144,8 @@ class ToldOrders {
 }
 
 function tellsPayment({ before, report }: Told): boolean {
-  const payments = before.length === 0 ? 0 : naivePayments(before);
-  return naivePayments([...before, report]) > payments && report.outcome === 'PAID';
+  const wasPaid = before.length > 0 && naiveOutcome(before).outcome === 'PAID';
+  return report.outcome === 'PAID' && !wasPaid;
 }
 
 /** An answer that a caller got is recorded as it was given; a refusal left nothing behind. */

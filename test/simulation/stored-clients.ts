@@ -1,6 +1,6 @@
 import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
 import { token } from '../../src/client/client-state.ts';
-import { encodeOrder } from '../../src/client/order.ts';
+import { encodeOrder } from '../../src/client/order-text.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import {

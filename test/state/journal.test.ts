@@ -93,7 +93,7 @@ describe('a journal entry as it is stored', () => {
   it('stores outcomes and scores by position', () => {
     const order = { outcome: 'PAID', cause: null, occurredAt: at } as const;
     expect(journalText({ ...names, kind: 'outcome', orderRef: 'order-1', order })).to.equal(
-      'o[0,1795000000000,"shop","payer-1","order-1",["PAID",null,1795000000000]]',
+      'o[0,1795000000000,"shop","payer-1","order-1",[0,"PAID",null,1795000000000]]',
     );
     expect(journalText(asked({ ip: 'i' }, true))).to.equal(
       's[1795000000000,"shop","payer-1",[50,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { type Exposure, exposureOf, type KnownOrder, stillKnown, withReport } from '../../client/order.ts';
+import { addReport, type Exposure, exposureOf, type KnownOrder, reopenGranted } from '../../client/order.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, newestFirst, timeBound } from '../../decision/decision-filter.ts';
 import {
@@ -382,8 +382,7 @@ function afterEntry(
   { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
 ): KnownOrder {
   const exposure = recordedExposure(turnedAway);
-  const known = withReport(stillKnown(before, exposure), report, exposure);
-  return amount === undefined ? known : { ...known, amount };
+  return addReport(reopenGranted(before, exposure), report, exposure, amount);
 }
 
 function orderName(clientIdKey: string, orderRef: string): string {

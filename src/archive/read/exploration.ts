@@ -9,7 +9,7 @@ import {
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
 import { type Bind, type DuckRow, numbersOf, textOf } from '../duck.ts';
-import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_NUMBER_SQL, statusSql } from '../order-status.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '../order-status.ts';
 import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';
@@ -220,7 +220,7 @@ const ASKED_SQL = `asked AS NOT MATERIALIZED (
 function paidSql([source, bind]: Place, { platform, asOf, ...span }: ExplorationAsk): string {
   const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
   return `reports AS MATERIALIZED (
-    SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(`max(${REPORT_NUMBER_SQL})`)} AS status
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(REPORT_SQL)} AS status
     FROM ${source('outcomes', { from: span.from, platform })}
     WHERE reported_at >= make_timestamp_ms(${span.from}) ${known} GROUP BY ALL
   ),

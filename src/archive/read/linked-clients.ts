@@ -2,10 +2,9 @@ import { type ClientKeys, clientNumber, type PlatformName } from '../../client/c
 import type { Override } from '../../client/client-state.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import type { Store } from '../../state/store.ts';
-import { plus } from '../../statistics/sums.ts';
 import { isArchivedElsewhere } from '../archive-home.ts';
 import { type Bind, type DuckRow, flagOf, numberOf, numbersOf, textOf } from '../duck.ts';
-import { GRANTED_SQL, REPORT_NUMBER_SQL } from '../order-status.ts';
+import { GRANTED_SQL, REPORT_SQL, SETTLED_AMOUNT_SQL, SETTLED_CURRENCY_SQL } from '../order-status.ts';
 import { RECORDS, TABLES, type TableName } from '../tables.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';
@@ -45,11 +44,9 @@ export interface LinkedOrder {
   /** Decisions by verdict; none of an order that was only reported. */
   readonly verdicts: Readonly<Record<Verdict, number>>;
   readonly granted: boolean;
-  /** It was reported when it had been asked for and never granted. */
-  readonly turnedAway: boolean;
   readonly amount: number | null;
   readonly currency: string | null;
-  /** As `reportNumber` gives it; null without a report. */
+  /** As `REPORT_SQL` gives it; null without a report. */
   readonly report: number | null;
 }
 
@@ -78,18 +75,6 @@ export async function readingLinks<T>(
 }
 
 const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
-
-const UNREPORTED = { turnedAway: false, report: null } as const;
-
-/** `money` is like "25.5 EUR". */
-function reportedOrder(
-  reported: Pick<LinkedOrder, 'clientIdKey' | 'orderRef' | 'turnedAway' | 'report'>,
-  money: string | null,
-): LinkedOrder {
-  const [amount, currency = null] = money?.split(' ') ?? [];
-  const asked = { amount: amount === undefined ? null : Number(amount), currency };
-  return { ...reported, ...asked, verdicts: NO_VERDICTS, granted: false };
-}
 
 /** Questions about the clients and devices of one platform, of archive and journal as they are at one moment. */
 class LinkReading {
@@ -141,11 +126,10 @@ class LinkReading {
       ),
     ];
     const orders = new Map<string, LinkedOrder>();
-    // What a decision asked for holds, and not what the report of it remembers.
-    for (const order of [...decided.map(decidedOf), ...reported.map(reportOf)]) {
-      const name = JSON.stringify([order.clientIdKey, order.orderRef]);
-      const before = orders.get(name);
-      orders.set(name, before === undefined ? order : oneOrder(before, order));
+    for (const row of decided) orders.set(nameOfOrder(row), decidedOf(row));
+    for (const row of reported) {
+      const name = nameOfOrder(row);
+      orders.set(name, reportedOrderOf(row, orders.get(name)));
     }
     return [...orders.values()];
   }
@@ -237,13 +221,17 @@ function decidedSql(source: string, ofClients: string, ordersMax: number): strin
 }
 
 function reportedSql(source: string, ofClients: string, ordersMax: number): string {
-  return `SELECT client_id_key, order_ref, max(${REPORT_NUMBER_SQL}) AS report, arg_max(amount, reported_at) AS amount,
-      coalesce(bool_or(turned_away), false) AS turned_away
+  return `SELECT client_id_key, order_ref, ${REPORT_SQL} AS report, arg_max(amount, reported_at) AS asked,
+      ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
     FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEach('max(reported_at)', ordersMax)}`;
 }
 
 function newestOfEach(by: string, max: number): string {
   return `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY ${by} DESC) <= ${max}`;
+}
+
+function nameOfOrder(row: DuckRow): string {
+  return JSON.stringify([row['client_id_key'], row['order_ref']]);
 }
 
 function decidedOf(row: DuckRow): LinkedOrder {
@@ -254,32 +242,29 @@ function decidedOf(row: DuckRow): LinkedOrder {
     granted: flagOf(row['granted']) === true,
     amount: numberOf(row['amount']),
     currency: textOf(row['currency']),
-    ...UNREPORTED,
+    report: null,
   };
 }
 
-function reportOf(row: DuckRow): LinkedOrder {
-  const reported = {
+/** The report of an order, with the decisions about it where some are known. */
+function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
+  return {
     clientIdKey: textOf(row['client_id_key']) ?? '',
     orderRef: textOf(row['order_ref']) ?? '',
-    turnedAway: flagOf(row['turned_away']) === true,
+    verdicts: decided?.verdicts ?? NO_VERDICTS,
+    granted: decided?.granted ?? false,
+    ...amountOf(row, decided),
     report: numberOf(row['report']),
   };
-  return reportedOrder(reported, textOf(row['amount']));
 }
 
-function oneOrder(before: LinkedOrder, next: LinkedOrder): LinkedOrder {
-  const isNewer = next.report === null && next.amount !== null;
-  const { amount, currency } = isNewer || before.amount === null ? next : before;
-  return {
-    ...before,
-    verdicts: plus(before.verdicts, next.verdicts),
-    granted: before.granted || next.granted,
-    turnedAway: before.turnedAway || next.turnedAway,
-    amount,
-    currency,
-    report: Math.max(before.report ?? 0, next.report ?? 0) || null,
-  };
+/** The money of the result, otherwise what the decisions asked for, otherwise what the report remembers of that. */
+function amountOf(row: DuckRow, decided: LinkedOrder | undefined): Pick<LinkedOrder, 'amount' | 'currency'> {
+  const settled = numberOf(row['settled_amount']);
+  if (settled !== null) return { amount: settled, currency: textOf(row['settled_currency']) };
+  if (decided !== undefined && decided.amount !== null) return decided;
+  const [amount, currency = null] = textOf(row['asked'])?.split(' ') ?? [];
+  return { amount: amount === undefined ? null : Number(amount), currency };
 }
 
 /** How a client is linked to the one in question, the closest first. */

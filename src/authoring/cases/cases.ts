@@ -111,8 +111,9 @@ function act(
       return { ...decision, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
     }
     case 'outcome': {
-      const { orderRef, outcome, cause, agoMs } = action;
-      const report = { outcome, cause, occurredAt: now - agoMs };
+      const { orderRef, outcome, cause, agoMs, money } = action;
+      const occurredAt = agoMs === null ? null : now - agoMs;
+      const report = { outcome, cause, occurredAt, ...(money === null ? {} : { amount: money }) };
       return { effect: simulation.outcome(clientIdKey, orderRef, report, now) };
     }
     case 'binding': {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { OUTCOME_EFFECTS } from '../../client/changes.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type OverrideGroup } from '../../client/client-state.ts';
 import type { Outcome, OutcomeCause } from '../../client/order.ts';
@@ -59,7 +60,7 @@ export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind,
       ...PAYER,
       ruleVersion: text('The version that decides.'),
     },
-    outcome: { effect: choice(['recorded', 'superseded', 'unchanged', 'stale'], 'What the report did.') },
+    outcome: { effect: choice(OUTCOME_EFFECTS, 'What the report did.') },
     binding: {},
     override: {},
   };
@@ -264,8 +265,10 @@ export type Action =
       readonly orderRef: string;
       readonly outcome: Outcome;
       readonly cause: OutcomeCause | null;
-      /** How long before its report the order became final. */
-      readonly agoMs: number;
+      /** How long before its report it happened; null: the report has no moment. */
+      readonly agoMs: number | null;
+      /** What was captured or taken back so far, as `moneyText` writes it; null: the report does not say. */
+      readonly money: string | null;
     }
   | { readonly kind: 'binding'; readonly binding: CaseBinding | null }
   | { readonly kind: 'override'; readonly override: CaseOverride | null };

@@ -1,5 +1,10 @@
 import { hash } from 'node:crypto';
-import { DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../../client/amount.ts';
+import {
+  DECIMAL_PATTERN,
+  MONEY_PATTERN,
+  parseMoney,
+  REQUESTED_CURRENCY_PATTERN,
+} from '../../client/amount.ts';
 import {
   isPlatformName,
   PLATFORM_NAME_FORM,
@@ -265,9 +270,27 @@ const OUTCOME = mapping(
     orderRef,
     outcome: choice(OUTCOMES, 'The final result of the order.'),
     cause: optional(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way.')),
-    ago: orElse(duration('How long before its report the order became final.'), 0),
+    ago: orElse(
+      orNull(duration('How long before its report it happened; null: the report has no moment.')),
+      0,
+    ),
+    amount: optional(
+      parsed(
+        { pattern: MONEY_PATTERN },
+        parseMoney,
+        (money) => `must be an amount and a currency, like "25.00 EUR", not "${money}"`,
+      ),
+    ),
   },
-  ({ cause = null, ago: agoMs, ...report }): Action => ({ kind: 'outcome', ...report, cause, agoMs }),
+  ({ cause = null, ago: agoMs, amount, ...report }, { file, members }): Action | null => {
+    const mayHaveAmount = report.outcome === 'PAID' || cause === 'REVERSED';
+    const stray = amount === undefined || mayHaveAmount ? undefined : members.get('amount');
+    if (stray !== undefined) {
+      file.report(stray.key, '"amount" goes only with PAID and REVERSED');
+      return null;
+    }
+    return { kind: 'outcome', ...report, cause, agoMs: agoMs ?? null, money: amount ?? null };
+  },
 );
 
 const BINDING = nullMeans<Action>(

@@ -2,7 +2,7 @@ import { type BatchCell, type Duck, type DuckBatch, numberOf } from '../../archi
 import { decimalText } from '../../client/amount.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
-import { type Exposure, type OrderOutcome, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
+import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
 import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
@@ -37,7 +37,7 @@ export type Input =
   | (Happening & {
       readonly kind: 'outcome';
       readonly orderRef: string;
-      readonly order: OrderOutcome;
+      readonly report: DatedReport;
       /** As it was recorded. */
       readonly exposure: Exposure;
     })
@@ -92,7 +92,7 @@ function inputAt(rows: Rows, row: number): Input | null {
         ...base,
         kind: 'outcome',
         orderRef: rows.text('order_ref', row),
-        order: outcomeAt(rows, row),
+        report: reportAt(rows, row),
         exposure: recordedExposure(rows.flag('turned_away', row) === true),
       };
     case 'binding':
@@ -152,11 +152,14 @@ function scoreAt(rows: Rows, row: number): ScoreRequest {
   };
 }
 
-function outcomeAt(rows: Rows, row: number): OrderOutcome {
+function reportAt(rows: Rows, row: number): DatedReport {
+  const amount = rows.maybeText('report_amount', row);
   return {
     outcome: OUTCOMES.find((known) => known === rows.text('outcome', row)) ?? 'UNPAID',
     cause: OUTCOME_CAUSES.find((known) => known === rows.maybeText('cause', row)) ?? null,
     occurredAt: rows.number('occurred_at', row),
+    ...(rows.flag('undated', row) === true ? { undated: true } : {}),
+    ...(amount === null ? {} : { amount }),
   };
 }
 

@@ -9,7 +9,7 @@ import {
 import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
-import type { Exposure, KnownOrder, OrderOutcome } from '../../client/order.ts';
+import type { DatedReport, Exposure, KnownOrder } from '../../client/order.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
 import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '../../decision/holdout.ts';
@@ -179,20 +179,17 @@ export class Replays {
     });
   }
 
-  #tell(
-    payer: Payer,
-    { orderRef, order: reported, exposure, at }: Extract<Input, { kind: 'outcome' }>,
-  ): void {
+  #tell(payer: Payer, { orderRef, report, exposure, at }: Extract<Input, { kind: 'outcome' }>): void {
     const order = this.#order(payer, orderRef);
     const changes: Told[] = [];
     for (const place of this.#rules.keys()) {
-      const here = exposureIn(order, order.granted[place] === true, exposure, reported);
+      const here = exposureIn(order, order.granted[place] === true, exposure, report);
       if (here === null) continue;
       const from = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = order.known[place] ?? null;
       const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
       const same = changes.find(isSame);
-      const made = same ?? repeatOutcome(from, known, { ...reported, orderRef }, at, here);
+      const made = same ?? repeatOutcome(from, known, { ...report, orderRef }, at, here);
       if (same === undefined) changes.push({ ...made, from, known, exposure: here });
       payer.states[place] = made.state;
       order.known[place] = made.order;
@@ -227,7 +224,7 @@ function exposureIn(
   { asked, grantedThen }: ReplayedOrder,
   granted: boolean,
   then: Exposure,
-  { outcome }: OrderOutcome,
+  { outcome }: DatedReport,
 ): Exposure | null {
   if (!asked) return then;
   // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.

@@ -2,8 +2,11 @@ import { type Bind, type Duck, numberOf, numbersOf, textOf } from '../../archive
 import {
   askedStatusSql,
   GRANTED_SQL,
+  isReversedSql,
   ORDER_KEY_SQL,
-  REPORT_NUMBER_SQL,
+  REPORT_SQL,
+  SETTLED_AMOUNT_SQL,
+  SETTLED_CURRENCY_SQL,
   WAIT_WORTH_MS,
 } from '../../archive/order-status.ts';
 import { timeText } from '../../client/instant.ts';
@@ -215,7 +218,7 @@ async function addBatch(
       any_value(matures_ms) AS matures_ms, ${looks.firstSql('any_value(matures_ms)')} AS look
     FROM drawn GROUP BY client_hash`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE bought AS
-    SELECT asked.*, status, coalesce(report % 4 = 3, false) AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
+    SELECT asked.* REPLACE (coalesce(settled_amount, amount) AS amount, coalesce(settled_currency, currency) AS currency), status, ${isReversedSql('report')} AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
     FROM (
       SELECT order_key, any_value(client_hash) AS client_hash, any_value(matures_ms) AS matures_ms, arg_min(level, seq) AS level,
         arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, count(*) FILTER (granted) AS requisites,
@@ -223,7 +226,7 @@ async function addBatch(
       FROM drawn WHERE epoch_ms(decided_at) < epoch_ms(first_at) + ${windowMs} GROUP BY order_key
     ) asked
     LEFT JOIN (
-      SELECT order_key, max(${REPORT_NUMBER_SQL}) AS report
+      SELECT order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
       FROM (SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE ${clients})
         JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
       WHERE epoch_ms(reported_at) <= matures_ms GROUP BY order_key

@@ -1,10 +1,12 @@
 import { type Duck, type DuckRow, numbersIn, numbersOf } from '../../archive/duck.ts';
 import {
   askedStatusSql,
-  CAUSE_SQL,
   GRANTED_SQL,
+  isReversedSql,
   ORDER_KEY_SQL,
-  REPORT_NUMBER_SQL,
+  REPORT_SQL,
+  SETTLED_AMOUNT_SQL,
+  SETTLED_CURRENCY_SQL,
 } from '../../archive/order-status.ts';
 import { clusteredInterval, type Estimate } from '../../statistics/intervals.ts';
 import type { Money, OrderCounts } from '../presentation.ts';
@@ -73,19 +75,19 @@ async function readBatch(
 ): Promise<void> {
   const device = byDevice ? clusterOf('coalesce(device, client_hash)') : 'NULL';
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, ${place.sql} AS place, ${cell} AS cell,
+    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, fact_currency AS currency, ${place.sql} AS place, ${cell} AS cell,
       ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterOf('client_hash')} AS cluster, ${device} AS device_cluster
     FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
-    SELECT ${ORDER_KEY_SQL} AS order_key, max(${REPORT_NUMBER_SQL}) AS report, ${CAUSE_SQL} AS cause,
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
       min(occurred_at) FILTER (outcome = 'PAID') AS paid_at FROM outcomes WHERE ${clients} GROUP BY order_key`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
-    SELECT matched, place, cluster, device_cluster, amount, status, coalesce(status = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
+    SELECT matched, place, cluster, device_cluster, if(settled_currency = currency, settled_amount, amount) AS amount, status, ${isReversedSql('report')} AS reversed
     FROM (
-      SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, bool_or(granted) AS granted,
+      SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, arg_max(currency, seq) AS currency, bool_or(granted) AS granted,
         any_value(cluster) AS cluster, any_value(device_cluster) AS device_cluster, bit_or(matched) AS matched
       FROM seen JOIN judged USING (cell) GROUP BY order_key
-    ) LEFT JOIN (SELECT order_key, report, cause FROM told) USING (order_key),
+    ) LEFT JOIN (SELECT order_key, report, settled_amount, settled_currency FROM told) USING (order_key),
       LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
   const known = (cluster: string, isByDevice: boolean) => `
     SELECT matched, place, ${isByDevice} AS by_device, ${cluster} AS cluster, count(*) FILTER (status = 'UNPAID') AS unpaid, count(*) AS orders

@@ -1,5 +1,11 @@
 import { numberOf, numbersOf, textOf } from '../../archive/duck.ts';
-import { CAUSE_SQL, ORDER_KEY_SQL, REPORT_NUMBER_SQL, statusSql } from '../../archive/order-status.ts';
+import {
+  CAUSE_SQL,
+  ORDER_KEY_SQL,
+  REPORT_SQL,
+  SAYS_PAID_SQL,
+  statusSql,
+} from '../../archive/order-status.ts';
 import { OUTCOME_CAUSES } from '../../client/order.ts';
 import { counted } from '../../counted.ts';
 import { DAY_MS } from '../../rules/duration.ts';
@@ -80,23 +86,27 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
   const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
   await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
     WITH told AS (
-      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, max(${REPORT_NUMBER_SQL}) AS report,
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, ${REPORT_SQL} AS report,
         ${CAUSE_SQL} AS result,
-        min(reported_at) FILTER (outcome = 'PAID') AS paid_at, max(reported_at) AS told_at
+        min(reported_at) FILTER (${SAYS_PAID_SQL}) AS paid_at,
+        min(reported_at) FILTER (cause = 'REVERSED') AS reversed_at, max(reported_at) AS told_at
       FROM ${reported} GROUP BY order_key
     ), known AS (
       SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
     )
     SELECT order_key, client_hash AS payer, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
-      result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, told_at)`)} AS day, ${daysTo('known_at')} AS age
+      result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysTo('known_at')} AS age
     FROM told, known`);
 }
 
 const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions))';
 
-/** SQL: whole days from the payment on; `day` ends with the payment, and `age` is how long ago it was. */
+/**
+ * SQL: whole days from the payment on; `day` ends with the payment, and `age` is how long ago it was. A reversal may be
+ * reported before its payment.
+ */
 function daysTo(end: string): string {
-  return `floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS})::INT`;
+  return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;
 }
 
 type Duck = Evidence['duck'];

@@ -179,7 +179,8 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
         AND shared_at = epoch_ms(decided_at)
     UNION ALL BY NAME SELECT 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref,
       coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
-      epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at, turned_away
+      epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
+      if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount, turned_away
       FROM outcomes
       WHERE ${between('reported_at', ask.from, ask.to).join(' AND ')}
     )`;

@@ -39,6 +39,13 @@ export function lineValue(bytes: Buffer | null): unknown {
   return parseOnce(decodeText(bytes));
 }
 
+/** Lines of nothing but blanks say nothing: exports and shells leave them. */
+export function isBlankLine(bytes: Buffer | null): boolean {
+  return bytes?.every((byte) => BLANKS.includes(byte)) ?? false;
+}
+
+const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
+
 export function refusedLine(line: number, problem: HttpProblem): RefusedLine {
   const { title, code, message, errors, retryable } = problem;
   const pointed = errors.length === 0 ? {} : { errors };

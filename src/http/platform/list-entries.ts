@@ -22,6 +22,7 @@ import type { GrantWatch } from '../request/authenticate.ts';
 import { bodyOf } from '../request/body.ts';
 import { HttpProblem, malformedBody } from '../request/problems.ts';
 import {
+  isBlankLine,
   keyEnded,
   LINES_MAX,
   lineValue,
@@ -194,7 +195,7 @@ export async function* editList(
       batch.push(tooManyLines(number));
       break;
     }
-    if (bytes?.length === 0) continue;
+    if (isBlankLine(bytes)) continue;
     batch.push(readListLine(number, bytes));
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, edited);

@@ -1,10 +1,17 @@
 import { Readable } from 'node:stream';
+import {
+  DECIMAL_CHARACTERS_MAX,
+  DECIMAL_PATTERN,
+  normalAmount,
+  REQUESTED_CURRENCY_PATTERN,
+} from '../../client/amount.ts';
 import { OUTCOME_EFFECTS } from '../../client/changes.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { outcome, outcomeCause } from '../../client/order.ts';
 import { Type } from '../../json-schema.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
-import type { OrderReport, OutcomeRecorder } from '../../service/scoring.ts';
+import { AmountTooPrecise, type OrderReport } from '../../service/order-report.ts';
+import type { OutcomeRecorder } from '../../service/scoring.ts';
 import { choice, instant, key, named, shape, word } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { chapter, operation, type RequestBody } from '../operation/operation.ts';
@@ -14,6 +21,7 @@ import { HttpProblem, MALFORMED_BODY } from '../request/problems.ts';
 import { INTERNAL_ERROR } from '../request/refusals.ts';
 import {
   answerLines,
+  isBlankLine,
   keyEnded,
   LINES,
   LINES_MAX,
@@ -25,6 +33,11 @@ import {
 } from './lines.ts';
 import type { PlatformParts } from './parts.ts';
 
+const PAID = { const: 'PAID' };
+const REVERSED = { const: 'REVERSED' };
+const GIVEN = { type: 'string', minLength: 1 };
+const ZERO_PATTERN = '^0+(\\.0+)?$';
+
 const OutcomeBodySchema = Type.Object(
   {
     clientIdKey: key('Stable identifier of the client'),
@@ -32,11 +45,44 @@ const OutcomeBodySchema = Type.Object(
     outcome,
     cause: Type.Optional(outcomeCause),
     occurredAt: Type.Optional(instant),
+    amount: Type.Optional(
+      Type.String({
+        pattern: DECIMAL_PATTERN,
+        maxLength: DECIMAL_CHARACTERS_MAX,
+        description:
+          'With PAID: all that was captured for the order so far; absent: what was asked for. With REVERSED: all that was taken back so far; absent: all of it. At most the digits after the point that ISO 4217 gives the currency. A JSON string, not a number',
+      }),
+    ),
+    currency: Type.Optional(
+      Type.String({
+        pattern: REQUESTED_CURRENCY_PATTERN,
+        description: "Of the amount; absent: that of the order, or else the platform's",
+      }),
+    ),
   },
   // A rule about two members stands by itself, where its refusal can say what to do.
   {
     told: {
-      not: { required: ['cause'], properties: { outcome: { const: 'PAID' }, cause: { type: 'string' } } },
+      allOf: [
+        { not: { properties: { outcome: PAID, cause: GIVEN }, required: ['cause'] } },
+        {
+          not: {
+            properties: { outcome: PAID, amount: { type: 'string', pattern: ZERO_PATTERN } },
+            required: ['amount'],
+          },
+        },
+        {
+          if: { properties: { amount: GIVEN }, required: ['amount'] },
+          // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+          then: {
+            anyOf: [
+              { properties: { outcome: PAID } },
+              { properties: { cause: REVERSED }, required: ['cause'] },
+            ],
+          },
+          else: { not: { properties: { currency: GIVEN }, required: ['currency'] } },
+        },
+      ],
     },
   },
 );
@@ -44,12 +90,27 @@ const OutcomeBodySchema = Type.Object(
 const outcomeBody = bodyOf(OutcomeBodySchema);
 
 const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
+const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause REVERSED'] as const;
+const STRAY_CURRENCY = ['/currency', 'goes only with an amount'] as const;
+const NOTHING_PAID = ['/amount', 'is 0; report what was captured, or leave the amount out'] as const;
 
 /** One outcome out of a request body; throws 400 when it is none. */
 function outcomeReport(value: unknown): OrderReport {
-  const { clientIdKey, orderRef, outcome, cause, occurredAt } = outcomeBody(value);
+  const { clientIdKey, orderRef, outcome, cause, occurredAt, amount, currency } = outcomeBody(value);
   if (outcome === 'PAID' && cause !== undefined) throw MALFORMED_BODY.problem(...STRAY_CAUSE);
-  return { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
+  const report = { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
+  if (amount === undefined) {
+    if (currency !== undefined) throw MALFORMED_BODY.problem(...STRAY_CURRENCY);
+    return report;
+  }
+  if (outcome !== 'PAID' && cause !== 'REVERSED') throw MALFORMED_BODY.problem(...STRAY_AMOUNT);
+  if (outcome === 'PAID' && normalAmount(amount) === '0') throw MALFORMED_BODY.problem(...NOTHING_PAID);
+  return { ...report, money: { amount, currency: currency?.toUpperCase() ?? null } };
+}
+
+/** The answer to a report whose amount has more digits than its currency; otherwise the error itself. */
+function asRefusal(error: unknown): unknown {
+  return error instanceof AmountTooPrecise ? MALFORMED_BODY.problem('/amount', error.message) : error;
 }
 
 /** Lines that are worked on at the same time; those of one client keep their order. */
@@ -98,7 +159,7 @@ async function* readLines(
   let line = 0;
   for await (const bytes of lines) {
     line++;
-    if (bytes?.length !== 0 || line > LINES_MAX) yield readLine(line, bytes, recorder);
+    if (!isBlankLine(bytes) || line > LINES_MAX) yield readLine(line, bytes, recorder);
     if (line > LINES_MAX) return;
   }
 }
@@ -124,7 +185,8 @@ async function resultLine(
     if (report === null) throw error;
     const { clientIdKey, orderRef } = report;
     return { line, clientIdKey, orderRef, result: await recorder.record(report) };
-  } catch (error) {
+  } catch (caught) {
+    const error = asRefusal(caught);
     if (error instanceof HttpProblem) return refusedLine(line, error);
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
       return unavailableLine(line, 'recorded');
@@ -142,7 +204,7 @@ const OutcomeResultSchema = named(
     orderRef: word('As reported', 'order-1'),
     result: choice(
       OUTCOME_EFFECTS,
-      'recorded: counted; superseded: corrected an earlier one; unchanged: a repeat; stale: older than what is known',
+      'recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger',
     ),
   }),
 );
@@ -176,7 +238,7 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
 const reportOutcomes = operation({
   route: 'post /v1/platform/outcomes',
   summary: 'What became of an order',
-  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. Final per orderRef: a repeat changes nothing, a later different one supersedes. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID.`,
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are all that was captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID.`,
   grant: 'outcomes',
   body: OUTCOMES_BODY,
   answers: {
@@ -195,7 +257,9 @@ const reportOutcomes = operation({
         recordOutcomes(lines, service.outcomes(platform), grant, onFault),
       );
     }
-    const result = await service.outcome(platform, report);
+    const result = await service.outcome(platform, report).catch((error: unknown) => {
+      throw asRefusal(error);
+    });
     return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };
   },
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientOfflineError, ErrorReply } from '@redis/client';
 import { token } from '../../client/client-state.ts';
 import type { Hint } from '../../client/hints.ts';
-import { encodeOrder } from '../../client/order.ts';
+import { encodeOrder } from '../../client/order-text.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type ClientKey, clientNumber } from '../../client/client-key.ts';
 import { token } from '../../client/client-state.ts';
-import { encodeOrder } from '../../client/order.ts';
+import { encodeOrder } from '../../client/order-text.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';

@@ -174,10 +174,16 @@ describe('what a case may do', () => {
     ],
     [
       'report an outcome late',
-      '{ outcome: { outcome: UNPAID }, expect: { effect: recorded } }',
-      '{ after: 1h, outcome: { outcome: PAID, ago: 2h }, expect: { effect: stale } }',
-      '{ outcome: { outcome: PAID, ago: 10m }, expect: { effect: superseded } }',
+      '{ outcome: { outcome: PAID }, expect: { effect: recorded } }',
+      '{ after: 1h, outcome: { outcome: UNPAID, cause: REVERSED, ago: 2h }, expect: { effect: stale } }',
+      '{ outcome: { outcome: UNPAID, ago: 10m }, expect: { effect: outweighed } }',
       '{ outcome: { outcome: PAID, ago: 10m }, expect: { effect: unchanged } }',
+    ],
+    [
+      'report what was captured and what was taken back',
+      '{ outcome: { outcome: PAID, amount: 40.00 EUR }, expect: { effect: recorded } }',
+      '{ outcome: { outcome: UNPAID, cause: REVERSED, amount: 15 EUR, ago: null }, expect: { effect: superseded } }',
+      '{ after: 1h, outcome: { outcome: UNPAID, cause: REVERSED, amount: 40 EUR }, expect: { effect: superseded } }',
     ],
     [
       'take one step as many clients',

@@ -43,9 +43,9 @@ function outcome(
   paid: boolean,
   exposure: Exposure = 'notAsked',
 ): Input {
-  const order = { outcome: paid ? 'PAID' : 'UNPAID', cause: null, occurredAt: at } as const;
+  const report = { outcome: paid ? 'PAID' : 'UNPAID', cause: null, occurredAt: at } as const;
   const told = { kind: 'outcome', at, platform: PLATFORM, clientIdKey, clientHash: 0n } as const;
-  return { ...told, orderRef, order, exposure };
+  return { ...told, orderRef, report, exposure };
 }
 
 function score(at: number, clientIdKey: string, device: string): Input {
@@ -156,7 +156,7 @@ function inSimulation(inputs: readonly Input[]): readonly Verdict[] {
         return { clientIdKey, verdict: simulation.verdict(clientIdKey, request, at).verdict };
       }
       case 'outcome':
-        simulation.outcome(clientIdKey, input.orderRef, input.order, at);
+        simulation.outcome(clientIdKey, input.orderRef, input.report, at);
         return [];
       default:
         return [];

@@ -47,7 +47,7 @@ async function live(store: Store): Promise<void> {
   await history.verdict('cid', 'cid-1', '7');
   await history.outcome('cid', 'cid-1', 'PAID');
   after(HOUR);
-  await history.outcome('cid', 'cid-1', 'UNPAID');
+  await history.outcome('cid', 'cid-1', 'UNPAID', 'REVERSED');
   await history.verdict('dan', 'dan-1');
   await history.outcome('dan', 'dan-1', 'UNPAID', 'TECHNICAL');
 }

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
 import { recordOutcomes } from '../../../src/http/platform/outcomes.ts';
 import { GrantWatch } from '../../../src/http/request/authenticate.ts';
-import type { OrderReport } from '../../../src/service/scoring.ts';
+import type { OrderReport } from '../../../src/service/order-report.ts';
 import { until } from '../../servers/until.ts';
 import type { Answer } from '../../service/http-call.ts';
 import { malformedLine } from '../../service/request-bodies.ts';
@@ -82,7 +82,7 @@ describe('a stream of outcomes', () => {
   });
 
   it('takes CRLF, blank lines, and a last line without its end', async () => {
-    const text = `${report('ends', 'a')}\r\n\r\n\n${report('ends', 'b')}\r\n${report('ends', 'c')}`;
+    const text = `${report('ends', 'a')}\r\n \t\r\n\n${report('ends', 'b')}\r\n${report('ends', 'c')}`;
     const lines = await send(text);
     expect(lines.map(({ line, orderRef }) => [line, orderRef])).to.deep.equal([
       [1, 'a'],
@@ -96,18 +96,28 @@ describe('a stream of outcomes', () => {
     expect(await send('\n\n')).to.deep.equal([]);
   });
 
-  it("keeps the order of one client's lines: the last report of an order holds", async () => {
-    const outcomes = ['UNPAID', 'PAID', 'UNPAID', 'PAID'];
+  it("keeps the order of one client's lines: a failure after a payment takes nothing back", async () => {
     const lines = await send(
-      outcomes.map((outcome) => report('last-word', 'order-1', { outcome })).join('\n'),
+      [{ outcome: 'UNPAID' }, { outcome: 'PAID' }, { outcome: 'UNPAID', cause: 'EXPIRED' }]
+        .map((reported) => report('in-turn', 'order-1', reported))
+        .join('\n'),
     );
-    expect(lines.map(({ result }) => result)).to.deep.equal([
-      'recorded',
-      'superseded',
-      'superseded',
-      'superseded',
+    expect(lines.map(({ result }) => result)).to.deep.equal(['recorded', 'superseded', 'outweighed']);
+    expect((await shop.client('in-turn')).body.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
+  });
+
+  it('takes amounts, and names the line whose amount has more digits than its currency', async () => {
+    const lines = await send(
+      [{ amount: '40.00', currency: 'eur' }, { amount: '1000.5', currency: 'JPY' }, { amount: '0.5' }]
+        .map((money, n) => report('with-money', `order-${n}`, money))
+        .join('\n'),
+    );
+    const detail = 'has 1 digits after the point; JPY has none';
+    expect(lines).to.deep.equal([
+      { line: 1, clientIdKey: 'with-money', orderRef: 'order-0', result: 'recorded' },
+      { ...malformedLine(2, `/amount ${detail}.`), errors: [{ pointer: '/amount', detail }] },
+      { line: 3, clientIdKey: 'with-money', orderRef: 'order-2', result: 'recorded' },
     ]);
-    expect((await shop.client('last-word')).body.outcomes).to.deep.include({ paidCount: 1, unpaidCount: 0 });
   });
 
   it('says where it stops when there are too many lines', async () => {

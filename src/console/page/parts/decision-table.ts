@@ -52,7 +52,10 @@ export function methodOf({ facts: { method } }: Decision) {
   return method === undefined ? '–' : factText(method);
 }
 
-type Outcome = Pick<Extract<HistoryEntry, { kind: 'outcome' }>, 'outcome' | 'cause' | 'turnedAway'>;
+type Outcome = Pick<
+  Extract<HistoryEntry, { kind: 'outcome' }>,
+  'outcome' | 'cause' | 'turnedAway' | 'awaitsPayment'
+>;
 
 /** `PAID`, `UNPAID EXPIRED`. */
 export function outcomeText({ outcome, cause }: Pick<Outcome, 'outcome' | 'cause'>) {
@@ -65,7 +68,8 @@ export function outcomeTone(entry: Outcome): Tone {
 }
 
 /** Why an outcome counts neither way; null when it counts. */
-export function whyNeither({ outcome, cause, turnedAway = false }: Outcome) {
+export function whyNeither({ outcome, cause, turnedAway = false, awaitsPayment = false }: Outcome) {
   if (cause === 'TECHNICAL') return 'counts neither way';
+  if (awaitsPayment) return 'counts neither way: its payment was not reported yet';
   return turnedAway && outcome === 'UNPAID' ? 'counts neither way: no requisite was shown for it' : null;
 }

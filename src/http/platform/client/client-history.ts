@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { HistoryPage } from '../../../archive/read/decision-lookup.ts';
 import { BindingSchema, OverrideSchema } from '../../../client/client-state.ts';
-import { type KnownOrder, outcome, outcomeCause, turnedAway } from '../../../client/order.ts';
+import { DatedReportSchema, OrderOutcomeSchema, sameResult, turnedAway } from '../../../client/order.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '../../../decision/decision.ts';
 import type { ScoreRequest } from '../../../decision/requests.ts';
 import { type TProperties, Type } from '../../../json-schema.ts';
@@ -38,9 +38,13 @@ export const HAPPENED = {
   verdict: happened('verdict', 'A verdict was asked', { decision: DecisionSchema }),
   outcome: happened('outcome', 'An outcome was reported, and counted or corrected', {
     orderRef: s.word("The caller's order", 'order-1'),
-    outcome,
-    cause: s.nullable(outcomeCause),
-    occurredAt: s.epochMs('When the order became final, as reported'),
+    ...OrderOutcomeSchema.properties,
+    amount: Type.Optional(
+      s.word(
+        'The money that the result is about, like "25.5 EUR": of a payment what was captured less what was taken back; absent when it is not known',
+      ),
+    ),
+    report: Type.Optional(s.named('DatedReport', DatedReportSchema)),
     turnedAway: Type.Optional(turnedAway),
   }),
   binding: happened('binding', 'A binding was set or lifted', { binding: s.nullable(BindingSchema) }),
@@ -95,18 +99,18 @@ export const HISTORY_PLACES = {
   },
 };
 
-/** Newest first, without reports that changed nothing of their order; the journal has those, too. */
+/** Newest first, without reports that say of their order what was known already; the journal has those, too. */
 function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
-  const held = new Map<string, KnownOrder>();
+  const held = new Map<string, object>();
   return entries
     .toReversed()
     .filter((entry) => {
       if (entry.kind !== 'outcome') return true;
-      const { orderRef, order } = entry;
+      const { orderRef, order, report = order, settledAmount, turnedAway } = entry;
       const before = held.get(orderRef);
-      const after = { ...order, ...(entry.turnedAway ? { turnedAway: true as const } : {}) };
+      const after = { ...order, settledAmount, turnedAway };
       held.set(orderRef, after);
-      return !isDeepStrictEqual(before, after);
+      return !isDeepStrictEqual(before, after) || !sameResult(report, order);
     })
     .toReversed();
 }
@@ -122,8 +126,17 @@ export function viewOfEntry(entry: JournalEntry): HistoryEntry {
     case 'verdict':
       return { kind: entry.kind, at, decision: entry.decision };
     case 'outcome': {
-      const { kind, orderRef, order } = entry;
-      return { kind, at, orderRef, ...order, ...(entry.turnedAway ? { turnedAway: true } : {}) };
+      const { kind, orderRef, order, report, turnedAway, settledAmount } = entry;
+      const amount = settledAmount ?? entry.amount;
+      return {
+        kind,
+        at,
+        orderRef,
+        ...order,
+        ...(amount === undefined ? {} : { amount }),
+        ...(report === undefined ? {} : { report }),
+        ...(turnedAway ? { turnedAway } : {}),
+      };
     }
     case 'binding':
       return { kind: entry.kind, at, binding: entry.binding };

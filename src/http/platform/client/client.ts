@@ -146,7 +146,7 @@ const readClientHistory = clientOperation({
   route: 'get /v1/platform/client/history',
   summary: 'What happened to a client',
   description:
-    'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Outcomes that changed nothing of what the page shows are left out. Fingerprints and IPs are not kept.',
+    'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Reports that say what was known already are left out; `report` is one that says something else than what holds. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
   isSearch: true,
   parameters: [AFTER, LIMIT],

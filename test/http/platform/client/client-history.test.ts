@@ -81,23 +81,29 @@ describeOnStores('the history of a client', (store) => {
     const [decision] = await shop.decisions({ clientIdKey });
     const at = service.clock.now();
     expect(entries).to.deep.equal([
-      { kind: 'outcome', at, orderRef: 'exact-1', outcome: 'PAID', cause: null, occurredAt: START_MS - 5000 },
+      {
+        kind: 'outcome',
+        at,
+        orderRef: 'exact-1',
+        outcome: 'PAID',
+        cause: null,
+        occurredAt: START_MS - 5000,
+        amount: '25 EUR',
+      },
       { kind: 'verdict', at, decision },
     ]);
   });
 
-  it('leaves out outcomes that changed nothing', async () => {
+  it('leaves out reports of what was known, and has those that a payment outweighs', async () => {
     for (const outcome of ['PAID', 'PAID', 'UNPAID', 'PAID'] as const) {
       await shop.outcome('repeated', 'r-1', outcome);
       await shop.outcome('repeated', 'r-2', 'PAID');
       service.clock.moveSeconds(1);
     }
-    expect((await historyOf(shop, 'repeated')).body.entries.map(inWords)).to.deep.equal([
-      'PAID null r-1',
-      'UNPAID null r-1',
-      'PAID null r-2',
-      'PAID null r-1',
-    ]);
+    const { entries } = (await historyOf(shop, 'repeated')).body;
+    expect(entries.map(inWords)).to.deep.equal(['PAID null r-1', 'PAID null r-2', 'PAID null r-1']);
+    const reports = entries.map((entry) => (entry.kind === 'outcome' ? entry.report?.outcome : null));
+    expect(reports).to.deep.equal(['UNPAID', undefined, undefined]);
   });
 
   it('says of a score whether it had a device, but never which, not even as HMACs', async () => {

@@ -260,9 +260,12 @@ function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
 }
 
 function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
-  const { orderRef, at, occurredAt } = entry;
+  const { orderRef, at, occurredAt, report, amount } = entry;
+  const isOther = report !== undefined && outcomeText(report) !== outcomeText(entry);
   const told = [
     whyNeither(entry),
+    amount,
+    isOther && `reported: ${outcomeText(report)}, which changes nothing of what holds`,
     corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
     at - occurredAt >= 1000 && `happened ${duration(at - occurredAt)} before it was told`,
   ];

@@ -1,0 +1,97 @@
+import {
+  type DatedReport,
+  type KnownOrder,
+  type OrderOutcome,
+  RESULTS_WEAKEST_FIRST,
+  strengthOf,
+} from './order.ts';
+
+/** Stored results are numbers: the strength of the result, or one of these. */
+const UNDATED_PAYMENT = RESULTS_WEAKEST_FIRST.length;
+const AWAITS_PAYMENT = UNDATED_PAYMENT + 1;
+
+/** Every number of a result is below this one. */
+export const RESULT_CODES = 16;
+
+/** The number that is stored for a result. */
+export function encodeResult(result: Omit<OrderOutcome, 'occurredAt'>): number {
+  if (result.awaitsPayment) return AWAITS_PAYMENT;
+  return result.undated ? UNDATED_PAYMENT : strengthOf(result);
+}
+
+/** The result of a stored number; throws for any other number. */
+export function decodeResult(code: number | undefined): Omit<OrderOutcome, 'occurredAt'> {
+  if (code === UNDATED_PAYMENT) return { outcome: 'PAID', cause: null, undated: true };
+  if (code === AWAITS_PAYMENT) return { outcome: 'UNPAID', cause: 'REVERSED', awaitsPayment: true };
+  const result = RESULTS_WEAKEST_FIRST[code ?? -1];
+  if (result === undefined) throw new Error(`an order has the unknown result ${code}`);
+  if (result === 'PAID') return { outcome: 'PAID', cause: null };
+  return { outcome: 'UNPAID', cause: result === 'UNPAID' ? null : result };
+}
+
+/** Each report as the number of its result, its distance in ms to `occurredAt`, and its amount where it has one. */
+export function encodeReports(
+  reports: readonly DatedReport[],
+  occurredAt: number,
+): readonly (number | string)[] {
+  return reports.flatMap((report) => {
+    const cells = [encodeResult(report), report.occurredAt - occurredAt];
+    return report.amount === undefined ? cells : [...cells, report.amount];
+  });
+}
+
+export function decodeReports(
+  cells: readonly (number | string)[],
+  occurredAt: number,
+): readonly DatedReport[] {
+  const reports: DatedReport[] = [];
+  let place = 0;
+  while (place < cells.length) {
+    const [code, distance, amount] = cells.slice(place, place + 3);
+    const { awaitsPayment: _, ...result } = decodeResult(Number(code));
+    const report = { ...result, occurredAt: occurredAt + Number(distance) };
+    const hasAmount = typeof amount === 'string';
+    reports.push(hasAmount ? { ...report, amount } : report);
+    place += hasAmount ? 3 : 2;
+  }
+  return reports;
+}
+
+/** Added to the number of an order's result. */
+const TURNED_AWAY = RESULT_CODES;
+
+/**
+ * The number of the result and since when it holds, and after a comma what was asked for. The reports follow, as
+ * `encodeReports` has them. Numbers are in base 36; an amount is known by its blank.
+ */
+const ORDER = /^([0-9a-z])(-?[0-9a-z]+)(?:,|$)/;
+
+/** The text to store; `decodeOrder` gives the same order back. */
+export function encodeOrder({ amount, turnedAway, reports = [], ...result }: KnownOrder): string {
+  const { occurredAt } = result;
+  const code = encodeResult(result) + (turnedAway ? TURNED_AWAY : 0);
+  const cells = [
+    `${code.toString(36)}${occurredAt.toString(36)}`,
+    amount ?? '',
+    ...encodeReports(reports, occurredAt).map((cell) => cell.toString(36)),
+  ];
+  return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1).join(',');
+}
+
+/** Throws when the text is no stored order. */
+export function decodeOrder(text: string): KnownOrder {
+  const [, result = '', at = ''] = ORDER.exec(text) ?? [];
+  const [code, occurredAt] = [Number.parseInt(result, 36), Number.parseInt(at, 36)];
+  const [, amount = '', ...cells] = text.split(',');
+  const reports = decodeReports(
+    cells.map((cell) => (cell.includes(' ') ? cell : Number.parseInt(cell, 36))),
+    occurredAt,
+  );
+  return {
+    ...decodeResult(code < TURNED_AWAY ? code : code - TURNED_AWAY),
+    occurredAt,
+    ...(code < TURNED_AWAY ? {} : { turnedAway: true }),
+    ...(amount === '' ? {} : { amount }),
+    ...(reports.length === 0 ? {} : { reports }),
+  };
+}
