@@ -255,7 +255,6 @@ export type SavedDraft =
 /** Keeps a draft in RULES_DIR when it is sound, or gives its problems. Throws DraftRefused. */
 export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {
   const files: RuleFiles = new Map(draft.files);
-  for (const path of files.keys()) requireFileName(path);
   const made = draftOf(version, files);
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
@@ -264,14 +263,4 @@ export function saveDraft(rulesDir: string, { version, replaces, ...draft }: Dra
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, replaces);
   return { ok: true, version, digest };
-}
-
-const FILE_NAME = /^(?:(?:cases|lists)\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
-
-/** Only names that every system accepts; the parser decides which files a rule set may have. */
-function requireFileName(path: string): void {
-  if (FILE_NAME.test(path)) return;
-  throw new DraftRefused(
-    `a rule file is named like verdicts.yaml, cases/ladder.yaml or lists/cards.yaml, in letters, digits, points and hyphens, unlike "${path}"`,
-  );
 }

@@ -1,6 +1,7 @@
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
+import { spellOutUnseen } from '../../unseen-characters.ts';
 import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import {
@@ -29,7 +30,7 @@ import {
   yesNo,
 } from './form.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
-import { isListFile, RuleLists } from './rule-lists.ts';
+import { RuleLists } from './rule-lists.ts';
 import { groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
 import { YamlFile } from './yaml-file.ts';
 
@@ -68,7 +69,8 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
   // Each file adds the facts it asks for, so this order is the order of values in a decision.
   const refs = new FactRefs();
-  const ruleLists = new RuleLists(files, problems);
+  const named = new Map([...files].filter(([path]) => FILE_NAME.test(path)));
+  const ruleLists = new RuleLists(named, problems);
   const names = { refs, lists: ruleLists, ladders };
   const groups = open('groups.yaml', groupsFile(names));
   const signals = open('bot-signals.yaml', signalsFile(names));
@@ -120,14 +122,17 @@ function tooManyFiles(files: RuleFiles): Problem {
   return { at: { file, line: 1, column: 1 }, message };
 }
 
+/** Names that every system accepts, and that nobody takes for another one. */
+const BELOW_FOLDER = /^(?:cases|lists)\/[^/]+\.yaml$/;
+const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
+
 function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): void {
   for (const path of files.keys()) {
-    if (RULE_FILES.includes(path) || isListFile(path) || /^cases\/[^/]+\.yaml$/.test(path)) continue;
-    const hint = suggest(path, RULE_FILES);
-    problems.push({
-      at: { file: path, line: 1, column: 1 },
-      message: `unknown file${hint}; tests go into cases/*.yaml, lists into lists/*.yaml`,
-    });
+    if (RULE_FILES.includes(path) || FILE_NAME.test(path)) continue;
+    const message = BELOW_FOLDER.test(path)
+      ? 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it'
+      : `unknown file${suggest(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
+    problems.push({ at: { file: spellOutUnseen(path), line: 1, column: 1 }, message });
   }
 }
 

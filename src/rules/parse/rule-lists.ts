@@ -87,10 +87,6 @@ export class RuleLists {
   }
 }
 
-export function isListFile(path: string): boolean {
-  return LIST_FILE.test(path);
-}
-
 function readList(name: string, file: YamlFile): WrittenList | null {
   if (!isName(name)) {
     return file.report(null, listNameRefusal(name));

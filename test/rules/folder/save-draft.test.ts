@@ -114,8 +114,12 @@ describe('saving a draft', () => {
       '/etc/x.yaml',
       'cases\\x.yaml',
       'a b.yaml',
-    ])
-      expectRefused({ files: [...FILES, [path, 'x']] }, 'a rule file is named like verdicts.yaml');
+      'cases/a\0.yaml',
+    ]) {
+      const before = readdirSync(rulesDir, { recursive: true });
+      expect(save({ files: [...FILES, [path, 'cases: []']] }).ok, path).to.equal(false);
+      expect(readdirSync(rulesDir, { recursive: true })).to.deep.equal(before);
+    }
     const elsewhere = temporaryDirectory();
     symlinkSync(elsewhere, join(rulesDir, 'p2.v11'));
     expectRefused({}, 'p2.v11 cannot be read, or links elsewhere; choose another version');

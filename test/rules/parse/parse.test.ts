@@ -111,6 +111,23 @@ describe('parsing a rule set', () => {
     ]);
   });
 
+  it('refuses the name of a file that a system may not take, or that looks like another one', () => {
+    const message =
+      'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
+    const names = ['a b', 'a\0', 'a\u202eb', '.a', '😀', 'ä', 'a'.repeat(101)];
+    const shown = ['a b', 'a\\u0000', 'a\\u202eb', '.a', '😀', 'ä', 'a'.repeat(101)];
+    for (const [index, name] of names.entries()) {
+      for (const folder of ['cases', 'lists'])
+        expect(problemsOf({ [`${folder}/${name}.yaml`]: whole('cases: []') }), name).to.deep.equal([
+          `${folder}/${shown[index]}.yaml:1:1  ${message}`,
+        ]);
+    }
+    const sound = `cases/${'a'.repeat(100)}.yaml`;
+    expect(
+      problemsOf({ [sound]: whole('cases: []'), 'cases/B_2.x-1.yaml': whole('cases: []') }),
+    ).to.deep.equal([]);
+  });
+
   it('refuses more than 500 files before it reads one of them', () => {
     const cases = Array.from({ length: 500 }, (_, n) => [`cases/case-${n}.yaml`, whole('[')] as const);
     expect(problemsOf(Object.fromEntries(cases))).to.deep.equal([
