@@ -21,6 +21,7 @@ const OPERATIONS = [
   'readClient',
   'readClientHistory',
   'exportClient',
+  'eraseClient',
   'readClientLinks',
   'bindClient',
   'overrideClient',

@@ -120,9 +120,10 @@ export class PlatformClient {
     return jsonOf(await this.#search(clientPath(clientIdKey, '/export'), options));
   }
 
-  /** Erases all data about the client. */
-  async eraseClient(clientIdKey: string, options?: CallOptions): Promise<void> {
-    await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
+  /** Erases all data about the client; gives what still holds bytes of it for a while, null when nothing does. */
+  async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
+    const answer = await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
+    return answer.status === 202 ? jsonOf(answer) : null;
   }
 
   async bind(

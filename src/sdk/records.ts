@@ -511,8 +511,8 @@ export interface LinkedClient {
   readonly clientIdKey: string;
   readonly tie: 'self' | 'device' | 'addresses' | 'address';
   readonly devices: readonly string[];
-  readonly firstAt: string;
-  readonly lastAt: string;
+  readonly firstAt: string | null;
+  readonly lastAt: string | null;
   readonly orders: LinkedOrders;
   readonly money: Readonly<Record<string, LinkedMoney>>;
   readonly verdicts: {
@@ -949,6 +949,11 @@ export interface SharedLists {
   readonly next: string | null;
   readonly ageMs: number | null;
   readonly isStale: boolean;
+}
+
+/** What a client that was erased has left for a while */
+export interface TracesLeft {
+  readonly traces: string;
 }
 
 /** What was seen of the trial of a candidate */

@@ -88,8 +88,8 @@ const LinkedClientSchema = s.named(
     clientIdKey: s.word('As the caller chose it', 'ann'),
     tie: s.meaning(TIES, 'How it is linked to the client'),
     devices: s.list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
-    firstAt: s.epochMs('When it was first seen on one of the devices shown'),
-    lastAt: s.epochMs('When it was last seen on one of them'),
+    firstAt: s.nullable(s.epochMs('When it was first seen on one of the devices shown; null: on none')),
+    lastAt: s.nullable(s.epochMs('When it was last seen on one of them; null: on none')),
     orders: LinkedOrdersSchema,
     money: LinkedMoneySchema,
     verdicts: s.shape('What it was answered', {
@@ -221,17 +221,16 @@ function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[])
         .map(deviceValue)
         .filter((value) => links.has(value))
         .toSorted(byText),
-      ...spanOf(own),
+      ...(own.length === 0 ? { firstAt: null, lastAt: null } : spanOf(own)),
       ...figuresOf(ordersBy.get(clientIdKey) ?? []),
     };
   });
 }
 
+/** From the first to the last time of some, of which there is one at least. */
 function spanOf(seen: readonly SeenClient[]) {
   const [firsts, lasts] = [seen.map(({ firstAt }) => firstAt), seen.map(({ lastAt }) => lastAt)];
-  return seen.length === 0
-    ? { firstAt: 0, lastAt: 0 }
-    : { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
+  return { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
 }
 
 type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';

@@ -132,9 +132,9 @@ export class Erasure {
     this.#parts = parts;
   }
 
-  /** Throws StoreUnavailable; then it must be repeated. */
-  async erase(who: string, client: ClientKey): Promise<void> {
-    const { ledger = null, service, listEditor } = this.#parts;
+  /** What still holds bytes of the client, in words; null when nothing does. Throws StoreUnavailable; then it must be repeated. */
+  async erase(who: string, client: ClientKey): Promise<string | null> {
+    const { ledger = null, service, store, listEditor } = this.#parts;
     const { platform, clientIdKey, hash: clientHash } = client;
     // The clock of the journal's erasure entries, which it is compared with, is this machine's, too.
     const at = Date.now();
@@ -143,6 +143,7 @@ export class Erasure {
     await listEditor.forgetClient(platform, clientIdKey);
     await this.#forget(who, client, null);
     await this.#noteSeen(at);
+    return store.tracesOfErased();
   }
 
   /**

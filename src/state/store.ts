@@ -116,6 +116,8 @@ export interface Store {
 
   /** Forgets a client: state, decisions, orders, stored answers, sightings and journal entries. */
   erase(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void>;
+  /** What still holds bytes of clients who were erased, and until when, in words; null when nothing does. */
+  tracesOfErased(): Promise<string | null>;
 
   /** How far the store's clock is ahead of this process's, ms; `storeClock` turns it into the clock that decides. */
   readonly clockOffsetMs: () => number;

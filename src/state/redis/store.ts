@@ -108,6 +108,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
       return decisions.ofClient(client.hash, Math.min(state.seq, beforeSeq - 1), limit);
     },
     erase: (client) => erasure.erase(client),
+    tracesOfErased: async () => null,
     clockOffsetMs: () => clocks.offsetMs,
     close: () => {
       calls.close();

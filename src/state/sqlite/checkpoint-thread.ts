@@ -9,8 +9,8 @@ const TRUNCATE_TIMEOUT_MS = 100;
 
 let db: DatabaseSync | null = null;
 
-/** A request for an empty log is answered when the log is empty; until then every round tries. */
-let onTruncated: (() => void) | null = null;
+/** Requests for an empty log are answered when the log is empty; until then every round tries. */
+let onTruncated: (() => void)[] = [];
 
 /** What the thread of `SqliteCheckpoints` does: it puts logged pages in their place without holding up any writer or reader. */
 const works = {
@@ -18,7 +18,7 @@ const works = {
   truncate: (path: string) => {
     begin(path);
     const { promise, resolve } = Promise.withResolvers<void>();
-    onTruncated = resolve;
+    onTruncated.push(resolve);
     checkpoint();
     return promise;
   },
@@ -34,10 +34,11 @@ function begin(path: string): void {
 
 function checkpoint(): void {
   try {
-    if (onTruncated === null) db?.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    if (onTruncated.length === 0) db?.exec('PRAGMA wal_checkpoint(PASSIVE)');
     else if (db?.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0) {
-      onTruncated();
-      onTruncated = null;
+      const waiting = onTruncated;
+      onTruncated = [];
+      for (const resolve of waiting) resolve();
     }
   } catch {
     // A full disk, mostly: the log keeps everything, and the next round tries again.

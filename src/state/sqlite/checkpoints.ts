@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { BackgroundWork } from '../../work/background-work.ts';
 import type { CheckpointWorks } from './checkpoint-thread.ts';
 
@@ -8,9 +7,6 @@ const LIMITS = { where: 'thread', memoryMiB: 64 } as const;
 
 /** Fewer writes are not worth a thread: a command or a test that writes a little leaves the work to SQLite. */
 const WRITES_MIN = 1000;
-
-/** A reader or another process may keep the log in use; after this it is emptied in the background. */
-const TRUNCATE_MS_MAX = 2000;
 
 /**
  * Lets a thread put the pages of SQLite's log in their place. The writer would have to stop for it, for a
@@ -32,10 +28,15 @@ export class SqliteCheckpoints {
     this.#thread.run('begin', this.#path).catch(() => {});
   }
 
-  /** Empties the log, which still holds pages as they were before an erasure. */
-  async truncate(): Promise<void> {
-    const truncated = this.#thread.run('truncate', this.#path).catch(() => {});
-    await Promise.race([truncated, delay(TRUNCATE_MS_MAX, undefined, { ref: false })]);
+  /**
+   * Empties the log, which still holds pages as they were before an erasure. Readers and other processes may keep it in use
+   * for as long as they like; false when this was closed before.
+   */
+  truncate(): Promise<boolean> {
+    return this.#thread.run('truncate', this.#path).then(
+      () => true,
+      () => false,
+    );
   }
 
   close(): Promise<void> {

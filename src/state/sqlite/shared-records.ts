@@ -21,6 +21,7 @@ import {
   writerField,
 } from '../store.ts';
 import { textOf } from '../stored-parts.ts';
+import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** What belongs to no one client: documents, registers, lists, the audit and tallies, each in tables of its own. */
@@ -168,10 +169,10 @@ export function sqliteListLog({ db, clock, readPage, write }: SqliteFile): ListL
   };
 }
 
-/** The audit in the table `audit`, and what leads to payers beside it. `overwrite` leaves nothing of that in the log of writes. */
+/** The audit in the table `audit`, and what leads to payers beside it. `traces` leaves nothing of that in the log of writes. */
 export function sqliteAuditRows(
   { db, read, readPage, write }: SqliteFile,
-  overwrite: () => Promise<void>,
+  traces: Pick<ErasureTraces, 'write'>,
 ): AuditRows {
   const end = db.prepare(
     "SELECT seq, (SELECT hash FROM audit ORDER BY number DESC LIMIT 1) AS hash FROM sqlite_sequence WHERE name = 'audit'",
@@ -210,8 +211,7 @@ export function sqliteAuditRows(
     about: (clientHash) => read(() => about.all(clientHash).map(({ number }) => Number(number))),
     forgetPayer: async (clientHash, numbers) => {
       if (numbers.length === 0) return;
-      await write(() => numbers.forEach((number) => void forget.run(clientHash, number)));
-      await overwrite();
+      await traces.write(() => numbers.forEach((number) => void forget.run(clientHash, number)));
     },
     drop: async (through) => {
       await write(() => drop.run(through));

@@ -11,6 +11,7 @@ import { failureText, type ServerHealth } from '../store-health.ts';
 import { RecordReader, textOf } from '../stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
 import { eraseRows, prepareStatements, sqliteClients } from './client-rows.ts';
+import { ErasureTraces } from './erasure-traces.ts';
 import { FileWatch } from './file-watch.ts';
 import { GroupCommit, LogSync, type Patience } from './group-commit.ts';
 import { sqliteDecisions, sqliteJournal } from './journal.ts';
@@ -57,26 +58,27 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const sql = prepareStatements(db);
   const reader = new RecordReader(async (id) => textOf(sql.shape.get(id)?.['shape']));
   const retention = new SqliteRetention(file, sql, dataDir);
+  const traces = new ErasureTraces(file, checkpoints);
+  void traces.finish();
   const name = `sqlite ${path}`;
   return {
     name,
     installation,
     refusal: () => place.look()?.message ?? null,
     clientKeys: clientKeysUnder(installation.salt),
-    ...sharedRecords(file, place, () => checkpoints.truncate()),
+    ...sharedRecords(file, place, traces),
     ...sqliteClients(file, sql, reader),
     ...sqliteDecisions(file, sql, reader),
     ...sqliteJournal(file, sql, reader),
     rateBuckets: new LocalRateBuckets(() => performance.now()),
-    erase: async (client) => {
-      await file.write(() => eraseRows(sql, client, clock()));
-      await checkpoints.truncate();
-    },
+    erase: (client) => traces.write(() => eraseRows(sql, client, clock())),
+    tracesOfErased: () => traces.left(),
     // The store's clock is this machine's.
     clockOffsetMs: () => 0,
     check: async () => [await healthOf(name, file, place)],
     close: async () => {
       retention.stop();
+      traces.close();
       await writes.close();
       log.close();
       await checkpoints.close();
@@ -104,7 +106,7 @@ function openInstallation(path: string, dataDir: string, options: SqliteStoreOpt
   }
 }
 
-function sharedRecords(file: SqliteFile, place: FileWatch, overwrite: () => Promise<void>) {
+function sharedRecords(file: SqliteFile, place: FileWatch, traces: ErasureTraces) {
   const table = sqliteVersions(file);
   const versions = new Versions({
     ...table,
@@ -117,7 +119,7 @@ function sharedRecords(file: SqliteFile, place: FileWatch, overwrite: () => Prom
   return {
     documents: sqliteDocuments(file, versions),
     registers: sqliteRegisters(file, versions),
-    auditLog: new AuditLog(sqliteAuditRows(file, overwrite)),
+    auditLog: new AuditLog(sqliteAuditRows(file, traces)),
     listLog: sqliteListLog(file),
     texts: sqliteStoredTexts(file, versions),
     tallies: sqliteTallies(file),

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { platformName } from '../../../src/client/client-key.ts';
+import { type ClientKey, platformName } from '../../../src/client/client-key.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 import { RETENTION } from '../../../src/state/retention.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../src/state/store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -103,6 +104,44 @@ describe('the SQLite store', () => {
     await store.erase(client);
     expect(held(client.clientIdKey, client.hash, other.clientIdKey)).to.deep.equal([false, false, true]);
     await store.close();
+  });
+
+  describe('while another process reads', () => {
+    let store: Store;
+    let reader: DatabaseSync;
+    let client: ClientKey;
+    const held = () => filesHold(directory, client.clientIdKey);
+    beforeEach('erases a client', async () => {
+      store = opened();
+      client = newClient();
+      await verdict(store, client, 'order');
+      reader = file();
+      reader.exec('BEGIN');
+      reader.prepare('SELECT count(*) FROM clients').get();
+      await store.erase(client);
+    });
+    afterEach(() => reader.close());
+
+    it('says that traces of an erased client are left, until they are not', async () => {
+      expect(held()).to.equal(true);
+      expect(await store.tracesOfErased()).to.equal(
+        'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file. They go as soon as that process has ended its reading; the service tries it four times a second, and after a restart again.',
+      );
+      reader.exec('COMMIT');
+      await until('nothing is left', async () => (await store.tracesOfErased()) === null);
+      expect(held()).to.equal(false);
+      await store.close();
+    });
+
+    it('leaves the traces of an erased client to the next start', async () => {
+      await store.close();
+      expect(held()).to.equal(true);
+      reader.exec('COMMIT');
+      const next = opened();
+      await until('nothing is left', async () => (await next.tracesOfErased()) === null);
+      expect(held()).to.equal(false);
+      await next.close();
+    });
   });
 
   it('keeps the owner of an Idempotency-Key for longer than its answer, however late that is given', async () => {

@@ -232,15 +232,34 @@ const exportClient = clientOperation({
   },
 });
 
+const TracesLeftSchema = s.named(
+  'TracesLeft',
+  s.shape('What a client that was erased has left for a while', {
+    traces: s.word(
+      'What still holds bytes of it, and until when',
+      'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file.',
+    ),
+  }),
+);
+
+const TRACES_LEFT = {
+  description: 'Erased, and no question finds the client any more, but bytes of it are still on the disk',
+  content: { 'application/json': TracesLeftSchema },
+};
+
 const eraseClient = clientOperation({
   route: 'delete /v1/platform/client',
   summary: 'Forgets a client',
   description:
     'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
   grant: 'erase',
-  answers: DONE,
-  answer: ({ caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) =>
-    erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey)),
+  answers: { ...DONE, 202: TRACES_LEFT },
+  answer: async ({ ctx, caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) => {
+    const traces = await erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey));
+    if (traces === null) return undefined;
+    ctx.status = 202;
+    return { traces };
+  },
 });
 
 const BindingBodySchema = Type.Object({

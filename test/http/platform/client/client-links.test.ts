@@ -178,6 +178,12 @@ describeOnStores('the links of a client', (store) => {
     expect(shown).to.deep.equal([[many.length, false, null]]);
   });
 
+  it('have no times of a payer who was seen on no device', async () => {
+    await shop.verdict({ clientIdKey: 'no-device' });
+    const { clients } = await linksOf('no-device');
+    expect(clients.map(({ firstAt, lastAt }) => [firstAt, lastAt])).to.deep.equal([[null, null]]);
+  });
+
   it('do not include an erased client, neither before nor after the archive removed it', async () => {
     const ring = world.rings[2] ?? [];
     await shop.ask('DELETE', 'client?clientIdKey=ring-2-4');

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { textOf } from '../stored-parts.ts';
+import type { SqliteCheckpoints } from './checkpoints.ts';
+import type { SqliteFile } from './open-file.ts';
+
+/** Says that the log may hold what was erased; its value is that of the last erasure. */
+const REGISTER = 'erased-in-log';
+
+/** Who erases waits so long for an empty log; after this it is emptied in the background. */
+const WAIT_MS_MAX = 2000;
+
+const LEFT =
+  'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file. They go as soon as that process has ended its reading; the service tries it four times a second, and after a restart again.';
+
+/**
+ * What SQLite's log of writes holds of payers who were erased: pages as they were before. A mark in the file stays until the
+ * log was emptied, so that a process that is killed before leaves that to the next one.
+ */
+export class ErasureTraces {
+  readonly #checkpoints: SqliteCheckpoints;
+  readonly #file: SqliteFile;
+  readonly #mark: () => string | null;
+  readonly #note: (mark: string) => void;
+  readonly #forget: (mark: string) => void;
+  #isClosed = false;
+
+  constructor(file: SqliteFile, checkpoints: SqliteCheckpoints) {
+    this.#file = file;
+    this.#checkpoints = checkpoints;
+    const read = file.db.prepare('SELECT value FROM registers WHERE name = ?');
+    const put = file.db.prepare(
+      'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+    );
+    const remove = file.db.prepare('DELETE FROM registers WHERE name = ? AND value = ?');
+    this.#mark = () => textOf(read.get(REGISTER)?.['value']);
+    this.#note = (mark) => void put.run(REGISTER, mark);
+    this.#forget = (mark) => void remove.run(REGISTER, mark);
+  }
+
+  /** Erases in one transaction, and waits a while until the log holds nothing of it any more. */
+  async write(erase: () => void): Promise<void> {
+    await this.#file.write(() => {
+      erase();
+      this.#note(randomUUID());
+    });
+    await Promise.race([this.finish(), delay(WAIT_MS_MAX, undefined, { ref: false })]);
+  }
+
+  /** Empties the log of what was erased so far, also by a process that was killed; where the disk refuses, the next start does. */
+  async finish(): Promise<void> {
+    const mark = this.#mark();
+    if (mark === null) return;
+    if (!(await this.#checkpoints.truncate()) || this.#isClosed) return;
+    // A later erasure has a mark of its own, which stays.
+    await this.#file.write(() => this.#forget(mark)).catch(() => {});
+  }
+
+  /** What still holds erased payers, in words; null when nothing does. */
+  left(): Promise<string | null> {
+    return this.#file.read(() => (this.#mark() === null ? null : LEFT));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+}
