@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { T0 } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { type SimulatedClient, TrialWorld } from './trial-world.ts';
-import { experimentsOn, simulatedTrial, trueDifferences } from './two-ladders.ts';
+import { CLIENTS_A_DAY, experimentsOn, simulatedTrial, trueDifferences } from './two-ladders.ts';
 
 const NOTHING = experimentOf(
   { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
@@ -18,9 +18,6 @@ const NOTHING = experimentOf(
   [],
   [],
 );
-
-/** Of the trial's world, in which one comes every minute. */
-const CLIENTS_A_DAY = 24 * 60;
 
 const sum = (simulated: readonly SimulatedClient[], of: (one: SimulatedClient) => number) =>
   simulated.reduce((total, one) => total + of(one), 0);

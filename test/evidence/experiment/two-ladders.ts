@@ -1,12 +1,13 @@
 import { experiment } from '../../../src/evidence/experiment/experiment.ts';
-import type { Experiment } from '../../../src/evidence/experiment/experiment-report.ts';
+import { type Experiment, presentExperiment } from '../../../src/evidence/experiment/experiment-report.ts';
 import { type EvidenceAsk, withEvidence } from '../../../src/evidence/source/evidence.ts';
-import type { Objective } from '../../../src/rollout/objective.ts';
+import { MONEY_ALONE, type Objective } from '../../../src/rollout/objective.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { TEST_SALT } from '../../client/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { T0 } from '../../state/clients.ts';
 import { all } from '../source/recorded-evidence.ts';
 import { type SimulatedClient, TrialWorld } from './trial-world.ts';
 
@@ -55,6 +56,25 @@ export function simulatedTrial(seed: number, clients = CLIENTS): Promise<readonl
     // Two days later all of them count.
     await world.live(seed, clients + 49 * 60, 1);
     return experimentsOn(store, ({ trend }) => [{ asOf: trend[Math.floor(trend.length / 2)]?.at ?? 0 }]);
+  });
+}
+
+/** Of the trial's world, in which one comes every minute. */
+export const CLIENTS_A_DAY = 24 * 60;
+
+/** One trial, asked about whole, from within, and in a currency that nobody paid in; with what its reader is told. */
+export function askedTrial(seed: number, clients = CLIENTS) {
+  return inAWorld(async (world, store) => {
+    await world.begin(50);
+    await world.live(seed, 0, clients);
+    await world.live(seed, clients + 49 * 60, 1);
+    const [whole, within, elsewhere] = await experimentsOn(store, () => [
+      { from: T0 + (clients / 2) * 60_000 },
+      { otherwise: { ...MONEY_ALONE, currency: 'USD', windowDays: 1, reversalDays: 1 } },
+    ]);
+    if (whole === undefined || within === undefined || elsewhere === undefined)
+      throw new Error('a question has no answer');
+    return { whole, within, elsewhere, notes: presentExperiment(whole).notes };
   });
 }
 

@@ -1,7 +1,15 @@
+import { counted } from '../../../../src/counted.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';
 import { type Drawn, DrawnExperiments, HEAVY, LIGHT } from './drawn-experiments.ts';
 import { type Rerun, rerunsOf } from './reruns.ts';
+import {
+  type Checked,
+  exactKinds,
+  outcomeKinds,
+  type PredictedReversals,
+  predictedReversals,
+} from './second-world.ts';
 
 const figure = figuresOf('truth');
 
@@ -16,8 +24,47 @@ const POWER_MIN = 0.8;
 
 /** How often the estimates are right where the truth is known. */
 export async function* measureTruth(plan: Plan): AsyncGenerator<Figure> {
+  yield* secondWorld(plan);
   yield* drawn(plan);
   yield* rerun(plan);
+}
+
+/** Kinds that were once read wrongly in silence; how often one still is. */
+async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
+  const checked: Checked[] = [...(await outcomeKinds())];
+  // They are exact, so that few worlds are enough.
+  for (let seed = 1; seed <= Math.ceil(seeds / 7); seed++) checked.push(...(await exactKinds(seed)));
+  for (const [name, some] of Map.groupBy(checked, (one) => one.name)) {
+    const wrong = some.filter((one) => !isTrue(one)).length;
+    yield figure(`${name}: wrong, of ${counted(some.length, 'world')}`, wrong, '', { atMost: 0 });
+  }
+  yield* predicted(seeds);
+}
+
+/** Equal but for digits from rounding. */
+function isTrue({ printed, truth }: Checked): boolean {
+  const text = (value: unknown) =>
+    JSON.stringify(value, (_, part) => (typeof part === 'number' ? Number(part.toPrecision(9)) : part));
+  return text(printed) === text(truth);
+}
+
+const PREDICTED_MIN = 17 / 20;
+
+async function* predicted(seeds: number): AsyncGenerator<Figure> {
+  const told: PredictedReversals[] = [];
+  for (let seed = 1; seed <= seeds; seed++) {
+    const one = await predictedReversals(seed);
+    if (one !== null) told.push(one);
+  }
+  const held = told.filter(({ low, high, came }) => low <= came && came <= high).length;
+  yield figure(
+    `reversals to come: within what was predicted, of ${counted(told.length, 'world')}`,
+    held,
+    '',
+    {
+      atLeast: Math.max(1, Math.floor(PREDICTED_MIN * told.length)),
+    },
+  );
 }
 
 function* drawn({ draws }: Plan): Generator<Figure> {

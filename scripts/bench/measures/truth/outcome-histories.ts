@@ -1,0 +1,94 @@
+import type { History } from '../../../../test/evidence/backtest/backtest-history.ts';
+
+/** What is reported of one order, called `order`, and what it then is in every figure. */
+export interface OutcomeHistory {
+  /** After "an order". */
+  readonly name: string;
+  readonly steps: (history: History) => Promise<void>;
+  readonly status: 'PAID' | 'UNPAID' | 'TURNED_AWAY' | 'UNKNOWN' | 'TECHNICAL';
+  readonly reversed: boolean;
+}
+
+const MINUTE_MS = 60_000;
+
+async function ask(history: History): Promise<void> {
+  history.now += MINUTE_MS;
+  await history.verdict('payer', 'order');
+}
+
+async function tell(
+  history: History,
+  outcome: 'PAID' | 'UNPAID',
+  cause: Parameters<History['outcome']>[3] = null,
+): Promise<void> {
+  history.now += MINUTE_MS;
+  await history.outcome('payer', 'order', outcome, cause);
+}
+
+/** A row for each way in which reports of an order arrive. */
+export const OUTCOME_HISTORIES: readonly OutcomeHistory[] = [
+  {
+    name: 'that was granted, and of which nothing was told',
+    steps: ask,
+    status: 'UNKNOWN',
+    reversed: false,
+  },
+  {
+    name: 'that was granted and declined',
+    steps: async (history) => {
+      await ask(history);
+      await tell(history, 'UNPAID', 'DECLINED');
+    },
+    status: 'UNPAID',
+    reversed: false,
+  },
+  {
+    name: 'that failed for a technical reason',
+    steps: async (history) => {
+      await ask(history);
+      await tell(history, 'UNPAID', 'TECHNICAL');
+    },
+    status: 'TECHNICAL',
+    reversed: false,
+  },
+  {
+    name: 'that was declined, then paid',
+    steps: async (history) => {
+      await ask(history);
+      await tell(history, 'UNPAID', 'DECLINED');
+      await tell(history, 'PAID');
+    },
+    status: 'PAID',
+    reversed: false,
+  },
+  {
+    name: 'that was paid and taken back',
+    steps: async (history) => {
+      await ask(history);
+      await tell(history, 'PAID');
+      await tell(history, 'UNPAID', 'REVERSED');
+    },
+    status: 'UNPAID',
+    reversed: true,
+  },
+  {
+    name: 'that was turned away and reported unpaid',
+    steps: async (history) => {
+      await history.block('payer');
+      await ask(history);
+      await tell(history, 'UNPAID');
+    },
+    status: 'TURNED_AWAY',
+    reversed: false,
+  },
+  {
+    name: 'that was turned away and paid all the same',
+    steps: async (history) => {
+      await history.block('payer');
+      await ask(history);
+      await tell(history, 'PAID');
+    },
+    status: 'PAID',
+    reversed: false,
+  },
+];
