@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { installationKey, PARTITIONS, partitionOf, registerKey } from '../../../src/state/keys.ts';
+import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, registerKey } from '../../../src/state/keys.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
-import { type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
+import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import { APPEND_ONLY } from '../../servers/redis-process.ts';
 import { startUnrulyProxy, type UnrulyProxy } from '../../servers/unruly-proxy.ts';
@@ -171,6 +171,66 @@ function newClientOf(partition: string) {
     if (partitionOf(client.hash) === partition) return client;
   }
 }
+
+describeWithServer('redis-server', 'a Redis Cluster of which a master comes back empty', () => {
+  let servers: RedisServers;
+  let store: Store;
+  beforeEach(async () => {
+    servers = await startCluster(NO_FAILOVER_MS, { replicas: false });
+    store = await openPatiently(servers.url);
+  });
+  afterEach(async () => {
+    await store.close();
+    await servers.stop();
+  });
+
+  /** Where a key lies: every other master says MOVED. */
+  const portOf = async (key: string) => {
+    for (const { port } of servers.nodes) {
+      const isThere = await command(port, ['EXISTS', key]).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return port;
+    }
+    throw new Error(`no master answers for ${key}`);
+  };
+
+  it('refuses its clients alone, names it, and goes on with all others', async () => {
+    const home = await portOf(DOCUMENTS);
+    const lost = PARTITIONS.filter((_, place) => place % 8 === 0);
+    const away = await Promise.all(lost.map((one) => portOf(installationKey(one))));
+    const place = away.findIndex((port) => port !== home);
+    const [partition = '', port = 0] = [lost[place], away[place]];
+    await command(port, ['FLUSHALL']);
+    expect(await verdict(store, newClientOf(partition), 'order').catch(String)).to.include(
+      'does not hold this installation',
+    );
+    const near = PARTITIONS[await nearTo(home)] ?? '';
+    await verdict(store, newClientOf(near), 'order');
+    const health = await store.check();
+    expect(servesClients(health)).to.equal(true);
+    expect(healthTexts(health.filter(({ failure }) => failure !== null))).to.deep.equal([
+      `The clients on Redis at 127.0.0.1:${port} get 503: it holds nothing of installation ${store.installation.id}; ${REMEDY}.`,
+    ]);
+    expect(store.refusal()).to.equal(null);
+  });
+
+  it('refuses all when it is the one with the access keys', async () => {
+    const home = await portOf(DOCUMENTS);
+    await command(home, ['FLUSHALL']);
+    await store.check();
+    expect(store.refusal()).to.include('it holds nothing of installation');
+    expect(servesClients(await store.check())).to.equal(false);
+  });
+
+  /** The number of a partition on a master. */
+  async function nearTo(home: number): Promise<number> {
+    for (const [number, one] of PARTITIONS.entries())
+      if ((await portOf(installationKey(one))) === home) return number;
+    throw new Error('a master without a partition');
+  }
+});
 
 describeWithServer('redis-server', 'the installation of a Redis Cluster', () => {
   it('is the same on all of its masters', async () => {
