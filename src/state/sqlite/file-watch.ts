@@ -10,7 +10,7 @@ type FileIdentity = string | null;
  */
 export class FileWatch {
   readonly #path: string;
-  readonly #opened: readonly (readonly [path: string, identity: FileIdentity])[];
+  #opened: readonly (readonly [path: string, identity: FileIdentity])[];
   #refusal: StoreUnavailable | null = null;
 
   /** `path` is that of an open database; its log lies beside it as long as it is open. */
@@ -33,6 +33,11 @@ export class FileWatch {
         `another file lies at ${this.#path} than the one that this process opened, or none: ${REMEDY}`,
       );
     return this.#refusal;
+  }
+
+  /** From now on nothing is amiss: whoever closes a database takes its log away. */
+  stop(): void {
+    this.#opened = [];
   }
 }
 

@@ -80,6 +80,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
       retention.stop();
       traces.close();
       await writes.close();
+      place.stop();
       log.close();
       await checkpoints.close();
       db.close();

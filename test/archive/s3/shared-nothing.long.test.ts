@@ -279,7 +279,13 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     await place.store.close();
     dataDir = temporaryDirectory();
     const store = await openStoreOf(
-      { redisUrl: null, dataDir, archiveDir: temporaryDirectory(), archiveS3: s3Place(proxy.port, prefix) },
+      {
+        redisUrl: null,
+        dataDir,
+        archiveDir: temporaryDirectory(),
+        archiveS3: s3Place(proxy.port, prefix),
+        isAccepted: true,
+      },
       () => {},
     );
     const archives = (folder?: string) => nodeOf(store, undefined, folder);
