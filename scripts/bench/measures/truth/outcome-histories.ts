@@ -91,4 +91,36 @@ export const OUTCOME_HISTORIES: readonly OutcomeHistory[] = [
     status: 'PAID',
     reversed: false,
   },
+  {
+    name: 'that was turned away, reported unpaid, and granted later',
+    steps: async (history) => {
+      await history.verdict('payer', 'another');
+      history.now += 1000;
+      await history.verdict('payer', 'order');
+      await history.outcome('payer', 'order', 'UNPAID');
+      await ask(history);
+    },
+    status: 'UNKNOWN',
+    reversed: false,
+  },
+  {
+    name: 'that was paid, and reported unpaid without a cause after that',
+    steps: async (history) => {
+      await ask(history);
+      await tell(history, 'PAID');
+      await tell(history, 'UNPAID');
+    },
+    status: 'PAID',
+    reversed: false,
+  },
+  {
+    name: 'whose reversal was told before its payment',
+    steps: async (history) => {
+      await ask(history);
+      await tell(history, 'UNPAID', 'REVERSED');
+      await tell(history, 'PAID');
+    },
+    status: 'UNPAID',
+    reversed: true,
+  },
 ];
