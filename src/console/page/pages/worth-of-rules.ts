@@ -105,7 +105,7 @@ function cellOf(rule: RuleReport, place: number) {
 }
 
 function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
-  const { name, orders, matched, decided, decisive, unpaidShare, lift, net, by = [] } = rule;
+  const { name, orders, matched, decided, decisive, unpaidShare, lift, by = [] } = rule;
   const days = report.by === 'day' || report.by === 'week' ? by : [];
   const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
   return html`<tr key=${name}>
@@ -119,9 +119,16 @@ function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolea
     <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
     <td class="share line">${intervalBar(unpaidShare, report.unpaidShare)}</td>
     <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
-    <td class="num">${net ? `${cellText(net.value, 'money')} ${net.currency}` : 'give it a holdout'}</td>
+    <td class="num">${netText(rule)}</td>
     <td class="roomy">${trend(days)}</td>
   </tr>`;
+}
+
+/** The net value with the currencies that it leaves out, or why it is not known. */
+function netText({ holdout, net, unrated }: RuleReport): string {
+  if (net === null) return holdout === null ? 'give it a holdout' : 'not known yet';
+  const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
+  return `${cellText(net.value, 'money')} ${net.currency}${without}`;
 }
 
 /**
