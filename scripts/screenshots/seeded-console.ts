@@ -15,6 +15,7 @@ import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../test/client/client-keys.ts';
+import { KEY_LIFETIME_MS } from '../../test/service/key-lifetime.ts';
 import { Tenant } from '../../test/service/tenant.ts';
 import { writeRuleFolders } from './rule-folders.ts';
 import { CatchingUpClock, liveAnHour } from './shop-life.ts';
@@ -80,7 +81,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rulesDir,
   });
   const keyOf = async (platform: string, ...operations: readonly Operation[]) =>
-    (await application.keys.issue(platformName(platform), operations, null)).key;
+    (await application.keys.issue(platformName(platform), operations, KEY_LIFETIME_MS)).key;
   const keyFor = (...operations: readonly Operation[]) => keyOf('shop', ...operations);
   const key = await keyFor(...OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');

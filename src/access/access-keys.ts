@@ -1,6 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { PlatformName } from '../client/client-key.ts';
+import { NamedError } from '../named-error.ts';
+import { DAY_MS } from '../rules/duration.ts';
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../shapes.ts';
 import { ACCEPTED_REGISTER, type Documents } from '../state/documents.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
@@ -103,6 +105,14 @@ interface Remembered {
 
 const COLLECTION = 'access-keys';
 
+/** A key that nobody remembers ends by itself. Only those of the installation may live for ever. */
+export const KEY_DAYS_MAX = 3650;
+/** A program that makes keys in a loop must not fill the store. */
+const LIVE_KEYS_MAX = 200;
+
+/** No such key can be made; the message says why and what to do. */
+export class KeyRefused extends NamedError {}
+
 /** While it is unknown whether keys have changed, each key in use is read again after this time. */
 const CACHE_MS = 500;
 /** Each key in use is read again after this time in any case, in case a server lost a change. */
@@ -158,13 +168,14 @@ export class AccessKeys {
     return issued;
   }
 
-  /** Makes a new key, which is accepted once `keep` has stored its record. */
+  /** Makes a new key, which is accepted once `keep` has stored its record. Throws KeyRefused for too long a life. */
   make(
     platform: PlatformName,
     operations: readonly Operation[],
     lifetimeMs: number | null,
     owner?: string,
   ): IssuedKey {
+    requireLifetime(platform, lifetimeMs);
     const id = randomBytes(6).toString('hex');
     const key = `ka_${id}_${randomBytes(32).toString('base64url')}`;
     const now = this.#now();
@@ -181,12 +192,27 @@ export class AccessKeys {
     return { key, record };
   }
 
+  /** Throws KeyRefused. */
   async keep(record: AccessKey): Promise<void> {
-    const { id, expiresAt } = record;
+    const { id, platform, issuedAt, expiresAt } = record;
+    requireLifetime(platform, expiresAt === null ? null : Date.parse(expiresAt) - Date.parse(issuedAt));
+    await this.requirePlace(platform);
     const leftMs = expiresAt === null ? null : Math.max(0, Date.parse(expiresAt) - this.#now());
     const ttlMs = leftMs === null ? undefined : leftMs + REMEMBER_ENDED_MS;
     await this.#documents.set(COLLECTION, id, record, ttlMs);
     this.#cache.delete(id);
+  }
+
+  /** Throws KeyRefused where the platform has as many live keys as it may. */
+  async requirePlace(platform: PlatformName): Promise<void> {
+    const now = this.#now();
+    const live = (await this.list()).filter(
+      (one) => one.platform === platform && keyStatus(one, now) === 'live',
+    );
+    if (live.length < LIVE_KEYS_MAX) return;
+    throw new KeyRefused(
+      `${platform} has ${live.length} live keys, and may have ${LIVE_KEYS_MAX}; revoke those that nobody uses`,
+    );
   }
 
   async list(): Promise<readonly AccessKey[]> {
@@ -313,6 +339,15 @@ export class AccessKeys {
   #accepted(): string | null {
     return this.#documents.recentVersion(ACCEPTED_REGISTER)?.version ?? null;
   }
+}
+
+function requireLifetime(platform: PlatformName, lifetimeMs: number | null): void {
+  if (lifetimeMs === null ? isInstallation(platform) : lifetimeMs <= KEY_DAYS_MAX * DAY_MS) return;
+  const asked = lifetimeMs === null ? 'for ever' : `for ${Math.ceil(lifetimeMs / DAY_MS)} days`;
+  const others = isInstallation(platform) ? '' : '; only keys of "*" may live for ever';
+  throw new KeyRefused(
+    `a key of ${platform} cannot live ${asked}: it ends after at most ${KEY_DAYS_MAX} days${others}`,
+  );
 }
 
 /** The id in the text of a key, which is not secret; null for a text of another form. */

@@ -5,6 +5,8 @@ import {
   grantable,
   INSTALLATION,
   isInstallation,
+  KEY_DAYS_MAX,
+  KeyRefused,
   keyNote,
   keyStatus,
   keyView,
@@ -52,7 +54,7 @@ export function keysCommands(program: Command): void {
     )
     .option(
       '--expires <duration>',
-      'lifetime, like 90d; "never" for a key that does not expire',
+      `lifetime, like 90d, ${KEY_DAYS_MAX} days at most; "never" for a key of "*" that does not expire`,
       DEFAULT_LIFETIME,
     )
     .option(
@@ -82,13 +84,17 @@ async function issue(options: IssueOptions): Promise<void> {
   const granted = parseOperations(operations, whose);
   const lifetimeMs = expires === 'never' ? null : parseLifetime(expires);
   const answersForIt = owner === undefined ? undefined : parseOwner(owner);
-  const { key, record } = await withOpenStore(async ({ documents }, clock) =>
-    new AccessKeys(documents, clock).make(whose, granted, lifetimeMs, answersForIt),
-  );
+  const { key, record } = await withOpenStore(async ({ documents }, clock) => {
+    const keys = new AccessKeys(documents, clock);
+    return orUsageError(async () => {
+      await keys.requirePlace(whose);
+      return keys.make(whose, granted, lifetimeMs, answersForIt);
+    });
+  });
   const proposal = await proposedBy(INSTALLATION, { what: 'key', record }, options);
   if (proposal === null) {
     await withOpenStore(async (store, clock) => {
-      await new AccessKeys(store.documents, clock).keep(record);
+      await orUsageError(() => new AccessKeys(store.documents, clock).keep(record));
       const note = { ...keyNote('key issued', null, record, clock()), who: whoChanges(options) };
       await new Audit(store.auditLog, clock).note(note);
     });
@@ -107,6 +113,14 @@ async function issue(options: IssueOptions): Promise<void> {
   print(key);
 }
 
+async function orUsageError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof KeyRefused ? new UsageError(error.message) : error;
+  }
+}
+
 async function list(json: boolean): Promise<void> {
   const { records, now } = await withOpenStore(async (store, clock) => ({
     records: await new AccessKeys(store.documents, clock).list(),
@@ -122,7 +136,7 @@ async function list(json: boolean): Promise<void> {
     record.operations.join(','),
     keyStatus(record, now),
     record.issuedAt,
-    record.expiresAt ?? 'never',
+    record.expiresAt ?? 'NEVER',
   ]);
   print(table(['ID', 'PLATFORM', 'OWNER', 'OPERATIONS', 'STATUS', 'ISSUED', 'EXPIRES'], rows));
 }

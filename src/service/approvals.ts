@@ -2,6 +2,7 @@ import {
   type AccessKeys,
   INSTALLATION,
   isInstallation,
+  KeyRefused,
   keyNote,
   type Operation,
 } from '../access/access-keys.ts';
@@ -403,7 +404,9 @@ async function orRefused<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const isRefusal = [RolloutRefused, DraftRefused, LimitExceeded].some((kind) => error instanceof kind);
+    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, LimitExceeded].some(
+      (kind) => error instanceof kind,
+    );
     throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;
   }
 }

@@ -1,14 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { AccessKeys, grants, INSTALLATION, keyStatus, OPERATIONS } from '../../src/access/access-keys.ts';
-import { platformName } from '../../src/client/client-key.ts';
+import {
+  AccessKeys,
+  grants,
+  INSTALLATION,
+  KeyRefused,
+  keyStatus,
+  OPERATIONS,
+} from '../../src/access/access-keys.ts';
+import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { ACCEPTED_REGISTER, type Documents } from '../../src/state/documents.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
@@ -29,7 +37,9 @@ describeOnStores('access keys', (store) => {
   });
 
   it('always have one form, and are never the same', async () => {
-    const issued = await Promise.all(Array.from({ length: 20 }, () => keys.issue(shop, ['score'], null)));
+    const issued = await Promise.all(
+      Array.from({ length: 20 }, () => keys.issue(shop, ['score'], KEY_LIFETIME_MS)),
+    );
     for (const { key, record } of issued) {
       expect(key).to.match(FORM);
       expect(key).to.have.length(59);
@@ -38,19 +48,61 @@ describeOnStores('access keys', (store) => {
     expect(new Set(issued.map(({ key }) => key)).size).to.equal(20);
   });
 
+  it('live for ten years at most, and for ever for the installation alone', async () => {
+    const refusal = (platform: PlatformName, lifetimeMs: number | null) =>
+      keys.issue(platform, ['lists'], lifetimeMs).then(
+        ({ record }) => record.expiresAt,
+        (error: unknown) => (error instanceof KeyRefused ? error.message : error),
+      );
+    expect(await refusal(shop, 3650 * DAY_MS)).to.equal('2035-12-30T00:00:00.000Z');
+    expect(await refusal(shop, 20_000 * DAY_MS)).to.equal(
+      'a key of shop cannot live for 20000 days: it ends after at most 3650 days; only keys of "*" may live for ever',
+    );
+    expect(await refusal(shop, null)).to.equal(
+      'a key of shop cannot live for ever: it ends after at most 3650 days; only keys of "*" may live for ever',
+    );
+    expect(await refusal(INSTALLATION, null)).to.equal(null);
+    expect(await refusal(INSTALLATION, 3651 * DAY_MS)).to.equal(
+      'a key of * cannot live for 3651 days: it ends after at most 3650 days',
+    );
+  });
+
+  it('are kept by the same limits, whoever made their records', async () => {
+    const { record } = keys.make(shop, ['score'], DAY_MS);
+    for (const expiresAt of [null, '2081-01-01T00:00:00.000Z'])
+      expect(await keys.keep({ ...record, expiresAt }).catch((error: unknown) => error)).to.be.instanceOf(
+        KeyRefused,
+      );
+    expect(await keys.find(record.id)).to.equal(null);
+  });
+
+  it('are at most two hundred live ones of a platform', async () => {
+    const crowd = platformName('crowd');
+    const first = await keys.issue(crowd, ['score'], DAY_MS);
+    for (let more = 1; more < 200; more += 1) await keys.issue(crowd, ['score'], DAY_MS);
+    const refused = await keys.issue(crowd, ['score'], DAY_MS).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(KeyRefused);
+    expect(String(refused)).to.include(
+      'crowd has 200 live keys, and may have 200; revoke those that nobody uses',
+    );
+    await keys.revoke(first.record.id);
+    expect((await keys.issue(crowd, ['score'], DAY_MS)).record.platform).to.equal('crowd');
+    expect((await keys.issue(shop, ['score'], DAY_MS)).record.platform).to.equal('shop');
+  });
+
   it('carry their platform and operations', async () => {
-    const { key } = await keys.issue(shop, ['verdict', 'score', 'verdict'], null);
+    const { key } = await keys.issue(shop, ['verdict', 'score', 'verdict'], KEY_LIFETIME_MS);
     expect(await keys.authenticate(key)).to.deep.include({
       platform: 'shop',
       operations: ['score', 'verdict'],
       issuedAt: '2026-01-01T00:00:00.000Z',
-      expiresAt: null,
+      expiresAt: '2027-01-01T00:00:00.000Z',
       revokedAt: null,
     });
   });
 
   it('of one platform never roll out versions, and those of the installation read no client', async () => {
-    const { key, record } = await keys.issue(shop, OPERATIONS, null);
+    const { key, record } = await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS);
     expect(record.operations).to.deep.equal(OPERATIONS.filter((one) => one !== 'operate'));
     const operator = await keys.issue(INSTALLATION, OPERATIONS, null);
     expect(operator.record.operations).to.deep.equal([
@@ -72,8 +124,8 @@ describeOnStores('access keys', (store) => {
   });
 
   it('that may change something may read it, but not the other way round', async () => {
-    const reading = await keys.issue(shop, ['clients:read', 'lists:read', 'rules:read'], null);
-    const changing = await keys.issue(shop, ['clients', 'lists', 'rules'], null);
+    const reading = await keys.issue(shop, ['clients:read', 'lists:read', 'rules:read'], KEY_LIFETIME_MS);
+    const changing = await keys.issue(shop, ['clients', 'lists', 'rules'], KEY_LIFETIME_MS);
     const granted = ({ record }: typeof reading) => OPERATIONS.filter((one) => grants(record, one));
     expect(granted(reading)).to.deep.equal(['clients:read', 'lists:read', 'rules:read']);
     expect(granted(changing)).to.deep.equal([
@@ -87,12 +139,14 @@ describeOnStores('access keys', (store) => {
   });
 
   it('name their owner, if one was given', async () => {
-    expect((await keys.issue(shop, ['score'], null, 'risk-team')).record.owner).to.equal('risk-team');
-    expect((await keys.issue(shop, ['score'], null)).record).not.to.have.property('owner');
+    expect((await keys.issue(shop, ['score'], KEY_LIFETIME_MS, 'risk-team')).record.owner).to.equal(
+      'risk-team',
+    );
+    expect((await keys.issue(shop, ['score'], KEY_LIFETIME_MS)).record).not.to.have.property('owner');
   });
 
   it('are checked to the last character', async () => {
-    const { key, record } = await keys.issue(shop, OPERATIONS, null);
+    const { key, record } = await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS);
     const wrong = [
       '',
       record.id,
@@ -118,7 +172,7 @@ describeOnStores('access keys', (store) => {
 
   it('revoked elsewhere are refused within a second', async () => {
     const elsewhere = new AccessKeys(store().documents, clock.now);
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     expect(await keys.authenticate(key)).not.to.equal(null);
     await elsewhere.revoke(record.id);
     expect(await elsewhere.authenticate(key)).to.equal(null);
@@ -138,8 +192,8 @@ describeOnStores('access keys', (store) => {
       recentVersion: (collection) => (isAway ? null : documents.recentVersion(collection)),
     };
     const node = new AccessKeys(sometimes, clock.now, monotonicMs);
-    const { key, record } = await keys.issue(shop, ['score'], null);
-    const other = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
+    const other = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     expect((await node.authenticate(key))?.id).to.equal(record.id);
     isAway = true;
     laterMs += 600;
@@ -165,7 +219,9 @@ describeOnStores('access keys', (store) => {
       recentVersion: () => ({ version, asOfMs: monotonicMs() }),
     };
     const node = new AccessKeys(followed, clock.now, monotonicMs);
-    const issued = await Promise.all(Array.from({ length: 5 }, () => keys.issue(shop, ['score'], null)));
+    const issued = await Promise.all(
+      Array.from({ length: 5 }, () => keys.issue(shop, ['score'], KEY_LIFETIME_MS)),
+    );
     const authenticateAll = () => Promise.all(issued.map(({ key }) => node.authenticate(key)));
     await authenticateAll();
     laterMs += 600;
@@ -181,7 +237,7 @@ describeOnStores('access keys', (store) => {
   it('are refused within a second also when the nodes could not be notified', async () => {
     const { documents } = store();
     const node = new AccessKeys({ ...documents, recentVersion: () => null }, clock.now, monotonicMs);
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     expect(await node.authenticate(key)).not.to.equal(null);
     await keys.revoke(record.id);
     laterMs += 1000;
@@ -190,16 +246,16 @@ describeOnStores('access keys', (store) => {
 
   it('issued elsewhere are known at once', async () => {
     const elsewhere = new AccessKeys(store().documents, clock.now);
-    const { key } = await elsewhere.issue(shop, ['score'], null);
+    const { key } = await elsewhere.issue(shop, ['score'], KEY_LIFETIME_MS);
     expect(await keys.authenticate(key)).not.to.equal(null);
   });
 
   it('stay in the list after their end, with the reason', async () => {
     const platform = platformName('listed');
     const [live, expired, revoked] = await Promise.all([
-      keys.issue(platform, ['score'], null),
+      keys.issue(platform, ['score'], KEY_LIFETIME_MS),
       keys.issue(platform, ['score'], 1000),
-      keys.issue(platform, ['score'], null),
+      keys.issue(platform, ['score'], KEY_LIFETIME_MS),
     ]);
     await keys.revoke(revoked.record.id);
     clock.moveSeconds(10);
@@ -211,7 +267,7 @@ describeOnStores('access keys', (store) => {
   });
 
   it('keep the time of the first revocation', async () => {
-    const { record } = await keys.issue(shop, ['score'], null);
+    const { record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     const first = await keys.revoke(record.id);
     clock.moveSeconds(60);
     expect(await keys.revoke(record.id)).to.deep.equal(first);
@@ -224,7 +280,7 @@ describe('the record of an access key', () => {
     const directory = temporaryDirectory();
     const store = openSqliteStore(directory, { salt: TEST_SALT });
     const keys = new AccessKeys(store.documents, Date.now);
-    const { key, record } = await keys.issue(shop, OPERATIONS, null);
+    const { key, record } = await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await keys.revoke(record.id);
     const contents = () =>
@@ -260,7 +316,7 @@ describeOnStores('an access key that the store has lost', (store) => {
   });
 
   it('is not refused as unknown, whoever asks how often, and is told of once', async () => {
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await forget(record.id);
     expect(await tried(key)).to.equal(refused(record.id));
@@ -271,14 +327,18 @@ describeOnStores('an access key that the store has lost', (store) => {
   });
 
   it('is known also when this process only listed it', async () => {
-    const { key, record } = await new AccessKeys(store().documents, clock.now).issue(shop, ['score'], null);
+    const { key, record } = await new AccessKeys(store().documents, clock.now).issue(
+      shop,
+      ['score'],
+      KEY_LIFETIME_MS,
+    );
     await keys.list();
     await forget(record.id);
     expect(await tried(key)).to.equal(refused(record.id));
   });
 
   it('is accepted again once it is back', async () => {
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await forget(record.id);
     await tried(key);
@@ -288,7 +348,7 @@ describeOnStores('an access key that the store has lost', (store) => {
   });
 
   it('keeps every other text of a key unknown', async () => {
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await forget(record.id);
     expect(await tried(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).to.equal(null);
@@ -298,7 +358,7 @@ describeOnStores('an access key that the store has lost', (store) => {
 
   it('is unknown once it has expired, or was revoked before it was lost', async () => {
     const expiring = await keys.issue(shop, ['score'], 60_000);
-    const revoked = await keys.issue(shop, ['score'], null);
+    const revoked = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     for (const { key } of [expiring, revoked]) await keys.authenticate(key);
     await keys.revoke(revoked.record.id);
     expect(await tried(revoked.key)).to.equal(null);
@@ -310,7 +370,7 @@ describeOnStores('an access key that the store has lost', (store) => {
   it('is unknown once somebody has accepted the store as it is', async () => {
     const { documents, registers } = store();
     await until('the versions are known', async () => documents.recentVersion('accepted') !== null);
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await forget(record.id);
     expect(await tried(key)).to.equal(refused(record.id));
@@ -321,7 +381,7 @@ describeOnStores('an access key that the store has lost', (store) => {
   });
 
   it('is not shown any more when nobody has tried it for ten minutes', async () => {
-    const { key, record } = await keys.issue(shop, ['score'], null);
+    const { key, record } = await keys.issue(shop, ['score'], KEY_LIFETIME_MS);
     await keys.authenticate(key);
     await forget(record.id);
     await tried(key);

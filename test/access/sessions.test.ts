@@ -3,6 +3,7 @@ import { AccessKeys, grants, INSTALLATION, OPERATIONS } from '../../src/access/a
 import { parseRoles } from '../../src/access/roles.ts';
 import { Sessions } from '../../src/access/sessions.ts';
 import { platformName } from '../../src/client/client-key.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 
@@ -13,7 +14,7 @@ describeOnStores('sessions', (store) => {
   let clock: MovableClock;
   let keys: AccessKeys;
   let sessions: Sessions;
-  const issue = async () => (await keys.issue(shop, OPERATIONS, null, 'ann')).record.id;
+  const issue = async () => (await keys.issue(shop, OPERATIONS, KEY_LIFETIME_MS, 'ann')).record.id;
   const start = (keyId: string) => sessions.start({ kind: 'key', keyId });
   const isKnown = async (secret: string, node = sessions) => (await node.find(secret)) !== null;
   beforeEach(() => {

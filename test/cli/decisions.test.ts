@@ -9,6 +9,7 @@ import { TEST_SALT } from '../client/client-keys.ts';
 import { RULES_DIR, SOUND_VERSION } from '../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { currentRules } from '../service/current-rules.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { MovableClock } from '../service/movable-clock.ts';
 import { verdictBody } from '../service/request-bodies.ts';
 import { scoringService } from '../service/scoring-service.ts';
@@ -38,7 +39,7 @@ describe('the decisions commands', () => {
     const service = scoringService(store, clock.now);
     const platform = platformName('shop');
     // Without a platform's name, decisions are searched at platforms with keys.
-    await new AccessKeys(store.documents, clock.now).issue(platform, ['verdict'], null);
+    await new AccessKeys(store.documents, clock.now).issue(platform, ['verdict'], KEY_LIFETIME_MS);
     for (const seconds of [0, 10, 29]) {
       clock.moveSeconds(seconds);
       await service.verdict(platform, REQUEST, { requestId: 'request', idempotencyKey: null });

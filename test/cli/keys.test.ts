@@ -42,13 +42,30 @@ describe('keys', () => {
     expect(shown.stdout.split('\n')[0]).to.contain(`${who}  key issued  shop ${id}: nothing -> {"id":`);
   });
 
-  it('end after a year, at a given time, or never on request', async () => {
+  it('end after a year or at a given time, and never for the installation on request alone', async () => {
     const daysOf = async (...args: string[]) => {
-      const { expiresAt } = JSON.parse((await issue(...SCORE, ...args)).stdout);
+      const { expiresAt } = JSON.parse((await issue(...args)).stdout);
       return expiresAt === null ? null : Math.round((Date.parse(expiresAt) - Date.now()) / (24 * 3600_000));
     };
-    const days = [await daysOf(), await daysOf('--expires', '90d'), await daysOf('--expires', 'never')];
+    const ofAll = ['--platform', '*', '--operations', 'rules:read', '--expires', 'never'];
+    const days = [await daysOf(...SCORE), await daysOf(...SCORE, '--expires', '90d'), await daysOf(...ofAll)];
     expect(days).to.deep.equal([365, 90, null]);
+    const refused = async (expires: string) => {
+      const { exitCode, stderr } = await issue(...SCORE, '--expires', expires);
+      return [exitCode, stderr.split('\n')[0]];
+    };
+    expect([await refused('never'), await refused('20000d')]).to.deep.equal([
+      [
+        2,
+        'error: a key of shop cannot live for ever: it ends after at most 3650 days; only keys of "*" may live for ever',
+      ],
+      [
+        2,
+        'error: a key of shop cannot live for 20000 days: it ends after at most 3650 days; only keys of "*" may live for ever',
+      ],
+    ]);
+    const { stdout } = await scoring(['keys', 'list'], env);
+    expect(stdout.split('\n').find((line) => line.includes('rules:read'))).to.match(/NEVER$/);
   });
 
   it('are issued as soon as another process unlocks the SQLite file, and the wait is explained', async () => {

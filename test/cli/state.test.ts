@@ -15,6 +15,7 @@ import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { clientKey, TEST_SALT } from '../client/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { currentRules } from '../service/current-rules.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { startService } from '../service/running-service.ts';
 import { scoring } from './scoring.ts';
 
@@ -110,7 +111,7 @@ describe('state accept-empty', () => {
     const lived = await store();
     ({ installation } = lived);
     const keys = new AccessKeys(lived.documents, Date.now);
-    await keys.issue(platformName('shop'), ['score'], null);
+    await keys.issue(platformName('shop'), ['score'], KEY_LIFETIME_MS);
     await lived.close();
     const rollout = firstRollout(currentRules(), Date.now());
     rememberRollout(dataDir, { installation: installation.id, rollout: { ...rollout, revision: 7 } });

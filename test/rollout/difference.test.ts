@@ -12,6 +12,7 @@ import type { Goal } from '../../src/rollout/rollout.ts';
 import type { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
 import { ScoringService } from '../../src/service/scoring.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { newPlatform } from '../state/clients.ts';
 import { describeOnStores } from '../stores/describe-on-stores.ts';
 import {
@@ -76,7 +77,7 @@ describeOnStores('what a version would have answered', (store) => {
 
   /** Payers of a platform who ask once each. */
   async function payersAsk(platform: PlatformName, count: number, first = 0): Promise<void> {
-    await new AccessKeys(store().documents, clock).issue(platform, ['verdict'], null);
+    await new AccessKeys(store().documents, clock).issue(platform, ['verdict'], KEY_LIFETIME_MS);
     for (let payer = first; payer < count; payer += 1) {
       const body = { sellPointKey: 'shop-1', method: 'card', amountRequested: '25.00', orderRef: 'order-1' };
       const context = { requestId: 'r', idempotencyKey: null };

@@ -3,6 +3,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
+import { KEY_LIFETIME_MS } from './key-lifetime.ts';
 
 /** Where the key is stored: in Redis when it is named, else in the SQLite file under `dataDir`. */
 export interface KeptAt {
@@ -24,7 +25,7 @@ export async function issueKey(
   try {
     const keys = new AccessKeys(store.documents, Date.now);
     const whose = isInstallation(platform) ? platform : platformName(platform);
-    return (await keys.issue(whose, operations, null)).key;
+    return (await keys.issue(whose, operations, KEY_LIFETIME_MS)).key;
   } finally {
     await store.close();
   }

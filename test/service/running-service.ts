@@ -15,6 +15,7 @@ import type { ErasureLedger } from '../../src/service/erasure.ts';
 import type { Store } from '../../src/state/store.ts';
 import { temporarySqlite } from '../stores/temporary-store.ts';
 import { currentRules } from './current-rules.ts';
+import { KEY_LIFETIME_MS } from './key-lifetime.ts';
 import { MovableClock } from './movable-clock.ts';
 import { Tenant } from './tenant.ts';
 
@@ -104,7 +105,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     clock,
     store,
     tenant: async (platform = 'shop', operations = OPERATIONS) => {
-      const { key } = await application.keys.issue(platformName(platform), operations, null);
+      const { key } = await application.keys.issue(platformName(platform), operations, KEY_LIFETIME_MS);
       return new Tenant(application, key);
     },
     stop: async () => {

@@ -4,9 +4,10 @@ import {
   type AccessKeys,
   INSTALLATION,
   type IssuedKey,
+  KEY_DAYS_MAX,
   KEY_EXAMPLE,
+  KeyRefused,
   keyNote,
-  keyStatus,
   keyView,
   mayGive,
   OPERATIONS,
@@ -17,7 +18,7 @@ import { DAY_MS } from '../../rules/duration.ts';
 import { choice, list, named, nextPlace, type Shape, shape, word } from '../../shapes.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { PAGE_IN_TIME, pageInTime, pathText } from '../operation/parameters.ts';
-import { HttpProblem, notFound, refusal } from '../request/problems.ts';
+import { HttpProblem, notFound, orRefused, refusal } from '../request/problems.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(
@@ -29,15 +30,11 @@ export const KeyListSchema = named(
   }),
 );
 
-const DAYS_MAX = 3650;
 /** Nobody tells the service when a person leaves. */
 const PERSON_KEY_DAYS_MAX = 90;
-/** A program that makes keys in a loop must not fill the store. */
-const LIVE_KEYS_MAX = 200;
-
 const IssueKeyBodySchema = shape('What the key may do', {
   operations: Type.Array(choice(OPERATIONS, 'An operation'), { minItems: 1, uniqueItems: true }),
-  days: Type.Integer({ minimum: 1, maximum: DAYS_MAX, description: 'How long it is let in' }),
+  days: Type.Integer({ minimum: 1, maximum: KEY_DAYS_MAX, description: 'How long it is let in' }),
 });
 
 export const IssuedKeySchema = named(
@@ -64,12 +61,8 @@ const NOT_YOURS_TO_GIVE = refusal(
 const TOO_MANY_KEYS = refusal(
   'too-many-keys',
   'The platform has too many live keys.',
-  () =>
-    new HttpProblem(
-      409,
-      'too many keys',
-      `There are ${LIVE_KEYS_MAX} live keys already; revoke those that nobody uses.`,
-    ),
+  (detail: string) => new HttpProblem(409, 'too many keys', detail),
+  'shop has 200 live keys, and may have 200; revoke those that nobody uses',
 );
 
 const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');
@@ -117,7 +110,8 @@ const issueKey = operation({
   answer: async (asked, parts: PlatformParts): Promise<Shape<typeof IssuedKeySchema>> => {
     const { platform, actor } = asked.caller;
     const { key, record } = await newKey(asked, parts);
-    await parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
+    const keep = () => parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
+    await orRefused(keep, TOO_MANY_KEYS.problem, KeyRefused);
     return { key, record: keyView(record, parts.clock()) };
   },
 });
@@ -135,12 +129,9 @@ async function newKey(
   const now = clock();
   // A key that expires cannot issue one that outlives it.
   const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
-  const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : DAYS_MAX;
+  const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
   const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);
-  const live = (await keys.list()).filter(
-    (one) => one.platform === platform && keyStatus(one, now) === 'live',
-  );
-  if (live.length >= LIVE_KEYS_MAX) throw TOO_MANY_KEYS.problem();
+  await orRefused(() => keys.requirePlace(platform), TOO_MANY_KEYS.problem, KeyRefused);
   return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 

@@ -21,6 +21,7 @@ import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { History, Workplace } from '../backtest/backtest-history.ts';
@@ -44,7 +45,8 @@ describe('the evidence desk', () => {
     let now = Date.UTC(2026, 0, 1);
     const issue = async (platform: PlatformName): Promise<EvidenceAsker> =>
       callerOfKey(
-        (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], null)).record,
+        (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], KEY_LIFETIME_MS))
+          .record,
       );
     let shop: EvidenceAsker;
     beforeEach(async () => {
@@ -106,7 +108,11 @@ describe('the evidence desk', () => {
     it('works out what was decided before anything is shipped', async () => {
       const unshipped = openSqliteStore(temporaryDirectory());
       await new History(unshipped, place.rules('p2.v10')).verdict('ann', 'order');
-      const { record } = await new AccessKeys(unshipped.documents, () => now).issue(SHOP, ['rules'], null);
+      const { record } = await new AccessKeys(unshipped.documents, () => now).issue(
+        SHOP,
+        ['rules'],
+        KEY_LIFETIME_MS,
+      );
       const desk = open(unshipped, join(temporaryDirectory(), 'archive'));
       const asked = await over(desk, await desk.ask(callerOfKey(record), task(0)));
       expect(await decisionsOf(desk, asked)).to.equal(1);

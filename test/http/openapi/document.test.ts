@@ -2,8 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
+import { OPERATIONS } from '../../../src/access/access-keys.ts';
 import { ARCHIVE_REGISTER, ID_FILE } from '../../../src/archive/archive-home.ts';
 import { TABLES } from '../../../src/archive/tables.ts';
+import { platformName } from '../../../src/client/client-key.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
 import { callerDocument } from '../../../src/http/caller/caller-api.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
@@ -14,6 +16,7 @@ import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 import { type Coded, DescribedApi, type Promised } from './described-api.ts';
@@ -395,9 +398,12 @@ function gated(operationId: string, good: Ask): readonly Case[] {
   return [says(operationId, 202, { ...good, by: 'ann' }), says(operationId, 409, { ...good, by: 'all' })];
 }
 
-async function afterManyKeys(live: Live): Promise<Ask> {
-  for (let made = 0; made < 200; made += 1) await live.newKey('/');
-  return NEW_KEY;
+/** A platform that has as many keys as it may asks for one more. */
+async function afterManyKeys({ application: { keys } }: Live): Promise<Ask> {
+  const crowd = platformName('crowd');
+  const { key } = await keys.issue(crowd, OPERATIONS, KEY_LIFETIME_MS);
+  for (let made = 1; made < 200; made += 1) await keys.issue(crowd, ['score'], KEY_LIFETIME_MS);
+  return { ...NEW_KEY, headers: { 'X-KA-Access-Key': key } };
 }
 
 function idIn(key: string): string {

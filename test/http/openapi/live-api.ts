@@ -8,6 +8,7 @@ import { Fleet } from '../../../src/rollout/fleet.ts';
 import type { Registers, Store } from '../../../src/state/store.ts';
 import { addVersion, LONGER_FIRST_WAIT, rulesDirectory, startQuietNode } from '../../rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { verdictBody } from '../../service/request-bodies.ts';
 import { PLAIN_PARTS, SIGNAL_SECRET } from '../../service/running-service.ts';
@@ -111,7 +112,7 @@ export class Live {
       platform: PlatformName,
       operations: readonly (typeof OPERATIONS)[number][],
       owner?: string,
-    ) => (await application.keys.issue(platform, operations, null, owner)).key;
+    ) => (await application.keys.issue(platform, operations, KEY_LIFETIME_MS, owner)).key;
     const keys = {
       all: await issue(platformName('shop'), OPERATIONS),
       none: await issue(platformName('shop'), []),
@@ -153,7 +154,7 @@ export class Live {
   /** A key that no node has read yet, so that the store must be asked about it. */
   async newKey(path: string): Promise<string> {
     const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
-    return (await this.application.keys.issue(platform, OPERATIONS, null)).key;
+    return (await this.application.keys.issue(platform, OPERATIONS, KEY_LIFETIME_MS)).key;
   }
 
   /** A verdict's decision, to be asked about. */

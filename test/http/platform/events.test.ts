@@ -5,6 +5,7 @@ import type { Shape } from '../../../src/shapes.ts';
 import { ArchivedStore } from '../../archive/archived-store.ts';
 import { until } from '../../servers/until.ts';
 import type { Problem } from '../../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { newPlatform } from '../../state/clients.ts';
@@ -98,7 +99,7 @@ describeOnStores('the feed over HTTP', (store) => {
   });
 
   it('answers a request that waits when its key is revoked', async () => {
-    const { key, record } = await service.application.keys.issue(newPlatform(), ['events'], null);
+    const { key, record } = await service.application.keys.issue(newPlatform(), ['events'], KEY_LIFETIME_MS);
     const waiting = await waitingRequests(new Tenant(service.application, key));
     await service.application.keys.revoke(record.id);
     for (const { status } of await waiting.answers) expect(status).to.equal(401);

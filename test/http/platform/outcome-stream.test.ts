@@ -9,6 +9,7 @@ import { GrantWatch } from '../../../src/http/request/authenticate.ts';
 import type { OrderReport } from '../../../src/service/order-report.ts';
 import { until } from '../../servers/until.ts';
 import type { Answer } from '../../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { malformedLine } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 
@@ -204,7 +205,11 @@ describe('a stream of outcomes', () => {
   });
 
   it('ends with a line that says so when its key is revoked, while it is open and nothing is sent', async () => {
-    const { key, record } = await service.application.keys.issue(platformName('shop'), ['outcomes'], null);
+    const { key, record } = await service.application.keys.issue(
+      platformName('shop'),
+      ['outcomes'],
+      KEY_LIFETIME_MS,
+    );
     const { hostname, port } = new URL(service.application.platformUrl);
     const socket = connect(Number(port), hostname);
     let answer = '';

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Audit } from '../../../src/access/audit.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { call } from '../../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -165,7 +166,7 @@ describeOnStores('the API for the platform', (store) => {
   it('keeps in journal and audit which key bound and overrode a client', async () => {
     const clientIdKey = 'audited';
     const keys = service.application.keys;
-    const { key, record } = await keys.issue(platformName('shop'), ['clients'], null, 'desk');
+    const { key, record } = await keys.issue(platformName('shop'), ['clients'], KEY_LIFETIME_MS, 'desk');
     const desk = new Tenant(service.application, key);
     await desk.bind(clientIdKey, { requisiteRef: 'requisite-9' });
     await desk.override(clientIdKey, 'BLOCKED', { reason: 'chargebacks' });

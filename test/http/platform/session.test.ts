@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Audit } from '../../../src/access/audit.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { verdictBody } from '../../service/request-bodies.ts';
 import { NO_RATE_LIMIT, serviceOfSuite, startService } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
@@ -166,7 +167,7 @@ describeOnStores('signing in with a key', (store) => {
 
   it('accepts the address that people use as its own, and sends HSTS where that has TLS', async () => {
     const own = await startService({ store: store(), consoleUrl: new URL('https://scoring.example.com') });
-    const { key } = await own.application.keys.issue(platformName('shop'), ['decisions'], null);
+    const { key } = await own.application.keys.issue(platformName('shop'), ['decisions'], KEY_LIFETIME_MS);
     const url = `${own.application.platformUrl}/v1/platform/session`;
     const at = (Origin: string) => call('POST', url, { Origin }, { key });
     expect((await at(own.application.platformUrl)).status).to.equal(403);

@@ -18,6 +18,7 @@ import {
 } from '../../../rollout/rule-folders.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 import { call } from '../../../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../../../service/key-lifetime.ts';
 import { MovableClock } from '../../../service/movable-clock.ts';
 import { PLAIN_PARTS, SIGNAL_SECRET } from '../../../service/running-service.ts';
 import { Tenant } from '../../../service/tenant.ts';
@@ -85,7 +86,7 @@ export async function startFourEyes(
     rulesDir,
     person: async (owner, platform, operations = OPERATIONS) => {
       const whose = platform === '*' ? INSTALLATION : platformName(platform);
-      const { key } = await application.keys.issue(whose, operations, null, owner);
+      const { key } = await application.keys.issue(whose, operations, KEY_LIFETIME_MS, owner);
       return new Tenant(application, key);
     },
     signedIn: async (platform) => {

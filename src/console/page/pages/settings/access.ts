@@ -91,7 +91,7 @@ function keyCells(key: AccessKeyList['keys'][number], propose: Propose) {
     owner ?? html`<span class="faint">nobody</span>`,
     operations.join(', '),
     dateTime(issuedAt),
-    end === null ? 'no end' : dateTime(end),
+    end === null ? pill('no end', 'note') : dateTime(end),
     status === 'live' && html`<button type="button" onClick=${revoke}>Revoke …</button>`,
   ];
 }
