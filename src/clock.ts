@@ -1,12 +1,12 @@
-/**
- * Epoch milliseconds that never jump: the wall clock at the start of the process, carried on by the
- * monotonic clock. Somebody setting the clock must not shorten or skip a payer's wait.
- */
+/** Epoch milliseconds as the system has them: they jump when somebody sets its clock, or the machine was suspended. */
 export function systemClock(): number {
-  return Math.floor(exactSystemClock());
+  return Date.now();
 }
 
-/** The same with its fractions of a millisecond. */
+/**
+ * Epoch milliseconds, with fractions, that never jump: the wall clock at the start of the process, carried on by the
+ * monotonic clock. For what is measured within this process, such as the offset of another clock.
+ */
 export function exactSystemClock(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -178,7 +178,7 @@ export function watchKeys(registry: Registry, lost: () => readonly LostKey[]): v
 export function watchStore(registry: Registry, report: () => StoreReport): void {
   showFigures(registry, {
     scoring_store_clock_offset_seconds: [
-      "By how much the store's clock, which decides, is ahead of this node's",
+      "By how much the store's clock, which decides, is ahead of this node's; on SQLite by how much it was set in the last ten minutes",
       () => report().clockOffsetMs / 1000,
     ],
     scoring_store_servers_failing: [

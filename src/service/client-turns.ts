@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientKey } from '../client/client-key.ts';
 import { compact } from '../client/client-state.ts';
+import { withClockBack } from '../client/clock-came-back.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { NamedError } from '../named-error.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
@@ -18,6 +19,8 @@ interface ClientTurnsParts {
   readonly metrics: Metrics;
   /** The process's own when absent; a simulation brings one that a seed repeats. */
   readonly pace?: Pace;
+  /** The clock that decides, epoch ms. */
+  readonly clock: () => number;
 }
 
 /** One request's turn with its client. */
@@ -56,12 +59,14 @@ const PROCESS_PACE: Pace = {
  */
 export class ClientTurns {
   readonly #store: Store;
+  readonly #clock: () => number;
   readonly #metrics: Metrics;
   readonly #pace: Pace;
   readonly #queue = new ClientQueue(WAITING_REQUESTS_MAX);
 
-  constructor({ store, metrics, pace = PROCESS_PACE }: ClientTurnsParts) {
+  constructor({ store, clock, metrics, pace = PROCESS_PACE }: ClientTurnsParts) {
     this.#store = store;
+    this.#clock = clock;
     this.#metrics = metrics;
     this.#pace = pace;
   }
@@ -72,11 +77,13 @@ export class ClientTurns {
     const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
     return this.alone(client, async () => {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
-        const snapshot = await this.#store.load(client, also);
+        const loaded = await this.#store.load(client, also);
+        const state = withClockBack(loaded.state, this.#clock());
+        const snapshot = state === loaded.state ? loaded : { ...loaded, state };
         const { result, change } = await decide(snapshot);
         if (change === null) return result;
-        const state = compact(change.state, change.state.lastAt);
-        const status = await this.#store.commit({ ...change, state, client, stamp: snapshot.stamp });
+        const next = compact(change.state, change.state.lastAt);
+        const status = await this.#store.commit({ ...change, state: next, client, stamp: snapshot.stamp });
         if (status === 'committed') return result;
         this.#metrics.count('scoring_commit_races_total', { operation });
         await this.#pace.pauseAfterRace();

@@ -11,6 +11,7 @@ import type { LinksAsk } from '../archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
+import { withClockBack } from '../client/clock-came-back.ts';
 import { knownHints } from '../client/hints.ts';
 import { type Ladder, settle } from '../client/ladder.ts';
 import { OrderOutcomeSchema, turnedAway } from '../client/order.ts';
@@ -99,8 +100,9 @@ export class Records {
   /** Null when nothing is known of the client. */
   async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
-    const { state, stamp } = await this.#parts.store.load(client);
+    const { state: stored, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
+    const state = withClockBack(stored, this.#parts.clock());
     const { rules } = this.#parts.ruleSource.choose(client);
     const [standing, { decisions, unread }] = await Promise.all([
       this.#standing(client, state, rules),

@@ -40,7 +40,7 @@ export function medianOffset(offsets: readonly number[]): number {
 /** A process's clock as the store's would read. */
 export function storeClock(
   local: () => number,
-  store: { readonly clockOffsetMs: () => number },
+  { ownClock, clockOffsetMs }: { readonly clockOffsetMs: () => number; readonly ownClock?: () => number },
 ): () => number {
-  return () => Math.floor(local() + store.clockOffsetMs());
+  return ownClock ?? (() => Math.floor(local() + clockOffsetMs()));
 }

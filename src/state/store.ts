@@ -119,7 +119,12 @@ export interface Store {
   /** What still holds bytes of clients who were erased, and until when, in words; null when nothing does. */
   tracesOfErased(): Promise<string | null>;
 
-  /** How far the store's clock is ahead of this process's, ms; `storeClock` turns it into the clock that decides. */
+  /** The store's clock, epoch ms, where it is this machine's; it follows the system's. */
+  readonly ownClock?: () => number;
+  /**
+   * How far the store's clock is ahead of this process's, ms; `storeClock` turns it into the clock that decides. Where that
+   * is this machine's, by how much it was set in the last ten minutes.
+   */
   readonly clockOffsetMs: () => number;
 
   /** Tries a small write on every server. It never rejects: its answer says that nothing works. */

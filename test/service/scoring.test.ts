@@ -180,20 +180,39 @@ describeOnStores('the service', (store) => {
     expect(await first.store.claimIdempotencyKey(PLATFORM, 'away', 'unclaimed')).to.equal('unclaimed');
   });
 
-  it('never runs time backwards for a client', async () => {
+  it('never runs time backwards for a client where clocks differ a little', async () => {
     const clientIdKey = 'clock-set-back';
     await shop.verdict({ clientIdKey });
     await shop.verdict({ clientIdKey });
-    clock.moveSeconds(-3600);
+    clock.moveSeconds(-2);
     const { body } = await shop.verdict({ clientIdKey });
-    clock.moveSeconds(3600);
+    clock.moveSeconds(2);
     expect(body).to.deep.include({ verdict: 'WAIT', waitSeconds: 300 });
     const moments = (await shop.decisions({ clientIdKey })).map(({ at }) => at);
     expect(moments).to.deep.equal([clock.now(), clock.now(), clock.now()]);
     expect(clock.now()).to.be.at.least(START_MS);
   });
 
-  it('never scores or shows a client at a time before its last record', async () => {
+  for (const [ahead, seconds] of [
+    ['two days', 2 * 24 * 3600],
+    ['an hour', 3600],
+  ] as const)
+    it(`counts what is left of a wait from now when a clock that was ${ahead} ahead comes back`, async () => {
+      const clientIdKey = `ahead-by-${seconds}`;
+      clock.moveSeconds(seconds);
+      await shop.verdict({ clientIdKey });
+      await shop.verdict({ clientIdKey });
+      clock.moveSeconds(10 - seconds);
+      const shown = Object(Object((await shop.client(clientIdKey)).body).facts);
+      expect(shown.waitRemainingSeconds).to.equal(30);
+      const early = await shop.verdict({ clientIdKey });
+      expect(early.body).to.deep.include({ verdict: 'WAIT', waitSeconds: 300 });
+      expect((await shop.decisions({ clientIdKey })).map(({ at }) => at)).to.include(clock.now());
+      clock.moveSeconds(300);
+      expect((await shop.verdict({ clientIdKey })).body.verdict).to.equal('GET_NEW');
+    });
+
+  it('never scores or shows a client at a time before its last record where clocks differ a little', async () => {
     const clientIdKey = 'seen-later';
     const script = { fingerprint: 'device-7', jsOk: false };
     await shop.score({ clientIdKey, ...script });
@@ -206,9 +225,9 @@ describeOnStores('the service', (store) => {
       lastAt: (await first.store.load(clientKey(PLATFORM, clientIdKey))).state.lastAt,
     });
     const before = await look();
-    clock.moveSeconds(-3600);
+    clock.moveSeconds(-2);
     const behind = await look();
-    clock.moveSeconds(3600);
+    clock.moveSeconds(2);
     expect(behind).to.deep.equal(before);
     expect(before.lastAt).to.equal(clock.now());
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { systemClock } from '../../src/clock.ts';
+import { exactSystemClock, systemClock } from '../../src/clock.ts';
 import { ClockOffset, medianOffset, storeClock } from '../../src/state/clock-offset.ts';
 import { ConnectionErrors } from '../../src/state/connection-news.ts';
 
@@ -43,11 +43,13 @@ describe('the offset of a clock', () => {
 });
 
 describe('the clock of this process', () => {
-  it('does not follow a system clock that somebody sets', () => {
+  it('does not follow a system clock that somebody sets where time is measured, and does where it decides on SQLite', () => {
     const { now } = Date;
     try {
       Date.now = () => now() + HOUR_MS;
-      expect(systemClock()).to.be.within(now() - HOUR_MS / 2, now() + HOUR_MS / 2);
+      expect(exactSystemClock()).to.be.within(now() - HOUR_MS / 2, now() + HOUR_MS / 2);
+      const ofSqlite = storeClock(exactSystemClock, { ownClock: systemClock, clockOffsetMs: () => 0 });
+      expect(ofSqlite()).to.be.within(now() + HOUR_MS / 2, now() + 2 * HOUR_MS);
     } finally {
       Date.now = now;
     }

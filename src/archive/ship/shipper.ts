@@ -1,3 +1,4 @@
+import type { ClockJumps } from '../../state/clock-jumps.ts';
 import { type ErasureEntry, isBehind, type Placed } from '../../state/journal.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '../../state/store.ts';
 import { type ArchiveState, type Commit, CommitConflict, type Segment } from '../archive-log.ts';
@@ -28,6 +29,8 @@ export interface ShipperParts extends ShippingNode {
   readonly ruleSets: ArchivedRuleSets;
   /** How long rows are kept, ms. */
   readonly keepMs: number;
+  /** What is known of jumps of the clock; absent where it makes none. */
+  readonly clockJumps?: Pick<ClockJumps, 'isSettled'>;
   readonly kept: KeptAfterShipping;
   readonly limits?: ShippingLimits;
 }
@@ -191,12 +194,12 @@ export class Shipper {
 
   /** Takes out what is past its retention, or rewrites some segments; false when there is nothing to do. */
   async #tidyUp(state: ArchiveState): Promise<boolean> {
-    const { store, archive, clock, keepMs } = this.#parts;
+    const { store, archive, clock, clockJumps, keepMs } = this.#parts;
     // The store's clock says what is old, and it is known once the store was asked: a node's own may be years ahead.
     if ((await store.check()).some(({ failure }) => failure !== null)) return false;
     const now = clock();
     const old = [...state.segments.values()].filter(({ to }) => to < now - keepMs).map(({ name }) => name);
-    if (old.length > 0) {
+    if (old.length > 0 && clockJumps?.isSettled() !== false) {
       await archive.commit(state, this.#commit({ remove: old }));
       return true;
     }

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exactSystemClock } from '../../clock.ts';
+import { ClockJumps } from '../../state/clock-jumps.ts';
 import { storeClock } from '../../state/clock-offset.ts';
 import type { StorePlace } from '../../state/open-store.ts';
 import { RETENTION } from '../../state/retention.ts';
@@ -157,6 +159,7 @@ export async function openShipper(
   const store = await openStoreOf({ ...place, archiveDir, archiveS3 }, onError);
   const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
   const name = shipperName ?? newShipperName();
+  const clock = storeClock(exactSystemClock, store);
   const lease = new Lease(store.registers, name, () => performance.now());
   const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
   const shipper = new Shipper({
@@ -166,7 +169,8 @@ export async function openShipper(
     lease,
     ruleSets: new ArchivedRuleSets(archiveDir, rulesDir),
     name,
-    clock: storeClock(Date.now, store),
+    clock,
+    clockJumps: new ClockJumps(clock),
     keepMs: archiveKeepMs,
     kept: { journalEntries: RETENTION.journalLookBackEntries, decisionsHotMs },
   });

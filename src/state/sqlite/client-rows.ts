@@ -5,6 +5,7 @@ import { encodeOrder } from '../../client/order-text.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
+import { UNSETTLED_MS } from '../clock-jumps.ts';
 import { journalText } from '../journal.ts';
 import { RETENTION } from '../retention.ts';
 import type { Change, SightingsAsk, Store } from '../store.ts';
@@ -61,12 +62,15 @@ function clientStatements(sql: Prepare) {
 function sightingStatements(sql: Prepare) {
   return {
     putSighting: sql(
-      'INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at), expires_at = excluded.expires_at',
+      // What a clock noted that was ahead does not stay ahead.
+      `INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at`,
     ),
     trimSightings: sql(
       'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
     ),
-    countOthers: sql('SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at > ?'),
+    countOthers: sql(
+      'SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
+    ),
   };
 }
 
@@ -265,7 +269,9 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings): Rea
   if (device === null) return new Map();
   return new Map(
     ask.windowsMs[kind].map((windowMs) => {
-      const others = sql.countOthers.get(device, ask.client.hash, ask.at - windowMs)?.['others'];
+      const others = sql.countOthers.get(device, ask.client.hash, ask.at - windowMs, ask.at + UNSETTLED_MS)?.[
+        'others'
+      ];
       return [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, Number(others) + 1)];
     }),
   );

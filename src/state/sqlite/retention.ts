@@ -1,5 +1,6 @@
 import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { ClockJumps } from '../clock-jumps.ts';
 import type { Statements } from './client-rows.ts';
 import { repeatBriefly } from './group-commit.ts';
 import { trimOverflow } from './journal.ts';
@@ -42,14 +43,20 @@ export class SqliteRetention {
   #stopped = false;
 
   /** `folder`: where the file lies. */
-  constructor(file: SqliteFile, sql: Statements, folder: string) {
+  constructor(file: SqliteFile, sql: Statements, folder: string, jumps: Pick<ClockJumps, 'isSettled'>) {
     const { db } = file;
     this.#folder = folder;
     this.#file = file;
     this.#sql = sql;
     this.#removals = [
-      ...INDEXED.map((table) => removalByTime(db, table)),
-      ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
+      ...[
+        ...INDEXED.map((table) => removalByTime(db, table)),
+        ...LOOKED_THROUGH.map((table) => removalByKey(db, table)),
+      ].map(
+        (remove): Removal =>
+          (nowMs) =>
+            jumps.isSettled() && remove(nowMs),
+      ),
       () => trimOverflow(this.#sql, BITE_ROWS, hasRoom(statfsSync(this.#folder))) === BITE_ROWS,
       () => this.#giveBack(),
     ];

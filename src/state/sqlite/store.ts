@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../clock.ts';
 import { AuditLog } from '../audit-log.ts';
 import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
+import { ClockJumps, UNSETTLED_MS } from '../clock-jumps.ts';
 import { Versions } from '../documents.ts';
 import { type ExpectedInstallation, INSTALLATION_REGISTER, requireExpected } from '../known-installation.ts';
 import { LocalRateBuckets } from '../rate-buckets.ts';
 import type { Store } from '../store.ts';
 import type { StoreUnavailable } from '../store-errors.ts';
-import { failureText, type ServerHealth } from '../store-health.ts';
+import { failureText, type ServerHealth, type StoreWarning } from '../store-health.ts';
 import { RecordReader, textOf } from '../stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
 import { eraseRows, prepareStatements, sqliteClients } from './client-rows.ts';
@@ -30,6 +32,8 @@ import { sqliteStoredTexts } from './stored-texts.ts';
 interface SqliteStoreOptions {
   /** Epoch ms; the system's when absent. */
   readonly clock?: (() => number) | undefined;
+  /** Time as it passes, ms, against which a clock that is set shows; that of the clock itself when only a clock is given. */
+  readonly monotonicMs?: (() => number) | undefined;
   /** Called when the disk refuses to keep what was written; the store refuses everything from then on. */
   readonly onLost?: ((error: StoreUnavailable) => void) | undefined;
   /** How long a write waits for another process; what callers are promised when absent. */
@@ -48,6 +52,7 @@ interface SqliteStoreOptions {
  */
 export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {}): Store {
   const { clock = systemClock, onLost = () => {}, patience } = options;
+  const { monotonicMs = options.clock ?? (() => performance.now()) } = options;
   const path = sqlitePath(dataDir);
   const { db, installation } = openInstallation(path, dataDir, options);
   const place = new FileWatch(path);
@@ -57,7 +62,8 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const file = fileOf(db, writes, place, clock);
   const sql = prepareStatements(db);
   const reader = new RecordReader(async (id) => textOf(sql.shape.get(id)?.['shape']));
-  const retention = new SqliteRetention(file, sql, dataDir);
+  const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
+  const retention = new SqliteRetention(file, sql, dataDir, jumps);
   const traces = new ErasureTraces(file, checkpoints);
   void traces.finish();
   const name = `sqlite ${path}`;
@@ -73,9 +79,9 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     rateBuckets: new LocalRateBuckets(() => performance.now()),
     erase: (client) => traces.write(() => eraseRows(sql, client, clock())),
     tracesOfErased: () => traces.left(),
-    // The store's clock is this machine's.
-    clockOffsetMs: () => 0,
-    check: async () => [await healthOf(name, file, place)],
+    ownClock: clock,
+    clockOffsetMs: () => jumps.recentMs(),
+    check: async () => [await healthOf(name, file, place, jumps)],
     close: async () => {
       retention.stop();
       traces.close();
@@ -127,10 +133,31 @@ function sharedRecords(file: SqliteFile, place: FileWatch, traces: ErasureTraces
   };
 }
 
-async function healthOf(server: string, file: SqliteFile, place: FileWatch): Promise<ServerHealth> {
+async function healthOf(
+  server: string,
+  file: SqliteFile,
+  place: FileWatch,
+  jumps: ClockJumps,
+): Promise<ServerHealth> {
   const refusal = place.look();
   if (refusal !== null) return { server, failure: refusal.message, isAnotherStore: true, warnings: [] };
-  return { server, failure: await whyNoWrite(file), warnings: [] };
+  return { server, failure: await whyNoWrite(file), warnings: clockWarnings(jumps) };
+}
+
+function clockWarnings(jumps: ClockJumps): readonly StoreWarning[] {
+  const byMs = jumps.recentMs();
+  if (byMs === 0) return [];
+  const seconds = (Math.abs(byMs) / 1000).toFixed(1);
+  const way = byMs > 0 ? 'ahead' : 'back';
+  const pause = jumps.isSettled() ? '' : ` Nothing is deleted by time for ${UNSETTLED_MS / 60_000} minutes.`;
+  const text = `The clock of this machine, which decides, was set ${way} by ${seconds} s, or the machine was suspended.${pause} Look whether it is right, and set it by NTP.`;
+  return [{ kind: 'clock', text }];
+}
+
+/** When a node last tried to write, by its clock; null when none has. */
+function probedAt(db: DatabaseSync): number | null {
+  const text = textOf(db.prepare("SELECT value FROM registers WHERE name = 'probe'").get()?.['value']);
+  return text === null ? null : Number(text);
 }
 
 /** Null when a small write succeeds. */

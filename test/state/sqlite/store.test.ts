@@ -14,7 +14,7 @@ import { usableMsSince, watchStandstills } from '../../servers/standstill.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
 import { scoringService } from '../../service/scoring-service.ts';
-import { askFor, MINUTE_MS, newClient, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
+import { askFor, MINUTE_MS, newClient, newPlatform, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
 import { describeStore } from '../store-conformance.ts';
 
 describeStore('SQLite', async () => {
@@ -142,6 +142,47 @@ describe('the SQLite store', () => {
       expect(held()).to.equal(false);
       await next.close();
     });
+  });
+
+  it('warns of a clock that was set, and deletes nothing by it for ten minutes', async () => {
+    let [passedMs, setMs, looks] = [0, 0, 0];
+    const clock = () => {
+      looks++;
+      return T0 + passedMs + setMs;
+    };
+    const store = opened({ clock, monotonicMs: () => passedMs });
+    await store.claimIdempotencyKey(newPlatform(), 'key', 'hash');
+    const db = file();
+    const claims = () => db.prepare('SELECT count(*) AS kept FROM claims').get()?.['kept'];
+    setMs += 2 * 24 * 60 * MINUTE_MS;
+    const [health] = await store.check();
+    expect([health?.warnings, store.clockOffsetMs()]).to.deep.equal([
+      [
+        {
+          kind: 'clock',
+          text: 'The clock of this machine, which decides, was set ahead by 172800.0 s, or the machine was suspended. Nothing is deleted by time for 10 minutes. Look whether it is right, and set it by NTP.',
+        },
+      ],
+      setMs,
+    ]);
+    const before = looks;
+    await until('retention has looked', async () => looks > before + 6);
+    expect(claims()).to.equal(1);
+    passedMs += 10 * MINUTE_MS;
+    await until('what is old is gone', async () => claims() === 0);
+    expect((await store.check())[0]?.warnings).to.deep.equal([]);
+    db.close();
+    await store.close();
+  });
+
+  it('does not count a device that a clock saw which was days ahead', async () => {
+    const store = opened();
+    const platform = newPlatform();
+    const ask = (at: number, record: boolean) =>
+      store.sightings(askFor(newClient(platform), { at, fingerprint: 'device', record }));
+    for (let count = 0; count < 5; count++) await ask(T0 + 2 * 24 * 60 * MINUTE_MS, true);
+    expect((await ask(T0, false)).fingerprint.get(10 * MINUTE_MS)).to.equal(1);
+    await store.close();
   });
 
   it('keeps the owner of an Idempotency-Key for longer than its answer, however late that is given', async () => {
