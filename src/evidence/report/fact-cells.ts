@@ -42,12 +42,13 @@ export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Pr
   );
   const labels = new Map(compared.map(({ fact }) => [factColumn(fact.label), fact.label]));
   const circumstances = await makeCircumstances(duck, ruleSets);
-  const sql = `hash(${['0', HELD_OUT_SQL, CIRCUMSTANCE_SQL, ...new Set(compared.flatMap(testsOf))].join(', ')})`;
+  const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
+  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap(testsOf))].join(', ')})`;
   const values = [...labels.keys()].map(
     (column) => `, any_value(${quoteName(column)}) AS ${quoteName(column)}`,
   );
   const rows = await duck.rows(`SELECT ${sql} AS cell, any_value(${HELD_OUT_SQL}) AS held_out,
-    any_value(${CIRCUMSTANCE_SQL}) AS circumstance${values.join('')} FROM decisions GROUP BY cell`);
+    any_value(${circumstance}) AS circumstance${values.join('')} FROM decisions GROUP BY cell`);
   return {
     sql,
     cells: rows.map((row) => {
@@ -81,13 +82,13 @@ type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
 /** Clocks of all time zones agree on what they show from one quarter of an hour to the next. */
 const CLOCK_STEP_MS = 15 * 60_000;
 
-/** SQL: the place in the list that `makeCircumstances` gives; 0 where no rule asks for place or time. */
-const CIRCUMSTANCE_SQL = `coalesce((SELECT circumstance FROM circumstances
-  WHERE circumstances.platform = decisions.platform AND step = epoch_ms(decided_at) // ${CLOCK_STEP_MS}), 0)`;
+/** SQL: the place in the list that `makeCircumstances` gives. */
+const CIRCUMSTANCE_SQL = `(SELECT circumstance FROM circumstances
+  WHERE circumstances.platform = decisions.platform AND step = epoch_ms(decided_at) // ${CLOCK_STEP_MS})`;
 
 /**
  * Makes the table `circumstances`: numbers the places and times that rules tell apart, as each rule set sees them. Gives one
- * of each number.
+ * of each number; none where no rule asks for place or time.
  */
 async function makeCircumstances(
   duck: Duck,
