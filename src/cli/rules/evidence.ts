@@ -65,7 +65,7 @@ export function commandOption({
   }
 }
 
-function flagOf(name: string): string {
+export function flagOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

@@ -17,19 +17,13 @@ import {
   rolloutStatus,
 } from '../../rollout/change-rollout.ts';
 import { Fleet, type NodeView } from '../../rollout/fleet.ts';
+import { BadGoal, goalOf } from '../../rollout/goal.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
-import { earliestAnswer, objectiveInWords, objectiveOf, objectiveText } from '../../rollout/objective.ts';
+import { earliestAnswer, objectiveInWords, objectiveOf } from '../../rollout/objective.ts';
 import { restoreRollout } from '../../rollout/restore-rollout.ts';
-import {
-  type Candidate,
-  type Goal,
-  type RolloutEntry,
-  type Share,
-  totalOf,
-  whyNoDraw,
-} from '../../rollout/rollout.ts';
+import type { Candidate, Goal, RolloutEntry, Share } from '../../rollout/rollout.ts';
 import { recallRollout } from '../../rollout/rollout-memory.ts';
-import { statusCounts, type TrialView, whyUnguarded } from '../../rollout/trial-view.ts';
+import { statusCounts, type TrialView } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
 import type { Store } from '../../state/store.ts';
@@ -40,7 +34,7 @@ import { decidedLatelyOn } from '../open-archive.ts';
 import { withOpenStore } from '../open-store.ts';
 import { parseReason } from '../options.ts';
 import { print, printError, table } from '../print.ts';
-import { checked, commandOption } from './evidence.ts';
+import { checked, commandOption, flagOf } from './evidence.ts';
 
 interface RolloutOptions extends ApprovalOption {
   readonly shadow?: true;
@@ -143,7 +137,7 @@ async function status(json: boolean): Promise<void> {
 
 async function rollout(version: string, options: RolloutOptions): Promise<void> {
   const named = versionOf(version);
-  const goal = goalOf(named, options);
+  const goal = goalInOptions(named, options);
   const revision = seenRevision(options.revision);
   const { reason, acceptDifference = false, emergency = false } = options;
   const how = { reason, revision, acceptDifference, emergency };
@@ -229,27 +223,28 @@ function answerText({ stageSince, objective }: Candidate): string {
   return `judged by ${objectiveInWords(judged)}; the experiment answers at the earliest on ${at}${longer}`;
 }
 
-function goalOf(version: RuleVersion, options: RolloutOptions): Goal {
-  const { shadow, canary, also = [], active, guard } = options;
-  const objective = objectiveText(judgedBy({ ...options }));
-  if (objective !== null && canary === undefined)
-    throw new UsageError('options that say what a trial is judged by need --canary');
-  if (also.length > 0 && canary === undefined) throw new UsageError('--also goes only with --canary');
-  if (guard !== undefined && canary === undefined) throw new UsageError('--guard goes only with --canary');
-  if (shadow === true) return { mode: 'shadow' };
-  if (active === true) return { mode: 'active' };
-  if (canary === undefined) throw new UsageError('say where to: --shadow, --canary <percent> or --active');
-  const percent = percentage(canary, '--canary');
-  const others = also.map(shareOf);
-  const shares = [{ version, percent }, ...others];
-  const noDraw = whyNoDraw(shares);
-  if (noDraw !== null) throw new UsageError(`--also ${noDraw}`);
-  const judged = objective === null ? {} : { objective };
-  const drawn = { mode: 'canary', percent, also: others, ...judged } as const;
-  if (guard === undefined) return { ...drawn, guardPoints: null };
-  const refusal = whyUnguarded(totalOf(shares));
-  if (refusal !== null) throw new UsageError(`--guard ${refusal}`);
-  return { ...drawn, guardPoints: percentage(guard, '--guard') };
+function goalInOptions(version: RuleVersion, options: RolloutOptions): Goal {
+  const { canary, also, guard } = options;
+  try {
+    return goalOf({
+      version,
+      mode: modeOf(options),
+      percent: canary === undefined ? undefined : percentage(canary, '--canary'),
+      guard: guard === undefined ? undefined : percentage(guard, '--guard'),
+      also: also?.map(shareOf),
+      judged: judgedBy({ ...options }),
+    });
+  } catch (error) {
+    if (!(error instanceof BadGoal)) throw error;
+    throw new UsageError(`--${flagOf(error.member === 'rates' ? 'rate' : error.member)} ${error.message}`);
+  }
+}
+
+function modeOf({ shadow, canary, active }: RolloutOptions): Goal['mode'] {
+  if (shadow === true) return 'shadow';
+  if (active === true) return 'active';
+  if (canary !== undefined) return 'canary';
+  throw new UsageError('say where to: --shadow, --canary <percent> or --active');
 }
 
 function shareOf(text: string): Share {

@@ -7,9 +7,9 @@ import {
   rollBack,
   rolloutStatus,
 } from '../../../rollout/change-rollout.ts';
-import { givenOf, objectiveMembers, objectiveText } from '../../../rollout/objective.ts';
-import { type Goal, totalOf, whyNoDraw } from '../../../rollout/rollout.ts';
-import { whyUnguarded } from '../../../rollout/trial-view.ts';
+import { ALSO_MAX, BadGoal, CANARY_MEMBERS, goalOf } from '../../../rollout/goal.ts';
+import { givenOf, objectiveMembers } from '../../../rollout/objective.ts';
+import type { Goal } from '../../../rollout/rollout.ts';
 import { versionText } from '../../../rules/rule-set.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
@@ -34,9 +34,6 @@ const RollbackBodySchema = Type.Object({
   version: Type.Optional(versionText('The one candidate to take back; absent: all of them')),
   ...ReasonSchema.properties,
 });
-
-/** More would leave no clients to compare with. */
-const ALSO_MAX = 9;
 
 const RolloutBodySchema = Type.Object(
   {
@@ -77,7 +74,7 @@ const RolloutBodySchema = Type.Object(
       not: {
         anyOf: [
           { properties: { mode: { const: 'canary' }, percent: { type: 'null' } } },
-          ...['percent', 'guard', 'also'].map((name) => ({
+          ...CANARY_MEMBERS.map((name) => ({
             required: [name],
             properties: { mode: { enum: ['shadow', 'active'] }, [name]: { type: ['number', 'array'] } },
           })),
@@ -90,8 +87,6 @@ const RolloutBodySchema = Type.Object(
     },
   },
 );
-
-const PERCENT_MISSING = ['/percent', 'is required for a canary'] as const;
 
 const ROLLOUT_REFUSED = refusal(
   'rollout-refused',
@@ -122,8 +117,7 @@ const readRollout = operation({
 const changeRollout = operation({
   route: 'post /v1/platform/rules/rollout',
   summary: 'Brings a version to shadow, canary or active',
-  description:
-    'percent, guard, also and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.',
+  description: `${CANARY_MEMBERS.join(', ')} and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.`,
   grant: 'operate',
   body: jsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
@@ -140,7 +134,7 @@ const changeRollout = operation({
 async function rolloutOf({ body }: Asked<Shape<typeof RolloutBodySchema>>) {
   const given = await body();
   const { reason, revision = null, acceptDifference = false, emergency = false } = given;
-  const [version, goal] = [versionInBody('version', given.version), goalOf(given)];
+  const [version, goal] = [versionInBody('version', given.version), goalInBody(given)];
   return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
 }
 
@@ -163,29 +157,15 @@ const takeBack = operation({
   },
 });
 
-function goalOf(body: Shape<typeof RolloutBodySchema>): Goal {
-  const { version, mode, percent, guard, also } = body;
-  const judged = givenOf(body);
-  if (mode !== 'canary') {
-    const given = { percent, guard, also, ...judged };
-    const stray = Object.entries(given).find(([, value]) => value !== undefined)?.[0] ?? null;
-    if (stray !== null) throw MALFORMED_BODY.problem(`/${stray}`, 'goes only with the mode canary');
-    return { mode };
+function goalInBody(body: Shape<typeof RolloutBodySchema>): Goal {
+  const { mode, percent, guard } = body;
+  const also = body.also?.map((one) => ({ ...one, version: versionInBody('also', one.version) }));
+  const version = versionInBody('version', body.version);
+  try {
+    return goalOf({ version, mode, percent, guard, also, judged: givenOf(body) });
+  } catch (error) {
+    throw error instanceof BadGoal ? MALFORMED_BODY.problem(`/${error.member}`, error.message) : error;
   }
-  if (percent === undefined) throw MALFORMED_BODY.problem(...PERCENT_MISSING);
-  const others = (also ?? []).map((one) => ({
-    version: versionInBody('also', one.version),
-    percent: one.percent,
-  }));
-  const shares = [{ version: versionInBody('version', version), percent }, ...others];
-  const noDraw = whyNoDraw(shares);
-  if (noDraw !== null) throw MALFORMED_BODY.problem('/also', noDraw);
-  const objective = objectiveText(judged);
-  const canary = { mode, percent, also: others, ...(objective === null ? {} : { objective }) } as const;
-  if (guard === undefined) return { ...canary, guardPoints: null };
-  const refusal = whyUnguarded(totalOf(shares));
-  if (refusal !== null) throw MALFORMED_BODY.problem('/guard', refusal);
-  return { ...canary, guardPoints: guard };
 }
 
 export const ROLLOUT_OPERATIONS = chapter('Rules', {
