@@ -51,7 +51,7 @@ export class ClockJumps {
     const atMs = this.#monotonicMs();
     const byMs = this.#clock() - atMs - this.#offsetMs;
     this.#offsetMs += byMs;
-    const jumped = Math.abs(byMs) > CLOCK_OFFSET_MS_MAX ? [{ atMs, byMs }] : [];
+    const jumped = Math.abs(byMs) > CLOCK_OFFSET_MS_MAX ? [{ atMs, byMs: Math.round(byMs) }] : [];
     this.#jumps = [...this.#jumps, ...jumped].filter((jump) => atMs - jump.atMs < UNSETTLED_MS);
     return this.#jumps;
   }

@@ -148,9 +148,10 @@ function clockWarnings(jumps: ClockJumps): readonly StoreWarning[] {
   const byMs = jumps.recentMs();
   if (byMs === 0) return [];
   const seconds = (Math.abs(byMs) / 1000).toFixed(1);
-  const way = byMs > 0 ? 'ahead' : 'back';
   const pause = jumps.isSettled() ? '' : ` Nothing is deleted by time for ${UNSETTLED_MS / 60_000} minutes.`;
-  const text = `The clock of this machine, which decides, was set ${way} by ${seconds} s, or the machine was suspended.${pause} Look whether it is right, and set it by NTP.`;
+  const how =
+    byMs > 0 ? `set ahead by ${seconds} s, or the machine was suspended` : `set back by ${seconds} s`;
+  const text = `The clock of this machine, which decides, was ${how}.${pause} Look whether it is right, and set it by NTP.`;
   return [{ kind: 'clock', text }];
 }
 
