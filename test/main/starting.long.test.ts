@@ -17,6 +17,7 @@ import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
 import { call } from '../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
 import { beginService, runService, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
@@ -81,7 +82,7 @@ async function damageOneKey(place: StorePlace): Promise<void> {
   const { record } = await new AccessKeys(store.documents, Date.now).issue(
     platformName('other'),
     ['score'],
-    null,
+    KEY_LIFETIME_MS,
   );
   const document = { kind: 'document', name: `access-keys/${record.id}` } as const;
   const found = await store.texts.read(document);
