@@ -313,7 +313,7 @@ export function jsonBody<S extends TSchema>(
     bytesMax,
     content: { 'application/json': { name, example } },
     shapes: { [name]: schema },
-    read: async (req, onIgnored) => take(await readJson(req, bytesMax, onIgnored === null), onIgnored),
+    read: async (req, onIgnored) => take(await readJson(req, bytesMax), onIgnored),
   };
 }
 

@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { bodyLines } from '../../../src/http/request/body.ts';
+import fc from 'fast-check';
+import { bodyLines, parseOnce } from '../../../src/http/request/body.ts';
 import type { Documents } from '../../../src/state/documents.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { until } from '../../servers/until.ts';
 import { call, type Problem } from '../../service/http-call.ts';
-import { verdictBody } from '../../service/request-bodies.ts';
+import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { serviceOfSuite, startService } from '../../service/running-service.ts';
 import { storeWith } from '../../stores/store-with.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
@@ -83,6 +84,23 @@ describe('a request body', () => {
           detail,
           requestId: answer.headers.get('X-Request-Id'),
         });
+      }
+    });
+
+    it('that has a member twice, which is named', async () => {
+      const verdict = JSON.stringify(verdictBody({ amountRequested: '9999.00' })).slice(0, -1);
+      const score = JSON.stringify(scoreBody({ userAgent: 'it is "Mozilla":5.0' })).slice(0, -1);
+      const cases = [
+        ['verdict', `${verdict},"amountRequested":"1.00"}`, 'amountRequested'],
+        ['verdict', `${verdict},"amountRequested" \t\r\n : "1.00"}`, 'amountRequested'],
+        ['verdict', `${verdict},"\\u0061mountRequested":"9999.00"}`, 'amountRequested'],
+        ['verdict', `${verdict},"cart":[{"price":"1","price":"2"}]}`, 'price'],
+        ['score', `${score},"clientHints":{"jsOk":false,"jsOk":true}}`, 'jsOk'],
+      ] as const;
+      for (const [operation, text, name] of cases) {
+        const { status, body } = await shop.post(operation, text);
+        expect([status, body.title]).to.deep.equal([400, 'malformed JSON body']);
+        expect(body.detail, text).to.equal(`The body has the member "${name}" twice.`);
       }
     });
 
@@ -307,6 +325,65 @@ describe('the lines of a body', () => {
     await linesOf(10, '\n'.repeat(65_536));
     if (next !== null) clearImmediate(next);
     expect(turns).to.be.at.least(600);
+  });
+});
+
+/** A text of JSON, and whether one of its objects has a member twice. */
+interface DrawnJson {
+  readonly text: string;
+  readonly hasMemberTwice: boolean;
+}
+
+const blank = fc.constantFrom('', '', ' ', '\r\n\t');
+const drawnText = fc.constantFrom(
+  '',
+  'a',
+  'b',
+  '"',
+  '\\',
+  ':',
+  '":',
+  '" :',
+  '{"a":1,"a":2}',
+  '__proto__',
+  '}',
+  '\n',
+);
+// No backslash: JSON.parse of Node 26.10.0 may read "\n" as the name "\\" where an object before had that name.
+const drawnName = fc.constantFrom('', 'a', 'b', '"', ':', '":', '{"a":1,"a":2}', '__proto__', '}');
+const escaped = (name: string) =>
+  `"${[...name].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`;
+const writing = fc.constantFrom(JSON.stringify, escaped);
+
+const drawnJson = fc.letrec<{ json: DrawnJson }>((again) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(drawnText, fc.integer(), fc.constant(null), fc.boolean()).map((value) => ({
+      text: JSON.stringify(value),
+      hasMemberTwice: false,
+    })),
+    fc.array(again('json'), { maxLength: 3 }).map((items) => ({
+      text: `[${items.map(({ text }) => text).join(',')}]`,
+      hasMemberTwice: items.some(({ hasMemberTwice }) => hasMemberTwice),
+    })),
+    fc.array(fc.tuple(drawnName, writing, blank, again('json')), { maxLength: 4 }).map((members) => ({
+      text: `{${members.map(([name, write, blank, { text }]) => `${blank}${write(name)}${blank}:${text}`).join(',')}}`,
+      hasMemberTwice:
+        new Set(members.map(([name]) => name)).size < members.length ||
+        members.some(([, , , { hasMemberTwice }]) => hasMemberTwice),
+    })),
+  ),
+})).json;
+
+describe('a text of JSON', () => {
+  it('is read as JSON.parse reads it, and refused exactly when an object has a member twice', () => {
+    fc.assert(
+      fc.property(drawnJson, ({ text, hasMemberTwice }) => {
+        if (hasMemberTwice) expect(() => parseOnce(text)).to.throw(/^The body has the member ".*" twice\.$/);
+        else expect(parseOnce(text)).to.deep.equal(JSON.parse(text));
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
