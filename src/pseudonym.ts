@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import type { Pseudonym } from './decision/requests.ts';
+import type { Pseudonym } from './decision/addresses.ts';
 import type { ListOwner, PlatformNames } from './decision/shared-lists.ts';
 
 /** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */

@@ -73,7 +73,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['client'],
   // Each of these knows none of the others, and every storey may use it.
   ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'statistics'],
-  ['counted.ts', 'csv.ts', 'json-schema.ts', 'key-length.ts', 'named-error.ts', 'unseen-characters.ts'],
+  ['counted.ts', 'csv.ts', 'json-schema.ts', 'key-length.ts', 'named-error.ts', 'invisible-characters.ts'],
 ];
 
 /** These decide the same from the same inputs, without clock, chance or I/O. */

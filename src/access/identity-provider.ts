@@ -1,5 +1,5 @@
 import type { Configuration } from 'openid-client';
-import { hasUnseenCharacters } from '../unseen-characters.ts';
+import { findInvisible } from '../invisible-characters.ts';
 import { type RoleGrant, rolesOf } from './roles.ts';
 
 /** The identity provider, and which roles its claims give. */
@@ -137,7 +137,7 @@ const EMAIL_CHARACTERS_MAX = 254;
 
 /** `documents`: what the newer one says of a claim holds. Throws for a person who cannot be named. */
 function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly Claims[]): Person {
-  if (sub.length > SUB_CHARACTERS_MAX || hasUnseenCharacters(sub))
+  if (sub.length > SUB_CHARACTERS_MAX || findInvisible(sub) !== null)
     throw new Error(
       `the provider names this person by a sub that is not taken: it must have at most ${SUB_CHARACTERS_MAX} characters, none of them a control character`,
     );
@@ -151,5 +151,5 @@ function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly 
 /** A flag of one document says nothing about the address in another. */
 function verifiedEmailOf({ email, email_verified: isVerified }: Claims): string | null {
   if (typeof email !== 'string' || isVerified !== true) return null;
-  return email.length > EMAIL_CHARACTERS_MAX || hasUnseenCharacters(email) ? null : email;
+  return email.length > EMAIL_CHARACTERS_MAX || findInvisible(email) !== null ? null : email;
 }

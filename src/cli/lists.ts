@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
 import { timeText } from '../client/instant.ts';
 import { exactSystemClock } from '../clock.ts';
-import { LIST_KINDS, type ListKind } from '../decision/shared-lists.ts';
+import { LIST_KINDS, type ListKind, remarkOnValue } from '../decision/shared-lists.ts';
 import {
   changeByLines,
   type ReadLine,
@@ -79,7 +79,9 @@ export function listsCommands(program: Command): void {
 
   lists
     .command('import <list> <file>')
-    .description('put many values on a list: one a line, or one JSON object a line as the API takes them')
+    .description(
+      'put many values on a list: one a line, or one JSON object a line as the API takes them; lines that begin with # are comments',
+    )
     .requiredOption('--platform <name>', PLATFORM)
     .option('--reason <text>', 'why, for lines that do not say it')
     .option('--json', 'print a JSON object a line')
@@ -105,11 +107,17 @@ async function add(list: string, value: string, options: AddOptions): Promise<vo
     reason: why,
     expiresAt: lifetimeMs === null ? null : Math.round(exactSystemClock()) + lifetimeMs,
   };
-  const { value: kept, expiresAt } = await withLists(({ editor }) => editor.put(edited, ask));
-  if (json === true) print(JSON.stringify({ list, value: kept, expiresAt }));
+  const { entry, remark } = await withLists(async ({ editor }) => {
+    const put = await editor.put(edited, ask);
+    return { entry: editor.shown(put), remark: remarkOnValue(put) };
+  });
+  const { value: kept, expiresAt } = entry;
+  if (json === true)
+    print(JSON.stringify({ list, value: kept, expiresAt, ...(remark === null ? {} : { remark }) }));
   else {
     const end = expiresAt === null ? 'until it is removed' : `until ${new Date(expiresAt).toISOString()}`;
     print(`${kept} is on the list ${list} ${end}.`);
+    if (remark !== null) print(remark);
   }
 }
 
@@ -167,7 +175,8 @@ async function* linesOf(file: string, reason: string | undefined): AsyncGenerato
   try {
     for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
       number++;
-      if (text.trim() !== '') yield readListLine(number, Buffer.from(withDefaults(text, defaults)));
+      if (text.trim() !== '' && !text.trimStart().startsWith('#'))
+        yield readListLine(number, Buffer.from(withDefaults(text, defaults)));
     }
   } catch (error) {
     throw error instanceof Error && 'code' in error

@@ -3,7 +3,7 @@ import { actorOfUser } from '../access/caller.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
 import { readConfig, signalSecretOf } from '../config.ts';
-import type { Pseudonym } from '../decision/requests.ts';
+import type { Pseudonym } from '../decision/addresses.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
 import { type EditedList, ListEditor, ListRefusal, UnknownList } from '../lists/list-editor.ts';
 import { ListNode } from '../lists/list-node.ts';

@@ -2,6 +2,7 @@ import {
   amountOfOrder,
   type Binding,
   type ClientState,
+  newestGrantedOrders,
   type Override,
   recentlyEnded,
   rememberedEvents,
@@ -10,7 +11,7 @@ import {
   token,
   touch,
 } from './client-state.ts';
-import { NO_ATTEMPTS, waitRemainingMs } from './ladder.ts';
+import { excuseAttempt, type Ladder, NO_ATTEMPTS, waitRemainingMs } from './ladder.ts';
 import {
   addReport,
   type DatedReport,
@@ -126,7 +127,8 @@ function applyReport(
     ...(counts ? withAskedAmount(reportedOrder, askedNow) : reportedOrder),
     token: orderToken,
   };
-  const ladder = isNewPayment(known, report) ? NO_ATTEMPTS : state.ladder;
+  const isPaidAnew = isNewPayment(known, report);
+  const ladder = ladderAfterReport({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
   // An order that a grant opened counts otherwise than before, whatever this report says of it.
   const countsOtherwise = before !== null && countsAs(before) !== countsAs(order);
   const outcomes =
@@ -146,6 +148,30 @@ function applyReport(
     displaced: displacedOrders(state.outcomes, outcomes, order),
     report,
   };
+}
+
+/** How many attempts in a row may fail technically without a longer wait. */
+export const EXCUSED_ATTEMPTS_MAX = 3;
+
+function ladderAfterReport(
+  { ladder, events, outcomes }: ClientState,
+  isPaidAnew: boolean,
+  order: RecentOrder,
+  now: number,
+): Ladder {
+  if (isPaidAnew) return NO_ATTEMPTS;
+  const granted = newestGrantedOrders(events);
+  const failedTechnically = (orderToken: string) =>
+    (orderToken === order.token ? order : recentOrder(outcomes, orderToken))?.cause === 'TECHNICAL';
+  if (granted[0] !== order.token || !failedTechnically(order.token)) return ladder;
+  const run = granted.findIndex((orderToken) => !failedTechnically(orderToken));
+  const isExcused = (run === -1 ? granted.length : run) <= EXCUSED_ATTEMPTS_MAX;
+  return isExcused && isUnderWay(ladder, now) ? excuseAttempt(ladder, now) : ladder;
+}
+
+/** An attempt is open, or the payer has to wait for one. */
+function isUnderWay(ladder: Ladder, now: number): boolean {
+  return ladder.attemptOpen || waitRemainingMs(ladder, now) > 0;
 }
 
 /** `known` does not have the report yet. */

@@ -250,6 +250,12 @@ export function amountOfOrder(events: readonly VerdictEvent[], order: string): s
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 
+/** The tokens of the remembered orders for which a requisite was shown, the newest first, each once. */
+export function newestGrantedOrders(events: readonly VerdictEvent[]): readonly string[] {
+  const granted = events.filter((event) => event.granted).map(({ order }) => order);
+  return [...new Set(granted.reverse())];
+}
+
 /** How far an order came, by the remembered requests. */
 export function rememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);

@@ -60,6 +60,14 @@ export function climb(ladder: Ladder, levelsMs: readonly number[], now: number, 
   return { level, attemptOpen: false, waitUntil: Math.max(now + waitMs, ladder.waitUntil ?? 0) };
 }
 
+/**
+ * The attempt is over and was not the payer's fault: the level stays, and an imposed wait ends. Above level 0 the wait
+ * counts as served, so that the level is still known.
+ */
+export function excuseAttempt({ level }: Ladder, now: number): Ladder {
+  return { level, attemptOpen: false, waitUntil: level === 0 ? null : now };
+}
+
 /** The remaining wait at `now`, ms; 0 when none is due. */
 export function waitRemainingMs(ladder: Ladder, now: number): number {
   return ladder.waitUntil === null ? 0 : Math.max(0, ladder.waitUntil - now);

@@ -292,7 +292,7 @@ function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boole
 /** What was taken back of the payment that stands: a reversal of all of it ended the payment before. */
 function takenBackOf({ reversals, lastFullReversal, captured }: Payment): string {
   return reversals
-    .slice(lastFullReversal === null ? 0 : reversals.indexOf(lastFullReversal) + 1)
+    .filter(({ occurredAt }) => lastFullReversal === null || occurredAt > lastFullReversal.occurredAt)
     .map(({ amount }) => moneyOf(amount ?? ''))
     .filter((money) => money?.currency === captured?.currency)
     .reduce(

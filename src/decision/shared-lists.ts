@@ -1,10 +1,24 @@
 import ipaddr from 'ipaddr.js';
 import type { PlatformName } from '../client/client-key.ts';
 import type { KnownHints } from '../client/hints.ts';
+import { findInvisible } from '../invisible-characters.ts';
 import { Type } from '../json-schema.ts';
 import { hasNul, KEY_CHARACTERS_MAX } from '../key-length.ts';
 import { choice, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
-import { isAddress, KEPT_PREFIXES, networkKey, networkOf, type Pseudonym } from './requests.ts';
+import {
+  type Address,
+  addressKey,
+  holdsPrivateAddresses,
+  isPrivateRange,
+  isPublicAddress,
+  KEPT_PREFIXES,
+  networkKey,
+  networkText,
+  type Pseudonym,
+  parseAddress,
+  parseRange,
+} from './addresses.ts';
+import { isPlaceholder } from './body-hints.ts';
 
 export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;
 
@@ -52,9 +66,9 @@ const IPV6_PREFIX_MIN = 24;
 const IPV6_PREFIX_MAX = 64;
 
 /**
- * The value of an entry as it is kept: texts as they are, fingerprints and single addresses by their HMAC alone,
- * ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value like `hmac:..` is a
- * platform's name for a device, and `pseudonymOf` gives the HMAC behind it.
+ * The value of an entry as it is kept: texts without blanks at their ends, fingerprints and single addresses by their
+ * HMAC alone, ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value like `hmac:..` is a
+ * platform's name for a device, and `pseudonymOf` gives the HMAC behind it. What can never match a request is refused.
  */
 export function readListValue(
   kind: ListKind,
@@ -62,25 +76,36 @@ export function readListValue(
   pseudonym: Pseudonym,
   pseudonymOf = (name: string) => name,
 ): ReadListValue {
-  const length = [...text].length;
-  if (length < 1 || length > KEY_CHARACTERS_MAX || !text.isWellFormed()) {
-    return refused(`a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`);
-  }
-  if (hasNul(text)) return refused('a value must not contain U+0000');
-  const [, known] = HMAC.exec(text) ?? [];
+  const value = text.trim();
+  const problem = problemOfText(value);
+  if (problem !== null) return refused(problem);
+  const [, known] = HMAC.exec(value) ?? [];
   switch (kind) {
     case 'client':
     case 'method':
     case 'sellPoint':
-      return { ok: true, value: text, keys: [text] };
+      return { ok: true, value, keys: [value] };
     case 'fingerprint':
-      return hidden(known === undefined ? pseudonym('fingerprint', text) : pseudonymOf(known));
+      if (known !== undefined) return hidden(pseudonymOf(known));
+      if (isPlaceholder(value))
+        return refused(`"${value}" stands for no fingerprint, and requests with it have none`);
+      return hidden(pseudonym('fingerprint', value));
     case 'ip':
       if (known !== undefined) return hidden(pseudonymOf(known));
-      return text.includes('/') ? range(text, pseudonym) : address(text, pseudonym);
+      return value.includes('/') ? readRange(value, pseudonym) : readAddress(value, pseudonym);
     default:
       return kind satisfies never;
   }
+}
+
+function problemOfText(value: string): string | null {
+  const length = [...value].length;
+  if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
+    return `a value has 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode`;
+  if (hasNul(value)) return 'a value must not contain U+0000';
+  const invisible = findInvisible(value);
+  if (invisible === null) return null;
+  return `character ${invisible.place} is invisible: ${invisible.name}; remove it`;
 }
 
 /** A value with a name in place of its HMAC; other values stay as they are. */
@@ -92,42 +117,46 @@ export function readableValue(
   return pseudonym === undefined ? value : hidden(nameOf(pseudonym)).value;
 }
 
-function address(text: string, pseudonym: Pseudonym): ReadListValue {
-  if (!isAddress(text)) {
+function readAddress(text: string, pseudonym: Pseudonym): ReadListValue {
+  const address = parseAddress(text);
+  if (address === null)
     return refused(`"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`);
-  }
-  return hidden(pseudonym('ip', networkOf(text)));
+  if (!isPublicAddress(address)) return refused(NOT_PUBLIC(text));
+  return hidden(addressKey(address, pseudonym));
 }
 
-function range(text: string, pseudonym: Pseudonym): ReadListValue {
-  const parsed =
-    ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
-      ? ipaddr.parseCIDR(text)
-      : null;
-  if (parsed === null) {
+const NOT_PUBLIC = (text: string) =>
+  `"${text}" is no public address: many hosts have it at the same time, and requests from it count as without one`;
+
+function readRange(text: string, pseudonym: Pseudonym): ReadListValue {
+  const range = parseRange(text);
+  if (range === null)
     return refused(`"${text}" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32`);
-  }
-  const [start, prefix] = parsed;
+  const { start, prefix } = range;
   const isIpv4 = start.kind() === 'ipv4';
   const [least, most] = isIpv4 ? [IPV4_PREFIX_MIN, 32] : [IPV6_PREFIX_MIN, IPV6_PREFIX_MAX];
-  if (prefix < least || prefix > most) {
+  if (prefix < least || prefix > most)
     return refused(
       `a range of ${isIpv4 ? 'IPv4' : 'IPv6'} addresses has a prefix from /${least} to /${most}, unlike "${text}"`,
     );
-  }
-  const network = (isIpv4 ? ipaddr.IPv4 : ipaddr.IPv6).networkAddressFromCIDR(text);
-  if (network.toNormalizedString() !== start.toNormalizedString()) {
-    return refused(`"${text}" does not begin where the range does; write ${network.toString()}/${prefix}`);
-  }
-  const kept = KEPT_PREFIXES[isIpv4 ? 'ipv4' : 'ipv6'].find((candidate) => candidate >= prefix) ?? most;
+  const value = networkText(start, prefix);
+  if (value !== `${start.toString()}/${prefix}`)
+    return refused(`"${text}" does not begin where the range does; write ${value}`);
+  if (isPrivateRange(range)) return refused(NOT_PUBLIC(text));
+  const kept = KEPT_PREFIXES[start.kind()].find((candidate) => candidate >= prefix) ?? most;
   const count = 2 ** (kept - prefix);
   const keys = Array.from({ length: count }, (_, index) =>
-    networkKey(pseudonym, addressAt(network, kept, index), kept),
+    networkKey(pseudonym, addressAt(start, kept, index), kept),
   );
-  return { ok: true, value: `${network.toString()}/${prefix}`, keys };
+  return { ok: true, value, keys };
 }
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+/** What somebody who lists this value should know; null when there is nothing. */
+export function remarkOnValue({ kind, value }: Pick<ListedEntry, 'kind' | 'value'>): string | null {
+  const range = kind === 'ip' ? parseRange(value) : null;
+  if (range === null || !holdsPrivateAddresses(range)) return null;
+  return 'The range holds addresses that are not public; requests from those count as without an address and never match.';
+}
 
 /** The start of network number `index`, counted from `first`, among the networks of length `prefix`. */
 function addressAt(first: Address, prefix: number, index: number): Address {

@@ -64,8 +64,12 @@ export const HINT_FACTS = {
     ({ hints }) => hints.userAgentIsAutomated,
   ),
   fingerprintPresent: flag(
-    'A score of the last 24 hours carried a fingerprint.',
+    'A score of the last 24 hours carried a fingerprint, and no placeholder like unknown.',
     ({ hints }) => hints.fingerprints.length > 0,
+  ),
+  ipPresent: flag(
+    'A score of the last 24 hours carried a public IP address.',
+    ({ hints }) => hints.ips.length > 0,
   ),
 } as const satisfies Record<string, Fact>;
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { INSTALLATION, isInstallation } from '../access/access-keys.ts';
 import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
-import type { Pseudonym } from '../decision/requests.ts';
+import type { Pseudonym } from '../decision/addresses.ts';
 import {
   type ListKind,
   type ListOwner,

@@ -32,6 +32,15 @@ const COUNTERS = {
   scoring_bot_signals_total: ['Bot signals that matched in verdicts', 'signal'],
   scoring_ladder_waits_total: ['Waits imposed, by level of the cooldown ladder', 'level'],
   scoring_outcomes_total: ['Outcome reports', 'outcome', 'effect'],
+  scoring_absent_hints_total: [
+    'Fingerprints and addresses of scores that say nothing about the payer and count as absent',
+    'field',
+    'why',
+  ],
+  scoring_placeholder_clients_total: [
+    'Requests with a clientIdKey like guest or undefined, which makes all such payers one',
+    'operation',
+  ],
   scoring_store_errors_total: ['Requests that failed because state could not be reached', 'operation'],
   scoring_commit_races_total: ['Commits lost to another node, then decided again', 'operation'],
   scoring_idempotent_replays_total: ['Verdicts answered again under their Idempotency-Key'],

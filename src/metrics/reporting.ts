@@ -6,29 +6,41 @@ import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '../sh
 import type { Registers } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { eachOf } from '../statistics/sums.ts';
+import {
+  addHintCounts,
+  countHint,
+  type HintCounts,
+  type HintLabel,
+  SentHintsSchema,
+  sentHintsOf,
+} from './sent-hints.ts';
 
 export const ReportingSchema = named(
   'Reporting',
-  shape('Whether the platform still reports what becomes of its orders, as all nodes see it', {
-    newestAt: nullable(epochMs('Of the newest report; null: there never was one')),
-    usualMs: nullable(
-      Type.Number({
-        description:
-          'Within so many milliseconds after the grant 95 % of the reports usually come, to within a quarter; null where hardly any came',
-      }),
-    ),
-    awaited: count('Orders that were granted after the newest report'),
-    awaitedSince: nullable(epochMs('Of the first of them; null without any')),
-    unreportedShare: nullable(
-      Type.Number({
-        description:
-          'Of the orders granted within a week and longer ago than that time: of which nothing was reported, from 0 to 1',
-      }),
-    ),
-    stopped: yesNo(
-      'The platform usually reports, and told nothing of 50 or more orders for three times as long as it usually takes',
-    ),
-  }),
+  shape(
+    'What the platform sends, as all nodes see it: whether it still reports outcomes, and what it tells of payers',
+    {
+      hints: SentHintsSchema,
+      newestAt: nullable(epochMs('Of the newest report; null: there never was one')),
+      usualMs: nullable(
+        Type.Number({
+          description:
+            'Within so many milliseconds after the grant 95 % of the reports usually come, to within a quarter; null where hardly any came',
+        }),
+      ),
+      awaited: count('Orders that were granted after the newest report'),
+      awaitedSince: nullable(epochMs('Of the first of them; null without any')),
+      unreportedShare: nullable(
+        Type.Number({
+          description:
+            'Of the orders granted within a week and longer ago than that time: of which nothing was reported, from 0 to 1',
+        }),
+      ),
+      stopped: yesNo(
+        'The platform usually reports, and told nothing of 50 or more orders for three times as long as it usually takes',
+      ),
+    },
+  ),
 );
 
 export type Reporting = Shape<typeof ReportingSchema>;
@@ -44,7 +56,7 @@ const PLATFORMS_MAX = 200;
 const SHARED_EVERY_MS = 60_000;
 const TRIES_MAX = 5;
 
-/** What was seen of a platform's reports. Times are epoch ms. */
+/** What was seen of a platform's reports and requests. Times are epoch ms. */
 interface Seen {
   newestAt: number | null;
   /** Orders that were granted after the newest report, and the first of them. */
@@ -54,6 +66,7 @@ interface Seen {
   readonly delays: Record<string, number>;
   /** Orders by the hour in which they were first granted, and of how many of them something was reported. */
   readonly hours: Record<string, [granted: number, reported: number]>;
+  hints: HintCounts;
 }
 
 interface ReportingParts {
@@ -63,7 +76,7 @@ interface ReportingParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Watches, together with the other nodes, whether platforms still report what becomes of their orders. */
+/** Watches, together with the other nodes, what platforms report of their orders and tell of their payers. */
 export class ReportingWatch {
   readonly #parts: ReportingParts;
   /** What this node saw and has not shared yet. */
@@ -98,6 +111,12 @@ export class ReportingWatch {
     const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
     own.delays[step] = (own.delays[step] ?? 0) + 1;
     hourOf(own, grant.at)[1]++;
+  }
+
+  /** Counts something that a request told of its payer. */
+  sent(platform: PlatformName, label: HintLabel, now: number): void {
+    const own = this.#seenOf(platform);
+    if (own !== null) countHint(own.hints, label, now);
   }
 
   /** Of the platforms that this node has met, as all nodes saw them a minute ago at most. */
@@ -158,7 +177,7 @@ export class ReportingWatch {
 }
 
 function nothingSeen(): Seen {
-  return { newestAt: null, awaited: 0, awaitedSince: null, delays: {}, hours: {} };
+  return { newestAt: null, awaited: 0, awaitedSince: null, delays: {}, hours: {}, hints: {} };
 }
 
 function firstGrant(events: readonly VerdictEvent[], order: string): VerdictEvent | undefined {
@@ -190,6 +209,7 @@ function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
     awaitedSince: since === null ? null : Math.max(since, newest ?? 0),
     delays: totalOf(delays) > DELAYS_MAX ? eachOf(delays, (count) => count / 2) : delays,
     hours: Object.fromEntries(Object.entries(hours).slice(-HOURS_MAX)),
+    hints: addHintCounts(before.hints, meanwhile.hints),
   };
 }
 
@@ -203,7 +223,10 @@ function totalOf(delays: Seen['delays']): number {
   return Object.values(delays).reduce((sum, count) => sum + count, 0);
 }
 
-function reportingOf({ newestAt, awaited, awaitedSince, delays, hours }: Seen, now: number): Reporting {
+function reportingOf(
+  { newestAt, awaited, awaitedSince, delays, hours, hints }: Seen,
+  now: number,
+): Reporting {
   const usualMs = usualMsOf(delays);
   const ordersUntil = (endMs: number) => {
     const over = Object.entries(hours).filter(([hour]) => (Number(hour) + 1) * HOUR_MS <= endMs);
@@ -215,6 +238,7 @@ function reportingOf({ newestAt, awaited, awaitedSince, delays, hours }: Seen, n
   const usual = ordersUntil(awaitedSince ?? now);
   const isUsual = usualMs !== null && usual.reported >= SILENCE.usualShareMin * usual.granted;
   return {
+    hints: sentHintsOf(hints, now),
     newestAt,
     usualMs,
     awaited,

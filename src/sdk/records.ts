@@ -587,6 +587,7 @@ export interface ListEntry {
   readonly expiresAt: string | null;
   readonly hasEnded: boolean;
   readonly change: number;
+  readonly remark?: string;
 }
 
 export type ListLineResult =

@@ -12,18 +12,14 @@ import {
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type Binding, EVENTS_MAX, momentFor, type Override } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
+import type { Pseudonym } from '../decision/addresses.ts';
+import { type BodyDevice, isPlaceholderClient, readDevice } from '../decision/body-hints.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
 import { recordShape } from '../decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
-import {
-  type Pseudonym,
-  type ScoreBody,
-  scoreRequest,
-  type VerdictBody,
-  verdictRequest,
-} from '../decision/requests.ts';
+import { type ScoreBody, scoreRequest, type VerdictBody, verdictRequest } from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import { NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
@@ -63,7 +59,7 @@ export interface ServiceParts {
   readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
   /** Is told of grants and reports; absent: nobody minds whether reports stop. */
-  readonly reporting?: Pick<ReportingWatch, 'granted' | 'reported'>;
+  readonly reporting?: Pick<ReportingWatch, 'granted' | 'reported' | 'sent'>;
   /** Orders that the store does not know any more; absent or null where there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** The process's own when absent. */
@@ -166,6 +162,7 @@ export class ScoringService {
         return stepOf(ask, tried);
       });
       this.#note(verdicts);
+      this.#noteSent('verdict', platform, body.clientIdKey);
       return answered;
     } catch (error) {
       noteUnsure(error);
@@ -178,7 +175,8 @@ export class ScoringService {
     const { clientIdKey } = body;
     const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
     const client = store.clientKeys.of(platform, clientIdKey);
-    const request = scoreRequest(body, pseudonym, formerPseudonym);
+    const device = readDevice(body);
+    const request = scoreRequest(body, pseudonym, formerPseudonym, device);
     // The networks around an address are kept as long as its hint, and nowhere else.
     const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);
@@ -197,6 +195,8 @@ export class ScoringService {
       return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
     });
     metrics.score(answer);
+    this.#noteSent('score', platform, clientIdKey);
+    this.#noteDevice(platform, body, device);
     return answer;
   }
 
@@ -366,6 +366,27 @@ export class ScoringService {
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const shadowed = decideByShadow(choice, decideBy);
     return { ...result, rules, shadowed, stageBefore: standing.state.stage };
+  }
+
+  /** Counts what a request told of its payer. */
+  #noteSent(operation: 'score' | 'verdict', platform: PlatformName, clientIdKey: string): void {
+    const { metrics, reporting, clock } = this.#parts;
+    const now = clock();
+    reporting?.sent(platform, 'requests', now);
+    if (!isPlaceholderClient(clientIdKey)) return;
+    metrics.count('scoring_placeholder_clients_total', { operation });
+    reporting?.sent(platform, 'placeholderClients', now);
+  }
+
+  #noteDevice(platform: PlatformName, { fingerprint, ip }: ScoreBody, { absent }: BodyDevice): void {
+    const { metrics, reporting, clock } = this.#parts;
+    const now = clock();
+    if (ip !== undefined) reporting?.sent(platform, 'ip', now);
+    if (fingerprint !== undefined) reporting?.sent(platform, 'fingerprint', now);
+    for (const { field, why } of absent) {
+      metrics.count('scoring_absent_hints_total', { field, why });
+      reporting?.sent(platform, `${field} ${why}`, now);
+    }
   }
 
   #note(verdicts: Verdicts | null): void {

@@ -169,6 +169,7 @@ describe('the money of an order', () => {
   it('is whole again when it was paid anew', () => {
     expect(settled(paid(1), takenBack(2, '30 EUR'), takenBack(3), paid(4))).to.equal('100 EUR');
     expect(settled(paid(1), takenBack(2), paid(3), takenBack(4, '30 EUR'))).to.equal('70 EUR');
+    expect(settled(takenBack(2, '30 EUR'), takenBack(2), paid(3))).to.equal('100 EUR');
   });
 
   it('cannot be compared with another currency, and such a reversal takes all of it', () => {

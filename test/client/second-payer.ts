@@ -121,9 +121,25 @@ export class SecondPayer implements Payer {
     this.#reports.set(order, kept);
     if (effect === 'recorded' || effect === 'superseded') this.#takeAmount(order);
     for (const request of this.#requests) if (request.order === order) request.reportedSince = true;
+    this.#excuse(order, now);
     // Outcomes 8, Ladder 1.
     if (result === 'PAID' && held?.result !== 'PAID') this.#ladder = OFF_THE_LADDER;
     return effect;
+  }
+
+  /** Ladder 5. */
+  #excuse(order: string, now: number): void {
+    const granted = this.#requests.filter((request) => request.granted).map((request) => request.order);
+    const lastGranted = [...new Set(granted.toReversed())].slice(0, 4);
+    const isTechnical = (name: string) => {
+      const reports = this.#reports.get(name) ?? [];
+      return reports.length > 0 && heldBy(reports, this.#amounts.get(name) ?? null).result === 'TECHNICAL';
+    };
+    if (lastGranted[0] !== order || !isTechnical(order)) return;
+    if (lastGranted.length === 4 && lastGranted.every(isTechnical)) return;
+    const { level, attemptOpen, waitUntil } = this.#ladder;
+    if (!attemptOpen && (waitUntil ?? 0) <= now) return;
+    this.#ladder = { ...this.#ladder, attemptOpen: false, waitUntil: level === 0 ? null : now };
   }
 
   ask({ order, amount, method }: Asked, clockMs: number): number | null {
@@ -266,8 +282,9 @@ function moneyOf(reports: readonly Report[], asked: number | null) {
     amount === null || (captured === null ? payments.length > 0 : amount >= captured);
   const reversals = ofResult(reports, 'REVERSED');
   const ofAll = reversals.filter(takesAll);
-  const over = reversals.findLastIndex(takesAll);
-  const taken = Math.max(0, ...reversals.slice(over + 1).map(({ amount }) => amount ?? 0));
+  const reversedAt = ofAll.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+  const parts = reversals.filter(({ at }) => at > reversedAt);
+  const taken = Math.max(0, ...parts.map(({ amount }) => amount ?? 0));
   return { captured, ofAll, taken, rest: captured === null ? null : captured - taken };
 }
 

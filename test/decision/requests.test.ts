@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { networkOf, type Pseudonym, scoreRequest, verdictRequest } from '../../src/decision/requests.ts';
+import type { Pseudonym } from '../../src/decision/addresses.ts';
+import { scoreRequest, verdictRequest } from '../../src/decision/requests.ts';
 
 const pseudonym: Pseudonym = (kind, text) => `${kind}<${text}>`;
 
@@ -50,6 +51,12 @@ describe('a score body', () => {
     });
   });
 
+  it('with a placeholder for a fingerprint and no public address has neither', () => {
+    const asked = scoreRequest({ ...SCORE, fingerprint: 'undefined', ip: '10.0.0.7:443' }, pseudonym);
+    expect(asked).to.deep.include({ fingerprint: null, ip: null });
+    expect(asked).not.to.have.property('networks');
+  });
+
   it('with a browser is not automated', () => {
     const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
     expect(scoreRequest({ ...SCORE, userAgent }, pseudonym)).to.deep.include({
@@ -79,44 +86,4 @@ describe('a verdict body', () => {
       arm: 'candidate',
     });
   });
-});
-
-describe('the network of an address', () => {
-  for (const [address, network, why] of [
-    ['192.0.2.1', '192.0.2.1', 'an IPv4 address is itself'],
-    ['::ffff:192.0.2.1', '192.0.2.1', 'also when it is written as IPv6'],
-    ['::FFFF:c000:201', '192.0.2.1', 'also when it is written as IPv6 in hexadecimal'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', 'an IPv6 address is its /64'],
-    ['2001:DB8:1:2:FFFF::', '2001:db8:1:2::/64', 'in whatever letters'],
-    ['2001:db8::1', '2001:db8::/64', 'in whatever form'],
-    ['2001:db8:1:3::1', '2001:db8:1:3::/64', 'and the next /64 is another'],
-    ['::1', '::/64', 'the loopback address has its /64 too'],
-    ['fe80::1%eth0', 'fe80::/64', 'a zone is of no account'],
-    ['fe80::2%1', 'fe80::/64', 'whatever its name'],
-  ] as const) {
-    it(`${address} is ${network}: ${why}`, () => {
-      expect(networkOf(address)).to.equal(network);
-    });
-  }
-
-  for (const garbage of [
-    '',
-    ' ',
-    'unknown',
-    '192.0.2',
-    '192.0.2.256',
-    '192.0.2.1:443',
-    '[::1]',
-    '2001:db8::/32',
-    '1.2.3.4.5',
-    ':::',
-    '7',
-    '0x7f.0.0.1',
-    '192.168.001.010',
-    'пример',
-  ]) {
-    it(`leaves a text that is not an address as it is: ${JSON.stringify(garbage)}`, () => {
-      expect(networkOf(garbage)).to.equal(garbage);
-    });
-  }
 });

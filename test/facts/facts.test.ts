@@ -193,6 +193,7 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   userAgentPresent: ({ state }) => wasShown(state, 'userAgent'),
   userAgentIsAutomated: ({ state }) => wasShown(state, 'automated'),
   fingerprintPresent: ({ state }) => wasShown(state, 'fingerprint'),
+  ipPresent: ({ state }) => wasShown(state, 'ip'),
   amount: ({ request }) => request.amount,
   currency: ({ request }) => request.currency,
   method: ({ request }) => request.method,

@@ -95,7 +95,7 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   for (const entry of journal) {
     if (entry.at < lastAt) yield `time ran backwards from ${lastAt} to ${entry.at}`;
     lastAt = entry.at;
-    if (entry.kind === 'outcome' && tellsPayment(told.tell(entry))) ladder = NO_ATTEMPTS;
+    if (entry.kind === 'outcome') ladder = afterReport(ladder, entry, told);
     if (entry.kind !== 'verdict') continue;
     told.ask(entry.decision);
     const { seq, at, ladderBefore, ladderAfter, verdict } = entry.decision;
@@ -124,8 +124,12 @@ interface Told {
 class ToldOrders {
   readonly #granted = new Map<string, boolean>();
   readonly #told = new Map<string, Told>();
+  /** The orders that were granted, each where it was granted last. */
+  #grants: readonly string[] = [];
 
   ask({ orderRef, verdict }: Decision): void {
+    if (verdict.startsWith('GET'))
+      this.#grants = [...this.#grants.filter((one) => one !== orderRef), orderRef];
     this.#granted.set(orderRef, verdict.startsWith('GET') || this.#granted.get(orderRef) === true);
   }
 
@@ -141,6 +145,30 @@ class ToldOrders {
     this.#told.set(orderRef, told);
     return told;
   }
+
+  /** Whether an order failed technically, was granted last, and was not the fourth in a row that did. */
+  isExcused(orderRef: string): boolean {
+    const newest = this.#grants.slice(-4);
+    if (newest.at(-1) !== orderRef || !this.#failedTechnically(orderRef)) return false;
+    return newest.length < 4 || !newest.every((one) => this.#failedTechnically(one));
+  }
+
+  #failedTechnically(orderRef: string): boolean {
+    const told = this.#told.get(orderRef);
+    return told !== undefined && naiveOutcome([...told.before, told.report]).cause === 'TECHNICAL';
+  }
+}
+
+function afterReport(ladder: Ladder, entry: OutcomeEntry, told: ToldOrders): Ladder {
+  if (tellsPayment(told.tell(entry))) return NO_ATTEMPTS;
+  return told.isExcused(entry.orderRef) ? excused(ladder, entry.at) : ladder;
+}
+
+/** The ladder once its attempt is no fault of the payer. */
+function excused(ladder: Ladder, at: number): Ladder {
+  const { level, attemptOpen, waitUntil } = ladder;
+  if (!attemptOpen && (waitUntil ?? 0) <= at) return ladder;
+  return { level, attemptOpen: false, waitUntil: level === 0 ? null : at };
 }
 
 function tellsPayment({ before, report }: Told): boolean {

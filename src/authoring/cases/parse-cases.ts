@@ -15,7 +15,7 @@ import {
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import type { Pseudonym } from '../../decision/requests.ts';
+import type { Pseudonym } from '../../decision/addresses.ts';
 import { LIST_KINDS, ListMembership, NO_LISTS, readListValue } from '../../decision/shared-lists.ts';
 import {
   byName,

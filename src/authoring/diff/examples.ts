@@ -171,6 +171,7 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   jsOk: true,
   userAgentPresent: true,
   fingerprintPresent: true,
+  ipPresent: true,
   amount: 50,
   attemptedAmount: 50,
   platform: 'demo',

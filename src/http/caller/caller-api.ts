@@ -1,8 +1,9 @@
 import Koa, { type ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
+import type { Pseudonym } from '../../decision/addresses.ts';
 import { isBot, ScoreAnswerSchema, stickyRequisiteRef, waitSeconds } from '../../decision/decision.ts';
-import { type Pseudonym, ScoreBodySchema, VerdictBodySchema } from '../../decision/requests.ts';
+import { ScoreBodySchema, VerdictBodySchema } from '../../decision/requests.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import { ruleVersion, verdictWord } from '../../rules/rule-set.ts';
 import type { ScoringService } from '../../service/scoring.ts';

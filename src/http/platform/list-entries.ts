@@ -1,7 +1,7 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { toEpochMs } from '../../client/instant.ts';
-import { type ListKind, type ListOwner, listKind } from '../../decision/shared-lists.ts';
+import { type ListKind, type ListOwner, listKind, remarkOnValue } from '../../decision/shared-lists.ts';
 import { Type } from '../../json-schema.ts';
 import {
   type EditedList,
@@ -44,6 +44,7 @@ export const ListEntryViewSchema = s.named(
     expiresAt,
     hasEnded: s.yesNo('It is past its end, and does not count any more'),
     change: s.count('The number of the change that wrote it'),
+    remark: Type.Optional(s.word('What somebody who lists this value should know')),
   }),
 );
 
@@ -85,7 +86,17 @@ export function viewOfEntry(
   { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
 ): s.Shape<typeof ListEntryViewSchema> {
   const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
-  return { value, reason, who, addedAt, expiresAt, hasEnded: hasEnded(entry, now), change: version };
+  const remark = remarkOnValue(entry);
+  return {
+    value,
+    reason,
+    who,
+    addedAt,
+    expiresAt,
+    hasEnded: hasEnded(entry, now),
+    change: version,
+    ...(remark === null ? {} : { remark }),
+  };
 }
 
 interface EntriesAsk {
@@ -195,7 +206,7 @@ export async function* editList(
       batch.push(tooManyLines(number));
       break;
     }
-    if (isBlankLine(bytes)) continue;
+    if (isBlankLine(bytes) || isCommentLine(bytes)) continue;
     batch.push(readListLine(number, bytes));
     if (batch.length < LIST_CHANGES_MAX) continue;
     yield* await results(batch, editor, edited);
@@ -204,6 +215,13 @@ export async function* editList(
   yield* await results(grant.hasEnded ? [] : batch, editor, edited);
   if (grant.hasEnded) yield keyEnded(batch[0]?.line ?? number + 1, 'done');
 }
+
+/** Files of values that people keep have lines that begin with "#". */
+function isCommentLine(bytes: Buffer | null): boolean {
+  return bytes?.toString('utf8', 0, COMMENT_BYTES).trimStart().startsWith('#') ?? false;
+}
+
+const COMMENT_BYTES = 100;
 
 /** One line of a bulk change: what it asks for, or what is wrong with it. */
 export function readListLine(line: number, bytes: Buffer | null): ReadLine {

@@ -7,7 +7,7 @@ import type { EventFeed } from '../../archive/read/event-feed.ts';
 import type { DeskLimits, RuleDesk } from '../../authoring/desk/rule-desk.ts';
 import type { Drafts } from '../../authoring/drafts.ts';
 import type { ClientKeys, PlatformName } from '../../client/client-key.ts';
-import type { Pseudonym } from '../../decision/requests.ts';
+import type { Pseudonym } from '../../decision/addresses.ts';
 import type { PlatformNames } from '../../decision/shared-lists.ts';
 import type { EvidenceDesk } from '../../evidence/desk/evidence-desk.ts';
 import type { ListEditor } from '../../lists/list-editor.ts';

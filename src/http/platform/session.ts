@@ -1,7 +1,7 @@
 import { grants, INSTALLATION, KEY_EXAMPLE, OPERATIONS, triedKeyId } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
 import type { Session, SignedIn } from '../../access/sessions.ts';
-import { networkOf } from '../../decision/requests.ts';
+import { networkOf } from '../../decision/addresses.ts';
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
 import * as query from '../operation/parameters.ts';

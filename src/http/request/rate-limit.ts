@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
-import { networkOf, type Pseudonym } from '../../decision/requests.ts';
+import { networkOf, type Pseudonym, parseAddress } from '../../decision/addresses.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Admission, RateBuckets } from '../../state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
@@ -21,18 +21,12 @@ export function callerAddress(req: IncomingMessage, trustedProxies: number): str
     .filter((address) => address !== '');
   const seen = forwarded.at(-trustedProxies);
   // Fewer entries than proxies: the request came around them, and nothing in the header can be trusted.
-  return seen === undefined ? socketAddress : withoutPort(seen);
+  return parseAddress(seen ?? '')?.toString() ?? socketAddress;
 }
 
 /** The form in which it may be stored: an HMAC of the address, for IPv6 of its network. */
 export function hiddenAddress(pseudonym: Pseudonym, req: IncomingMessage, trustedProxies: number): string {
   return pseudonym('ip', networkOf(callerAddress(req, trustedProxies)));
-}
-
-/** Some proxies write `203.0.113.7:51234` or `[2001:db8::1]:51234`: each connection has a port of its own. */
-function withoutPort(address: string): string {
-  const [, inBrackets, v4] = /^\[([^\]]*)\](?::\d+)?$|^(\d+(?:\.\d+){3}):\d+$/.exec(address) ?? [];
-  return inBrackets ?? v4 ?? address;
 }
 
 /** A request that would wait longer than this, or behind this many, is dropped instead (interface, section 7). */

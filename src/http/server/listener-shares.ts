@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { networkOf } from '../../decision/requests.ts';
+import { networkOf } from '../../decision/addresses.ts';
 import { Shares } from '../../work/turns.ts';
 import type { HttpProblem } from '../request/problems.ts';
 import { callerAddress } from '../request/rate-limit.ts';

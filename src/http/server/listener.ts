@@ -9,7 +9,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
-import { networkOf } from '../../decision/requests.ts';
+import { networkOf } from '../../decision/addresses.ts';
 import { NamedError } from '../../named-error.ts';
 import { Shares } from '../../work/turns.ts';
 import {

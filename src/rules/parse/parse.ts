@@ -1,7 +1,7 @@
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
-import { spellOutUnseen } from '../../unseen-characters.ts';
+import { spellOutInvisible } from '../../invisible-characters.ts';
 import { type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import {
@@ -132,7 +132,7 @@ function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): void {
     const message = BELOW_FOLDER.test(path)
       ? 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it'
       : `unknown file${suggest(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
-    problems.push({ at: { file: spellOutUnseen(path), line: 1, column: 1 }, message });
+    problems.push({ at: { file: spellOutInvisible(path), line: 1, column: 1 }, message });
   }
 }
 

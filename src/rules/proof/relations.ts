@@ -152,16 +152,23 @@ function ofHints(facts: FactsByName): readonly Condition[] {
         facts.is('jsOk', true),
         facts.is('userAgentPresent', false),
         facts.is('fingerprintPresent', false),
+        facts.is('ipPresent', false),
       ),
     ),
     implies(facts.is('userAgentPresent', false), facts.is('userAgentIsAutomated', false)),
-    ...facts
-      .windows('clientsOnFingerprint')
-      .flatMap((seen) => [
-        implies(facts.is('fingerprintPresent', false), compare(seen, 'equal', 0)),
-        implies(facts.is('fingerprintPresent', true), compare(seen, 'greaterThan', 0)),
-      ]),
+    ...countedWhereShown(facts, 'clientsOnFingerprint', 'fingerprintPresent'),
+    ...countedWhereShown(facts, 'clientsOnIp', 'ipPresent'),
   ];
+}
+
+/** Who shares a device is counted where one was shown, and the payer counts himself. */
+function countedWhereShown(facts: FactsByName, counts: string, isShown: string): readonly Condition[] {
+  return facts
+    .windows(counts)
+    .flatMap((seen) => [
+      implies(facts.is(isShown, false), compare(seen, 'equal', 0)),
+      implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0)),
+    ]);
 }
 
 /** What being known and asking for a verdict imply: the request is counted already. */

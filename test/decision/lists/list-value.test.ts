@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { networkKeys, networkOf } from '../../../src/decision/requests.ts';
-import { type ListKind, readListValue } from '../../../src/decision/shared-lists.ts';
+import { isPublicAddress, networkKeys, networkOf, parseAddress } from '../../../src/decision/addresses.ts';
+import { type ListKind, readListValue, remarkOnValue } from '../../../src/decision/shared-lists.ts';
 import { hmacPseudonym } from '../../../src/pseudonym.ts';
 
 const pseudonym = hmacPseudonym('a secret of this test that is long enough');
@@ -16,9 +16,14 @@ function keptValue(kind: ListKind, text: string): string {
 function isCovered(entry: string, address: string): boolean {
   const read = readListValue('ip', entry, pseudonym);
   if (!read.ok) throw new Error(read.problem);
-  const shown = [pseudonym('ip', networkOf(address)), ...networkKeys(address, pseudonym)];
+  const parsed = parseAddress(address);
+  const around = parsed === null ? [] : networkKeys(parsed, pseudonym);
+  const shown = [pseudonym('ip', networkOf(address)), ...around];
   return read.keys.some((key) => shown.includes(key));
 }
+
+const NOT_PUBLIC =
+  'is no public address: many hosts have it at the same time, and requests from it count as without one';
 
 describe('the value of an entry of a shared list', () => {
   it('is the text itself for clients, methods and points of sale', () => {
@@ -61,6 +66,9 @@ describe('the value of an entry of a shared list', () => {
     ['10/8', '"10/8" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32'],
     ['10.0.0.0/33', '"10.0.0.0/33" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32'],
     ['10.0.0.0/7', 'a range of IPv4 addresses has a prefix from /8 to /32, unlike "10.0.0.0/7"'],
+    ['192.168.1.7', `"192.168.1.7" ${NOT_PUBLIC}`],
+    ['10.0.0.0/8', `"10.0.0.0/8" ${NOT_PUBLIC}`],
+    ['203.0.113.9\u200b', 'character 12 is invisible: a zero-width space (U+200B); remove it'],
     ['2001:db8::/65', 'a range of IPv6 addresses has a prefix from /24 to /64, unlike "2001:db8::/65"'],
     ['203.0.113.9/24', '"203.0.113.9/24" does not begin where the range does; write 203.0.113.0/24'],
     ['2001:db8::1/32', '"2001:db8::1/32" does not begin where the range does; write 2001:db8::/32'],
@@ -69,6 +77,49 @@ describe('the value of an entry of a shared list', () => {
       expect(keptValue('ip', text)).to.equal(problem);
     });
   }
+
+  it('has no blanks at its ends, for every kind', () => {
+    expect(readListValue('client', ' bob ', pseudonym)).to.deep.equal({
+      ok: true,
+      value: 'bob',
+      keys: ['bob'],
+    });
+    expect(keptValue('ip', ' 203.0.113.9 ')).to.equal(keptValue('ip', '203.0.113.9'));
+    expect(keptValue('fingerprint', 'f-1 ')).to.equal(keptValue('fingerprint', 'f-1'));
+  });
+
+  it('of a client may have no invisible character, which is named with its place', () => {
+    expect(keptValue('client', 'bo\u200bb')).to.equal(
+      'character 3 is invisible: a zero-width space (U+200B); remove it',
+    );
+    expect(keptValue('client', 'b\u00a0b')).to.equal(
+      'character 2 is invisible: a no-break space (U+00A0); remove it',
+    );
+    expect(keptValue('client', 'b\u202eb')).to.equal(
+      'character 2 is invisible: a right-to-left override (U+202E); remove it',
+    );
+  });
+
+  it('of devices is no placeholder, which no request ever shows', () => {
+    expect(keptValue('fingerprint', 'undefined')).to.equal(
+      '"undefined" stands for no fingerprint, and requests with it have none',
+    );
+  });
+
+  it('of addresses may have a port or hold IPv4 within IPv6, for ranges, too', () => {
+    for (const address of ['203.0.113.9:443', '::ffff:203.0.113.9', '64:ff9b::cb00:7109'])
+      expect(keptValue('ip', address)).to.equal(keptValue('ip', '203.0.113.9'));
+    expect(keptValue('ip', '64:ff9b::cb00:7100/120')).to.equal('203.0.113.0/24');
+    expect(keptValue('ip', '2002:cb00:7100::/40')).to.equal('203.0.113.0/24');
+  });
+
+  it('is remarked where a range holds addresses that are not public', () => {
+    expect(remarkOnValue({ kind: 'ip', value: '172.0.0.0/8' })).to.equal(
+      'The range holds addresses that are not public; requests from those count as without an address and never match.',
+    );
+    expect(remarkOnValue({ kind: 'ip', value: '203.0.113.0/24' })).to.equal(null);
+    expect(remarkOnValue({ kind: 'client', value: '172.0.0.0/8' })).to.equal(null);
+  });
 
   it('covers exactly the IPv4 addresses in the range', () => {
     fc.assert(
@@ -102,7 +153,7 @@ const ipv6Range = rangeOf(fc.ipV6(), 24, 64);
 function rangeOf(address: fc.Arbitrary<string>, least: number, most: number): fc.Arbitrary<string> {
   return fc
     .tuple(address, fc.integer({ min: least, max: most }))
-    .filter(([text]) => ipaddr.parse(text).kind() === 'ipv4' || !isMapped(text))
+    .filter(([text]) => isPublic(text) && (ipaddr.parse(text).kind() === 'ipv4' || !isEmbedding(text)))
     .map(([text, prefix]) => {
       const parsed = ipaddr.parse(text);
       const cidr = `${parsed.toString()}/${prefix}`;
@@ -114,9 +165,14 @@ function rangeOf(address: fc.Arbitrary<string>, least: number, most: number): fc
     });
 }
 
-function isMapped(text: string): boolean {
-  const parsed = ipaddr.parse(text);
-  return parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress();
+function isPublic(text: string): boolean {
+  const address = parseAddress(text);
+  return address !== null && isPublicAddress(address);
+}
+
+/** Whether an address of IPv6 holds one of IPv4. */
+function isEmbedding(text: string): boolean {
+  return parseAddress(text)?.kind() === 'ipv4';
 }
 
 /** An address in the range, its free bits taken from a seed. */

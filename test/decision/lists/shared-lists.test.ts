@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { platformName } from '../../../src/client/client-key.ts';
-import { networkKeys, networkOf } from '../../../src/decision/requests.ts';
+import { networkKeys, networkOf, parseAddress } from '../../../src/decision/addresses.ts';
 import {
   type ListedEntry,
   type ListKind,
@@ -22,7 +22,9 @@ const SUBJECT: ListSubject = {
   sellPointKey: 'shop-1',
   fingerprints: ['device-1', 'device-2'].map((device) => pseudonym('fingerprint', device)),
   ips: [pseudonym('ip', networkOf('203.0.113.9'))],
-  networks: networkKeys('203.0.113.9', pseudonym),
+  networks: [parseAddress('203.0.113.9')].flatMap((address) =>
+    address === null ? [] : networkKeys(address, pseudonym),
+  ),
 };
 
 function entry(kind: ListKind, text: string, more: Partial<ListedEntry> = {}): ListedEntry {

@@ -165,7 +165,7 @@ describeOnStores('shared lists over HTTP', (store) => {
         `There is no list "blokced"; did you mean "blocked"? ${made}`,
       ],
       [
-        'blocked/entries?value=10.0.0.0%2F8',
+        'blocked/entries?value=203.0.0.0%2F8',
         { ...REASON, expires: '2030-01-01' },
         400,
         '/expires is not known; did you mean "expiresAt"?.',

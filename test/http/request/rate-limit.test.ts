@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { networkOf } from '../../../src/decision/requests.ts';
 import { callerAddress } from '../../../src/http/request/rate-limit.ts';
 import { type BucketSettings, LocalRateBuckets, takeToken } from '../../../src/state/rate-buckets.ts';
 import { listening } from '../../servers/listening.ts';
@@ -170,26 +169,22 @@ describe('the caller address of a request', () => {
       ['[2001:db8::9]'],
       ['2001:db8::9'],
     ],
+    ['an IPv4 address that IPv6 holds', '203.0.113.9', 1, ['::ffff:203.0.113.9'], ['64:ff9b::cb00:7109']],
+    ['a private address, which peers may have', '10.0.0.7', 1, ['10.0.0.7:80']],
+    [
+      'the connection when the entry is no address',
+      '127.0.0.1',
+      1,
+      ['unknown'],
+      ['_hidden'],
+      ['203.0.113.9.1'],
+    ],
     ['the connection when a request bypassed the proxy', '127.0.0.1', 1, [], [' , ,']],
     ['the connection when a request bypassed one of two proxies', '127.0.0.1', 2, ['203.0.113.9']],
   ] as const)
     it(`is ${what}`, async () => {
       for (const forwarded of requests) expect(await address(forwarded, proxies)).to.equal(expected);
     });
-});
-
-describe('the network of an address', () => {
-  it('of IPv6 is its /64', () => {
-    expect(networkOf('2001:db8:1:2:3:4:5:6')).to.equal(networkOf('2001:db8:1:2::1'));
-    expect(networkOf('2001:db8:1:2::1')).not.to.equal(networkOf('2001:db8:1:3::1'));
-    expect(networkOf('fe80::1%eth0')).to.equal(networkOf('fe80::2'));
-  });
-
-  it('of IPv4 is itself, also written as IPv6', () => {
-    expect(networkOf('203.0.113.9')).to.equal('203.0.113.9');
-    expect(networkOf('::ffff:203.0.113.9')).to.equal('203.0.113.9');
-    expect(networkOf('203.0.113.9')).not.to.equal(networkOf('203.0.113.8'));
-  });
 });
 
 describe('the rate limit (interface, section 8)', () => {

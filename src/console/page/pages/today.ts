@@ -71,6 +71,7 @@ function Wrong({ session, found, reporting, status }: WrongProps) {
   const waiting = open.filter(({ proposedBy }) => proposedBy !== session.who);
   const items = [
     reporting?.stopped && reportsStopped(reporting),
+    ...(reporting === null ? [] : emptyHints(reporting.hints)),
     ...(status === null ? [] : troubleOfNodes(status)),
     ...(status?.trials ?? []).map(
       ({ version, breach }) => breach && html`<p><b>${version} does harm</b>: ${breach}</p>`,
@@ -97,6 +98,43 @@ function Wrong({ session, found, reporting, status }: WrongProps) {
     <h2 class="only-read">What is wrong</h2>
     ${items}
   </section>`;
+}
+
+/** So few requests say nothing about what a checkout sends. */
+const SENT_MIN = 20;
+
+const WHY_EMPTY = {
+  placeholder: 'a text that stands for no value',
+  notAnAddress: 'no address',
+  notPublic: 'an address that many hosts have at the same time, like one of a proxy inside your network',
+} as const;
+
+/** What callers send that says nothing about payers. */
+function emptyHints({ ip, fingerprint, requests, placeholderClients }: Reporting['hints']) {
+  const empty = [
+    ['ip', ip],
+    ['fingerprint', fingerprint],
+  ] as const;
+  return [
+    ...empty.map(
+      ([field, { sent, absent, why }]) =>
+        why !== null &&
+        sent >= SENT_MIN &&
+        2 * absent > sent &&
+        html`<p>
+          <b>The ${field} of scores says nothing about payers.</b> In the last 24 hours ${count(absent)} of
+          ${` ${count(sent)}`} were ${WHY_EMPTY[why]}, and count as absent: rules about shared ${
+            field === 'ip' ? 'addresses' : 'devices'
+          } do not see these payers.
+        </p>`,
+    ),
+    placeholderClients > 0 &&
+      html`<p>
+        <b>Payers without an account are one payer to the rules.</b> In the last 24 hours
+        ${` ${count(placeholderClients)}`} of ${count(requests)} requests had a clientIdKey like guest or
+        undefined: send one of its own for each payer.
+      </p>`,
+  ];
 }
 
 function reportsStopped({ newestAt, awaited, awaitedSince, usualMs }: Reporting) {

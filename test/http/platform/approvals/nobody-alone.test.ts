@@ -25,7 +25,7 @@ const WANTED: Readonly<Record<string, readonly Value[]>> = {
   before: ['p2.v10'],
   clientIdKey: ['payer'],
   list: ['trusted'],
-  value: ['10.0.0.0/8'],
+  value: ['203.0.0.0/8'],
   kind: ['ip'],
   mode: ['active', 'canary'],
   // What is null counts as absent.

@@ -3,8 +3,8 @@ import { Audit } from '../../../../src/access/audit.ts';
 import { Proposals } from '../../../../src/access/proposals.ts';
 import type { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
+import { networkKeys, parseAddress } from '../../../../src/decision/addresses.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
-import { networkKeys } from '../../../../src/decision/requests.ts';
 import { hmacPseudonym, platformNames } from '../../../../src/pseudonym.ts';
 import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import { ArchivedStore } from '../../../archive/archived-store.ts';
@@ -141,7 +141,9 @@ describeOnStores('the export of a client', (store) => {
     const kept = [
       hmacPseudonym(SIGNAL_SECRET)('fingerprint', device.fingerprint),
       hmacPseudonym(SIGNAL_SECRET)('ip', device.ip),
-      ...networkKeys(device.ip, hmacPseudonym(SIGNAL_SECRET)),
+      ...[parseAddress(device.ip)].flatMap((address) =>
+        address === null ? [] : networkKeys(address, hmacPseudonym(SIGNAL_SECRET)),
+      ),
     ];
     const { nameOf } = platformNames(SIGNAL_SECRET);
     for (const pseudonym of kept) {

@@ -1,0 +1,173 @@
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Replaces a fingerprint or IP by a keyed hash (HMAC), so that it can be compared but not read back.
+ * `kind` keeps an IP and a fingerprint of the same text apart.
+ */
+export type Pseudonym = (kind: 'fingerprint' | 'ip', text: string) => string;
+
+/** An IP address. An IPv4 address within IPv6 is the IPv4 address. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** A range of addresses that begins at `start`. */
+export interface AddressRange {
+  readonly start: Address;
+  readonly prefix: number;
+}
+
+/** Four plain decimals: programs disagree about which host `192.0.2` or the octal `010` means. */
+const PLAIN_IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
+
+/** Some gateways write `203.0.113.7:51234` or `[2001:db8::1]:51234`; each connection has a port of its own. */
+const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d+(?:\.\d+){3}):\d{1,5})$/;
+
+/**
+ * Reads an address as gateways, proxies and programs write it: with a port, in brackets, between blanks, with a zone,
+ * or with IPv4 within IPv6. Null for all other texts, chains of addresses among them.
+ */
+export function parseAddress(text: string): Address | null {
+  const trimmed = text.trim();
+  const [, inBrackets, ipv4] = WITH_PORT.exec(trimmed) ?? [];
+  const bare = (inBrackets ?? ipv4 ?? trimmed).replace(/%.*$/, '');
+  if (!bare.includes(':'))
+    return PLAIN_IPV4.test(bare) && ipaddr.IPv4.isValid(bare) ? ipaddr.IPv4.parse(bare) : null;
+  return ipaddr.IPv6.isValid(bare) ? embeddedIpv4(ipaddr.IPv6.parse(bare)) : null;
+}
+
+/** Reads a range like `203.0.113.0/24`; null for all other texts. */
+export function parseRange(text: string): AddressRange | null {
+  const [, written = '', digits = ''] = /^\s*([^/]*)\/(\d{1,3})\s*$/.exec(text) ?? [];
+  const isIpv6 = written.includes(':');
+  if (!isIpv6) {
+    const start = parseAddress(written);
+    return start === null || Number(digits) > 32 ? null : { start, prefix: Number(digits) };
+  }
+  if (!ipaddr.IPv6.isValid(written) || Number(digits) > 128) return null;
+  return embeddedRange(ipaddr.IPv6.parse(written), Number(digits));
+}
+
+/** Prefixes of IPv6 whose addresses hold an IPv4 address, and the bit at which that begins. */
+const EMBEDDINGS = [
+  { network: '::ffff:0:0', prefix: 96, at: 96, name: 'mapped' },
+  { network: '::ffff:0:0:0', prefix: 96, at: 96, name: 'translated' },
+  { network: '64:ff9b::', prefix: 96, at: 96, name: 'NAT64' },
+  { network: '64:ff9b:1::', prefix: 48, at: 96, name: 'NAT64 of one network' },
+  { network: '2002::', prefix: 16, at: 16, name: '6to4' },
+].map(({ network, ...embedding }) => ({ ...embedding, network: ipaddr.IPv6.parse(network) }));
+
+function embeddedIpv4(address: ipaddr.IPv6): Address {
+  const embedding = EMBEDDINGS.find(({ network, prefix }) => address.match(network, prefix));
+  return embedding === undefined ? address : ipv4At(address, embedding.at);
+}
+
+function ipv4At(address: ipaddr.IPv6, bit: number): ipaddr.IPv4 {
+  return new ipaddr.IPv4(address.toByteArray().slice(bit / 8, bit / 8 + 4));
+}
+
+/** A range within an embedding is the range of IPv4 addresses that it holds. */
+function embeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
+  const embedding = EMBEDDINGS.find(
+    ({ network, prefix: shortest, at }) => prefix >= at && start.match(network, shortest),
+  );
+  if (embedding === undefined) return { start, prefix };
+  return { start: ipv4At(start, embedding.at), prefix: Math.min(prefix - embedding.at, 32) };
+}
+
+/** Kinds of addresses that many hosts have at the same time, or none: they say nothing about who has them. */
+const NOT_PUBLIC: ReadonlySet<string> = new Set([
+  'unspecified',
+  'broadcast',
+  'multicast',
+  'linkLocal',
+  'loopback',
+  'carrierGradeNat',
+  'private',
+  'uniqueLocal',
+  'deprecatedSiteLocal',
+]);
+
+/** Ranges for documentation count as public, so that examples work. */
+export function isPublicAddress(address: Address): boolean {
+  return !NOT_PUBLIC.has(address.range());
+}
+
+/** Whether some of the addresses in a range are not public. */
+export function holdsPrivateAddresses({ start, prefix }: AddressRange): boolean {
+  return PRIVATE_RANGES.some(([network, length]) => {
+    if (network.kind() !== start.kind()) return false;
+    return matches(network, start, prefix) || matches(start, network, length);
+  });
+}
+
+/** Whether the whole range lies among addresses that are not public. */
+export function isPrivateRange({ start, prefix }: AddressRange): boolean {
+  return PRIVATE_RANGES.some(
+    ([network, length]) =>
+      network.kind() === start.kind() && prefix >= length && matches(start, network, length),
+  );
+}
+
+const PRIVATE_RANGES = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '224.0.0.0/4',
+  '::/127',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+].map((range) => ipaddr.parseCIDR(range));
+
+function matches(address: Address, network: Address, prefix: number): boolean {
+  return ipaddr.subnetMatch(address, { within: [[network, prefix]] }, 'outside') === 'within';
+}
+
+/**
+ * What an address counts as: an IPv4 address as itself, an IPv6 address as its /64, since one household or host owns
+ * all of that. What is no address stays as it is.
+ */
+export function networkOf(text: string): string {
+  const address = parseAddress(text);
+  return address === null ? text : networkOfAddress(address);
+}
+
+function networkOfAddress(address: Address): string {
+  return address.kind() === 'ipv4' ? address.toString() : networkText(address, 64);
+}
+
+/**
+ * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match it. The
+ * last one is what the address itself counts as.
+ */
+export const KEPT_PREFIXES = { ipv4: [16, 24, 32], ipv6: [32, 40, 48, 56, 64] } as const;
+
+/** 60 bits: with a million networks on a list an address matches wrongly once in 10^12. */
+const NETWORK_KEY_CHARACTERS = 10;
+
+/** Shortened HMACs of the networks around an address, except for what it counts as itself. */
+export function networkKeys(address: Address, pseudonym: Pseudonym): readonly string[] {
+  return KEPT_PREFIXES[address.kind()].slice(0, -1).map((prefix) => networkKey(pseudonym, address, prefix));
+}
+
+/** The HMAC of what an address counts as. */
+export function addressKey(address: Address, pseudonym: Pseudonym): string {
+  return pseudonym('ip', networkOfAddress(address));
+}
+
+/** The lookup key of a network with one of the kept prefixes; for the longest it is that of an address. */
+export function networkKey(pseudonym: Pseudonym, address: Address, prefix: number): string {
+  const isWhole = prefix === KEPT_PREFIXES[address.kind()].at(-1);
+  if (isWhole) return addressKey(address, pseudonym);
+  return pseudonym('ip', networkText(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
+}
+
+/** The network of this length around an address, like `203.0.113.0/24`. */
+export function networkText(address: Address, prefix: number): string {
+  const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  return `${network.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;
+}

@@ -1,0 +1,79 @@
+import { hash } from 'node:crypto';
+import { type Address, isPublicAddress, parseAddress } from './addresses.ts';
+
+/** Why a hint of a body says nothing about the payer and counts as absent. */
+export const ABSENT_REASONS = ['placeholder', 'notAnAddress', 'notPublic'] as const;
+
+export type AbsentReason = (typeof ABSENT_REASONS)[number];
+
+/** A hint that came and counts as absent. */
+export interface AbsentHint {
+  readonly field: 'fingerprint' | 'ip';
+  readonly why: AbsentReason;
+}
+
+/** What libraries and forms send where they have no value; compared without case and blanks. */
+const PLACEHOLDERS: ReadonlySet<string> = new Set([
+  '0',
+  '-',
+  '--',
+  '?',
+  '[]',
+  '{}',
+  '[objectobject]',
+  'empty',
+  'error',
+  'false',
+  'n/a',
+  'na',
+  'nan',
+  'nil',
+  'none',
+  'notavailable',
+  'null',
+  'true',
+  'unavailable',
+  'undefined',
+  'unknown',
+  ...['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'].map((algorithm) => hash(algorithm, '')),
+]);
+
+/** What checkouts send for payers without an account. */
+const GUESTS: ReadonlySet<string> = new Set(['anon', 'anonymous', 'default', 'guest', 'visitor']);
+
+/** A nil or all-equal UUID, or hex text of eight digits or more that are all the same. */
+const ALL_EQUAL_HEX = /^([0-9a-f])\1{7,}$/;
+
+/** Whether a text stands for "no value", and is the same for everybody whose value is missing. */
+export function isPlaceholder(text: string): boolean {
+  const plain = text.toLowerCase().replaceAll(/\s+/g, '');
+  return PLACEHOLDERS.has(plain) || ALL_EQUAL_HEX.test(plain.replaceAll('-', ''));
+}
+
+/** Whether all payers without an account share this clientIdKey. */
+export function isPlaceholderClient(clientIdKey: string): boolean {
+  return isPlaceholder(clientIdKey) || GUESTS.has(clientIdKey.trim().toLowerCase());
+}
+
+/** The fingerprint and the address that a body shows. */
+export interface BodyDevice {
+  readonly fingerprint: string | null;
+  readonly address: Address | null;
+  readonly absent: readonly AbsentHint[];
+}
+
+/** Reads the device of a body: what says nothing about the payer counts as absent. */
+export function readDevice(body: { readonly fingerprint?: string; readonly ip?: string }): BodyDevice {
+  const fingerprint = body.fingerprint ?? null;
+  const isMissing = fingerprint !== null && isPlaceholder(fingerprint);
+  const parsed = body.ip === undefined ? null : parseAddress(body.ip);
+  const why = body.ip === undefined ? null : whyAbsent(body.ip, parsed);
+  const absent: AbsentHint[] = isMissing ? [{ field: 'fingerprint', why: 'placeholder' }] : [];
+  if (why !== null) absent.push({ field: 'ip', why });
+  return { fingerprint: isMissing ? null : fingerprint, address: why === null ? parsed : null, absent };
+}
+
+function whyAbsent(ip: string, address: Address | null): AbsentReason | null {
+  if (address === null) return isPlaceholder(ip) ? 'placeholder' : 'notAnAddress';
+  return isPublicAddress(address) ? null : 'notPublic';
+}
