@@ -1,4 +1,4 @@
-import type { KnownOrder, Outcome } from './order.ts';
+import type { KnownOrder, Outcome, OutcomeCause } from './order.ts';
 
 export interface RecentOrder extends KnownOrder {
   /** Stands for its orderRef, see `token`. */
@@ -118,6 +118,16 @@ export function outcomesSince(
   since: number,
 ): readonly RecentOrder[] {
   return recent.filter((order) => order.occurredAt > since && countsAs(order) === result);
+}
+
+/**
+ * How many recent orders have this cause since a time (epoch ms), by what holds of them. Technical failures count
+ * although they say nothing about the payer; other causes count only where the order counts as unpaid.
+ */
+export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
+  const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || countsAs(order) === 'UNPAID';
+  return recent.filter((order) => order.cause === cause && order.occurredAt > since && isCounted(order))
+    .length;
 }
 
 /** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */

@@ -1,8 +1,9 @@
 import { moneyOf, sumOfAmounts } from '../client/amount.ts';
 import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '../client/client-state.ts';
 import { waitRemainingMs } from '../client/ladder.ts';
-import { type Outcome, settledAmount } from '../client/order.ts';
+import { type Outcome, type OutcomeCause, settledAmount } from '../client/order.ts';
 import {
+  countByCause,
   lastOutcome,
   lastPaidAt,
   lastUnpaidAt,
@@ -106,6 +107,17 @@ const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final order
 export const ORDER_FACTS = {
   paidOrders: outcomes('Orders that became PAID.', 'PAID'),
   unpaidOrders: outcomes('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
+  declinedOrders: ofCause('DECLINED', 'Orders whose payment was declined.'),
+  expiredOrders: ofCause('EXPIRED', 'Orders that the payer let expire.'),
+  cancelledOrders: ofCause('CANCELLED', 'Orders that the payer cancelled.'),
+  reversedOrders: ofCause(
+    'REVERSED',
+    'Orders that were paid and taken back whole, like chargebacks and refunds.',
+  ),
+  technicalOrders: ofCause(
+    'TECHNICAL',
+    'Orders that failed technically; they count neither in paidOrders nor in unpaidOrders.',
+  ),
   paidAmount: windowed(
     MONEY,
     'currency units',
@@ -127,6 +139,16 @@ export const ORDER_FACTS = {
     (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
   ),
 } as const satisfies Record<string, WindowedFact>;
+
+function ofCause(cause: OutcomeCause, description: string): WindowedFact {
+  return windowed(
+    count(RECENT_OUTCOMES_MAX),
+    'orders',
+    `${description} By what holds of the order, and since when. ${AMONG_FINAL}`,
+    ORDER_WINDOW_MS_MAX,
+    ({ state, now }, windowMs) => countByCause(state.outcomes, cause, now - windowMs),
+  );
+}
 
 function outcomes(description: string, result: Outcome): WindowedFact {
   return windowed(

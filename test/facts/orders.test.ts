@@ -24,7 +24,7 @@ rules:
     event: { type: verdict, params: { verdict: BLOCK, reason: "no" } }
 otherwise:
   verdict: GET_NEW
-  reason: "{attemptedAmount(1h)} {attemptedAmount(1d)} {paidAmount(1d)} {paidAmount(90d)} {paidOrders(1d)} {unpaidOrders(1d)}"
+  reason: "{attemptedAmount(1h)} {attemptedAmount(1d)} {paidAmount(1d)} {paidAmount(90d)} {paidOrders(1d)} {unpaidOrders(1d)} {declinedOrders(1d)} {declinedOrders(2d)} {expiredOrders(1d)} {cancelledOrders(1d)} {reversedOrders(1d)} {technicalOrders(1d)}"
 `,
 });
 
@@ -118,6 +118,53 @@ describe('attemptedAmount', () => {
         }
       }),
     );
+  });
+});
+
+describe('the orders of a cause', () => {
+  const CAUSES = {
+    declinedOrders: 'DECLINED',
+    expiredOrders: 'EXPIRED',
+    cancelledOrders: 'CANCELLED',
+    technicalOrders: 'TECHNICAL',
+  } as const;
+
+  it('are counted each by its own fact', () => {
+    for (const [fact, cause] of Object.entries(CAUSES)) {
+      const payer = new Payer();
+      payer.ask({ order: 'a', amount: '10' });
+      payer.tell('a', 'UNPAID', cause);
+      const facts = payer.ask({ order: 'b', amount: '10' });
+      for (const name of Object.keys(CAUSES))
+        expect(facts[`${name}(1d)`], `${name} after ${cause}`).to.equal(name === fact ? 1 : 0);
+    }
+  });
+
+  it('are those of which the cause holds: a payment takes a failure away, and a reversal the payment', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'UNPAID', 'DECLINED');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'PAID');
+    expect(payer.ask({ order: 'b', amount: '1' })).to.include({ 'declinedOrders(1d)': 0 });
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED');
+    expect(payer.ask({ order: 'c', amount: '1' })).to.include({
+      'declinedOrders(1d)': 0,
+      'reversedOrders(1d)': 1,
+      'unpaidOrders(1d)': 1,
+    });
+  });
+
+  it('are counted within the window, from the moment that was reported', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'UNPAID', 'DECLINED');
+    payer.now += DAY_MS - 1;
+    expect(payer.ask({ order: 'b', amount: '1' })).to.include({ 'declinedOrders(1d)': 1 });
+    payer.now += 1;
+    const facts = payer.ask({ order: 'c', amount: '1' });
+    expect(facts).to.include({ 'declinedOrders(1d)': 0, 'declinedOrders(2d)': 1 });
   });
 });
 

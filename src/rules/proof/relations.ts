@@ -106,6 +106,15 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
   ];
 }
 
+/** Counts of orders that count as unpaid. */
+const UNPAID_BY_CAUSE = [
+  'unpaidOrders',
+  'declinedOrders',
+  'expiredOrders',
+  'cancelledOrders',
+  'reversedOrders',
+] as const;
+
 /** An order that became final within a window did so no longer ago than the window. */
 function ofOrdersLately(facts: FactsByName): readonly Condition[] {
   const since = (name: string, last: string) =>
@@ -116,7 +125,7 @@ function ofOrdersLately(facts: FactsByName): readonly Condition[] {
   return [
     ...since('paidOrders', 'secondsSinceLastPaid'),
     ...since('paidAmount', 'secondsSinceLastPaid'),
-    ...since('unpaidOrders', 'secondsSinceLastUnpaid'),
+    ...UNPAID_BY_CAUSE.flatMap((name) => since(name, 'secondsSinceLastUnpaid')),
   ];
 }
 
@@ -237,7 +246,7 @@ function ofOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] 
     { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
     { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
     ...atMost(facts.windows('paidOrders'), paid),
-    ...atMost(facts.windows('unpaidOrders'), unpaid),
+    ...UNPAID_BY_CAUSE.flatMap((name) => atMost(facts.windows(name), unpaid)),
     scoreRelation(rules, facts),
   ];
 }
