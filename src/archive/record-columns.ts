@@ -1,7 +1,8 @@
+import { FACTS as CATALOGUE } from '../facts/catalogue.ts';
 import type { TObject, TSchema } from '../json-schema.ts';
 import { NamedError } from '../named-error.ts';
 import { momentOf, type Shape } from '../shapes.ts';
-import { type DuckRow, flagOf, numberOf, quoteName, textOf } from './duck.ts';
+import { type DuckRow, flagOf, numberOf, quote, quoteName, textOf } from './duck.ts';
 
 export interface Column {
   readonly name: string;
@@ -26,6 +27,8 @@ export interface Cells {
   readonly client_hash?: string;
   readonly place: unknown;
   readonly record: unknown;
+  /** Labels of the facts that a decision asked for and did not know; in its record they are null. */
+  readonly facts_not_known?: readonly string[];
 }
 
 export type FactTypes = ReadonlyMap<string, ColumnType>;
@@ -182,6 +185,19 @@ function memberField(given: Described, member: string, { names, path, prefix }: 
   return scalarField(schema, column);
 }
 
+/** A column of a fact is null where it was not asked for; this one tells where it was, and had no value. */
+export const FACTS_NOT_KNOWN = {
+  name: 'facts_not_known',
+  type: 'VARCHAR[]',
+  description:
+    'Labels of the facts that were asked for and had no value, like "jsOk"; their columns are null',
+} as const satisfies Column;
+
+/** SQL: whether a fact was asked for and had no value. */
+export function notKnownSql(label: string): string {
+  return `coalesce(list_contains(${FACTS_NOT_KNOWN.name}, ${quote(label)}), false)`;
+}
+
 const FACTS: Field = {
   columns: [],
   source: (path, facts) => ({
@@ -193,10 +209,12 @@ const FACTS: Field = {
   }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
+    const notKnown = new Set(itemsOf(row[FACTS_NOT_KNOWN.name]));
     for (const column in row) {
       const label = factLabel(column);
       const cell = row[column] ?? null;
-      if (label !== null && cell !== null) facts[label] = typeof cell === 'bigint' ? Number(cell) : cell;
+      if (label === null || (cell === null && !notKnown.has(label))) continue;
+      facts[label] = typeof cell === 'bigint' ? Number(cell) : cell;
     }
     return facts;
   },
@@ -312,4 +330,22 @@ export function factLabel(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const [name = '', ...window] = column.slice(FACT.length).split('_');
   return window.length === 0 ? name : `${name}(${window.join('_')})`;
+}
+
+/** DuckDB's type of a fact's values, by its label; a fact that the catalogue does not know is a text. */
+export function factType(label: string): 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR' {
+  const [name = ''] = label.split('(');
+  const domain = CATALOGUE.get(name)?.domain;
+  switch (domain?.type) {
+    case 'number':
+      return domain.integer ? 'BIGINT' : 'DOUBLE';
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'enum':
+    case 'text':
+    case undefined:
+      return 'VARCHAR';
+    default:
+      return domain satisfies never;
+  }
 }

@@ -21,8 +21,10 @@ import {
   type Cells,
   type Column,
   type ColumnType,
+  FACTS_NOT_KNOWN,
   type FactTypes,
   factColumn,
+  factType,
   type JsonColumn,
   RecordColumns,
 } from './record-columns.ts';
@@ -112,7 +114,7 @@ function aboutClients<const Time extends string>(
 export const TABLES = {
   decisions: aboutClients(
     'One answered verdict with all that explains it',
-    RECORDS.decisions,
+    { columns: [...RECORDS.decisions.columns, FACTS_NOT_KNOWN] },
     'decided_at',
     'seq',
   ),
@@ -174,10 +176,11 @@ export function rowSource(table: TableName, facts: FactTypes) {
   const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
   const own = TABLES[table].columns.map(({ name }) => name);
   const columns = [...own, ...[...facts.keys()].map(factColumn)].map(
-    (name): JsonColumn => ({ name, sql: made.get(name) ?? CLIENT_HASH.name }),
+    (name): JsonColumn => ({ name, sql: made.get(name) ?? name }),
   );
   const cells = sources.map(({ cell, type }) => ({ cell, type }));
-  return { cells: [{ cell: CLIENT_HASH.name, type: CLIENT_HASH.type }, ...cells], columns };
+  const alone = table === 'decisions' ? [CLIENT_HASH, FACTS_NOT_KNOWN] : [CLIENT_HASH];
+  return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
 }
 
 /** Makes the types wide enough for the facts of further rows. */
@@ -185,7 +188,8 @@ export function widenFacts(types: Map<string, ColumnType>, rows: readonly Archiv
   for (const { facts = {} } of rows)
     for (const label in facts) {
       const before = types.get(label);
-      const type = widest(before, facts[label]);
+      const value = facts[label];
+      const type = value === null ? (before ?? factType(label)) : widest(before, value);
       if (type !== before) types.set(label, type);
     }
 }
@@ -254,7 +258,9 @@ export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveR
   const base = { table: TABLE_OF[kind], platform, at };
   const client_hash = clientNumber(clientHash);
   if (kind !== 'verdict') return { ...base, cells: { client_hash, place, record: entry } };
-  return { ...base, cells: { client_hash, place, record: entry.decision }, facts: entry.decision.facts };
+  const { facts } = entry.decision;
+  const facts_not_known = Object.keys(facts).filter((label) => facts[label] === null);
+  return { ...base, cells: { client_hash, place, record: entry.decision, facts_not_known }, facts };
 }
 
 /** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */

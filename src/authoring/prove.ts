@@ -1,7 +1,7 @@
 import { OTHERWISE } from '../decision/decision.ts';
-import { type FactValue, MONEY } from '../facts/fact.ts';
+import type { FactReading } from '../facts/fact.ts';
 import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rules/condition.ts';
-import { listText, testText } from '../rules/condition-text.ts';
+import { listText } from '../rules/condition-text.ts';
 import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { memberAt } from '../rules/parse/yaml-file.ts';
@@ -18,6 +18,7 @@ import {
   signalFact,
 } from '../rules/proof/relations.ts';
 import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
+import { amountsWithoutCurrency, longNumbers, partText, payersNeverSeen, unboundHoldout } from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is sound. */
 interface Finding extends Problem {
@@ -50,6 +51,7 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
   const remarks = [
     ...[...groups.rules, ...signals.rules].flatMap((rule) => remarksOn(rule, anyRequest)),
     ...verdicts.rules.flatMap((rule) => remarksOn(rule, aVerdict)),
+    ...longNumbers(files),
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),
@@ -59,26 +61,12 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
 
 /** What looks like a slip in a rule that works. */
 function remarksOn(rule: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
-  return [...partsThatNeverHold(rule, reasoner), ...amountsWithoutCurrency(rule), ...unboundHoldout(rule)];
-}
-
-/** An order that a rule would have held back may cost any amount when its client is held out. */
-function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
-  if (holdout === undefined || holdout.maxAmounts !== null) return [];
-  const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
-  return [{ at: holdout.at, message }];
-}
-
-/** An amount is a number of currency units, so a limit means nothing before the currency is known. */
-function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
-  const comparisons = comparisonsIn([condition]);
-  if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
-  // Zero is zero in every currency.
-  const amounts = comparisons.filter(({ fact, value }) => fact.fact.domain === MONEY && value !== 0);
-  return amounts.map((comparison) => ({
-    at: comparison.at,
-    message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
-  }));
+  return [
+    ...partsThatNeverHold(rule, reasoner),
+    ...payersNeverSeen(rule, reasoner),
+    ...amountsWithoutCurrency(rule),
+    ...unboundHoldout(rule),
+  ];
 }
 
 /** Rules of which the first match counts: `rules` are in the order in which they are asked. */
@@ -146,9 +134,13 @@ const WHY_NEVER: Readonly<Record<string, string>> = {
 };
 
 /** Comparisons that never hold in a rule that can still match, as in an "any". */
-function partsThatNeverHold({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
+function partsThatNeverHold(
+  { name, condition, written }: Rule<unknown>,
+  reasoner: Reasoner,
+): readonly Problem[] {
   if (reasoner.find([condition]).kind === 'none') return [];
-  return comparisonsIn([condition])
+  // One that stands within a "not" is looked at as it is written, too: if it never holds, its "not" asks for nothing.
+  return comparisonsIn([condition, written])
     .filter((comparison) => reasoner.find([comparison]).kind === 'none')
     .map((comparison) => ({
       at: comparison.at,
@@ -159,7 +151,7 @@ function partsThatNeverHold({ name, condition }: Rule<unknown>, reasoner: Reason
 function neverFirst(
   rule: Rule<unknown>,
   before: readonly Rule<unknown>[],
-  facts: ReadonlyMap<string, FactValue>,
+  facts: ReadonlyMap<string, FactReading>,
   reasoner: Reasoner,
 ): Finding {
   const leftBy = (some: readonly Rule<unknown>[]) =>
@@ -197,25 +189,15 @@ function coveringRules(
 }
 
 /** Whether the rule matches these facts; those that it asks for and that are not among them do not count. */
-function takes({ condition }: Rule<unknown>, facts: ReadonlyMap<string, FactValue>): boolean {
-  const values: FactValue[] = [];
-  for (const { label, index } of factsNamed([condition])) values[index] = facts.get(label) ?? false;
+function takes({ condition }: Rule<unknown>, facts: ReadonlyMap<string, FactReading>): boolean {
+  const values: FactReading[] = [];
+  for (const { label, index } of factsNamed([condition])) values[index] = facts.get(label) ?? null;
   return matcher(condition)(values);
 }
 
 /** What must all hold for the condition to hold. */
 function conjuncts(condition: Condition): readonly Condition[] {
   return condition.kind === 'all' ? condition.conditions.flatMap(conjuncts) : [condition];
-}
-
-/** `unpaidChain >= 4 (line 12)`; a condition that has parts is named by its place alone. */
-function partText(condition: Condition): string {
-  const { kind, at } = condition;
-  if (condition.kind === 'comparison')
-    return `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)} (line ${at.line})`;
-  return condition.kind === 'reference'
-    ? `"${condition.name}" (line ${at.line})`
-    : `the "${kind}" of line ${at.line}`;
 }
 
 /** As few items as possible: leaves out each one without which `enough` still holds. */
@@ -253,7 +235,7 @@ function proveThreshold(
     return { findings: [], notes: [{ at, message }] };
   }
   let most = 0;
-  let heaviest: ReadonlyMap<string, FactValue> = new Map();
+  let heaviest: ReadonlyMap<string, FactReading> = new Map();
   for (;;) {
     const more = reasoner.find([compare(botWeight, 'greaterThan', most)]);
     if (more.kind !== 'witness') break;
@@ -267,7 +249,7 @@ function proveThreshold(
 function outOfReach(
   { rules, threshold }: ParsedRules['signals'],
   most: number,
-  heaviest: ReadonlyMap<string, FactValue>,
+  heaviest: ReadonlyMap<string, FactReading>,
   at: Location,
 ): Finding {
   const matching = rules.filter(({ name }) => heaviest.get(signalFact(name)) === true);

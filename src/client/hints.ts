@@ -3,7 +3,7 @@ import { Type } from '../json-schema.ts';
 import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
-export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'trap' | 'userAgent' | 'automated';
+export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'script' | 'trap' | 'userAgent' | 'automated';
 
 export interface Hint {
   readonly kind: HintKind;
@@ -32,7 +32,7 @@ export interface AskedScore {
   readonly knew: readonly Hint[];
 }
 
-/** All that the scores of the last 24 hours showed. A later score takes back no hint but noScript. */
+/** All that the scores of the last 24 hours showed. A later score takes back no hint but those about JavaScript. */
 export interface Hints {
   /** Of the last score, epoch ms. */
   readonly scoredAt: number;
@@ -74,7 +74,8 @@ export interface KnownHints {
   readonly networks: readonly string[];
   /** The ids of the same devices under the secret before; absent when it was not changed. */
   readonly former?: Pick<KnownHints, 'fingerprints' | 'ips'>;
-  readonly noScript: boolean;
+  /** Whether the page of the last score executed JavaScript; null when nobody said. */
+  readonly jsOk: boolean | null;
   readonly trapped: boolean;
   readonly userAgentPresent: boolean;
   readonly userAgentIsAutomated: boolean;
@@ -94,7 +95,7 @@ const NO_HINTS: KnownHints = {
   fingerprints: [],
   ips: [],
   networks: [],
-  noScript: false,
+  jsOk: null,
   trapped: false,
   userAgentPresent: false,
   userAgentIsAutomated: false,
@@ -117,9 +118,9 @@ export function withScore(
 
 /** The same without remembering the score, where no score is answered. */
 export function withUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
-  // Not executing JavaScript says something about one page only, so the next score replaces it.
+  // Whether JavaScript ran says something about one page only, so the next score replaces it.
   let shown = (before?.shown ?? []).filter(
-    ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript',
+    ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
   );
   for (const hint of shownBy(score)) shown = show(shown, hint, now);
   return { scoredAt: now, shown, asked: before?.asked ?? [] };
@@ -161,7 +162,7 @@ function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
     ips: ids('ip'),
     networks: known.flatMap(({ networks = [] }) => networks),
     ...(former.fingerprints.length + former.ips.length === 0 ? {} : { former }),
-    noScript: has('noScript'),
+    jsOk: has('noScript') ? false : has('script') ? true : null,
     trapped: has('trap'),
     userAgentPresent: has('userAgent'),
     userAgentIsAutomated: has('automated'),
@@ -174,7 +175,7 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
   if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint, ...known(former?.fingerprint) };
   const around = networks.length === 0 ? {} : { networks };
   if (ip !== null) yield { kind: 'ip', id: ip, ...around, ...known(former?.ip) };
-  if (score.jsOk === false) yield { kind: 'noScript', id: '' };
+  if (score.jsOk !== null) yield { kind: score.jsOk ? 'script' : 'noScript', id: '' };
   if (score.honeypotTriggered) yield { kind: 'trap', id: '' };
   if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };

@@ -216,6 +216,7 @@ const HINT_KINDS = [
   'trap',
   'userAgent',
   'automated',
+  'script',
 ] as const satisfies readonly HintKind[];
 
 type Now = Pick<ClientState, 'lastAt' | 'changes'>;

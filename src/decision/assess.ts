@@ -1,5 +1,5 @@
 import type { ClientGroup } from '../client/client-state.ts';
-import type { Conclusions, FactContext, FactValue } from '../facts/fact.ts';
+import type { Conclusions, FactContext, FactReading } from '../facts/fact.ts';
 import { type Matchable, type RuleSet, totalWeight, type VerdictParams } from '../rules/rule-set.ts';
 import { OTHERWISE } from './decision.ts';
 import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
@@ -7,7 +7,7 @@ import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_H
 /** What a rule set concludes about a payer before any verdict. */
 export interface Assessment {
   /** One value for each of the rule set's facts, in their order. */
-  readonly values: readonly FactValue[];
+  readonly values: readonly FactReading[];
   readonly clientGroup: ClientGroup;
   /** Names of the bot signals that matched. */
   readonly signals: readonly string[];
@@ -24,7 +24,7 @@ export function assess(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOu
 /** The same from known values, such as those of a recorded decision. */
 export function conclude(
   rules: RuleSet,
-  facts: readonly FactValue[],
+  facts: readonly FactReading[],
   isNew: boolean,
   isHeldOut = NOBODY_HELD_OUT,
 ): Assessment {
@@ -47,7 +47,7 @@ export function conclude(
 /** The rule that gives the verdict, or `otherwise`. */
 export function verdictRule(
   rules: RuleSet,
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   isHeldOut = NOBODY_HELD_OUT,
 ): VerdictMatch {
   const holdouts = new Holdouts(rules, isHeldOut);
@@ -64,13 +64,13 @@ interface VerdictMatch {
 }
 
 /** The values of a decision by the labels of their facts. */
-export function factsByLabel(rules: RuleSet, values: readonly FactValue[]): Record<string, FactValue> {
+export function factsByLabel(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
   const record = { ...rules.blankRecord };
-  for (const { label, index } of rules.facts) record[label] = values[index] ?? false;
+  for (const { label, index } of rules.facts) record[label] = values[index] ?? null;
   return record;
 }
 
-function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
+function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[] {
   return rules.facts.map(({ fact, windowMs, list = '' }) => {
     switch (fact.kind) {
       case 'plain':
@@ -92,12 +92,12 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactValue[] {
 function firstMatch<Params>(
   file: HoldoutFile,
   rules: readonly Matchable<Params>[],
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   holdouts: Holdouts,
 ): Matchable<Params> | undefined {
   return rules.find((rule) => rule.matches(values) && !holdouts.skips(file, rule, values));
 }
 
-function setConclusions(rules: RuleSet, values: FactValue[], conclusions: Conclusions): void {
+function setConclusions(rules: RuleSet, values: FactReading[], conclusions: Conclusions): void {
   for (const { fact, index } of rules.concludedFacts) values[index] = fact.read(conclusions);
 }

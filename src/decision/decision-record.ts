@@ -3,8 +3,9 @@ import { DIGITS, decisionId, digitValue, type PlatformName } from '../client/cli
 import { CLIENT_GROUPS } from '../client/client-state.ts';
 import { type Ladder, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore } from '../client/payment-score.ts';
-import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
+import type { FactReading } from '../facts/fact.ts';
 import { NamedError } from '../named-error.ts';
+import type { FactRef } from '../rules/condition.ts';
 import type { RuleSet, RuleVersion, Verdict } from '../rules/rule-set.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 
@@ -31,10 +32,10 @@ interface ShapeContents {
 
 interface ShapeFact {
   readonly label: string;
-  /** A boolean, which a record writes as a bit. */
+  /** A boolean that always has a value; a record writes it as a bit. */
   readonly flag: boolean;
-  /** The values of an enum; a record writes the index. */
-  readonly words?: readonly string[];
+  /** The values of an enum, or of a boolean that may have none; a record writes the index. */
+  readonly words?: readonly (string | boolean)[];
 }
 
 interface ShapeRule {
@@ -66,17 +67,19 @@ function contentsOf({ version, digest, facts, signals, verdicts }: RuleSet): Sha
   return {
     ruleVersion: version,
     digest,
-    facts: facts.map(({ label, fact: { domain } }) => ({
-      label,
-      flag: domain.type === 'boolean',
-      ...(domain.type === 'enum' ? { words: domain.values } : {}),
-    })),
+    facts: facts.map(shapeFact),
     signals: signals.rules.map(({ name }) => name),
     rules: [
       ...verdicts.rules.map(({ name, params }) => rule(name, params)),
       rule(OTHERWISE, verdicts.otherwise),
     ],
   };
+}
+
+function shapeFact({ label, fact: { domain, absence } }: FactRef): ShapeFact {
+  if (domain.type === 'enum') return { label, flag: false, words: domain.values };
+  if (domain.type !== 'boolean') return { label, flag: false };
+  return absence === undefined ? { label, flag: true } : { label, flag: false, words: [false, true] };
 }
 
 /**
@@ -140,8 +143,8 @@ export function decisionOf(row: DecisionRow, clientHash: string, { contents }: R
   const rule = contents.rules[ruleIndex];
   if (rule === undefined) throw new RecordDamaged(`a decision record names rule ${ruleIndex}`);
   const values = unpackFacts(cells, contents.facts, unpackText(sellPointKey));
-  const facts: Record<string, FactValue> = {};
-  for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? 0;
+  const facts: Record<string, FactReading> = {};
+  for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? null;
   const ladderAfter = ladderOf(after, at);
   return {
     decisionId: decisionId(clientHash, seq, at),
@@ -175,7 +178,7 @@ type Derived = Pick<
  */
 function derivedFrom(
   { verdict, reason }: ShapeRule,
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   { isBot, clientGroup, paymentScore }: Decision['facts'],
   ladderAfter: Ladder,
   at: number,
@@ -258,8 +261,8 @@ function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decisio
 
 const FLAGS_A_CHARACTER = 6;
 
-/** Stands for NEVER_SECONDS. */
-const NEVER = '.';
+/** Stands for a value that was not known. */
+const NOT_KNOWN = '.';
 /** Stands for the point of sale, which the row has. */
 const SELL_POINT = '@';
 /** Stands for a value that needs more than a character. */
@@ -275,7 +278,7 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     const value = facts[label];
     const fact = shapeFacts[place++];
     if (value === undefined || fact?.label !== label || !isOfKind(value, fact)) return null;
-    if (typeof value === 'boolean') {
+    if (fact.flag) {
       bits |= Number(value) << (flags++ % FLAGS_A_CHARACTER);
       if (flags % FLAGS_A_CHARACTER > 0) continue;
       packed += DIGITS.charAt(bits);
@@ -284,19 +287,25 @@ function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly Shape
     }
     const character = characterOf(value, fact, sellPointKey);
     others += character;
-    if (character === LONGER) longer.push(value);
+    if (character === LONGER && typeof value !== 'boolean' && value !== null) longer.push(value);
   }
   if (flags % FLAGS_A_CHARACTER > 0) packed += DIGITS.charAt(bits);
   return place === shapeFacts.length ? [packed + others, ...longer] : null;
 }
 
-function isOfKind(value: FactValue, { flag, words }: ShapeFact): boolean {
-  if (flag !== (typeof value === 'boolean')) return false;
-  return typeof value !== 'number' || (value >= 0 && words === undefined);
+function isOfKind(value: FactReading, { flag, words }: ShapeFact): boolean {
+  switch (typeof value) {
+    case 'boolean':
+      return flag || words?.includes(value) === true;
+    case 'number':
+      return !flag && value >= 0 && words === undefined;
+    default:
+      return !flag;
+  }
 }
 
-function characterOf(value: number | string, { words }: ShapeFact, sellPointKey: string): string {
-  if (value === NEVER_SECONDS) return NEVER;
+function characterOf(value: FactReading, { words }: ShapeFact, sellPointKey: string): string {
+  if (value === null) return NOT_KNOWN;
   if (value === sellPointKey && words === undefined) return SELL_POINT;
   const digit = typeof value === 'number' ? value : (words?.indexOf(value) ?? -1);
   return DIGITS[digit] ?? LONGER;
@@ -306,7 +315,7 @@ function unpackFacts(
   [characters, ...longer]: FactsRow,
   shapeFacts: readonly ShapeFact[],
   sellPointKey: string,
-): readonly FactValue[] {
+): readonly FactReading[] {
   const left = longer.values();
   let [flag, other] = [0, Math.ceil(shapeFacts.filter((fact) => fact.flag).length / FLAGS_A_CHARACTER)];
   return shapeFacts.map((fact) => {
@@ -316,7 +325,7 @@ function unpackFacts(
     }
     const character = characters.charAt(other++);
     if (character === LONGER) return left.next().value ?? 0;
-    if (character === NEVER) return NEVER_SECONDS;
+    if (character === NOT_KNOWN) return null;
     if (character === SELL_POINT) return sellPointKey;
     const digit = digitValue(character);
     return fact.words === undefined ? digit : (fact.words[digit] ?? '');

@@ -1,8 +1,9 @@
 import { DECISION_ID_PATTERN, tenant } from '../client/client-key.ts';
 import { clientGroup } from '../client/client-state.ts';
 import { LadderSchema } from '../client/ladder.ts';
-import { type FactValue, factValue } from '../facts/fact.ts';
+import { type FactReading, factReading } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
+import { NOT_KNOWN } from '../rules/condition-text.ts';
 import {
   type AnswerPlaceholder,
   DIGEST_PATTERN,
@@ -93,8 +94,9 @@ const RECORDED = {
   rule: s.word('The rule that gave the verdict, or "otherwise"', 'otherwise'),
   signals: s.list(Type.String(), 'The bot signals that matched'),
   facts: s.showing(
-    Type.Record(factValue, {
-      description: 'The values that the rules saw, by label, like "verdicts(10m)"',
+    Type.Record(factReading, {
+      description:
+        'The values that the rules saw, by label, like "verdicts(10m)"; null where none was known. A fact that is not there was not asked for',
     }),
     { paidCount: 0, clientGroup: 'NEW', 'verdicts(10m)': 1 },
   ),
@@ -170,22 +172,27 @@ export type RenderedPart =
 /** The text of a reason, with values of facts and of the answer in place of its placeholders. */
 export function renderReason(
   parts: readonly RenderedPart[],
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   answer: Readonly<Record<AnswerPlaceholder, number>>,
 ): string {
   return parts.map((part) => renderPart(part, values, answer)).join('');
 }
 
+/** A fact's value in a reason. */
+function readingText(value: FactReading): string {
+  return value === null ? NOT_KNOWN : String(value);
+}
+
 function renderPart(
   part: RenderedPart,
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   answer: Readonly<Record<AnswerPlaceholder, number>>,
 ): string {
   switch (part.kind) {
     case 'words':
       return part.words;
     case 'fact':
-      return String(values[part.fact.index]);
+      return readingText(values[part.fact.index] ?? null);
     case 'answer':
       return String(answer[part.name]);
     default:

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type ClientKey, clientNumber } from '../client/client-key.ts';
-import type { FactValue } from '../facts/fact.ts';
+import type { FactReading } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
 import type { Holdout, ParsedRules, Rule, RuleSet } from '../rules/rule-set.ts';
 import { type Shape, shape, word, yesNo } from '../shapes.ts';
@@ -84,7 +84,7 @@ export class Holdouts {
   }
 
   /** Whether a rule that matches these values is skipped; notes the draw, either way. */
-  skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactValue[]): boolean {
+  skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactReading[]): boolean {
     if (holdout === undefined || !mayBeHeldOut(this.#rules, holdout, values)) return false;
     const rule = `${file}/${name}`;
     const heldOut = this.#isHeldOut(rule, holdout.share);
@@ -110,7 +110,7 @@ export function holdoutFacts({ facts, groups, signals, verdicts }: RuleSet): rea
  * Never a client about whom a person decided or who is on a shared list, and never for a higher amount than the rule
  * allows.
  */
-function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactValue[]): boolean {
+function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactReading[]): boolean {
   const seen = (name: string) => values[facts.find((ref) => ref.name === name)?.index ?? -1];
   if (seen('overrideGroup') !== 'NONE') return false;
   if (facts.some(({ fact, index }) => fact.kind === 'listed' && values[index] === true)) return false;

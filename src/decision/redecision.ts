@@ -1,5 +1,5 @@
 import { NO_ATTEMPTS } from '../client/ladder.ts';
-import type { FactDomain, FactValue } from '../facts/fact.ts';
+import type { Fact, FactReading } from '../facts/fact.ts';
 import { type FactRef, factsNamed } from '../rules/condition.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, conclude } from './assess.ts';
@@ -9,7 +9,7 @@ import { type DrawnHoldout, holdoutFacts, type IsHeldOut } from './holdout.ts';
 
 /** What a version is asked about: where and when it was decided, and the facts that were recorded then, by label. */
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
-  readonly facts: Readonly<Record<string, FactValue>>;
+  readonly facts: Readonly<Record<string, FactReading>>;
   /** Of the rule set that recorded the facts. It keeps the time of day that it saw; any other reads its own clock. */
   readonly digest?: string;
   /** Absent: the client stood below the first level. */
@@ -23,7 +23,7 @@ export type Redecision = Redecided | LackingFacts;
 export interface Redecided {
   readonly kind: 'decided';
   /** The recorded facts with those that the version computes from place and time. */
-  readonly facts: Readonly<Record<string, FactValue>>;
+  readonly facts: Readonly<Record<string, FactReading>>;
   readonly assessment: Assessment;
   readonly concluded: ConcludedVerdict;
   /** Rules that matched and may be skipped, in the order in which they were reached. */
@@ -34,7 +34,7 @@ export interface Redecided {
 
 export interface LackingFacts {
   readonly kind: 'lacking';
-  /** Facts that rules compare and the record lacks, and recorded values of another type than their fact's. */
+  /** Facts that rules compare and the record lacks, and recorded values that their fact cannot have. */
   readonly facts: readonly FactRef[];
 }
 
@@ -50,14 +50,14 @@ export function prepareRedecision(
   return (recorded, isHeldOut) => {
     const { platform, at, ladderBefore = NO_ATTEMPTS, waitFloorMs: lastWaitMs = 0 } = recorded;
     const own = recorded.digest === rules.digest ? {} : circumstantialFacts(rules, recorded);
-    const facts: Readonly<Record<string, FactValue | undefined>> = { ...recorded.facts, ...own };
+    const facts: Readonly<Record<string, FactReading | undefined>> = { ...recorded.facts, ...own };
     const lacking = rules.facts.filter(({ label, fact }) => {
       const value = facts[label];
       if (value === undefined) return fact.kind !== 'concluded' && compared.has(label);
-      return typeof value !== typeName(fact.domain);
+      return value === null ? fact.absence === undefined : typeof value !== typeName(fact);
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
-    const values = rules.facts.map(({ label }) => facts[label] ?? false);
+    const values = rules.facts.map(({ label }) => facts[label] ?? null);
     // A verdict counts its own request, so its client is never new any more.
     const assessment = conclude(rules, values, false, isHeldOut);
     const standing = { ladderBefore, lastWaitMs, at };
@@ -87,7 +87,7 @@ export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: I
 export function circumstantialFacts(
   rules: RuleSet,
   { platform, at: now }: Pick<RecordedRequest, 'platform' | 'at'>,
-): Readonly<Record<string, FactValue>> {
+): Readonly<Record<string, FactReading>> {
   const { timeZone } = settingsOf(rules, platform);
   return Object.fromEntries(
     rules.facts.flatMap(({ label, fact }) =>
@@ -97,7 +97,7 @@ export function circumstantialFacts(
 }
 
 /** The type of a fact's values, as `typeof` names it. */
-export function typeName({ type }: FactDomain): 'string' | 'number' | 'boolean' {
+export function typeName({ domain: { type } }: Pick<Fact, 'domain'>): 'string' | 'number' | 'boolean' {
   return type === 'enum' || type === 'text' ? 'string' : type;
 }
 

@@ -8,7 +8,7 @@ import {
   quoteName,
   textOf,
 } from '../archive/duck.ts';
-import { factLabel } from '../archive/record-columns.ts';
+import { factLabel, notKnownSql } from '../archive/record-columns.ts';
 import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
 import { clusteredInterval } from '../statistics/intervals.ts';
@@ -166,9 +166,17 @@ function sumOf(some: readonly PartCounts[], part: Part): number {
 }
 
 interface Bins {
-  /** The number of the bin that a row is in; -1 where the fact was not recorded. */
+  /** The number of the bin that a row is in: below 0 without a value. */
   readonly sql: string;
   readonly name: (bin: number) => string;
+}
+
+/** The bins of decisions without a value. */
+const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]: 'not known' };
+
+/** SQL: the bin of a row without a value: the fact was not asked for, or not known. */
+function noValueSql(column: string): string {
+  return `CASE WHEN ${notKnownSql(factLabel(column) ?? '')} THEN -2 ELSE -1 END`;
 }
 
 function binsOf(duck: Duck, column: string, where: string): Promise<Bins> {
@@ -185,14 +193,15 @@ async function tenths(duck: Duck, column: string, where: string): Promise<Bins> 
   const edges = numbersIn(row['edges']).toSorted((a, b) => a - b);
   const steps = edges.map((edge) => `(${name} > ${edge}::DOUBLE)::INT`);
   return {
-    sql: `CASE WHEN ${name} IS NULL THEN -1 ELSE ${['0', ...steps].join(' + ')} END`,
+    sql: `CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE ${['0', ...steps].join(' + ')} END`,
     name: (bin) => rangeText(edges, bin),
   };
 }
 
 function rangeText(edges: readonly number[], bin: number): string {
   const [above, upTo] = [edges[bin - 1], edges[bin]];
-  if (bin < 0) return 'not recorded';
+  const none = NO_VALUE[bin];
+  if (none !== undefined) return none;
   if (above === undefined) return upTo === undefined ? 'all' : `up to ${upTo}`;
   return upTo === undefined ? `above ${above}` : `above ${above}, up to ${upTo}`;
 }
@@ -205,7 +214,7 @@ async function values(duck: Duck, column: string): Promise<Bins> {
   const known = rows.map((row) => textOf(row['value']) ?? '');
   const list = known.map(quote).join(', ');
   return {
-    sql: `coalesce(list_position([${list}]::VARCHAR[], ${name}), CASE WHEN ${name} IS NULL THEN -1 ELSE 0 END)`,
-    name: (bin) => (bin < 0 ? 'not recorded' : (known[bin - 1] ?? 'others')),
+    sql: `coalesce(list_position([${list}]::VARCHAR[], ${name}), CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE 0 END)`,
+    name: (bin) => NO_VALUE[bin] ?? known[bin - 1] ?? 'others',
   };
 }

@@ -74,11 +74,20 @@ export interface Conclusions {
   readonly isBot: boolean;
 }
 
+/** A value that a fact can have, and that rules compare it with. */
 export type FactValue = number | boolean | string;
 
 export const factValue = Type.Unsafe<FactValue>({
   type: ['number', 'boolean', 'string'],
-  description: 'What a fact of the catalogue was',
+  description: 'What a fact of the catalogue may be',
+});
+
+/** What a decision saw of a fact; null: its value was not known. A fact that was not recorded is absent. */
+export type FactReading = FactValue | null;
+
+export const factReading = Type.Unsafe<FactReading>({
+  type: ['number', 'boolean', 'string', 'null'],
+  description: 'What a fact of the catalogue was; null: not known',
 });
 
 /** What values a fact can have; rule files are checked against it. */
@@ -102,15 +111,25 @@ export const DOMAINS = {
   text: named('TextDomain', shape('A text', { type: always('text') })),
 } as const;
 
+/** Of whom a fact has no value. */
+export interface Absence {
+  /** Whose value is not known, like "a payer who never paid". */
+  readonly of: string;
+  /** What somebody who forgets such payers takes the fact to be of them; `rules check` remarks on comparisons that hold for it. */
+  readonly mistakenFor: FactValue;
+}
+
 interface FactDescription {
   readonly domain: FactDomain;
   readonly unit: string | null;
   readonly description: string;
+  /** Only of a fact that may have no value. No comparison holds of it then, but for the operator "known". */
+  readonly absence?: Absence | undefined;
 }
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
-  readonly read: (context: FactContext) => FactValue;
+  readonly read: (context: FactContext) => FactReading;
 }
 
 /** A fact that can be worked out later from any decision record, so decisions record it only where a rule uses it. */
@@ -124,7 +143,7 @@ export interface WindowedFact extends FactDescription {
   readonly kind: 'windowed';
   readonly longestWindowMs: number;
   readonly sharing: keyof Sightings | null;
-  readonly read: (context: FactContext, windowMs: number) => number;
+  readonly read: (context: FactContext, windowMs: number) => number | null;
 }
 
 /** A fact about one of the shared lists, which `params: { list }` names. */
@@ -142,13 +161,12 @@ export interface ConcludedFact extends FactDescription {
 
 export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | ConcludedFact;
 
-/** The value of a duration fact when the event never happened. */
-export const NEVER_SECONDS = 999_999_999;
+/** Over 31 years; longer durations count as this one. */
+const SECONDS_MAX = 999_999_999;
 
-/** Whole seconds from `then` to `now`; NEVER_SECONDS when `then` is null, and never more than that. */
-export function secondsSince(then: number | null, now: number): number {
-  if (then === null) return NEVER_SECONDS;
-  return Math.min(NEVER_SECONDS, Math.max(0, Math.floor((now - then) / 1000)));
+/** Whole seconds from `then` to `now`, from 0 to SECONDS_MAX. */
+export function secondsSince(then: number, now: number): number {
+  return Math.min(SECONDS_MAX, Math.max(0, Math.floor((now - then) / 1000)));
 }
 
 export function count(max: number): FactDomain {
@@ -160,13 +178,13 @@ export const MONEY: FactDomain = { type: 'number', integer: false, min: 0, max: 
 
 export const YES_NO: FactDomain = { type: 'boolean' };
 
-export const SECONDS: FactDomain = { type: 'number', integer: true, min: 0, max: NEVER_SECONDS };
+export const SECONDS: FactDomain = { type: 'number', integer: true, min: 0, max: SECONDS_MAX };
 
 export function plain(
   domain: FactDomain,
   unit: string | null,
   description: string,
-  read: PlainFact['read'],
+  read: (context: FactContext) => FactValue,
 ): PlainFact {
   return { kind: 'plain', domain, unit, description, read };
 }
@@ -175,13 +193,48 @@ export function flag(description: string, read: (context: FactContext) => boolea
   return plain(YES_NO, null, description, read);
 }
 
+/** True, false, or not known. */
+export function flagIfKnown(
+  description: string,
+  absence: Absence,
+  read: (context: FactContext) => boolean | null,
+): PlainFact {
+  const text = `${description} ${absenceText(absence)}`;
+  return { kind: 'plain', domain: YES_NO, unit: null, description: text, absence, read };
+}
+
+/** Seconds since the last event of a kind; not known when there was none. `read` gives its epoch ms. */
+export function secondsSinceLast(
+  event: string,
+  payerWithout: string,
+  read: (context: FactContext) => number | null,
+): PlainFact {
+  const absence: Absence = { of: payerWithout, mistakenFor: SECONDS_MAX };
+  return {
+    kind: 'plain',
+    domain: SECONDS,
+    unit: 'seconds',
+    description: `Since ${event}. ${absenceText(absence)}`,
+    absence,
+    read: (context) => {
+      const then = read(context);
+      return then === null ? null : secondsSince(then, context.now);
+    },
+  };
+}
+
+/** The sentence of a fact's description that says of whom it has no value. */
+export function absenceText({ of }: Absence): string {
+  return `Not known of ${of}.`;
+}
+
 /** Counted or summed up over a window. */
 export function windowed(
   domain: FactDomain,
   unit: string,
   description: string,
   longestWindowMs: number,
-  read: WindowedFact['read'],
+  read: (context: FactContext, windowMs: number) => number,
 ): WindowedFact {
   return { kind: 'windowed', domain, unit, description, longestWindowMs, sharing: null, read };
 }

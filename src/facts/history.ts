@@ -22,6 +22,7 @@ import {
   plain,
   SECONDS,
   secondsSince,
+  secondsSinceLast,
   type WindowedFact,
   windowed,
 } from './fact.ts';
@@ -74,17 +75,15 @@ export const HISTORY_FACTS = {
   secondsSinceFirstSeen: plain(SECONDS, 'seconds', 'Since the first contact of any kind.', ({ state, now }) =>
     secondsSince(state.firstSeenAt ?? now, now),
   ),
-  secondsSinceLastPaid: plain(
-    SECONDS,
-    'seconds',
-    'Since the newest PAID outcome; 999999999 when there is none.',
-    ({ state, now }) => secondsSince(lastPaidAt(state.outcomes), now),
+  secondsSinceLastPaid: secondsSinceLast(
+    'the newest PAID outcome',
+    'a payer without a PAID order',
+    ({ state }) => lastPaidAt(state.outcomes),
   ),
-  secondsSinceLastUnpaid: plain(
-    SECONDS,
-    'seconds',
-    'Since the newest UNPAID outcome; 999999999 when there is none.',
-    ({ state, now }) => secondsSince(lastUnpaidAt(state.outcomes), now),
+  secondsSinceLastUnpaid: secondsSinceLast(
+    'the newest UNPAID outcome',
+    'a payer without an UNPAID order',
+    ({ state }) => lastUnpaidAt(state.outcomes),
   ),
   hasBinding: flag(
     'The platform bound the client to a requisite, and the binding has not expired.',
@@ -197,11 +196,10 @@ export const COOLDOWN_FACTS = {
     'A wait was imposed and is over.',
     ({ ladder, now }) => ladder.waitUntil !== null && waitRemainingMs(ladder, now) === 0,
   ),
-  secondsSinceLastVerdict: plain(
-    SECONDS,
-    'seconds',
-    'Since the verdict request before this one; 999999999 when there is none.',
-    ({ previousVerdictAt, now }) => secondsSince(previousVerdictAt, now),
+  secondsSinceLastVerdict: secondsSinceLast(
+    'the verdict request before this one',
+    'a payer who asked for no verdict before',
+    ({ previousVerdictAt }) => previousVerdictAt,
   ),
 } as const satisfies Record<string, Fact>;
 

@@ -1,10 +1,13 @@
 import { live } from '../client/client-state.ts';
 import {
+  type Absence,
+  absenceText,
   type CircumstantialFact,
   CLIENTS_ON_DEVICE_MAX,
   count,
   type Fact,
   flag,
+  flagIfKnown,
   MONEY,
   plain,
   SHARING_WINDOW_MS_MAX,
@@ -51,17 +54,19 @@ export const HINT_FACTS = {
     'A trap field was filled in within the last 24 hours.',
     ({ hints }) => hints.trapped,
   ),
-  jsOk: flag(
-    'False only when the last score, within 24 hours, said that the page did not execute JavaScript.',
-    ({ hints }) => !hints.noScript,
+  jsOk: flagIfKnown(
+    'Whether the page executed JavaScript, as the last score said, within 24 hours.',
+    { of: 'a payer whose last score did not say, or who was not scored', mistakenFor: true },
+    ({ hints }) => hints.jsOk,
   ),
   userAgentPresent: flag(
     'A score of the last 24 hours carried a User-Agent.',
     ({ hints }) => hints.userAgentPresent,
   ),
-  userAgentIsAutomated: flag(
+  userAgentIsAutomated: flagIfKnown(
     'A User-Agent of the last 24 hours is that of a known crawler, script or headless browser.',
-    ({ hints }) => hints.userAgentIsAutomated,
+    { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
+    ({ hints }) => (hints.scored ? hints.userAgentIsAutomated : null),
   ),
   fingerprintPresent: flag(
     'A score of the last 24 hours carried a fingerprint, and no placeholder like unknown.',
@@ -97,15 +102,23 @@ export const SHARING_FACTS = {
   ),
 } as const satisfies Record<string, WindowedFact>;
 
+const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
+
 function sharing(kind: keyof Sightings, description: string): WindowedFact {
+  const absence: Absence = {
+    of: kind === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
+    mistakenFor: 0,
+  };
   return {
     kind: 'windowed',
     domain: count(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `${description} 0 without one. Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    description: `${description} ${absenceText(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    absence,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: kind,
-    read: ({ sightings }, windowMs) => sightings[kind].get(windowMs) ?? 0,
+    read: ({ sightings, hints }, windowMs) =>
+      hints[DEVICES_OF[kind]].length === 0 ? null : (sightings[kind].get(windowMs) ?? 0),
   };
 }
 

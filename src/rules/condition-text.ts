@@ -1,4 +1,4 @@
-import { type FactValue, NEVER_SECONDS } from '../facts/fact.ts';
+import type { FactReading, FactValue } from '../facts/fact.ts';
 import type { Expected, OperatorName } from './condition.ts';
 
 const SIGNS: Readonly<Record<OperatorName, string>> = {
@@ -10,6 +10,7 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
   greaterThanInclusive: '>=',
   in: 'in',
   notIn: 'not in',
+  known: 'known =',
 };
 
 /** `>=` of greaterThanInclusive; of what is no operator the text itself. */
@@ -19,14 +20,18 @@ export function signOf(operator: string): string {
 
 /** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`. */
 export function testText(operator: OperatorName, expected: Expected, list?: string): string {
+  if (operator === 'known') return expected === true ? 'is known' : 'is not known';
   return `${SIGNS[operator]} ${list === undefined ? valueText(expected) : `the list ${list}`}`;
 }
 
-/** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `999999999 (never)`. */
-export function valueText(value: Expected): string {
-  if (typeof value === 'object') return `[${value.map(valueText).join(', ')}]`;
-  return value === NEVER_SECONDS ? `${value} (never)` : formatValue(value);
+/** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
+export function valueText(value: Expected | null): string {
+  if (value === null) return NOT_KNOWN;
+  return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
 }
+
+/** What people read where a fact has no value. */
+export const NOT_KNOWN = 'not known';
 
 /** A value as rule files write it. */
 export function formatValue(value: FactValue): string {
@@ -65,13 +70,16 @@ interface SeenFact {
   readonly expected: Expected;
   /** The list of the rule set that the expected values stand in. */
   readonly list?: string;
-  readonly seen: FactValue;
+  readonly seen: FactReading;
   readonly passed: boolean;
 }
 
 /** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
 export function seenText({ fact, operator, expected, list, seen, passed }: SeenFact): string {
   const is = `${fact} is ${valueText(seen)}`;
+  if (operator === 'known' && seen !== null)
+    return passed ? is : `${is}, and the condition asks for no value`;
+  if (seen === null) return is;
   const limit = typeof expected === 'object' ? expected.map(valueText).join(', ') : valueText(expected);
   const unless = passed ? '' : 'not ';
   if (list !== undefined) {
@@ -86,6 +94,7 @@ export function seenText({ fact, operator, expected, list, seen, passed }: SeenF
     greaterThanInclusive: `${is}, ${unless}at least ${limit}`,
     in: `${is}, ${passed ? 'one' : 'none'} of ${limit}`,
     notIn: `${is}, ${passed ? 'none' : 'one'} of ${limit}`,
+    known: is,
   };
   return texts[operator];
 }

@@ -1,4 +1,4 @@
-import type { Fact, FactDomain, FactValue } from '../facts/fact.ts';
+import type { Fact, FactValue } from '../facts/fact.ts';
 import type { Location } from './problem.ts';
 
 /** A fact as a rule names it: with its window or its list when it has one. */
@@ -41,7 +41,7 @@ interface Compared {
   readonly list?: string;
 }
 
-/** What must hold for a rule to match. */
+/** What must hold for a rule to match, as it is written; `moveNegations` says how it is evaluated. */
 export type Condition = ConditionTree<Written, Compared>;
 
 export type Comparison = Extract<Condition, { kind: 'comparison' }>;
@@ -131,14 +131,24 @@ export function namedConditions(conditions: readonly Condition[]): ReadonlyMap<s
 const EQUALITY = ['equal', 'notEqual'] as const;
 const ORDER = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'] as const;
 const MEMBERSHIP = ['in', 'notIn'] as const;
+/** Asks whether the fact has a value; no other operator holds of a fact without one. */
+const KNOWLEDGE = ['known'] as const;
 
-/** The operators of json-rules-engine that rules may use; the meaning is the engine's. */
-export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP] as const;
+/** The operators that rules may use: those of json-rules-engine, and "known". */
+export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...KNOWLEDGE] as const;
 
 export type OperatorName = (typeof OPERATORS)[number];
 
-/** Which operators make sense for a fact of this domain. */
-export function operatorsFor(domain: FactDomain): readonly OperatorName[] {
+/** Which operators make sense for a fact. */
+export function operatorsFor(fact: {
+  readonly domain: Fact['domain'];
+  readonly absence?: Fact['absence'];
+}): readonly OperatorName[] {
+  const compares = comparisonsOf(fact.domain);
+  return fact.absence === undefined ? compares : [...compares, ...KNOWLEDGE];
+}
+
+function comparisonsOf(domain: Fact['domain']): readonly OperatorName[] {
   switch (domain.type) {
     case 'number':
       return [...EQUALITY, ...ORDER, ...MEMBERSHIP];

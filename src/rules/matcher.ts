@@ -1,8 +1,9 @@
-import type { FactValue } from '../facts/fact.ts';
+import type { FactReading } from '../facts/fact.ts';
 import { type Condition, type Expected, foldCondition, type OperatorName } from './condition.ts';
 
-export type Matcher = (values: readonly FactValue[]) => boolean;
+export type Matcher = (values: readonly FactReading[]) => boolean;
 
+/** `condition` is without "not", see `moveNegations`; a "not" of proofs holds wherever its part does not. */
 export function matcher(condition: Condition): Matcher {
   return foldCondition(condition, {
     group: (kind, parts) => (kind === 'all' ? every(parts) : some(parts)),
@@ -27,21 +28,23 @@ function some(matchers: readonly Matcher[]): Matcher {
 }
 
 /**
- * What the operators mean, for one of the values of a decision. Decisions, proofs and examples all ask this one
- * function, and a property test holds it equal to json-rules-engine.
+ * What the operators mean, for one of the values of a decision: a fact without a value matches none but "known".
+ * Decisions, proofs and examples all ask this one function, and a property test holds it equal to json-rules-engine.
  */
 export function comparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
   switch (operator) {
     case 'equal':
       return (values) => values[index] === expected;
     case 'notEqual':
-      return (values) => values[index] !== expected;
+      return (values) => isKnown(values[index]) && values[index] !== expected;
     case 'in':
     case 'notIn': {
       const wanted = operator === 'in';
-      const members = new Set<FactValue | undefined>(typeof expected === 'object' ? expected : []);
-      return (values) => members.has(values[index]) === wanted;
+      const members = new Set<FactReading | undefined>(typeof expected === 'object' ? expected : []);
+      return (values) => isKnown(values[index]) && members.has(values[index]) === wanted;
     }
+    case 'known':
+      return (values) => isKnown(values[index]) === expected;
     case 'lessThan':
       return numeric(index, expected, (seen, limit) => seen < limit);
     case 'lessThanInclusive':
@@ -53,6 +56,10 @@ export function comparisonMatcher(index: number, operator: OperatorName, expecte
     default:
       return operator satisfies never;
   }
+}
+
+function isKnown(seen: FactReading | undefined): boolean {
+  return seen !== null && seen !== undefined;
 }
 
 function numeric(index: number, limit: Expected, holds: (seen: number, limit: number) => boolean): Matcher {

@@ -1,7 +1,7 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
-import type { ConcludedFact, FactValue } from '../facts/fact.ts';
+import type { ConcludedFact, FactReading, FactValue } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
 import { choice, meaning, showing } from '../shapes.ts';
 import type { Condition, FactRef } from './condition.ts';
@@ -90,7 +90,10 @@ export interface Rule<Params> {
   readonly description: string;
   /** Higher is asked first. */
   readonly priority: number;
+  /** As it is evaluated: each "not" is moved to the comparisons within it. */
   readonly condition: Condition;
+  /** As the analyst wrote it. */
+  readonly written: Condition;
   readonly params: Params;
   readonly holdout?: Holdout;
   readonly at: Location;
@@ -178,7 +181,7 @@ export interface RuleSet extends ParsedRules {
   /** sha256 over all files that decide, hex. */
   readonly digest: string;
   /** A record of all facts by their labels, to be copied and filled: such copies are cheap to make and to write. */
-  readonly blankRecord: Readonly<Record<string, FactValue>>;
+  readonly blankRecord: Readonly<Record<string, FactReading>>;
   /** The facts that its own rules conclude on the way: three of `facts`. */
   readonly concludedFacts: readonly ConcludedFactRef[];
   /** The windows of the sharing facts that its rules use, ms. */

@@ -182,7 +182,7 @@ export interface ClientView {
   };
   readonly binding: Binding | null;
   readonly override: Override | null;
-  readonly facts: Readonly<Record<string, number | boolean | string>>;
+  readonly facts: Readonly<Record<string, number | boolean | string | null>>;
   readonly decisions: readonly Decision[];
   readonly unread?: readonly {
     readonly from: string;
@@ -206,10 +206,11 @@ export interface Comparison {
     | 'greaterThan'
     | 'greaterThanInclusive'
     | 'in'
-    | 'notIn';
+    | 'notIn'
+    | 'known';
   readonly expected: number | boolean | string | readonly (number | boolean | string)[];
   readonly list?: string;
-  readonly seen: number | boolean | string;
+  readonly seen: number | boolean | string | null;
 }
 
 /** All or any of several */
@@ -262,7 +263,7 @@ export interface Decision {
   readonly paymentScore: string;
   readonly rule: string;
   readonly signals: readonly string[];
-  readonly facts: Readonly<Record<string, number | boolean | string>>;
+  readonly facts: Readonly<Record<string, number | boolean | string | null>>;
   readonly holdout?: readonly { readonly rule: string; readonly share: number; readonly heldOut: boolean }[];
   readonly ladderBefore: Ladder;
   readonly ladderAfter: Ladder;

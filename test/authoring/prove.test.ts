@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Proofs, prove, proveOrdered } from '../../src/authoring/prove.ts';
-import type { FactValue } from '../../src/facts/fact.ts';
+import type { FactReading } from '../../src/facts/fact.ts';
 import { matcher } from '../../src/rules/matcher.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import { conflicts } from '../../src/rules/proof/equal-priorities.ts';
 import { Reasoner } from '../../src/rules/proof/reasoner.ts';
+import type { Example } from '../../src/rules/proof/relations.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 import {
@@ -45,19 +46,28 @@ const ruleList: fc.Arbitrary<readonly Rule<Group>[]> = fc
         description: '',
         at: { ...HERE, line: index + 1 },
         condition,
+        written: condition,
         priority,
         params: { group },
       }))
       .toSorted((a, b) => b.priority - a.priority),
   );
 
-function matches(rule: Rule<Group>, values: readonly FactValue[]): boolean {
+function matches(rule: Rule<Group>, values: readonly FactReading[]): boolean {
   return matcher(rule.condition)(values);
+}
+
+/** The values of an example by the places of the facts; a fact that it does not name has its first value. */
+function valuesIn(example: Example | null): readonly FactReading[] {
+  return FACTS.map(({ ref, values }) => {
+    const value = example?.[ref.label];
+    return value === undefined ? (values[0] ?? false) : value;
+  });
 }
 
 /** The result of trying every assignment. */
 function tryAll(rules: readonly Rule<Group>[]) {
-  const possible = (holds: (values: readonly FactValue[]) => boolean) => ASSIGNMENTS.some(holds);
+  const possible = (holds: (values: readonly FactReading[]) => boolean) => ASSIGNMENTS.some(holds);
   const neverMatches = rules.filter((rule) => !possible((values) => matches(rule, values)));
   const neverFirst = rules.filter(
     (rule, index) =>
@@ -113,7 +123,7 @@ describe('a proof about a list of rules', () => {
         tryAll(rules).clashes,
       );
       for (const { first, second, example } of found) {
-        const values = FACTS.map(({ ref, values: all }) => example?.[ref.label] ?? all[0] ?? false);
+        const values = valuesIn(example);
         expect(matches(first, values) && matches(second, values)).to.equal(true);
       }
     });
@@ -127,8 +137,8 @@ describe('a proof about a list of rules', () => {
         if (kind !== 'never first') continue;
         const rule = rules.find((one) => one.name === name);
         const covering = rules.filter((one) => one !== rule && message.includes(`"${one.name}"`));
-        const values = FACTS.map(({ ref, values: all }) => example?.[ref.label] ?? all[0] ?? false);
-        const covered = (seen: readonly FactValue[]) => covering.some((one) => matches(one, seen));
+        const values = valuesIn(example);
+        const covered = (seen: readonly FactReading[]) => covering.some((one) => matches(one, seen));
         expect(rule !== undefined && matches(rule, values) && covered(values), message).to.equal(true);
         const all = ASSIGNMENTS.filter((seen) => rule !== undefined && matches(rule, seen));
         expect(all.every(covered), message).to.equal(true);
@@ -204,6 +214,34 @@ const ADDED: Readonly<Record<string, readonly [priority: number, conditions: str
   'an amount that is compared with its currency': [
     65,
     `{ all: [${LARGE}, { fact: currency, operator: equal, value: EUR }] }`,
+  ],
+  'a long time since something that a new payer never did': [
+    65,
+    '{ all: [{ fact: secondsSinceLastVerdict, operator: greaterThan, value: 15552000 }] }',
+  ],
+  'the same written with "not"': [
+    65,
+    '{ not: { fact: secondsSinceLastVerdict, operator: lessThanInclusive, value: 15552000 } }',
+  ],
+  'the same where somebody thought of the new payer': [
+    65,
+    '{ any: [{ fact: secondsSinceLastVerdict, operator: greaterThan, value: 15552000 }, { fact: secondsSinceLastVerdict, operator: known, value: false }] }',
+  ],
+  'the same where the rest of the rule rules the new payer out': [
+    65,
+    '{ all: [{ fact: secondsSinceLastPaid, operator: greaterThan, value: 15552000 }, { fact: paidCount, operator: greaterThan, value: 0 }] }',
+  ],
+  'a device that few share, of a payer who may show none': [
+    65,
+    '{ all: [{ fact: clientsOnIp, params: { window: 1h }, operator: lessThan, value: 3 }, { fact: jsOk, operator: equal, value: false }] }',
+  ],
+  'a question whether a value is known that contradicts the rest': [
+    65,
+    '{ all: [{ fact: jsOk, operator: known, value: false }, { fact: jsOk, operator: notEqual, value: true }] }',
+  ],
+  'numbers of more digits than rules compare': [
+    65,
+    '{ all: [{ fact: amount, operator: in, value: [0.12345678901234567, 123456789012.345, 1000000.50] }, { fact: currency, operator: equal, value: EUR }] }',
   ],
   'an "otherwise" that is never reached, which is no mistake': [
     1,

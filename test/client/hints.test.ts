@@ -50,7 +50,7 @@ const anyScore: fc.Arbitrary<ScoreHints> = fc.record({
   userAgentIsAutomated: fc.boolean(),
 });
 
-const asSets = ({ fingerprints, ips, noScript: _last, ...signs }: KnownHints) => ({
+const asSets = ({ fingerprints, ips, jsOk: _last, ...signs }: KnownHints) => ({
   ...signs,
   fingerprints: fingerprints.toSorted(),
   ips: ips.toSorted(),

@@ -90,7 +90,7 @@ class FirstPayer implements Payer {
       currency: null,
       fingerprint,
       ip: null,
-      jsOk: sign === 'noScript' ? false : null,
+      jsOk: sign === 'noScript' ? false : sign === 'script' ? true : null,
       honeypotTriggered: sign === 'trap',
       userAgentPresent: sign === 'userAgent',
       userAgentIsAutomated: sign === 'automated',
@@ -142,7 +142,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     .record({
       amount: fc.constantFrom(7, 25),
       fingerprint: fc.constantFrom(null, 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'),
-      sign: fc.constantFrom(null, 'noScript', 'trap', 'automated', 'userAgent'),
+      sign: fc.constantFrom(null, 'noScript', 'script', 'trap', 'automated', 'userAgent'),
     })
     .map(
       (scored): Happening =>
@@ -192,7 +192,7 @@ function outcomeOf(result: ResultName): Pick<OrderOutcome, 'outcome' | 'cause'> 
 
 function namesOf(known: KnownHints): readonly string[] {
   const signs = [
-    ...(known.noScript ? ['noScript'] : []),
+    ...(known.jsOk === null ? [] : [known.jsOk ? 'script' : 'noScript']),
     ...(known.trapped ? ['trap'] : []),
     ...(known.userAgentPresent ? ['userAgent'] : []),
     ...(known.userAgentIsAutomated ? ['automated'] : []),

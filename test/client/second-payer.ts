@@ -61,7 +61,7 @@ export interface Reported {
 export interface Scored {
   readonly amount: number;
   readonly fingerprint: string | null;
-  readonly sign: 'noScript' | 'trap' | 'userAgent' | 'automated' | null;
+  readonly sign: 'noScript' | 'script' | 'trap' | 'userAgent' | 'automated' | null;
 }
 
 /** The state of a payer after an event. */
@@ -235,7 +235,7 @@ export class SecondPayer implements Payer {
   #known(now: number): readonly string[] {
     const shown = this.#scores.flatMap(({ at, shows }, score) =>
       at > now - DAY_MS
-        ? shows.filter((hint) => hint !== 'noScript' || score === this.#scores.length - 1)
+        ? shows.filter((hint) => !['noScript', 'script'].includes(hint) || score === this.#scores.length - 1)
         : [],
     );
     const newestFirst = [...new Set(shown.toReversed())];

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { conclude, verdictRule } from '../../src/decision/assess.ts';
 import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
-import type { FactValue } from '../../src/facts/fact.ts';
+import type { FactReading } from '../../src/facts/fact.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { edited, edits, swap, whole } from '../rule-fixtures/sound-rules.ts';
 
 /** Values of an unknown client, with some of them set by label. */
-function values(rules: RuleSet, seen: Readonly<Record<string, FactValue>>): readonly FactValue[] {
-  const calm: Readonly<Record<string, FactValue>> = {
+function values(rules: RuleSet, seen: Readonly<Record<string, FactReading>>): readonly FactReading[] {
+  const calm: Readonly<Record<string, FactReading>> = {
     jsOk: true,
     overrideGroup: 'NONE',
     scoredBefore: true,
@@ -61,7 +61,7 @@ describe('what a rule set concludes', () => {
 
   it('is the group of the first rule by priority, or otherwise', () => {
     const rules = edited({});
-    const group = (seen: Readonly<Record<string, FactValue>>) =>
+    const group = (seen: Readonly<Record<string, FactReading>>) =>
       conclude(rules, values(rules, seen), false).clientGroup;
     expect(group({})).to.equal('NEW');
     expect(group({ paidCount: 1 })).to.equal('PAYING');

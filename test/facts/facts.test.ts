@@ -7,7 +7,7 @@ import {
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
-import { knownHints } from '../../src/client/hints.ts';
+import { type KnownHints, knownHints } from '../../src/client/hints.ts';
 import type { Outcome } from '../../src/client/order.ts';
 import type { OutcomeTally } from '../../src/client/outcomes.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
@@ -17,8 +17,8 @@ import {
   type Fact,
   type FactContext,
   type FactDomain,
+  type FactReading,
   type FactValue,
-  NEVER_SECONDS,
   NO_SIGHTINGS,
 } from '../../src/facts/fact.ts';
 import { ORDER_FACTS } from '../../src/facts/history.ts';
@@ -28,6 +28,8 @@ import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const NO_HINTS = knownHints(null, NOW);
+
 const WINDOWS_MS = [1000, MINUTE_MS, 3_600_000, DAY_MS] as const;
 
 const UNBOUND: Conclusions = { clientGroup: 'NEW', botWeight: 0, isBot: false };
@@ -78,13 +80,13 @@ const anyConclusions: fc.Arbitrary<Conclusions> = fc.record({
 });
 
 /** The value of a fact; a concluded one from `conclusions`. */
-function read(name: string, context: FactContext, windowMs = MINUTE_MS, conclusions = UNBOUND): FactValue {
+function read(name: string, context: FactContext, windowMs = MINUTE_MS, conclusions = UNBOUND): FactReading {
   const fact = FACTS.get(name);
   if (fact === undefined) throw new Error(`there is no fact ${name}`);
   return readFact(fact, context, windowMs, conclusions);
 }
 
-function readFact(fact: Fact, context: FactContext, windowMs: number, conclusions: Conclusions): FactValue {
+function readFact(fact: Fact, context: FactContext, windowMs: number, conclusions: Conclusions): FactReading {
   switch (fact.kind) {
     case 'plain':
     case 'circumstantial':
@@ -120,7 +122,7 @@ function inDomain(value: FactValue, domain: FactDomain): boolean {
   }
 }
 
-type Naive = (context: FactContext) => FactValue;
+type Naive = (context: FactContext) => FactReading;
 
 function wasShown({ hints }: ClientState, wanted: string): boolean {
   return (hints?.shown ?? []).some(({ hint, lastAt }) => hint.kind === wanted && lastAt > NOW - DAY_MS);
@@ -140,10 +142,10 @@ function naiveLast({ outcomes }: ClientState, wanted: Outcome): number | null {
   return last;
 }
 
-function naiveSeconds(then: number | null): number {
-  if (then === null) return NEVER_SECONDS;
+function naiveSeconds(then: number | null): number | null {
+  if (then === null) return null;
   const seconds = Math.floor((NOW - then) / 1000);
-  return seconds > NEVER_SECONDS ? NEVER_SECONDS : seconds;
+  return seconds > 999_999_999 ? 999_999_999 : seconds;
 }
 
 function isLive(item: { readonly expiresAt: number | null } | null): boolean {
@@ -189,9 +191,12 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   secondsSinceLastVerdict: ({ previousVerdictAt }) => naiveSeconds(previousVerdictAt),
   scoredBefore: isFresh,
   honeypotTriggered: ({ state }) => wasShown(state, 'trap'),
-  jsOk: ({ state }) => !wasShown(state, 'noScript'),
+  jsOk: ({ state }) => {
+    if (wasShown(state, 'noScript')) return false;
+    return wasShown(state, 'script') ? true : null;
+  },
   userAgentPresent: ({ state }) => wasShown(state, 'userAgent'),
-  userAgentIsAutomated: ({ state }) => wasShown(state, 'automated'),
+  userAgentIsAutomated: (context) => (isFresh(context) ? wasShown(context.state, 'automated') : null),
   fingerprintPresent: ({ state }) => wasShown(state, 'fingerprint'),
   ipPresent: ({ state }) => wasShown(state, 'ip'),
   amount: ({ request }) => request.amount,
@@ -277,18 +282,36 @@ describe('facts', () => {
 
   it('take the clients on a device from the sightings of the window, or 0', () => {
     const sightings = { fingerprint: new Map([[MINUTE_MS, 3]]), ip: new Map([[MINUTE_MS, 7]]) };
-    const context = contextOf({}, { sightings });
+    const context = contextOf({}, { sightings, hints: { ...NO_HINTS, fingerprints: ['f'], ips: ['i'] } });
     expect(read('clientsOnFingerprint', context)).to.equal(3);
     expect(read('clientsOnIp', context)).to.equal(7);
     expect(read('clientsOnIp', context, DAY_MS)).to.equal(0);
   });
 
-  it('are 999999999 seconds for what never happened', () => {
+  it('are not known where nothing tells them: of what never happened, and of no device or score', () => {
     const context = contextOf({});
-    for (const name of ['secondsSinceLastPaid', 'secondsSinceLastUnpaid', 'secondsSinceLastVerdict']) {
-      expect(read(name, context), name).to.equal(999_999_999);
-    }
+    const unknown = [...FACTS].filter(([, fact]) => readFact(fact, context, MINUTE_MS, UNBOUND) === null);
+    expect(unknown.map(([name]) => name)).to.deep.equal([
+      'secondsSinceLastPaid',
+      'secondsSinceLastUnpaid',
+      'secondsSinceLastVerdict',
+      'clientsOnFingerprint',
+      'clientsOnIp',
+      'jsOk',
+      'userAgentIsAutomated',
+    ]);
     expect(read('secondsSinceFirstSeen', context)).to.equal(0);
+  });
+
+  it('are known of a score as far as it went', () => {
+    const hints = { ...NO_HINTS, scored: true };
+    const seen = (known: Partial<KnownHints>) => {
+      const context = contextOf({}, { hints: { ...hints, ...known } });
+      return ['jsOk', 'userAgentIsAutomated', 'clientsOnIp'].map((name) => read(name, context));
+    };
+    expect(seen({})).to.deep.equal([null, false, null]);
+    expect(seen({ jsOk: true, ips: ['i'] })).to.deep.equal([true, false, 0]);
+    expect(seen({ jsOk: false, userAgentIsAutomated: true })).to.deep.equal([false, true, null]);
   });
 
   it('are at most 999999999 seconds for what happened in 1970', () => {
@@ -308,7 +331,7 @@ describe('facts', () => {
     expect(read('isBot', context, 0, conclusions)).to.equal(true);
   });
 
-  it('are always within their declared domain', () => {
+  it('are always within their declared domain, or not known where they say of whom', () => {
     fc.assert(
       fc.property(
         anyContext,
@@ -317,7 +340,8 @@ describe('facts', () => {
         (context, conclusions, windowMs) => {
           for (const [name, fact] of FACTS) {
             const value = readFact(fact, context, windowMs, conclusions);
-            expect(inDomain(value, fact.domain), `${name} is ${value}`).to.equal(true);
+            const isPossible = value === null ? fact.absence !== undefined : inDomain(value, fact.domain);
+            expect(isPossible, `${name} is ${value}`).to.equal(true);
           }
         },
       ),

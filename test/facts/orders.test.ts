@@ -5,7 +5,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { type ClientState, token, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { asStored, encodeClientState } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
-import { type FactValue, NO_SIGHTINGS } from '../../src/facts/fact.ts';
+import { type FactReading, NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
@@ -39,7 +39,7 @@ class Payer {
   state: ClientState = UNKNOWN_CLIENT;
   now = NOW;
 
-  ask({ order, amount, currency }: Asked): Readonly<Record<string, FactValue>> {
+  ask({ order, amount, currency }: Asked): Readonly<Record<string, FactReading>> {
     const request = {
       sellPointKey: 'shop-1',
       method: 'card',

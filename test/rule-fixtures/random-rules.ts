@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FACTS } from '../../src/facts/catalogue.ts';
-import type { Fact, FactDomain, FactValue } from '../../src/facts/fact.ts';
-import { operatorsFor } from '../../src/rules/condition.ts';
+import type { Fact, FactDomain, FactReading, FactValue } from '../../src/facts/fact.ts';
+import { type OperatorName, operatorsFor } from '../../src/rules/condition.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
 type Written = Readonly<Record<string, unknown>>;
@@ -30,14 +30,18 @@ export function valuesOf(domain: FactDomain): readonly FactValue[] {
   }
 }
 
+/** The same, and having no value where that may be. */
+export function readingsOf({ domain, absence }: Fact): readonly FactReading[] {
+  return absence === undefined ? valuesOf(domain) : [...valuesOf(domain), null];
+}
+
 function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
   const value = fc.constantFrom(...valuesOf(fact.domain));
-  const asked = fc.constantFrom(...operatorsFor(fact.domain)).chain((operator) =>
+  const asked = fc.constantFrom(...operatorsFor(fact)).chain((operator) =>
     fc.record({
       fact: fc.constant(name),
       operator: fc.constant(operator),
-      value:
-        operator === 'in' || operator === 'notIn' ? fc.array(value, { minLength: 1, maxLength: 3 }) : value,
+      value: expected(operator, value),
     }),
   );
   if (fact.kind === 'listed') {
@@ -48,6 +52,11 @@ function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
   return fc
     .tuple(asked, fc.constantFrom(...WINDOWS))
     .map(([written, window]) => ({ ...written, params: { window } }));
+}
+
+function expected(operator: OperatorName, value: fc.Arbitrary<FactValue>): fc.Arbitrary<unknown> {
+  if (operator === 'known') return fc.boolean();
+  return operator === 'in' || operator === 'notIn' ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
 const ANY_COMPARISON = fc.oneof(...[...FACTS].map(([name, fact]) => comparison(name, fact)));

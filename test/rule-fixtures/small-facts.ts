@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { FactDomain, FactValue } from '../../src/facts/fact.ts';
+import type { FactDomain, FactReading, FactValue } from '../../src/facts/fact.ts';
 import { type Condition, type FactRef, operatorsFor } from '../../src/rules/condition.ts';
 import { allOf, anyOf, compare, not } from '../../src/rules/proof/relations.ts';
 
@@ -7,7 +7,7 @@ import { allOf, anyOf, compare, not } from '../../src/rules/proof/relations.ts';
 export interface SmallFact {
   readonly ref: FactRef;
   /** Every value that conditions can tell apart. */
-  readonly values: readonly FactValue[];
+  readonly values: readonly FactReading[];
   /** What conditions compare it with. */
   readonly constants: readonly FactValue[];
 }
@@ -23,19 +23,27 @@ function small(
   return { ref: { label, name: label, fact, windowMs: 0, index }, values, constants };
 }
 
-/** One fact of each type of domain; `amount` is the only number that is not whole. */
+/** The same fact, which may have no value. */
+function orUnknown({ ref, values, constants }: SmallFact): SmallFact {
+  const absence = { of: 'a payer without one', mistakenFor: false };
+  return { ref: { ...ref, fact: { ...ref.fact, absence } }, values: [...values, null], constants };
+}
+
+/** One fact of each type of domain, some of which may have no value; `amount` is the only number that is not whole. */
 export const SMALL_FACTS: readonly SmallFact[] = [
   small(0, 'few', { type: 'number', integer: true, min: 0, max: 3 }, [0, 1, 2, 3]),
-  small(1, 'some', { type: 'number', integer: true, min: 1, max: 4 }, [1, 2, 3, 4]),
-  small(2, 'flag', { type: 'boolean' }, [false, true]),
+  orUnknown(small(1, 'some', { type: 'number', integer: true, min: 1, max: 4 }, [1, 2, 3, 4])),
+  orUnknown(small(2, 'flag', { type: 'boolean' }, [false, true])),
   small(3, 'kind', { type: 'enum', values: ['A', 'B', 'C'] }, ['A', 'B', 'C']),
-  small(4, 'amount', { type: 'number', integer: false, min: 0, max: 2 }, [0, 0.5, 1, 1.5, 2], [0, 1, 2]),
+  orUnknown(
+    small(4, 'amount', { type: 'number', integer: false, min: 0, max: 2 }, [0, 0.5, 1, 1.5, 2], [0, 1, 2]),
+  ),
   small(5, 'word', { type: 'text' }, ['x', 'y', 'neither'], ['x', 'y']),
 ];
 
 /** All assignments of values to the facts, in the order of their places. */
-export function allAssignments(facts: readonly SmallFact[]): readonly (readonly FactValue[])[] {
-  return facts.reduce<readonly (readonly FactValue[])[]>(
+export function allAssignments(facts: readonly SmallFact[]): readonly (readonly FactReading[])[] {
+  return facts.reduce<readonly (readonly FactReading[])[]>(
     (assignments, { values }) =>
       assignments.flatMap((assignment) => values.map((value) => [...assignment, value])),
     [[]],
@@ -46,7 +54,8 @@ export const HERE = { file: 'test.yaml', line: 1, column: 1 };
 
 function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
   const one = fc.constantFrom(...constants);
-  return fc.constantFrom(...operatorsFor(ref.fact.domain)).chain((operator) => {
+  return fc.constantFrom(...operatorsFor(ref.fact)).chain((operator) => {
+    if (operator === 'known') return fc.boolean().map((isKnown) => compare(ref, operator, isKnown));
     const list = operator === 'in' || operator === 'notIn';
     const value: fc.Arbitrary<FactValue | readonly FactValue[]> = list
       ? fc.array(one, { minLength: 1, maxLength: 2 })

@@ -1,11 +1,11 @@
 import type { RuleResult } from 'json-rules-engine';
 import { type Decision, OTHERWISE } from '../../../src/decision/decision.ts';
-import type { FactValue } from '../../../src/facts/fact.ts';
+import type { FactReading } from '../../../src/facts/fact.ts';
 import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 
 /** The fact values of a decision in the order of the rule set's facts; throws when one is missing. */
-export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactValue[] {
+export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReading[] {
   return rules.facts.map(({ label }) => {
     const value = facts[label];
     // A fact without a value would make the peer look faster than it is.
@@ -19,7 +19,7 @@ export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactValue
  * builds its engines: overlapping runs of one engine silently lose rules, so keeping them would be faster and give
  * wrong verdicts.
  */
-export async function naiveVerdictRule(rules: RuleSet, values: readonly FactValue[]): Promise<string> {
+export async function naiveVerdictRule(rules: RuleSet, values: readonly FactReading[]): Promise<string> {
   await runEngine(rules.groups.rules, rules.facts, values);
   await runEngine(rules.signals.rules, rules.facts, values);
   const { results } = await runEngine(rules.verdicts.rules, rules.facts, values);

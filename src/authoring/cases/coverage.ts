@@ -1,6 +1,6 @@
 import { OTHERWISE } from '../../decision/decision.ts';
 import type { HoldoutFile, IsHeldOut } from '../../decision/holdout.ts';
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactReading } from '../../facts/fact.ts';
 import { type Comparison, type Condition, comparisonsIn } from '../../rules/condition.ts';
 import { testText } from '../../rules/condition-text.ts';
 import { type Matcher, matcher } from '../../rules/matcher.ts';
@@ -66,7 +66,7 @@ export class CoverageMeter {
   readonly #records: RuleRecord[] = [];
   /** By file and name, what follows when a rule that matched is skipped. */
   readonly #skips = new Map<string, () => void>();
-  #lastValues: readonly FactValue[] = [];
+  #lastValues: readonly FactReading[] = [];
 
   /** `files` tell where each `otherwise` stands. */
   constructor(rules: RuleSet, files: RuleFiles) {
@@ -89,7 +89,7 @@ export class CoverageMeter {
   }
 
   /** The values that the rules were last asked with, the conclusions drawn from them included. */
-  get lastValues(): readonly FactValue[] {
+  get lastValues(): readonly FactReading[] {
     return this.#lastValues;
   }
 
@@ -145,7 +145,7 @@ export class CoverageMeter {
       record.counted--;
       onPassed();
     });
-    const matches = (values: readonly FactValue[]) => {
+    const matches = (values: readonly FactReading[]) => {
       this.#lastValues = values;
       const matched = rule.matches(values);
       record.asked = true;

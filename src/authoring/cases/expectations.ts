@@ -7,7 +7,7 @@ import { OTHERWISE } from '../../decision/decision.ts';
 import { holdoutShares } from '../../decision/holdout.ts';
 import type { ScoreBody, VerdictBody } from '../../decision/requests.ts';
 import type { SharedLists } from '../../decision/shared-lists.ts';
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactReading } from '../../facts/fact.ts';
 import { nameText } from '../../rules/condition-text.ts';
 import { secondsInWords } from '../../rules/duration.ts';
 import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
@@ -311,7 +311,7 @@ export interface CaseFailure {
   readonly elapsedMs: number;
   readonly differences: readonly UnmetExpectation[];
   /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
-  readonly values: readonly FactValue[] | null;
+  readonly values: readonly FactReading[] | null;
 }
 
 export interface UnmetExpectation {

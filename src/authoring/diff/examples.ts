@@ -1,5 +1,5 @@
 import { setImmediate as pause } from 'node:timers/promises';
-import { type FactValue, factValue, NEVER_SECONDS } from '../../facts/fact.ts';
+import { type FactReading, type FactValue, factReading } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
 import { type Comparison, type Condition, type FactRef, factsNamed } from '../../rules/condition.ts';
 import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
@@ -22,8 +22,8 @@ import {
 const DiffExampleSchema = shape('A payer whom the two answer differently', {
   request: choice(ASKED_FOR, 'What is asked for'),
   differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
-  facts: Type.Record(factValue, {
-    description: 'By label; those not named are as of an ordinary first request',
+  facts: Type.Record(factReading, {
+    description: 'By label; null: not known; those not named are as of an ordinary first request',
   }),
   before: AnswerSchema,
   after: AnswerSchema,
@@ -152,15 +152,19 @@ class ExampleSearch {
   }
 }
 
-type PayerFacts = ReadonlyMap<string, FactValue>;
+type PayerFacts = ReadonlyMap<string, FactReading>;
+
+/** What an ordinary payer has no value of. */
+const NOT_KNOWN: ReadonlySet<string> = new Set([
+  'secondsSinceLastPaid',
+  'secondsSinceLastUnpaid',
+  'secondsSinceLastVerdict',
+]);
 
 /** A first request of a payer who was scored before, on a device that nobody else uses; by names of facts. */
 const ORDINARY: Readonly<Record<string, FactValue>> = {
   lastOutcome: 'NONE',
   paymentScore: 0.5,
-  secondsSinceLastPaid: NEVER_SECONDS,
-  secondsSinceLastUnpaid: NEVER_SECONDS,
-  secondsSinceLastVerdict: NEVER_SECONDS,
   overrideGroup: 'NONE',
   ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, 1])),
   distinctFingerprints: 1,
@@ -195,7 +199,9 @@ class OrdinaryPayer {
     this.#wishes = new Map(
       asked.map((ref) => [
         ref.label,
-        compare(ref, 'equal', ref.name === 'currency' ? currency : ordinary(ref)),
+        NOT_KNOWN.has(ref.name)
+          ? compare(ref, 'known', false)
+          : compare(ref, 'equal', ref.name === 'currency' ? currency : ordinary(ref)),
       ]),
     );
     reasoner.prepare([...this.#wishes.values()]);
@@ -213,7 +219,7 @@ class OrdinaryPayer {
     let facts: PayerFacts = new Map();
     for (const [label, wish] of this.#wishes) {
       // Facts that the last found payer already has need no question.
-      if (facts.get(label) === wish.value) {
+      if (facts.get(label) === (wish.operator === 'known' ? null : wish.value)) {
         kept.push(wish);
         continue;
       }
@@ -228,7 +234,7 @@ class OrdinaryPayer {
   }
 
   /** The facts in which a payer is not ordinary, among those that rules compare. */
-  unlike(facts: PayerFacts): Readonly<Record<string, FactValue>> {
+  unlike(facts: PayerFacts): Readonly<Record<string, FactReading>> {
     const unlike = this.#asked.flatMap(({ label }) => {
       const value = facts.get(label);
       return value === undefined || value === this.#ordinary.get(label) ? [] : [[label, value] as const];

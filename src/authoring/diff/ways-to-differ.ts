@@ -7,7 +7,7 @@ import { type Assessment, conclude } from '../../decision/assess.ts';
 import { isBot, OTHERWISE } from '../../decision/decision.ts';
 import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
 import { redecide, typeName } from '../../decision/redecision.ts';
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactReading } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import { allOf, anyOf, compare, FactsByName, not } from '../../rules/proof/relations.ts';
@@ -281,7 +281,7 @@ interface AnsweringVersion {
   readonly rules: RuleSet;
   readonly settings: PlatformSettings;
   /** The value of a fact or a draw; undefined where it does not matter. */
-  readonly factOf: (label: string) => FactValue | undefined;
+  readonly factOf: (label: string) => FactReading | undefined;
 }
 
 export interface TwoAnswers {
@@ -311,7 +311,7 @@ function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
   const { rules, factOf } = version;
   const isHeldOut = (rule: string, share: number) => factOf(drawLabel({ rule, share })) === true;
   if (askedFor === 'verdict') return decided(version, isHeldOut);
-  const values = rules.facts.map(({ label }) => factOf(label) ?? false);
+  const values = rules.facts.map(({ label }) => factOf(label) ?? null);
   return scored(version, conclude(rules, values, factOf('isNewClient') === true, isHeldOut));
 }
 
@@ -341,7 +341,10 @@ function limitsOf(
 
 function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHeldOut): Told {
   const facts = Object.fromEntries(
-    rules.facts.map(({ label, fact }) => [label, factOf(label) ?? NO_MATTER_WHAT[typeName(fact.domain)]]),
+    rules.facts.map(({ label, fact }) => {
+      const known = factOf(label);
+      return [label, known === undefined ? NO_MATTER_WHAT[typeName(fact)] : known];
+    }),
   );
   // Without a wait before, the ladder alone gives the length of this one. The facts include what its clock shows.
   const request = {

@@ -12,7 +12,7 @@ import {
 } from '../../decision/decision.ts';
 import { type DrawnHoldout, heldOutOf, heldOutThen } from '../../decision/holdout.ts';
 import { type LackingFacts, type Redecided, redecide, typeName } from '../../decision/redecision.ts';
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactReading } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
 import { foldCondition } from '../../rules/condition.ts';
 import { listText, seenText } from '../../rules/condition-text.ts';
@@ -185,10 +185,10 @@ function sharedListsOn({ facts }: Decision): readonly string[] {
 }
 
 function damagedMembers({ facts }: LackingFacts, decision: Decision): readonly RerunDifference[] {
-  return facts.map(({ label, fact: { domain } }) => ({
+  return facts.map(({ label, fact }) => ({
     member: `facts.${label}`,
     recorded: decision.facts[label] ?? null,
-    rerun: typeName(domain) === 'string' ? 'a text' : `a ${typeName(domain)}`,
+    rerun: typeName(fact) === 'string' ? 'a text' : `a ${typeName(fact)}`,
   }));
 }
 
@@ -208,7 +208,7 @@ function compare(
   rules: RuleSet,
   decision: Decision,
   rerun: Rerun,
-  values: readonly FactValue[],
+  values: readonly FactReading[],
 ): readonly RerunDifference[] {
   const again: Partial<Record<keyof Decision, unknown>> = rerun;
   const members = DECISION_MEMBERS.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
@@ -228,7 +228,7 @@ function compare(
 
 async function account(
   rules: RuleSet,
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   rerun: Rerun,
   { platform, at }: Decision,
 ): Promise<RulesAccount> {
@@ -315,7 +315,7 @@ export function timeInWords(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
 
-function factCalled(rules: RuleSet, values: readonly FactValue[], label: string): FactValue | undefined {
+function factCalled(rules: RuleSet, values: readonly FactReading[], label: string): FactReading | undefined {
   return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
 }
 
@@ -324,6 +324,7 @@ interface Decided {
   readonly by: readonly ComparisonTrace[];
 }
 
+/** The comparisons because of which a condition holds. */
 function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
   return foldCondition(condition, {
     group: (kind, parts, { passed }): Decided => {
@@ -334,6 +335,11 @@ function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
     },
     not: ({ by }, { passed }) => ({ passed, by }),
     reference: (_name, part) => part,
-    comparison: (comparison) => ({ passed: comparison.passed, by: [comparison] }),
+    // What is not known makes nothing hold, also not within a "not".
+    comparison: (comparison) => ({ passed: comparison.passed, by: decides(comparison) ? [comparison] : [] }),
   }).by;
+}
+
+function decides({ seen, operator }: ComparisonTrace): boolean {
+  return seen !== null || operator === 'known';
 }

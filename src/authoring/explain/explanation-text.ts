@@ -1,6 +1,6 @@
 import { type Decision, OTHERWISE } from '../../decision/decision.ts';
 import { foldCondition } from '../../rules/condition.ts';
-import { listText, nameText, quoted, seenText } from '../../rules/condition-text.ts';
+import { listText, nameText, quoted, seenText, valueText } from '../../rules/condition-text.ts';
 import type { ConditionTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
 import type { Location } from '../../rules/problem.ts';
 import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
@@ -80,9 +80,7 @@ function withoutRules(
     title('On record'),
     `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}flagged as a bot: ${matching}.`,
     '  The rules saw:',
-    ...Object.entries(facts).map(([label, value]) => {
-      return `    ${label.padEnd(width)}  ${typeof value === 'string' ? nameText(value) : value}`;
-    }),
+    ...Object.entries(facts).map(([label, value]) => `    ${label.padEnd(width)}  ${valueText(value)}`),
   ];
 }
 

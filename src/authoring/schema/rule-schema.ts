@@ -1,6 +1,6 @@
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
-import { OPERATORS, operatorsFor } from '../../rules/condition.ts';
+import { OPERATORS, type OperatorName, operatorsFor } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import { FactRefs, type RuleStage } from '../../rules/parse/comparison.ts';
 import {
@@ -132,6 +132,7 @@ function describe({ description, unit }: Fact): string {
 interface FactKind {
   readonly names: readonly string[];
   readonly domain: FactDomain;
+  readonly absence?: Fact['absence'];
   /** Null for a fact without a window. */
   readonly longestWindowMs: number | null;
   readonly ofSharedList: boolean;
@@ -141,29 +142,20 @@ interface FactKind {
 function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
   const kinds = new Map<string, FactKind>();
   for (const [name, fact] of facts) {
-    const { domain } = fact;
+    const { domain, absence } = fact;
     const longestWindowMs = fact.kind === 'windowed' ? fact.longestWindowMs : null;
     const ofSharedList = fact.kind === 'listed';
-    const key = JSON.stringify([domain, longestWindowMs, ofSharedList]);
+    const key = JSON.stringify([domain, absence !== undefined, longestWindowMs, ofSharedList]);
     const names = [...(kinds.get(key)?.names ?? []), name];
-    kinds.set(key, { names, domain, longestWindowMs, ofSharedList });
+    const known = absence === undefined ? {} : { absence };
+    kinds.set(key, { names, domain, ...known, longestWindowMs, ofSharedList });
   }
   return [...kinds.values()];
 }
 
-function comparison({ names, domain, longestWindowMs, ofSharedList }: FactKind): JsonSchema {
-  const scalar = scalarOf(domain);
-  const operators = operatorsFor(domain);
-  const lists = operators.filter((operator) => operator === 'in' || operator === 'notIn');
-  const value =
-    lists.length === 0
-      ? { properties: { value: scalar } }
-      : {
-          if: { properties: { operator: { enum: lists } }, required: ['operator'] },
-          // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
-          then: { properties: { value: valuesOf(scalar) } },
-          else: { properties: { value: scalar } },
-        };
+function comparison({ names, longestWindowMs, ofSharedList, ...fact }: FactKind): JsonSchema {
+  const operators = operatorsFor(fact);
+  const value = valueFor(operators, scalarOf(fact.domain));
   return {
     if: { properties: { fact: { enum: names } }, required: ['fact'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
@@ -174,6 +166,28 @@ function comparison({ names, domain, longestWindowMs, ofSharedList }: FactKind):
         value,
       ],
     },
+  };
+}
+
+/** What the value may be depends on the operator. */
+function valueFor(operators: readonly OperatorName[], scalar: JsonSchema): JsonSchema {
+  const lists = operators.filter((operator) => operator === 'in' || operator === 'notIn');
+  const one: JsonSchema = operators.includes('known') ? knownOr(scalar) : { properties: { value: scalar } };
+  if (lists.length === 0) return one;
+  return {
+    if: { properties: { operator: { enum: lists } }, required: ['operator'] },
+    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+    then: { properties: { value: valuesOf(scalar) } },
+    else: one,
+  };
+}
+
+function knownOr(scalar: JsonSchema): JsonSchema {
+  return {
+    if: { properties: { operator: { const: 'known' } }, required: ['operator'] },
+    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+    then: { properties: { value: { type: 'boolean', description: 'Whether the fact has a value.' } } },
+    else: { properties: { value: scalar } },
   };
 }
 

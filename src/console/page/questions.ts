@@ -84,7 +84,7 @@ export type Experiment = ExperimentData & Presentation;
 
 export type { EvidenceTable, OrderCounts, Presentation } from '../../evidence/presentation.ts';
 export type { RuleReport } from '../../evidence/report/rule-report.ts';
-export type { FactValue } from '../../facts/fact.ts';
+export type { FactReading, FactValue } from '../../facts/fact.ts';
 
 export type Binding = InMs<sdk.Binding>;
 export type ClientHistory = InMs<sdk.ClientHistory>;

@@ -14,7 +14,7 @@ import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
 import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '../../decision/holdout.ts';
 import { stateAfterScore } from '../../decision/score-hints.ts';
-import type { FactValue, Sightings } from '../../facts/fact.ts';
+import type { FactReading, Sightings } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
 import type { AskedInput, Input } from './input.ts';
 
@@ -34,7 +34,7 @@ export interface ReplayAnswer {
   /** Rules that matched and were skipped. */
   readonly heldOut: readonly DrawnHoldout[];
   /** One value for each of the rule set's facts, in their order. */
-  readonly values: readonly FactValue[];
+  readonly values: readonly FactReading[];
 }
 
 interface ReplayedOrder {

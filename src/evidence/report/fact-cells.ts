@@ -1,5 +1,5 @@
 import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
-import { factColumn } from '../../archive/record-columns.ts';
+import { factColumn, notKnownSql } from '../../archive/record-columns.ts';
 import { platformName } from '../../client/client-key.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
@@ -9,7 +9,7 @@ import {
   type RecordedRequest,
   type Redecided,
 } from '../../decision/redecision.ts';
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactReading } from '../../facts/fact.ts';
 import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
 import { matcher } from '../../rules/matcher.ts';
 import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
@@ -44,8 +44,9 @@ export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Pr
   const circumstances = await makeCircumstances(duck, ruleSets);
   const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
   const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap(testsOf))].join(', ')})`;
-  const values = [...labels.keys()].map(
-    (column) => `, any_value(${quoteName(column)}) AS ${quoteName(column)}`,
+  const values = [...labels].map(
+    ([column, label]) =>
+      `, any_value(${quoteName(column)}) AS ${quoteName(column)}, any_value(${notKnownSql(label)}) AS ${quoteName(notKnownName(column))}`,
   );
   const rows = await duck.rows(`SELECT ${sql} AS cell, any_value(${HELD_OUT_SQL}) AS held_out,
     any_value(${circumstance}) AS circumstance${values.join('')} FROM decisions GROUP BY cell`);
@@ -60,7 +61,7 @@ export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Pr
           facts: Object.fromEntries(
             [...labels].flatMap(([column, label]) => {
               const value = factOf(row, column);
-              return value === null ? [] : [[label, value]];
+              return value === undefined ? [] : [[label, value]];
             }),
           ),
         },
@@ -113,7 +114,7 @@ async function makeCircumstances(
     const circumstances = { platform, at: step * CLOCK_STEP_MS };
     const answers = asked.flatMap(({ rules, comparisons }) => {
       const facts = circumstantialFacts(rules, circumstances);
-      const values = rules.facts.map(({ label }) => facts[label] ?? false);
+      const values = rules.facts.map(({ label }) => facts[label] ?? null);
       return comparisons.map((comparison) => Number(matcher(comparison)(values)));
     });
     const number = numbers.getOrInsertComputed(answers.join(''), () => found.push(circumstances) - 1);
@@ -123,11 +124,17 @@ async function makeCircumstances(
   return found;
 }
 
-/** A recorded value; null for none. */
-function factOf(row: DuckRow, column: string): FactValue | null {
+/** What was recorded; undefined where the fact was not asked for. */
+function factOf(row: DuckRow, column: string): FactReading | undefined {
   const found = row[column];
   const value = typeof found === 'bigint' ? Number(found) : found;
-  return typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean' ? value : null;
+  if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;
+  return row[notKnownName(column)] === true ? null : undefined;
+}
+
+/** The column that says whether a fact was asked for and had no value. */
+function notKnownName(column: string): string {
+  return `${column} not known`;
 }
 
 function conditionsOf({ groups, signals, verdicts }: RuleSet) {
@@ -135,9 +142,17 @@ function conditionsOf({ groups, signals, verdicts }: RuleSet) {
 }
 
 /** SQL: what tells values apart that the comparison tells apart. */
-function testsOf({ fact: { label, fact }, value }: Comparison): readonly string[] {
+function testsOf(comparison: Comparison): readonly string[] {
+  const { label, fact } = comparison.fact;
+  return fact.absence === undefined
+    ? valueTests(comparison)
+    : [notKnownSql(label), ...valueTests(comparison)];
+}
+
+function valueTests({ fact: { label, fact }, operator, value }: Comparison): readonly string[] {
   const column = quoteName(factColumn(label));
-  const constants = Array.isArray(value) ? value : [value];
+  if (operator === 'known') return [];
+  const constants = [value].flat();
   switch (fact.domain.type) {
     case 'boolean':
       return [column];

@@ -5,12 +5,11 @@ import { Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts'
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-status.ts';
 import { asOfBy, erasedSql } from '../../archive/read/as-of.ts';
-import { factColumn, factLabel } from '../../archive/record-columns.ts';
+import { factColumn, factLabel, factType } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-file.ts';
 import { emptyTable, NEEDED_FACTS, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
-import { FACTS } from '../../facts/catalogue.ts';
 import { withTemporaryFolder } from '../../files/folders.ts';
 import type { EvidenceSpan } from '../presentation.ts';
 import { silencesIn } from './silences.ts';
@@ -252,22 +251,9 @@ export async function makeDecisionsView(duck: Duck, rows: string, name = 'decisi
   await duck.run(`CREATE OR REPLACE VIEW ${name} AS SELECT * ${replaced}${nulls} FROM ${rows}`);
 }
 
-/** DuckDB's type for the column of a fact; a fact that the catalogue does not know any more is a text. */
-export function typeOfFact(column: string): 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR' {
-  const [name = ''] = (factLabel(column) ?? '').split('(');
-  const domain = FACTS.get(name)?.domain;
-  switch (domain?.type) {
-    case 'number':
-      return domain.integer ? 'BIGINT' : 'DOUBLE';
-    case 'boolean':
-      return 'BOOLEAN';
-    case 'enum':
-    case 'text':
-    case undefined:
-      return 'VARCHAR';
-    default:
-      return domain satisfies never;
-  }
+/** DuckDB's type for the column of a fact. */
+export function typeOfFact(column: string): ReturnType<typeof factType> {
+  return factType(factLabel(column) ?? '');
 }
 
 /** DuckDB's type of these texts as numbers. */

@@ -25,7 +25,7 @@ export function factsPage(): string {
 export function columnsPage(): string {
   return pageOf(
     'Tables of the archive',
-    'Times are UTC. What the rules saw are further columns of decisions, such as fact_paidCount; null where the rule set did not know the fact.',
+    'Times are UTC. What the rules saw are further columns of decisions, such as fact_paidCount; null where the rule set did not ask for the fact, or its value was not known: facts_not_known has its label then.',
     listed(
       TABLE_NAMES.map((table) => [
         `${table}: ${TABLES[table].description}`,

@@ -1,5 +1,5 @@
 import { Engine, type EngineResult, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
-import { type FactValue, factValue } from '../../facts/fact.ts';
+import { type FactReading, factReading, factValue } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
 import * as s from '../../shapes.ts';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
 import { matcher } from '../matcher.ts';
+import { type MovedNegations, moveNegations } from '../negation.ts';
 import { location } from '../problem.ts';
 import type { Matchable, Rule, RuleSet } from '../rule-set.ts';
 
@@ -20,10 +21,10 @@ const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
 
 const SEEN = {
   fact: s.word('By label, like "verdicts(10m)"'),
-  operator: s.choice(OPERATORS, "json-rules-engine's"),
+  operator: s.choice(OPERATORS, "json-rules-engine's, and known: whether there is a value"),
   expected: Type.Union([factValue, Type.Array(factValue)]),
   list: Type.Optional(s.word('The list of the rule set that the expected values stand in')),
-  seen: factValue,
+  seen: factReading,
 };
 
 type Judged = s.Shape<TObject<typeof JUDGED>>;
@@ -113,7 +114,7 @@ export interface RuleSetTrace {
  */
 export async function traceRuleSet(
   rules: RuleSet,
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   heldOut: ReadonlySet<string> = new Set(),
 ): Promise<RuleSetTrace> {
   const { groups, signals, verdicts, facts } = rules;
@@ -141,7 +142,7 @@ export function counts({ matched, heldOut }: RuleTrace): boolean {
 async function traceRules<Params extends object>(
   rules: readonly Matchable<Params>[],
   facts: readonly FactRef[],
-  values: readonly FactValue[],
+  values: readonly FactReading[],
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
   const { results, failureResults } = await runEngine(rules, facts, values);
@@ -152,7 +153,7 @@ async function traceRules<Params extends object>(
   return rules.map((rule) => {
     const { name, description, priority, at } = rule;
     const matched = engineMatches.get(name);
-    const condition = traceCondition(rule.condition, values);
+    const condition = traceCondition(rule.written, values);
     if (matched !== rule.matches(values) || matched !== condition.passed) {
       throw new Error(
         `json-rules-engine and the compiled rule "${name}" disagree: ${matched} and ${rule.matches(values)}`,
@@ -171,9 +172,13 @@ async function traceRules<Params extends object>(
   });
 }
 
-/** A condition and all below it; nothing is skipped, so that every value can be shown. */
-export function traceCondition(condition: Condition, values: readonly FactValue[]): ConditionTrace {
-  const judged = (part: Condition): Judged => ({ passed: matcher(part)(values), at: part.at });
+/** A condition as it is written, and all below it; nothing is skipped, so that every value can be shown. */
+export function traceCondition(condition: Condition, values: readonly FactReading[]): ConditionTrace {
+  const moved: MovedNegations = new Map();
+  const judged = (part: Condition): Judged => ({
+    passed: matcher(moveNegations(part, moved))(values),
+    at: part.at,
+  });
   return foldCondition(condition, {
     group: (kind, conditions, part): ConditionTrace => ({ kind, ...judged(part), conditions }),
     not: (inner, part) => ({ kind: 'not', ...judged(part), condition: inner }),
@@ -194,7 +199,7 @@ function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
 }
 
-function valueSeen({ label, index }: FactRef, values: readonly FactValue[]): FactValue {
+function valueSeen({ label, index }: FactRef, values: readonly FactReading[]): FactReading {
   const value = values[index];
   if (value === undefined) throw new Error(`the value of "${label}" is missing`);
   return value;
@@ -241,6 +246,14 @@ export function buildEngine(rules: readonly Rule<object>[]): Engine {
     allowUndefinedFacts: false,
     allowUndefinedConditions: false,
   });
+  // Its own operators, in which a fact without a value, null, matches no comparison.
+  engine.addOperator('notEqual', (seen: unknown, expected: unknown) => seen !== null && seen !== expected);
+  engine.addOperator(
+    'notIn',
+    (seen: unknown, expected: unknown) =>
+      seen !== null && Array.isArray(expected) && !expected.includes(seen),
+  );
+  engine.addOperator('known', (seen: unknown, expected: unknown) => (seen !== null) === expected);
   for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
     engine.setCondition(name, toEngineConditions(condition));
   }
@@ -254,7 +267,7 @@ export function buildEngine(rules: readonly Rule<object>[]): Engine {
 export function runEngine(
   rules: readonly Rule<object>[],
   facts: readonly FactRef[],
-  values: readonly FactValue[],
+  values: readonly FactReading[],
 ): Promise<EngineResult> {
   const engine = buildEngine(rules);
   const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
@@ -274,10 +287,10 @@ function engineRule({ name, priority, condition, params }: Rule<object>): RulePr
 }
 
 function recordedValue(
-  values: ReadonlyMap<string, FactValue | undefined>,
+  values: ReadonlyMap<string, FactReading | undefined>,
   name: string,
   parameter: unknown,
-): FactValue {
+): FactReading {
   const label = parameter === undefined ? name : `${name}(${parameter})`;
   const value = values.get(label);
   if (value === undefined) throw new Error(`the decision has no value for ${label}`);

@@ -124,9 +124,12 @@ class ComparisonReader {
   #operator(node: Node, ref: FactRef | null): OperatorName | null {
     const operator = this.#file.choice(node, 'operator', OPERATORS);
     if (operator === null || ref === null) return operator;
-    const { domain } = ref.fact;
-    const allowed = operatorsFor(domain);
+    const { domain, absence } = ref.fact;
+    const allowed = operatorsFor(ref.fact);
     if (allowed.includes(operator)) return operator;
+    if (operator === 'known' && absence === undefined) {
+      return this.#file.report(node, `"${ref.name}" always has a value, so nothing asks whether it is known`);
+    }
     return this.#file.report(
       node,
       `operator "${operator}" does not fit "${ref.name}", ${domainInWords(domain)}; allowed: ${allowed.join(', ')}`,
@@ -138,6 +141,10 @@ class ComparisonReader {
     const { domain } = ref.fact;
     const what = `value for "${ref.name}"`;
     if (operator === null && !isScalar(node)) return null;
+    if (operator === 'known') {
+      const value = this.#file.boolean(node, 'value of operator "known"');
+      return value === null ? null : { value };
+    }
     if (operator !== 'in' && operator !== 'notIn') {
       const value = readValue(this.#file, node, what, domain);
       return value === null ? null : { value };

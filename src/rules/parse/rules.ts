@@ -1,6 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { type Condition, foldCondition } from '../condition.ts';
+import { type MovedNegations, moveNegations } from '../negation.ts';
 import {
   ANSWER_PLACEHOLDERS,
   type GroupParams,
@@ -224,6 +225,7 @@ function ruleOf<Params>(
     description: orElse(text('Why the rule is there, in words for people.'), ''),
     ...HOLDOUT_FORMS,
   };
+  const moved: MovedNegations = new Map();
   const first = new Map<string, number>();
   const check = (rule: SoundParts<Params>, place: Place) => {
     const { file, node } = place;
@@ -234,7 +236,7 @@ function ruleOf<Params>(
     if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
     return boundsHoldout(place) && isFree;
   };
-  if (!prioritised) return mapping('A rule.', forms, (rule, place) => written(rule, 1, place), check);
+  if (!prioritised) return mapping('A rule.', forms, (rule, place) => ruleFrom(rule, 1, place, moved), check);
   const priority = numberIn(
     { min: 1, max: PRIORITY_MAX, integer: true },
     'Rules of higher priority are asked first.',
@@ -242,7 +244,7 @@ function ruleOf<Params>(
   return mapping(
     'A rule.',
     { priority, ...forms },
-    (rule, place) => written(rule, rule.priority, place),
+    (rule, place) => ruleFrom(rule, rule.priority, place, moved),
     check,
   );
 }
@@ -263,12 +265,14 @@ interface ReadRule<Params> {
   readonly holdoutMaxAmount: Readonly<Record<string, number>> | undefined;
 }
 
-function written<Params>(
-  { name, description, conditions, event, holdout, holdoutMaxAmount }: ReadRule<Params>,
+function ruleFrom<Params>(
+  { name, description, conditions: written, event, holdout, holdoutMaxAmount }: ReadRule<Params>,
   priority: number,
   { file, node, members }: Place,
+  moved: MovedNegations,
 ): Rule<Params> {
-  const rule = { name, description, priority, condition: conditions, params: event, at: file.at(node) };
+  const condition = moveNegations(written, moved);
+  const rule = { name, description, priority, condition, written, params: event, at: file.at(node) };
   if (holdout === undefined) return rule;
   const at = file.at(members.get('holdout')?.key ?? null);
   return { ...rule, holdout: { share: holdout, maxAmounts: holdoutMaxAmount ?? null, at } };

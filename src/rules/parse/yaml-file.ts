@@ -3,6 +3,7 @@ import {
   isAlias,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -191,6 +192,22 @@ export class YamlFile {
     return isScalar(node) && node.value === null;
   }
 
+  /** The numbers of the file as they are written, and the decimal texts below members of the name `amounts`. */
+  numbers(amounts: string): readonly WrittenNumber[] {
+    const found: WrittenNumber[] = [];
+    visit(this.#root, {
+      Scalar: (_key, node, path) => {
+        const text = typeof node.value === 'string' ? node.value : node.source;
+        const isAmount = path.some(
+          (part) => isPair(part) && isScalar(part.key) && part.key.value === amounts,
+        );
+        if (text === undefined || !(typeof node.value === 'number' || isAmount)) return;
+        if (PLAIN_NUMBER.test(text)) found.push({ at: this.at(node), source: text, value: Number(text) });
+      },
+    });
+    return found;
+  }
+
   duration(node: Node | null, what: string): number | null {
     const value = this.#scalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;
@@ -304,6 +321,13 @@ export class YamlFile {
   }
 }
 
+/** A number, and the digits with which it is written. */
+interface WrittenNumber {
+  readonly at: Location;
+  readonly source: string;
+  readonly value: number;
+}
+
 /** Where a member of a file's top level stands. */
 export function memberAt(files: ReadonlyMap<string, string>, name: string, member: string): Location {
   const file = new YamlFile(name, files.get(name) ?? '', []);
@@ -326,11 +350,13 @@ function describe(node: Node | null): string {
   return typeof node.value === 'string' ? JSON.stringify(node.value) : String(node.source ?? node.value);
 }
 
+const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
 /** Refuses 0777, 0x1F, 1e400 and digits beyond what a double holds, which YAML reads as other numbers. */
 function isPlainNumber(node: Node | null): boolean {
   if (!isScalar(node)) return false;
   const { source, value }: Scalar = node;
   if (source === undefined) return true;
-  if (!/^-?(0|[1-9]\d*)(\.\d+)?$/.test(source)) return false;
+  if (!PLAIN_NUMBER.test(source)) return false;
   return !Number.isInteger(value) || Number.isSafeInteger(value);
 }

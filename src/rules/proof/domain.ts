@@ -1,6 +1,6 @@
 import { CURRENCY_PATTERN } from '../../client/amount.ts';
 import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
-import type { FactValue } from '../../facts/fact.ts';
+import type { FactReading, FactValue } from '../../facts/fact.ts';
 import type { Expected, FactRef, OperatorName } from '../condition.ts';
 import { comparisonMatcher } from '../matcher.ts';
 
@@ -12,8 +12,8 @@ export interface Domain {
   readonly all: Spans;
   /** The numbers whose values stand in this relation to what is expected. */
   readonly where: (operator: OperatorName, expected: Expected) => Spans;
-  readonly value: (number: number) => FactValue;
-  readonly number: (value: FactValue) => number;
+  readonly value: (number: number) => FactReading;
+  readonly number: (value: FactReading) => number;
 }
 
 /** Facts that are rounded: how many steps there are from 0 to 1. */
@@ -57,6 +57,24 @@ export function textForm({ name }: FactRef): TextForm | null {
 
 /** `constants` are the values that conditions compare this fact with. */
 export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain {
+  const known = knownDomain(ref, constants);
+  return ref.fact.absence === undefined ? known : withUnknown(known);
+}
+
+/** One number more, behind all others, stands for having no value. */
+function withUnknown(known: Domain): Domain {
+  const unknown = highest(known.all) + 1;
+  const alone: Spans = [[unknown, unknown]];
+  return {
+    all: spansOf([...known.all, ...alone]),
+    where: (operator, expected) =>
+      operator === 'known' && expected !== true ? alone : known.where(operator, expected),
+    value: (number) => (number === unknown ? null : known.value(number)),
+    number: (value) => (value === null ? unknown : known.number(value)),
+  };
+}
+
+function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const { domain } = ref.fact;
   switch (domain.type) {
     case 'number': {
@@ -82,7 +100,7 @@ function listed(values: readonly FactValue[]): Domain {
     all: spansOf([[0, values.length - 1]]),
     where: (operator, expected) => wherever(operator, expected, each, value),
     value,
-    number: (wanted) => values.indexOf(wanted),
+    number: (wanted) => (wanted === null ? -1 : values.indexOf(wanted)),
   };
 }
 

@@ -4,7 +4,7 @@ import { totalWeight } from '../rule-set.ts';
 import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
 import type { Relation } from './relations.ts';
 
-/** A condition as a search needs it: no "not", every comparison the set of numbers that it allows. */
+/** A condition as a search needs it: no "not", which in proofs holds wherever its part does not, every comparison the set of numbers that it allows. */
 export type Formula =
   | { readonly kind: 'within'; readonly index: number; readonly allowed: Spans }
   | { readonly kind: 'all'; readonly parts: readonly Formula[] }

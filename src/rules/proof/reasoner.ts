@@ -1,4 +1,4 @@
-import type { FactDomain, FactValue } from '../../facts/fact.ts';
+import type { FactDomain, FactReading, FactValue } from '../../facts/fact.ts';
 import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../condition.ts';
 import { domainOf, highest, includes, intersect, lowest, overlaps, type Spans, spansOf } from './domain.ts';
 import {
@@ -18,7 +18,7 @@ import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
  * too long.
  */
 export type Answer =
-  | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactValue> }
+  | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
   | { readonly kind: 'none' }
   | { readonly kind: 'undecided' };
 
@@ -111,8 +111,8 @@ function valuesOf(
   labels: ReadonlySet<string>,
   { domains, indexOf }: Numbered,
   left: readonly Spans[],
-): ReadonlyMap<string, FactValue> {
-  const values = new Map<string, FactValue>();
+): ReadonlyMap<string, FactReading> {
+  const values = new Map<string, FactReading>();
   for (const label of labels) {
     const index = indexOf.get(label) ?? -1;
     const domain = domains[index];

@@ -1,6 +1,6 @@
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
-import { type FactDomain, type FactValue, NEVER_SECONDS, YES_NO } from '../../facts/fact.ts';
+import { type FactDomain, type FactReading, type FactValue, YES_NO } from '../../facts/fact.ts';
 import {
   type Comparison,
   type Condition,
@@ -96,8 +96,8 @@ export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
 function ofHistory(facts: FactsByName): readonly Condition[] {
   const chained = facts.above('unpaidChain', 0);
   return [
-    implies(facts.is('paidCount', 0), facts.is('secondsSinceLastPaid', NEVER_SECONDS)),
-    implies(facts.is('unpaidCount', 0), facts.is('secondsSinceLastUnpaid', NEVER_SECONDS)),
+    ...iff(facts.above('paidCount', 0), facts.known('secondsSinceLastPaid')),
+    ...iff(facts.above('unpaidCount', 0), facts.known('secondsSinceLastUnpaid')),
     implies(facts.is('lastOutcome', 'PAID'), facts.above('paidCount', 0)),
     // The newest outcome is unpaid exactly when there is a chain of unpaid ones.
     implies(facts.is('lastOutcome', 'UNPAID'), chained),
@@ -158,13 +158,14 @@ function ofHints(facts: FactsByName): readonly Condition[] {
       facts.is('scoredBefore', false),
       allOf(
         facts.is('honeypotTriggered', false),
-        facts.is('jsOk', true),
+        not(facts.known('jsOk')),
         facts.is('userAgentPresent', false),
         facts.is('fingerprintPresent', false),
         facts.is('ipPresent', false),
       ),
     ),
-    implies(facts.is('userAgentPresent', false), facts.is('userAgentIsAutomated', false)),
+    ...iff(facts.is('scoredBefore', true), facts.known('userAgentIsAutomated')),
+    implies(facts.is('userAgentPresent', false), not(facts.is('userAgentIsAutomated', true))),
     ...countedWhereShown(facts, 'clientsOnFingerprint', 'fingerprintPresent'),
     ...countedWhereShown(facts, 'clientsOnIp', 'ipPresent'),
   ];
@@ -175,7 +176,7 @@ function countedWhereShown(facts: FactsByName, counts: string, isShown: string):
   return facts
     .windows(counts)
     .flatMap((seen) => [
-      implies(facts.is(isShown, false), compare(seen, 'equal', 0)),
+      ...iff(facts.is(isShown, true), compare(seen, 'known', true)),
       implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0)),
     ]);
 }
@@ -233,7 +234,7 @@ function ofNewClient(facts: FactsByName): readonly Condition[] {
     facts.is('overrideGroup', 'NONE'),
     facts.is('attemptOpen', false),
     facts.is('ladderLevel', 0),
-    facts.is('secondsSinceLastVerdict', NEVER_SECONDS),
+    not(facts.known('secondsSinceLastVerdict')),
     ...counted.flatMap((name) => facts.windows(name)).map((count) => compare(count, 'equal', 0)),
   );
   return [implies(facts.is('isNewClient', true), nothingHappened)];
@@ -381,6 +382,11 @@ export class FactsByName {
     return compare(this.plain(name), 'equal', value);
   }
 
+  /** That it has a value. */
+  known(name: string): Condition {
+    return compare(this.plain(name), 'known', true);
+  }
+
   above(name: string, value: number): Condition {
     return compare(this.plain(name), 'greaterThan', value);
   }
@@ -415,21 +421,25 @@ export function implies(condition: Condition, consequence: Condition): Condition
   return anyOf(not(condition), consequence);
 }
 
+function iff(one: Condition, other: Condition): readonly Condition[] {
+  return [implies(one, other), implies(other, one)];
+}
+
 /** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
-export type Example = Readonly<Record<string, FactValue>>;
+export type Example = Readonly<Record<string, FactReading>>;
 
 /** Of a witness, the facts that these conditions name. */
 export function exampleOf(
-  witness: ReadonlyMap<string, FactValue>,
+  witness: ReadonlyMap<string, FactReading>,
   conditions: readonly Condition[],
 ): Example {
   const values = factsNamed(conditions).map(({ label }) => [label, witness.get(label)] as const);
-  return Object.fromEntries(values.filter((entry): entry is [string, FactValue] => entry[1] !== undefined));
+  return Object.fromEntries(values.filter((entry): entry is [string, FactReading] => entry[1] !== undefined));
 }
 
 /** `paidCount = 3, hasBinding = true` */
 export function formatExample(example: Example): string {
   return Object.entries(example)
-    .map(([label, value]) => `${label} = ${formatValue(value)}`)
+    .map(([label, value]) => (value === null ? `${label} is not known` : `${label} = ${formatValue(value)}`))
     .join(', ');
 }

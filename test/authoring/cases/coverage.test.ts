@@ -142,7 +142,7 @@ describe('coverage by cases', () => {
       { rule: 'high', condition: 'isBot = true', at: at('verdicts.yaml', 2, 16), missing: 'false' },
       {
         rule: 'low',
-        condition: 'paidCount > 0',
+        condition: 'paidCount <= 0',
         at: at('verdicts.yaml', 10, 24),
         missing: 'true and false',
       },

@@ -103,6 +103,23 @@ describe('drift', () => {
     expect(none.tables.some(({ name }) => name === 'facts')).to.equal(false);
   });
 
+  it('counts what is not known as a value', async () => {
+    const { archive } = await recordedEvidence(
+      twoWeeks(40, (number, isLater) => ({
+        client: `payer-${number}`,
+        order: `${isLater}-order-${number}`,
+        outcome: 'PAID',
+      })),
+    );
+    const { facts } = await driftOf(archive);
+    const moved = (name: string) => {
+      const { intervals: _, ...values } = facts.find(({ fact }) => fact === name)?.moved ?? expect.fail(name);
+      return values;
+    };
+    expect(moved('secondsSinceLastPaid')).to.deep.equal({ values: 'not known', earlier: 1, later: 0 });
+    expect(moved('jsOk')).to.deep.equal({ values: 'not known', earlier: 1, later: 1 });
+  });
+
   it('lowers the effective number of clients for a client with most requests, where it says what chance explains', async () => {
     const uneven = await recordedEvidence(liveWithOneWhoAsksMost);
     const { facts, earlier } = await driftOf(uneven.archive);

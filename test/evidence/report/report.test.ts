@@ -4,7 +4,7 @@ import { factColumn } from '../../../src/archive/record-columns.ts';
 import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
 import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import { armNet, onlyRuleLacking } from '../../../src/evidence/report/arm-net.ts';
-import { factCells } from '../../../src/evidence/report/fact-cells.ts';
+import { factCells, judgeOf } from '../../../src/evidence/report/fact-cells.ts';
 import { makeJudged, readOrdersInBatches, talliesOf } from '../../../src/evidence/report/order-batches.ts';
 import {
   type Report,
@@ -347,7 +347,12 @@ describe('the passes over orders', () => {
 describe('the cells of facts', () => {
   it('tell decisions apart exactly where some comparison of the rules does', async () => {
     const place = new Workplace();
-    const rules = place.rules('p2.v10');
+    place.draft('p2.v14', {
+      file: 'bot-signals.yaml',
+      from: '        - { fact: jsOk, operator: equal, value: false }',
+      to: '        - { fact: jsOk, operator: known, value: true }\n        - { fact: secondsSinceLastPaid, operator: known, value: false }',
+    });
+    const rules = place.rules('p2.v14');
     place.end();
     const conditions = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
     const comparisons = comparisonsIn(conditions.map(({ condition }) => condition));
@@ -357,7 +362,8 @@ describe('the cells of facts', () => {
       const answersTo = (readFact: (label: string) => unknown) => {
         const values = rules.facts.map(({ label }) => {
           const value = readFact(label);
-          return typeof value === 'string' || typeof value === 'boolean' ? value : Number(value);
+          if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+          return Number(value);
         });
         return comparisons.map((comparison) => matcher(comparison)(values)).join();
       };
@@ -365,6 +371,9 @@ describe('the cells of facts', () => {
         cells.map(({ cell, recorded }) => [cell, answersTo((label) => recorded.facts[label])]),
       );
       expect(new Set(byCell.values()).size).to.be.above(20);
+      // What was not known is no reason why a decision cannot be made again.
+      const judge = judgeOf(rules);
+      expect(cells.filter((cell) => 'lacking' in judge(cell))).to.deep.equal([]);
       const decisions = await duck.rows(`SELECT *, ${sql} AS cell FROM decisions`);
       for (const row of decisions)
         expect(answersTo((label) => row[factColumn(label)])).to.equal(byCell.get(String(row['cell'])));

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { verdictRule } from '../../../src/decision/assess.ts';
-import type { FactValue } from '../../../src/facts/fact.ts';
+import type { FactReading } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
 import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { randomVerdicts, valuesOf } from '../../rule-fixtures/random-rules.ts';
+import { randomVerdicts, readingsOf, valuesOf } from '../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const RULES_A_RUN = 20;
@@ -17,10 +17,10 @@ function withVerdicts(verdicts: string): RuleSet {
 }
 
 /** A value for each fact, picked by `choices`. */
-function pick(facts: readonly FactRef[], choices: readonly number[]): readonly FactValue[] {
+function pick(facts: readonly FactRef[], choices: readonly number[]): readonly FactReading[] {
   return facts.map(({ fact, index }) => {
-    const values = valuesOf(fact.domain);
-    return values[(choices[index % choices.length] ?? 0) % values.length] ?? false;
+    const values = readingsOf(fact);
+    return values[(choices[index % choices.length] ?? 0) % values.length] ?? null;
   });
 }
 
@@ -45,7 +45,7 @@ function single(comparison: string): { readonly rules: RuleSet; readonly place: 
 /** What the matcher and the engine say when the fact has this value. */
 async function judged(
   { rules, place }: ReturnType<typeof single>,
-  value: FactValue,
+  value: FactReading,
 ): Promise<{ matcher: boolean; engine: boolean }> {
   const values = rules.facts.map(({ fact, index }) =>
     index === place ? value : (valuesOf(fact.domain)[0] ?? 0),
@@ -57,8 +57,8 @@ async function judged(
 /** Values of the fact for which a comparison holds, and for which not. */
 const BOUNDARIES: readonly (readonly [
   comparison: string,
-  holds: readonly FactValue[],
-  not: readonly FactValue[],
+  holds: readonly FactReading[],
+  not: readonly FactReading[],
 ])[] = [
   ['{ fact: paidCount, operator: equal, value: 2 }', [2], [1, 3]],
   ['{ fact: paidCount, operator: notEqual, value: 2 }', [1], [2]],
@@ -76,6 +76,17 @@ const BOUNDARIES: readonly (readonly [
   ['{ fact: clientGroup, operator: notEqual, value: NEW }', ['STICKY'], ['NEW']],
   ['{ fact: method, operator: equal, value: card }', ['card'], ['cards', 'Card']],
   ['{ fact: method, operator: notIn, value: [card] }', ['ca'], ['card']],
+  ['{ fact: secondsSinceLastPaid, operator: greaterThan, value: 60 }', [61], [60, null]],
+  ['{ fact: secondsSinceLastPaid, operator: lessThan, value: 60 }', [59], [60, null]],
+  ['{ fact: secondsSinceLastPaid, operator: notEqual, value: 60 }', [61], [60, null]],
+  ['{ fact: secondsSinceLastPaid, operator: notIn, value: [60, 61] }', [62], [60, null]],
+  ['{ fact: secondsSinceLastPaid, operator: in, value: [60, 61] }', [60], [62, null]],
+  ['{ not: { fact: secondsSinceLastPaid, operator: lessThan, value: 60 } }', [60], [59, null]],
+  ['{ not: { fact: secondsSinceLastPaid, operator: notIn, value: [60] } }', [60], [59, null]],
+  ['{ fact: jsOk, operator: equal, value: false }', [false], [true, null]],
+  ['{ fact: jsOk, operator: notEqual, value: true }', [false], [true, null]],
+  ['{ fact: jsOk, operator: known, value: false }', [null], [true, false]],
+  ['{ not: { fact: jsOk, operator: known, value: false } }', [true, false], [null]],
 ];
 
 describe('compiled rules', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FactValue } from '../../../src/facts/fact.ts';
+import type { FactReading } from '../../../src/facts/fact.ts';
 import {
   type ConditionTrace,
   runEngine,
@@ -37,8 +37,11 @@ const VERDICTS = [
 const rules = edited({ 'verdicts.yaml': whole(VERDICTS) });
 
 /** The first value of each fact's domain, but for those named. */
-function values(named: Readonly<Record<string, FactValue>>, of: RuleSet = rules): readonly FactValue[] {
-  return of.facts.map(({ label, fact }) => named[label] ?? valuesOf(fact.domain)[0] ?? false);
+function values(named: Readonly<Record<string, FactReading>>, of: RuleSet = rules): readonly FactReading[] {
+  return of.facts.map(({ label, fact }) => {
+    const value = named[label];
+    return value === undefined ? (valuesOf(fact.domain)[0] ?? false) : value;
+  });
 }
 
 function comparisons(trace: ConditionTrace): readonly string[] {
@@ -90,12 +93,38 @@ describe('the trace of a rule set', () => {
             : [];
       return [trace.kind, trace.passed, ...inner];
     };
-    expect(outline(traceCondition(nested.condition, seen))).to.deep.equal([
+    expect(outline(traceCondition(nested.written, seen))).to.deep.equal([
       'any',
       true,
       ['not', true, ['reference', false, ['all', false, ['comparison', false]]]],
       ['all', false, ['comparison', true], ['comparison', false]],
     ]);
+  });
+
+  it('shows a "not" as written, which does not hold of what is not known', async () => {
+    const dormant = edited({
+      'verdicts.yaml': whole(
+        [
+          'rules:',
+          '  - name: dormant',
+          '    priority: 1',
+          '    conditions: { not: { fact: secondsSinceLastVerdict, operator: lessThan, value: 100 } }',
+          '    event: { type: verdict, params: { verdict: BLOCK, reason: "Dormant." } }',
+          'otherwise: { verdict: GET_NEW, reason: "None." }',
+        ].join('\n'),
+      ),
+    });
+    const traced = async (seconds: number | null) => {
+      const seen = values({ secondsSinceLastVerdict: seconds }, dormant);
+      const [rule] = (await traceRuleSet(dormant, seen)).verdicts;
+      if (rule?.condition.kind !== 'not') throw new Error('the rule begins with "not"');
+      return [rule.matched, rule.condition.passed, ...comparisons(rule.condition)];
+    };
+    const compared = (seen: number | null, passed: boolean) =>
+      `verdicts.yaml:4 secondsSinceLastVerdict ${seen} lessThan 100: ${passed}`;
+    expect(await traced(100)).to.deep.equal([true, true, compared(100, false)]);
+    expect(await traced(99)).to.deep.equal([false, false, compared(99, true)]);
+    expect(await traced(null)).to.deep.equal([false, false, compared(null, false)]);
   });
 
   it('marks rules after the first match as not evaluated, with what they would have given', async () => {
@@ -124,7 +153,7 @@ describe('the trace of a rule set', () => {
   it('throws when a compiled rule and json-rules-engine differ', async () => {
     const [first, ...rest] = rules.verdicts.rules;
     if (first === undefined) throw new Error('there is a rule');
-    const broken = { ...first, matches: (seen: readonly FactValue[]) => !first.matches(seen) };
+    const broken = { ...first, matches: (seen: readonly FactReading[]) => !first.matches(seen) };
     const wrong = { ...rules, verdicts: { ...rules.verdicts, rules: [broken, ...rest] } };
     const error = await traceRuleSet(wrong, values({ paidCount: 0 })).catch((thrown: unknown) => thrown);
     expect(error).to.be.an('error');
@@ -148,7 +177,7 @@ const WITH_NAMES = {
 };
 
 describe('the rules as json-rules-engine sees them', () => {
-  it('keep references by name, and windows as params', () => {
+  it('keep references by name and windows as params, with each "not" moved to the comparisons', () => {
     const condition = edited(WITH_NAMES).verdicts.rules[0]?.condition;
     if (condition?.kind !== 'reference') throw new Error('the rule is a reference');
     expect(toEngineConditions(condition)).to.deep.equal({ condition: 'stopped' });
@@ -158,7 +187,7 @@ describe('the rules as json-rules-engine sees them', () => {
     const [busy] = condition.condition.kind === 'any' ? condition.condition.conditions : [];
     if (busy?.kind !== 'reference') throw new Error('the first way is a reference');
     expect(toEngineConditions(busy.condition)).to.deep.equal({
-      not: { all: [{ fact: 'verdicts', params: { window: '1m' }, operator: 'lessThan', value: 3 }] },
+      any: [{ fact: 'verdicts', params: { window: '1m' }, operator: 'greaterThanInclusive', value: 3 }],
     });
   });
 

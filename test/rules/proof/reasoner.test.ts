@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FactValue } from '../../../src/facts/fact.ts';
+import type { FactReading } from '../../../src/facts/fact.ts';
 import type { Condition, FactRef } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { type ParseResult, parse } from '../../../src/rules/parse/parse.ts';
@@ -39,12 +39,15 @@ function fact(label: string): FactRef {
 }
 
 /** The values of a witness by the places of the facts; a fact that nothing asks for has its first value. */
-function valuesOf(answer: Answer, facts: readonly SmallFact[]): readonly FactValue[] {
+function valuesOf(answer: Answer, facts: readonly SmallFact[]): readonly FactReading[] {
   if (answer.kind !== 'witness') throw new Error(`a witness was expected, not ${answer.kind}`);
-  return facts.map(({ ref, values }) => answer.facts.get(ref.label) ?? values[0] ?? false);
+  return facts.map(({ ref, values }) => {
+    const found = answer.facts.get(ref.label);
+    return found === undefined ? (values[0] ?? false) : found;
+  });
 }
 
-function witness(answer: Answer): Readonly<Record<string, FactValue>> {
+function witness(answer: Answer): Readonly<Record<string, FactReading>> {
   return answer.kind === 'witness' ? Object.fromEntries(answer.facts) : {};
 }
 
@@ -63,7 +66,7 @@ describe('a reasoner', () => {
       conditions,
       fc.array(anyCondition(SMALL_FACTS, 2), { maxLength: 3 }),
       (must, mustNot) => {
-        const holds = (values: readonly FactValue[]) =>
+        const holds = (values: readonly FactReading[]) =>
           must.every((condition) => matcher(condition)(values)) &&
           !mustNot.some((condition) => matcher(condition)(values));
         const answer = new Reasoner().find(must, mustNot);
@@ -99,7 +102,7 @@ describe('a reasoner', () => {
       ([a, b, sum, c]) => Number(a) + Number(b) === sum && Number(c) + 1 <= Number(b),
     );
     const property = fc.property(fc.array(anyCondition(facts, 2), { minLength: 1, maxLength: 4 }), (must) => {
-      const holds = (values: readonly FactValue[]) => must.every((condition) => matcher(condition)(values));
+      const holds = (values: readonly FactReading[]) => must.every((condition) => matcher(condition)(values));
       const answer = new Reasoner({ ...NOTHING_KNOWN, relations }).find(must);
       expect(answer.kind).to.equal(related.some(holds) ? 'witness' : 'none');
       if (answer.kind === 'witness') {

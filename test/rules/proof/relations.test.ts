@@ -5,7 +5,7 @@ import { platformName } from '../../../src/client/client-key.ts';
 import { paymentScore } from '../../../src/client/payment-score.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
-import { type FactValue, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { type FactReading, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { knowledgeOf, type Moment, type Relation } from '../../../src/rules/proof/relations.ts';
@@ -23,7 +23,7 @@ const RULES: RuleSet = edited({
   'verdicts.yaml': swap('No reason to hold the payer back.', PLACEHOLDERS.join(' ')),
 });
 
-type Values = ReadonlyMap<string, FactValue>;
+type Values = ReadonlyMap<string, FactReading>;
 
 function number(values: Values, { label }: FactRef): number {
   return Number(values.get(label));
@@ -51,9 +51,9 @@ function relationHolds(relation: Relation, values: Values): boolean {
 }
 
 /** What is known at `moment` and yet does not hold for the facts of a decision. */
-function broken(facts: Readonly<Record<string, FactValue>>, moment: Moment): readonly string[] {
+function broken(facts: Readonly<Record<string, FactReading>>, moment: Moment): readonly string[] {
   const byLabel = new Map(Object.entries(facts));
-  const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? false);
+  const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? null);
   const { conditions, relations, definitions } = knowledgeOf(RULES, moment);
   const defined = definitions.flatMap((definition) =>
     definition.of.name === 'botWeight' ? [] : definition.conditions,

@@ -1,8 +1,6 @@
-import type { FactValue } from '../questions.ts';
+import type { FactReading, FactValue } from '../questions.ts';
 
 export { counted } from '../../../counted.ts';
-
-const NEVER_SECONDS = 999999999;
 
 /** Whether all times are shown in UTC, and not in the reader's own time zone. */
 let isUtc = false;
@@ -84,15 +82,15 @@ export function platformText(platform: string) {
 }
 
 /** A fact's value as people read it. */
-export function factText(value: FactValue | readonly FactValue[]): string {
-  if (value === NEVER_SECONDS) return 'never';
+export function factText(value: FactReading | readonly FactValue[]): string {
+  if (value === null) return 'not known';
   if (value === '') return '(empty)';
   if (typeof value === 'object') return value.map(factText).join(', ');
   return typeof value === 'number' ? numberText(value) : String(value);
 }
 
 /** `25.00 EUR`: with the zeros of its currency, and with all decimals that there are. */
-export function moneyText(amount: FactValue, currency: string) {
+export function moneyText(amount: FactReading, currency: string) {
   const text = factText(amount);
   const [whole, fraction = ''] = text.split('.');
   const digits = currency === '' ? fraction.length : fraction.padEnd(decimalsOf(currency), '0').length;

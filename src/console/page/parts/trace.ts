@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts';
-import type { ConditionTrace, FactValue, RulesAccount, RuleTrace } from '../questions.ts';
+import type { ConditionTrace, FactReading, RulesAccount, RuleTrace } from '../questions.ts';
 import { factText } from './format.ts';
 import { toRule } from './links.ts';
 import { pill } from './verdict.ts';
@@ -13,6 +13,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   greaterThanInclusive: '≥',
   in: 'in',
   notIn: 'not in',
+  known: 'known =',
 };
 
 /**
@@ -139,7 +140,7 @@ function kindText(condition: Nested): string {
 }
 
 /** The values that the rules saw. */
-export function factsTable(facts: Readonly<Record<string, FactValue>>) {
+export function factsTable(facts: Readonly<Record<string, FactReading>>) {
   return html`<dl class="facts">
     ${Object.entries(facts).map(
       ([label, value]) => html`<div><dt><code>${label}</code></dt><dd>${factText(value)}</dd></div>`,

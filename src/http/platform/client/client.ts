@@ -16,7 +16,7 @@ import { lastPaidAt, lastUnpaidAt } from '../../../client/outcomes.ts';
 import { formatPaymentScore, paymentScore } from '../../../client/payment-score.ts';
 import { factsByLabel } from '../../../decision/assess.ts';
 import { DecisionSchema, isBot, paymentScoreText } from '../../../decision/decision.ts';
-import { type FactValue, factValue } from '../../../facts/fact.ts';
+import { type FactReading, factReading } from '../../../facts/fact.ts';
 import { REQUEST_FACTS } from '../../../facts/request.ts';
 import { Type } from '../../../json-schema.ts';
 import { ruleVersion, settingsOf } from '../../../rules/rule-set.ts';
@@ -56,7 +56,7 @@ const ClientSchema = s.named(
     }),
     binding: s.nullable(BindingSchema),
     override: s.nullable(OverrideSchema),
-    facts: Type.Record(factValue, {
+    facts: Type.Record(factReading, {
       description:
         'What the rules would see now, by label; none of a request, because nobody asks for anything',
     }),
@@ -100,7 +100,7 @@ function viewOfClient(
 }
 
 /** Facts of a request, like its amount, are left out: nobody made a request. */
-function withoutRequest(facts: Readonly<Record<string, FactValue>>): Record<string, FactValue> {
+function withoutRequest(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
   return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
 }
 

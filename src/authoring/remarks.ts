@@ -1,0 +1,104 @@
+import { MONEY } from '../facts/fact.ts';
+import { type Comparison, type Condition, comparisonsIn, foldCondition } from '../rules/condition.ts';
+import { testText } from '../rules/condition-text.ts';
+import { formatDuration } from '../rules/duration.ts';
+import { comparisonMatcher } from '../rules/matcher.ts';
+import type { RuleFiles } from '../rules/parse/parse.ts';
+import { YamlFile } from '../rules/parse/yaml-file.ts';
+import type { Problem } from '../rules/problem.ts';
+import type { Reasoner } from '../rules/proof/reasoner.ts';
+import { allOf, compare } from '../rules/proof/relations.ts';
+import type { Rule } from '../rules/rule-set.ts';
+
+/** An order that a rule would have held back may cost any amount when its client is held out. */
+export function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
+  if (holdout === undefined || holdout.maxAmounts !== null) return [];
+  const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
+  return [{ at: holdout.at, message }];
+}
+
+/** An amount is a number of currency units, so a limit means nothing before the currency is known. */
+export function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
+  const comparisons = comparisonsIn([condition]);
+  if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
+  // Zero is zero in every currency.
+  const amounts = comparisons.filter(({ fact, value }) => fact.fact.domain === MONEY && value !== 0);
+  return amounts.map((comparison) => ({
+    at: comparison.at,
+    message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
+  }));
+}
+
+/**
+ * Comparisons that hold for what people take a missing value to be, "long ago" for seconds since the last payment, and that
+ * therefore look as if payers without a value were meant, whom they never see. A rule that asks whether the value is known
+ * has thought of them.
+ */
+export function payersNeverSeen({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
+  const comparisons = comparisonsIn([condition]);
+  const thoughtOf = new Set(
+    comparisons.filter(({ operator }) => operator === 'known').map(({ fact }) => fact.label),
+  );
+  return comparisons.flatMap((comparison) => {
+    const { fact, operator, value, at } = comparison;
+    const { absence } = fact.fact;
+    if (absence === undefined || thoughtOf.has(fact.label)) return [];
+    if (!comparisonMatcher(0, operator, value)([absence.mistakenFor])) return [];
+    const others = withoutComparison(condition, comparison);
+    // Whatever else the rule asks may rule these payers out anyhow.
+    if (reasoner.find([others, compare(fact, 'known', false)]).kind === 'none') return [];
+    const message = `in "${name}", ${partText(comparison)} never holds for ${absence.of}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(comparison, false)}, and if not, add ${knownText(comparison, true)}`;
+    return [{ at, message }];
+  });
+}
+
+/** What is left of a condition once a comparison in it holds. */
+function withoutComparison(condition: Condition, gone: Comparison): Condition {
+  return foldCondition(condition, {
+    group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
+    not: (part) => ({ kind: 'not', condition: part, at: condition.at }),
+    reference: (_name, part) => part,
+    comparison: (comparison) => (comparison === gone ? allOf() : comparison),
+  });
+}
+
+/** `{ fact: clientsOnIp, params: { window: 1h }, operator: known, value: false }` */
+function knownText({ fact: { name, windowMs } }: Comparison, value: boolean): string {
+  const params = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
+  return `{ fact: ${name}${params}, operator: known, value: ${value} }`;
+}
+
+/** The files with values that facts are compared with. */
+const COMPARING_FILE = /^(groups|bot-signals|verdicts|lists\/.*)\.yaml$/;
+
+/** As many digits as every double holds. */
+const EXACT_DIGITS = 15;
+
+/** Numbers that are compared as other numbers than they are written. */
+export function longNumbers(files: RuleFiles): readonly Problem[] {
+  const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
+  const numbers = comparing.flatMap(([path, text]) =>
+    new YamlFile(path, text, []).numbers('holdoutMaxAmount'),
+  );
+  return numbers.flatMap(({ at, source, value }) => {
+    if (significantDigits(source) <= EXACT_DIGITS) return [];
+    const message = `${source} has more than ${EXACT_DIGITS} digits, and rules compare numbers as doubles: it counts as ${value}, and values that differ only behind the ${EXACT_DIGITS}th digit may be equal`;
+    return [{ at, message }];
+  });
+}
+
+/** How many digits of a plain number tell it from others: zeros before and behind them do not. */
+function significantDigits(source: string): number {
+  const digits = source.replace(/^-/, '').replace(/^(\d*)\.(\d*?)0*$/, '$1$2');
+  return digits.replace(/^0+/, '').length;
+}
+
+/** `unpaidChain >= 4 (line 12)`; a condition that has parts is named by its place alone. */
+export function partText(condition: Condition): string {
+  const { kind, at } = condition;
+  if (condition.kind === 'comparison')
+    return `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)} (line ${at.line})`;
+  return condition.kind === 'reference'
+    ? `"${condition.name}" (line ${at.line})`
+    : `the "${kind}" of line ${at.line}`;
+}

@@ -1,0 +1,72 @@
+import {
+  type Comparison,
+  type Condition,
+  type FoldOf,
+  foldCondition,
+  type OperatorName,
+} from './condition.ts';
+
+/** A condition without "not", and the one that takes the place of a "not" around it. */
+interface Polarities {
+  readonly holds: Condition;
+  readonly fails: Condition;
+}
+
+/** Conditions whose negations were moved already, by what was written. */
+export type MovedNegations = Map<Condition, Polarities>;
+
+/**
+ * The condition as it is evaluated: each "not" is moved to the comparisons within it, so that "not above 5" asks for "at
+ * most 5", and "not all" for any that fails. A comparison holds neither way of a fact whose value is not known, so a
+ * "not" around it does not hold either. `moved` lets the rules of a file share their named conditions.
+ */
+export function moveNegations(condition: Condition, moved: MovedNegations = new Map()): Condition {
+  return foldCondition(condition, MOVING, moved).holds;
+}
+
+const MOVING: FoldOf<Polarities> = {
+  group: (kind, parts, condition) => ({
+    holds: isUnchanged(condition, parts)
+      ? condition
+      : { kind, conditions: parts.map(({ holds }) => holds), at: condition.at },
+    fails: {
+      kind: kind === 'all' ? 'any' : 'all',
+      conditions: parts.map(({ fails }) => fails),
+      at: condition.at,
+    },
+  }),
+  not: ({ holds, fails }) => ({ holds: fails, fails: holds }),
+  // A name stands for what is written under it, so what fails has none.
+  reference: (name, part, condition) => ({
+    holds: isUnchanged(condition, [part])
+      ? condition
+      : { kind: 'reference', name, condition: part.holds, at: condition.at },
+    fails: part.fails,
+  }),
+  comparison: (comparison) => ({ holds: comparison, fails: opposite(comparison) }),
+};
+
+/** Most conditions have no "not", and stay the objects that they are. */
+function isUnchanged(condition: Condition, parts: readonly Polarities[]): boolean {
+  const before = 'conditions' in condition ? condition.conditions : [];
+  const within = 'condition' in condition ? [condition.condition] : before;
+  return parts.every(({ holds }, index) => holds === within[index]);
+}
+
+/** The comparison that holds of a known value exactly where this one does not. */
+function opposite(comparison: Comparison): Comparison {
+  const { operator, value } = comparison;
+  if (operator === 'known') return { ...comparison, value: value !== true };
+  return { ...comparison, operator: OPPOSITES[operator] };
+}
+
+const OPPOSITES: Readonly<Record<Exclude<OperatorName, 'known'>, OperatorName>> = {
+  equal: 'notEqual',
+  notEqual: 'equal',
+  lessThan: 'greaterThanInclusive',
+  lessThanInclusive: 'greaterThan',
+  greaterThan: 'lessThanInclusive',
+  greaterThanInclusive: 'lessThan',
+  in: 'notIn',
+  notIn: 'in',
+};
