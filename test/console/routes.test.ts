@@ -6,6 +6,7 @@ import { type SeededConsole, startSeededConsole } from '../../scripts/screenshot
 import type { Constant } from '../../src/rules/folder/constant.ts';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
 import { call } from '../service/http-call.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { Tenant } from '../service/tenant.ts';
 
 interface VersionBody {
@@ -136,13 +137,16 @@ describe('the console over HTTP', () => {
   });
 
   describe('the session', () => {
-    it('tells a key what it may do', async () => {
+    it('tells a key what it may do, and until when', async () => {
       const reader = new Tenant(shop, await seeded.keyFor('decisions'));
-      const answer = await reader.ask<object>('GET', 'session');
+      const answer = await reader.ask<{ expiresAt?: number | null }>('GET', 'session');
       expect(answer.status).to.equal(200);
-      expect(answer.body).to.include({ platform: 'shop', expiresAt: null });
+      expect(answer.body).to.include({ platform: 'shop' });
+      expect(answer.body.expiresAt).to.be.within(Date.now(), Date.now() + KEY_LIFETIME_MS);
       expect(answer.body).to.have.deep.property('operations', ['figures', 'decisions']);
       expect(JSON.stringify(answer.body)).to.not.contain(reader.key.slice(16));
+      const ofInstallation = await new Tenant(seeded, seeded.operatorKey).ask<object>('GET', 'session');
+      expect(ofInstallation.body).to.include({ platform: '*', expiresAt: null });
     });
 
     it('is open to a key of any operation of the platform, and refused to one of the checkout', async () => {
