@@ -221,14 +221,19 @@ export type WaitEnd =
   | { readonly effect: 'ended'; readonly state: ClientState }
   | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
 
+/** Whether a WAIT imposed the wait that is due. The newest decision did, also where a clock that came back moved the wait. */
+export function imposedDueWait({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
+  return wait.seq === seq || wait.waitUntil === ladder.waitUntil;
+}
+
 /** Ends the wait that is named, if it is the one that is due, and not too many of the payer were ended before. */
-export function endWait(state: ClientState, { seq, waitUntil }: ImposedWait, now: number): WaitEnd {
+export function endWait(state: ClientState, wait: ImposedWait, now: number): WaitEnd {
   const ended = recentlyEnded(state.endedWaits, now);
-  if (ended.some((wait) => wait.seq === seq)) return { effect: 'repeated' };
+  if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
   if (waitRemainingMs(state.ladder, now) === 0) return { effect: 'notDue' };
-  if (state.ladder.waitUntil !== waitUntil) return { effect: 'newer' };
+  if (!imposedDueWait(state, wait)) return { effect: 'newer' };
   if (ended.length >= ENDED_WAITS_MAX) return { effect: 'tooManyOfPayer' };
-  return { effect: 'ended', state: endDueWait(state, seq, now) };
+  return { effect: 'ended', state: endDueWait(state, wait.seq, now) };
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { ClientState } from './client-state.ts';
 import type { Hints } from './hints.ts';
-import type { Ladder } from './ladder.ts';
 import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
@@ -9,19 +8,46 @@ const DIFFERENCE_MS_MAX = 2000;
 
 /**
  * The state by a clock that came back: it was ahead when something last happened to the payer. What was noted in the future
- * moves back together, the newest of it to `clockMs`, so that what is left of waits and windows counts from now; what lies in
- * the past stays, like the dates that people gave to bindings and overrides. The same state where no clock came back.
+ * moves back by as much, so that what is left of waits and windows counts from now. What was noted later stays later, and
+ * what lies in the past stays, like the dates that people gave to bindings and overrides. The same state where no clock
+ * came back.
  */
 export function withClockBack(state: ClientState, clockMs: number): ClientState {
   const aheadMs = state.lastAt - clockMs;
   if (aheadMs <= DIFFERENCE_MS_MAX) return state;
-  const back: Back = (at) => (at > clockMs ? at - aheadMs : at);
+  const noted: number[] = [];
+  dateAgain(state, (at) => {
+    noted.push(at);
+    return at;
+  });
+  const { waitUntil } = state.ladder;
+  return {
+    ...dateAgain(state, laterStaysLater(noted, clockMs, aheadMs)),
+    lastAt: clockMs,
+    ladder: { ...state.ladder, waitUntil: orNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)) },
+  };
+}
+
+/** A time by the clock that came back. */
+type Back = (at: number) => number;
+
+/**
+ * Moves what lies in the future back by `aheadMs`, but never to what lies in the past or before it: a payment that was told
+ * after a reversal stays after it.
+ */
+function laterStaysLater(noted: readonly number[], clockMs: number, aheadMs: number): Back {
+  const newestPast = noted.reduce((newest, at) => (at > clockMs ? newest : Math.max(newest, at)), 0);
+  const future = [...new Set(noted)].filter((at) => at > clockMs).toSorted((a, b) => a - b);
+  const moved = new Map(future.map((at, rank) => [at, Math.max(at - aheadMs, newestPast + 1 + rank)]));
+  return (at) => moved.get(at) ?? at;
+}
+
+/** The state with another date for all that happened. */
+function dateAgain(state: ClientState, back: Back): ClientState {
   return {
     ...state,
-    lastAt: clockMs,
     firstSeenAt: orNull(state.firstSeenAt, back),
     lastVerdictAt: orNull(state.lastVerdictAt, back),
-    ladder: ladderBack(state.ladder, back),
     events: state.events.map((event) => ({ ...event, at: back(event.at) })),
     outcomes: outcomesBack(state.outcomes, back),
     hints: state.hints === null ? null : hintsBack(state.hints, back),
@@ -29,15 +55,8 @@ export function withClockBack(state: ClientState, clockMs: number): ClientState 
   };
 }
 
-/** A time by the clock that came back. */
-type Back = (at: number) => number;
-
 function orNull(at: number | null, back: Back): number | null {
   return at === null ? null : back(at);
-}
-
-function ladderBack(ladder: Ladder, back: Back): Ladder {
-  return { ...ladder, waitUntil: orNull(ladder.waitUntil, back) };
 }
 
 function outcomesBack({ recent, older, ...counts }: OutcomeTally, back: Back): OutcomeTally {

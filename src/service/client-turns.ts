@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientKey } from '../client/client-key.ts';
-import { compact } from '../client/client-state.ts';
+import { compact, momentFor } from '../client/client-state.ts';
 import { withClockBack } from '../client/clock-came-back.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { NamedError } from '../named-error.ts';
@@ -29,6 +29,14 @@ interface Turn {
   readonly operation: string;
   readonly client: ClientKey;
   readonly also?: LoadAlso;
+  /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
+  readonly admitted?: Promise<boolean> | undefined;
+}
+
+/** A client as a request finds it, by the clock that decides. */
+export interface Moment extends Snapshot {
+  /** When the request happens, epoch ms; never before what is recorded of the client. */
+  readonly now: number;
 }
 
 /** The result of a request, and what it changes; nothing to commit when `change` is null. */
@@ -39,6 +47,9 @@ export interface TurnResult<T> {
 
 /** Too many of one client's requests are waiting, or they waited too long. */
 export class TooManyWaiting extends NamedError {}
+
+/** The rate limit refused the request while its client was loaded. */
+export class NotAdmitted extends NamedError {}
 
 /** A request that has not begun to decide after this long never begins. */
 const REQUEST_DEADLINE_MS = 2000;
@@ -71,19 +82,21 @@ export class ClientTurns {
     this.#pace = pace;
   }
 
-  /** Loads the client, calls `decide`, commits its step. Throws TooManyWaiting when there is no turn in time. */
-  take<T>(turn: Turn, decide: (snapshot: Snapshot) => Promise<TurnResult<T>>): Promise<T> {
-    const { operation, client, also = {} } = turn;
+  /**
+   * Loads the client, calls `decide`, commits its step. Throws TooManyWaiting when there is no turn in time, NotAdmitted
+   * when the request may change nothing.
+   */
+  take<T>(turn: Turn, decide: (moment: Moment) => Promise<TurnResult<T>>): Promise<T> {
+    const { operation, client, also = {}, admitted } = turn;
     const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
     return this.alone(client, async () => {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
         const loaded = await this.#store.load(client, also);
-        const state = withClockBack(loaded.state, this.#clock());
-        const snapshot = state === loaded.state ? loaded : { ...loaded, state };
-        const { result, change } = await decide(snapshot);
+        await requireAdmitted(admitted);
+        const { result, change } = await decide(this.#momentOf(loaded));
         if (change === null) return result;
         const next = compact(change.state, change.state.lastAt);
-        const status = await this.#store.commit({ ...change, state: next, client, stamp: snapshot.stamp });
+        const status = await this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
         if (status === 'committed') return result;
         this.#metrics.count('scoring_commit_races_total', { operation });
         await this.#pace.pauseAfterRace();
@@ -92,11 +105,23 @@ export class ClientTurns {
     });
   }
 
+  /** The clock is read once, so that the journal says by how much a clock came back. */
+  #momentOf(loaded: Snapshot): Moment {
+    const clockMs = this.#clock();
+    const state = withClockBack(loaded.state, clockMs);
+    return { ...loaded, state, now: momentFor(state, clockMs) };
+  }
+
   /** Runs `work` after the earlier requests of the client. */
   alone<T>(client: ClientKey, work: () => Promise<T>): Promise<T> {
     const turn = this.#queue.run(client.hash, work);
     return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
   }
+}
+
+/** Throws NotAdmitted when the request may change nothing. */
+export async function requireAdmitted(admitted: Promise<boolean> | undefined): Promise<void> {
+  if (admitted !== undefined && !(await admitted)) throw new NotAdmitted();
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../client/client-state.ts';
+import { withClockBack } from '../client/clock-came-back.ts';
 import { knownHints } from '../client/hints.ts';
 import { waitRemainingMs } from '../client/ladder.ts';
 import type { KnownOrder } from '../client/order.ts';
@@ -141,7 +142,10 @@ function digestOf(text: string) {
  */
 export function rebuiltState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();
-  return entries.reduce((state, entry) => after(state, entry, orders), UNKNOWN_CLIENT);
+  return entries.reduce(
+    (state, entry) => after(withClockBack(state, entry.at), entry, orders),
+    UNKNOWN_CLIENT,
+  );
 }
 
 function after(state: ClientState, entry: JournalEntry, orders: Map<string, KnownOrder>): ClientState {

@@ -3,6 +3,7 @@ import type { Actor } from '../access/caller.ts';
 import { type ArchivedOrders, ExpectedOrders } from '../archive/read/archived-orders.ts';
 import {
   endWait,
+  imposedDueWait,
   type OutcomeEffect,
   recordOutcome,
   setBinding,
@@ -10,7 +11,7 @@ import {
   type WaitEnd,
 } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import { type Binding, EVENTS_MAX, momentFor, type Override } from '../client/client-state.ts';
+import { type Binding, EVENTS_MAX, type Override } from '../client/client-state.ts';
 import { knownHints } from '../client/hints.ts';
 import type { Pseudonym } from '../decision/addresses.ts';
 import { type BodyDevice, isPlaceholderClient, readDevice } from '../decision/body-hints.ts';
@@ -35,10 +36,10 @@ import {
 } from '../rollout/loaded-rules.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { RETENTION } from '../state/retention.ts';
-import type { Snapshot, Store, StoredAnswer } from '../state/store.ts';
+import type { Store, StoredAnswer } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
-import { ClientTurns, type Pace, type TurnResult } from './client-turns.ts';
+import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
 import { seeDevices } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { knownOrder } from './known-order.ts';
@@ -107,9 +108,6 @@ export interface OutcomeRecorder {
 /** An Idempotency-Key came with another request than the one it was first used for. */
 export class IdempotencyKeyReused extends NamedError {}
 
-/** The rate limit refused the request while it was being read. */
-export class NotAdmitted extends NamedError {}
-
 /** The operations that change what is known of a client: each loads, asks the pure core, and commits. */
 export class ScoringService {
   readonly #parts: ServiceParts;
@@ -139,25 +137,24 @@ export class ScoringService {
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
     const { idempotencyKey } = context;
     if (idempotencyKey !== null) {
-      requireAdmitted(await context.admitted);
+      await requireAdmitted(context.admitted);
       await this.#claim(platform, body, idempotencyKey);
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: Sightings | null = null;
     let tried: Verdicts | null = null;
-    const turn = { operation: 'verdict', client, also };
+    const turn = { operation: 'verdict', client, also, admitted: context.admitted };
     const noteUnsure = (error: unknown) => {
       // A commit to a store that then went away may have been recorded.
       if (tried !== null && error instanceof StoreUnavailable) this.#parts.ruleSource.observe(tried, false);
     };
     try {
-      const { verdicts, ...answered } = await this.#turns.take(turn, async (snapshot) => {
-        requireAdmitted(await context.admitted);
-        if (snapshot.answer !== null) return replayOf(snapshot.answer);
-        const now = this.#moment(snapshot);
+      const { verdicts, ...answered } = await this.#turns.take(turn, async (moment) => {
+        const { state, now, answer } = moment;
+        if (answer !== null) return replayOf(answer);
         // Noted once a request: deciding again after a lost race is still the same request.
-        seen ??= snapshot.state.hints === null ? NO_SIGHTINGS : await this.#see(ask, snapshot, now);
-        const standing = this.#standing({ client, state: snapshot.state, sightings: seen, now });
+        seen ??= state.hints === null ? NO_SIGHTINGS : await this.#see(ask, moment);
+        const standing = this.#standing({ client, state, sightings: seen, now });
         tried = this.#decide(ask, standing);
         return stepOf(ask, tried);
       });
@@ -180,12 +177,11 @@ export class ScoringService {
     // The networks around an address are kept as long as its hint, and nowhere else.
     const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);
-    const answer = await this.#turns.take({ operation: 'score', client }, async (snapshot) => {
-      requireAdmitted(await admitted);
-      const now = this.#moment(snapshot);
-      const hints = contactByScore(snapshot.state, request, now).known();
+    const turn = { operation: 'score', client, admitted };
+    const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
+      const hints = contactByScore(before, request, now).known();
       const sightings = await seeDevices(store, { client, choice, hints, now });
-      const standing = this.#standing({ client, state: snapshot.state, sightings, now });
+      const standing = this.#standing({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, request),
       );
@@ -230,13 +226,12 @@ export class ScoringService {
     let seen: OutcomeSeen | null = null;
     let note = () => {};
     const effect = await this.#turns
-      .take(turn, async (snapshot) => {
-        const now = this.#moment(snapshot);
-        const { state: before } = snapshot;
+      .take(turn, async (moment) => {
+        const { state: before, now } = moment;
         const { known, exposure } = await knownOrder(
           this.#parts.store,
           { client: turn.client, orderRef },
-          snapshot,
+          moment,
           archivedOrders,
         );
         note = () => this.#parts.reporting?.reported(platform, before, orderRef, now);
@@ -268,11 +263,10 @@ export class ScoringService {
     binding: Binding | null,
   ): Promise<BeforeAndAfter<Binding>> {
     const turn = { operation: 'binding', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
-    return this.#turns.take(turn, async (snapshot) => {
-      const now = this.#moment(snapshot);
-      const state = setBinding(snapshot.state, binding, now);
-      const result = { before: snapshot.state.binding, after: binding };
-      if (state === snapshot.state) return { result, change: null };
+    return this.#turns.take(turn, async ({ state: before, now }) => {
+      const state = setBinding(before, binding, now);
+      const result = { before: before.binding, after: binding };
+      if (state === before) return { result, change: null };
       const entry = { kind: 'binding', at: now, platform, clientIdKey, binding } as const;
       return { result, change: { state, entry } };
     });
@@ -289,12 +283,11 @@ export class ScoringService {
     who: string,
   ): Promise<BeforeAndAfter<Override>> {
     const turn = { operation: 'override', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
-    return this.#turns.take(turn, async (snapshot) => {
-      const now = this.#moment(snapshot);
+    return this.#turns.take(turn, async ({ state: before, now }) => {
       const dated = override === null ? null : { ...override, at: now };
-      const state = setOverride(snapshot.state, dated, now);
-      const result = { before: snapshot.state.override, after: dated };
-      if (state === snapshot.state) return { result, change: null };
+      const state = setOverride(before, dated, now);
+      const result = { before: before.override, after: dated };
+      if (state === before) return { result, change: null };
       const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated, who } as const;
       return { result, change: { state, entry } };
     });
@@ -313,9 +306,8 @@ export class ScoringService {
     const wait = { seq, waitUntil: ladderAfter.waitUntil };
     const effect = await this.#turns.take<WaitEndEffect>(
       { operation: 'waitEnd', client },
-      async (snapshot) => {
-        const now = this.#moment(snapshot);
-        const end = endWait(snapshot.state, wait, now);
+      async ({ state, now }) => {
+        const end = endWait(state, wait, now);
         if (end.effect !== 'ended') return { result: end.effect, change: null };
         if (!(await this.#endedWaits.admit(owner ?? id, decisionId, now)))
           return { result: 'tooManyOfPerson', change: null };
@@ -333,8 +325,8 @@ export class ScoringService {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state } = await this.#parts.store.load(client);
     const newest = await this.#parts.store.decisionsOfClient(client, EVENTS_MAX);
-    const isDue = ({ verdict, ladderAfter }: Decision) =>
-      verdict === 'WAIT' && ladderAfter.waitUntil === state.ladder.waitUntil;
+    const isDue = ({ verdict, seq, ladderAfter: { waitUntil } }: Decision) =>
+      verdict === 'WAIT' && imposedDueWait(state, { seq, waitUntil });
     return newest.find(isDue) ?? null;
   }
 
@@ -355,7 +347,7 @@ export class ScoringService {
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
   }
 
-  #see({ client, choice }: VerdictAsk, { state }: Snapshot, now: number): Promise<Sightings> {
+  #see({ client, choice }: VerdictAsk, { state, now }: Moment): Promise<Sightings> {
     const hints = knownHints(state.hints, now);
     return seeDevices(this.#parts.store, { client, choice, hints, now }, true);
   }
@@ -403,14 +395,6 @@ export class ScoringService {
   #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw'>): Standing {
     return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw };
   }
-
-  #moment({ state }: Snapshot): number {
-    return momentFor(state, this.#parts.clock());
-  }
-}
-
-function requireAdmitted(admitted: boolean | undefined): void {
-  if (admitted === false) throw new NotAdmitted();
 }
 
 function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {

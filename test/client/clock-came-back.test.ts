@@ -1,10 +1,31 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { withClockBack } from '../../src/client/clock-came-back.ts';
 import { waitRemainingMs } from '../../src/client/ladder.ts';
 import { anyState } from '../rule-fixtures/random-states.ts';
+import { paid, unpaid } from './told-orders.ts';
 
 const DAY_MS = 24 * 3600_000;
+
+/** All moments that a state notes. */
+function momentsOf({ events, endedWaits, outcomes, hints, firstSeenAt, lastVerdictAt }: ClientState) {
+  const { recent, older } = outcomes;
+  const reports = recent.flatMap((order) => [order, ...(order.reports ?? [])]);
+  const asked = hints === null ? [] : [{ at: hints.scoredAt }, ...hints.asked];
+  return [
+    ...[...events, ...endedWaits, ...asked].map(({ at }) => at),
+    ...reports.map(({ occurredAt }) => occurredAt),
+    ...(hints?.shown ?? []).map(({ lastAt }) => lastAt),
+    ...[firstSeenAt, lastVerdictAt, older.lastPaidAt, older.lastUnpaidAt].filter((at) => at !== null),
+  ];
+}
+
+/** The place of each number among them all. */
+function ranks(numbers: readonly number[]): readonly number[] {
+  const sorted = [...new Set(numbers)].toSorted((a, b) => a - b);
+  return numbers.map((number) => sorted.indexOf(number));
+}
 
 describe('a payer whose clock came back', () => {
   const aheadMs = fc.integer({ min: 2001, max: 400 * DAY_MS });
@@ -16,25 +37,32 @@ describe('a payer whose clock came back', () => {
         const back = withClockBack(state, now);
         expect(back.lastAt).to.equal(now);
         expect(waitRemainingMs(back.ladder, now)).to.equal(waitRemainingMs(state.ladder, state.lastAt));
-        for (const { at } of [...back.events, ...back.endedWaits]) expect(at).to.be.at.most(now);
-        for (const { occurredAt } of back.outcomes.recent) expect(occurredAt).to.be.at.most(now);
-        for (const at of [back.firstSeenAt, back.lastVerdictAt]) expect(at ?? now).to.be.at.most(now);
+        const moments = momentsOf(back);
+        // Later by a millisecond for each that must stay after the one before.
+        for (const at of moments) expect(at).to.be.at.most(now + moments.length);
         expect(withClockBack(back, now)).to.equal(back);
       }),
     );
   });
 
-  it('keeps the order of what happened', () => {
+  it('keeps the order of all that happened', () => {
     fc.assert(
       fc.property(anyState, aheadMs, (state, ahead) => {
-        const times = withClockBack(state, state.lastAt - ahead).events.map(({ at }) => at);
-        const before = state.events.map(({ at }) => at);
-        const isSorted = (some: readonly number[]) =>
-          some.every((at, index) => at >= (some[index - 1] ?? at));
-        if (isSorted(before) && before.every((at) => at > state.lastAt - ahead))
-          expect(isSorted(times)).to.equal(true);
+        const before = momentsOf(state);
+        const after = momentsOf(withClockBack(state, state.lastAt - ahead));
+        expect(ranks(after)).to.deep.equal(ranks(before));
       }),
     );
+  });
+
+  it('keeps a payment later than the reversal that was reported before the clock was ahead', () => {
+    const reports = [unpaid(1000, 'REVERSED'), paid(90_000)];
+    const order = { token: 'order', outcome: 'PAID', cause: null, occurredAt: 90_000, reports } as const;
+    const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, recent: [order] };
+    const state = { ...UNKNOWN_CLIENT, firstSeenAt: 1000, lastAt: 190_000, outcomes };
+    const [back] = withClockBack(state, 60_000).outcomes.recent;
+    expect(back?.reports?.map(({ occurredAt }) => occurredAt)).to.deep.equal([1000, 1001]);
+    expect(back?.occurredAt).to.equal(1001);
   });
 
   it('is the same while clocks differ by no more than two seconds', () => {

@@ -85,7 +85,13 @@ function* brokenJournal({ decisions, journal }: Remains): Generator<string> {
   }
 }
 
-/** Every decision starts on the ladder where what came before it ended, and none ignores a wait. */
+/** Time stands still for a client while clocks differ by no more; a clock that is farther behind came back. */
+const CLOCK_DIFFERENCE_MS_MAX = 2000;
+
+/**
+ * Every decision starts on the ladder where what came before it ended, and none ignores a wait. A clock that came back
+ * takes along what was noted by it.
+ */
 function* brokenLadder({ state, journal }: Remains): Generator<string> {
   const settings = settingsOf(currentRules(), PLATFORM).ladder;
   let ladder: Ladder = NO_ATTEMPTS;
@@ -93,24 +99,43 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
   let lastAt = 0;
   const told = new ToldOrders();
   for (const entry of journal) {
-    if (entry.at < lastAt) yield `time ran backwards from ${lastAt} to ${entry.at}`;
+    const back = told.moveTo(entry);
+    if (entry.at < lastAt) {
+      yield* brokenTime(lastAt, entry.at);
+      ladder = ladderBack(ladder, lastAt, entry.at);
+      lastVerdictAt = lastVerdictAt === null ? null : back(lastVerdictAt);
+    }
     lastAt = entry.at;
     if (entry.kind === 'outcome') ladder = afterReport(ladder, entry, told);
     if (entry.kind !== 'verdict') continue;
     told.ask(entry.decision);
-    const { seq, at, ladderBefore, ladderAfter, verdict } = entry.decision;
+    const { at, ladderAfter } = entry.decision;
     const expected = settle(ladder, lastVerdictAt, settings, at);
-    if (!isDeepStrictEqual(ladderBefore, expected)) {
-      yield `decision ${seq} starts at ${JSON.stringify(ladderBefore)}, not at ${JSON.stringify(expected)}`;
-    }
-    if ((ladderBefore.waitUntil ?? 0) > at && verdict.startsWith('GET'))
-      yield `decision ${seq} ignores a wait`;
+    yield* brokenStart(entry.decision, expected);
     ladder = ladderAfter;
     lastVerdictAt = at;
   }
   if (!isDeepStrictEqual(state.ladder, ladder)) {
     yield `the state stands at ${JSON.stringify(state.ladder)}, the journal at ${JSON.stringify(ladder)}`;
   }
+}
+
+function* brokenStart({ seq, at, ladderBefore, verdict }: Decision, expected: Ladder): Generator<string> {
+  if (!isDeepStrictEqual(ladderBefore, expected))
+    yield `decision ${seq} starts at ${JSON.stringify(ladderBefore)}, not at ${JSON.stringify(expected)}`;
+  if ((ladderBefore.waitUntil ?? 0) > at && verdict.startsWith('GET')) yield `decision ${seq} ignores a wait`;
+}
+
+function* brokenTime(lastAt: number, now: number): Generator<string> {
+  if (lastAt - now <= CLOCK_DIFFERENCE_MS_MAX) yield `time ran backwards from ${lastAt} to ${now}`;
+}
+
+/** What was left of a wait at `lastAt` counts from a clock that came back. */
+function ladderBack(ladder: Ladder, lastAt: number, now: number): Ladder {
+  const { waitUntil } = ladder;
+  return waitUntil === null || waitUntil <= now
+    ? ladder
+    : { ...ladder, waitUntil: waitUntil - (lastAt - now) };
 }
 
 /** The reports of one order that still count, the last of them, and whether the order is turned away. */
@@ -126,6 +151,28 @@ class ToldOrders {
   readonly #told = new Map<string, Told>();
   /** The orders that were granted, each where it was granted last. */
   #grants: readonly string[] = [];
+
+  /** Each moment that was noted, by the clock of the newest entry. */
+  #noted: readonly number[] = [];
+  #lastAt = 0;
+
+  /**
+   * Moves to the time of the next entry. A clock that came back dates what was noted in the future again, which keeps its
+   * order; gives how.
+   */
+  moveTo(entry: JournalEntry): (at: number) => number {
+    const backMs = this.#lastAt - entry.at;
+    this.#lastAt = entry.at;
+    const past = Math.max(0, ...this.#noted.filter((at) => at <= entry.at));
+    const future = [...new Set(this.#noted)].filter((at) => at > entry.at).sort((a, b) => a - b);
+    const back = (at: number) =>
+      backMs > 0 && at > entry.at ? Math.max(at - backMs, past + 1 + future.indexOf(at)) : at;
+    const dated = (report: OrderOutcome) => ({ ...report, occurredAt: back(report.occurredAt) });
+    for (const [orderRef, { before, report, turnedAway }] of this.#told)
+      this.#told.set(orderRef, { before: before.map(dated), report: dated(report), turnedAway });
+    this.#noted = [...this.#noted.map(back), ...notedBy(entry)];
+    return back;
+  }
 
   ask({ orderRef, verdict }: Decision): void {
     if (verdict.startsWith('GET'))
@@ -169,6 +216,12 @@ function excused(ladder: Ladder, at: number): Ladder {
   const { level, attemptOpen, waitUntil } = ladder;
   if (!attemptOpen && (waitUntil ?? 0) <= at) return ladder;
   return { level, attemptOpen: false, waitUntil: level === 0 ? null : at };
+}
+
+/** The moments that the state notes of an entry; bindings and overrides keep the dates that people gave. */
+function notedBy(entry: JournalEntry): readonly number[] {
+  if (entry.kind === 'outcome') return [(entry.report ?? entry.order).occurredAt];
+  return entry.kind === 'score' || entry.kind === 'verdict' ? [entry.at] : [];
 }
 
 function tellsPayment({ before, report }: Told): boolean {
@@ -220,6 +273,7 @@ function* brokenOutcomes(attempts: readonly OutcomeAttempt[], remains: Remains):
   const known = new Map<string, KnownOrder>();
   const firsts = new Map<string, number>();
   for (const entry of remains.journal) {
+    orders.moveTo(entry);
     if (entry.kind === 'verdict') orders.ask(entry.decision);
     if (entry.kind !== 'outcome') continue;
     const { orderRef, order } = entry;

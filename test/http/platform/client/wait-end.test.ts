@@ -63,6 +63,16 @@ describeOnStores('ending a wait', (store) => {
     expect(await end('over', granted)).to.include({ status: 409, told: 'no-wait-due' });
   });
 
+  it('ends a wait that a clock imposed which was ahead and came back', async () => {
+    service.clock.moveSeconds(3600);
+    const older = await waits('ahead');
+    const { decisionId: newer } = await verdict('ahead');
+    service.clock.moveSeconds(-3590);
+    expect((await end('ahead', older)).detail).to.contain(`was imposed by ${newer}.`);
+    expect(await end('ahead', newer)).to.include({ status: 200, told: true });
+    expect((await verdict('ahead')).verdict).to.equal('GET_NEW');
+  });
+
   it('leaves a block as it is', async () => {
     const decisionId = await waits('blocked');
     await shop.override('blocked', 'BLOCKED');
