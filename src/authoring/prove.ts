@@ -6,7 +6,6 @@ import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { memberAt } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
-import { textForm } from '../rules/proof/domain.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
 import {
   compare,
@@ -121,7 +120,7 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
 /** Why a comparison never holds, and what to ask instead, where the fact is known. */
 function whyNever([condition]: readonly Condition[]): string {
   if (condition?.kind !== 'comparison') return '';
-  const why = textForm(condition.fact)?.words ?? WHY_NEVER[condition.fact.name];
+  const why = WHY_NEVER[condition.fact.name];
   return why === undefined ? '' : `; ${why}`;
 }
 

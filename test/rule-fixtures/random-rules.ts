@@ -1,19 +1,25 @@
 import fc from 'fast-check';
 import { FACTS } from '../../src/facts/catalogue.ts';
-import type { Fact, FactDomain, FactReading, FactValue } from '../../src/facts/fact.ts';
+import type { Fact, FactReading, FactValue } from '../../src/facts/fact.ts';
 import { type OperatorName, operatorsFor } from '../../src/rules/condition.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
 type Written = Readonly<Record<string, unknown>>;
 
-const TEXTS = ['card', 'transfer', 'EUR'] as const;
+const TEXTS = ['card', 'transfer', 'eur'] as const;
+const CURRENCIES = ['EUR', 'USD', 'USDT'] as const;
 const WINDOWS = ['1m', '10m', '24h'] as const;
+
+interface NamedFact {
+  readonly name: string;
+  readonly fact: Fact;
+}
 
 /** Few values, so that what is compared is often equal or one step away. */
 const NUMBERS = [0, 1, 2, 3, 4, 0.25, 0.5, 0.75] as const;
 
-/** Values that a fact of this domain may have, few enough to meet those that rules ask for. */
-export function valuesOf(domain: FactDomain): readonly FactValue[] {
+/** Values that a fact may have, few enough to meet those that rules ask for. */
+export function valuesOf({ name, fact: { domain } }: NamedFact): readonly FactValue[] {
   switch (domain.type) {
     case 'number':
       return NUMBERS.filter(
@@ -24,19 +30,19 @@ export function valuesOf(domain: FactDomain): readonly FactValue[] {
     case 'enum':
       return domain.values;
     case 'text':
-      return TEXTS;
+      return name === 'currency' ? CURRENCIES : TEXTS;
     default:
       return domain satisfies never;
   }
 }
 
 /** The same, and having no value where that may be. */
-export function readingsOf({ domain, absence }: Fact): readonly FactReading[] {
-  return absence === undefined ? valuesOf(domain) : [...valuesOf(domain), null];
+export function readingsOf(named: NamedFact): readonly FactReading[] {
+  return named.fact.absence === undefined ? valuesOf(named) : [...valuesOf(named), null];
 }
 
 function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
-  const value = fc.constantFrom(...valuesOf(fact.domain));
+  const value = fc.constantFrom(...valuesOf({ name, fact }));
   const asked = fc.constantFrom(...operatorsFor(fact)).chain((operator) =>
     fc.record({
       fact: fc.constant(name),

@@ -1,5 +1,6 @@
 import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
+import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import { FactRefs, type RuleStage } from '../../rules/parse/comparison.ts';
@@ -15,6 +16,7 @@ import { LIMITS, ruleSetFile } from '../../rules/parse/parse.ts';
 import { RuleLadders } from '../../rules/parse/rule-ladders.ts';
 import { LIST_FORM, RuleLists } from '../../rules/parse/rule-lists.ts';
 import { groupsFile, signalsFile, verdictsFile } from '../../rules/parse/rules.ts';
+import { textForm } from '../../rules/proof/domain.ts';
 import { caseFile } from '../cases/parse-cases.ts';
 
 /** The kinds of rule files; each has a schema of this name. */
@@ -133,6 +135,8 @@ interface FactKind {
   readonly names: readonly string[];
   readonly domain: FactDomain;
   readonly absence?: Fact['absence'];
+  /** How its texts are written; null when any text may occur. */
+  readonly pattern: string | null;
   /** Null for a fact without a window. */
   readonly longestWindowMs: number | null;
   readonly ofSharedList: boolean;
@@ -145,17 +149,18 @@ function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
     const { domain, absence } = fact;
     const longestWindowMs = fact.kind === 'windowed' ? fact.longestWindowMs : null;
     const ofSharedList = fact.kind === 'listed';
-    const key = JSON.stringify([domain, absence !== undefined, longestWindowMs, ofSharedList]);
+    const pattern = textForm({ name })?.pattern.source ?? null;
+    const key = JSON.stringify([domain, absence !== undefined, pattern, longestWindowMs, ofSharedList]);
     const names = [...(kinds.get(key)?.names ?? []), name];
     const known = absence === undefined ? {} : { absence };
-    kinds.set(key, { names, domain, ...known, longestWindowMs, ofSharedList });
+    kinds.set(key, { names, domain, ...known, pattern, longestWindowMs, ofSharedList });
   }
   return [...kinds.values()];
 }
 
-function comparison({ names, longestWindowMs, ofSharedList, ...fact }: FactKind): JsonSchema {
+function comparison({ names, pattern, longestWindowMs, ofSharedList, ...fact }: FactKind): JsonSchema {
   const operators = operatorsFor(fact);
-  const value = valueFor(operators, scalarOf(fact.domain));
+  const value = valueFor(operators, scalarOf(fact.domain, pattern ?? NO_BLANK_ENDS));
   return {
     if: { properties: { fact: { enum: names } }, required: ['fact'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
@@ -225,7 +230,10 @@ function params(longestWindowMs: number | null): JsonSchema {
   };
 }
 
-function scalarOf(domain: FactDomain): JsonSchema {
+/** A text that begins and ends with something that shows. */
+const NO_BLANK_ENDS = '^\\S(.*\\S)?$';
+
+function scalarOf(domain: FactDomain, pattern: string): JsonSchema {
   switch (domain.type) {
     case 'number': {
       const { integer, min, max } = domain;
@@ -236,7 +244,7 @@ function scalarOf(domain: FactDomain): JsonSchema {
     case 'enum':
       return { type: 'string', enum: domain.values };
     case 'text':
-      return { type: 'string', pattern: '\\S' };
+      return { type: 'string', pattern, maxLength: KEY_CHARACTERS_MAX };
     default:
       return domain satisfies never;
   }

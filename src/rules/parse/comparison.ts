@@ -1,6 +1,6 @@
 import { isScalar, type Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain, FactValue, ListedFact, WindowedFact } from '../../facts/fact.ts';
+import type { Fact, FactDomain, ListedFact, WindowedFact } from '../../facts/fact.ts';
 import {
   type Comparison,
   type Condition,
@@ -11,8 +11,8 @@ import {
 } from '../condition.ts';
 import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
 import { suggest } from '../problem.ts';
-import { textForm } from '../proof/domain.ts';
 import { isName, listNameRefusal } from '../rule-set.ts';
+import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
 import { type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
@@ -33,6 +33,9 @@ export interface RuleNames {
 type Limit = Pick<Comparison, 'value' | 'list'>;
 
 const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
+
+/** Its value is not one of the fact's, also where the fact does not take it. */
+const KNOWN = 'known';
 
 /** Reads the comparisons of one rule file: a fact, an operator, and what the fact is compared with. */
 class ComparisonReader {
@@ -57,7 +60,8 @@ class ComparisonReader {
     // A fault of one member hides none of another.
     const ref = fact === undefined ? null : this.#fact(fact, members?.get('params'));
     const operatorName = operator === undefined ? null : this.#operator(operator.value, ref);
-    const limit = value === undefined || ref === null ? null : this.#limit(value.value, ref, operatorName);
+    const asked = operator !== undefined && this.#file.plain(operator.value) === KNOWN ? KNOWN : operatorName;
+    const limit = value === undefined || ref === null ? null : this.#limit(value.value, ref, asked);
     if (ref === null || operatorName === null || limit === null) return null;
     return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
   }
@@ -127,7 +131,7 @@ class ComparisonReader {
     const { domain, absence } = ref.fact;
     const allowed = operatorsFor(ref.fact);
     if (allowed.includes(operator)) return operator;
-    if (operator === 'known' && absence === undefined) {
+    if (operator === KNOWN && absence === undefined) {
       return this.#file.report(node, `"${ref.name}" always has a value, so nothing asks whether it is known`);
     }
     return this.#file.report(
@@ -138,56 +142,37 @@ class ComparisonReader {
 
   /** Where the operator is not known, a list may be meant as well as one value. */
   #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
-    const { domain } = ref.fact;
     const what = `value for "${ref.name}"`;
     if (operator === null && !isScalar(node)) return null;
-    if (operator === 'known') {
+    if (operator === KNOWN) {
       const value = this.#file.boolean(node, 'value of operator "known"');
       return value === null ? null : { value };
     }
     if (operator !== 'in' && operator !== 'notIn') {
-      const value = readValue(this.#file, node, what, domain);
+      const value = readFactValue({ file: this.#file, node, what }, ref, operator);
       return value === null ? null : { value };
     }
-    if (this.#file.isMapping(node)) return this.#listed(node, ref);
+    if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
     const values = items
-      .map((item) => readValue(this.#file, item, what, domain))
+      .map((item) => readFactValue({ file: this.#file, node: item, what }, ref, operator))
       .filter((item) => item !== null);
     return values.length === items.length ? { value: values } : null;
   }
 
   /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
-  #listed(node: Node, ref: FactRef): Limit | null {
+  #listed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
     const name = member === undefined ? null : this.#file.text(member.value, 'list');
     if (member === undefined || name === null) return null;
     const list = this.#lists.named(name, this.#file, member.value);
     if (list === null) return null;
     const what = `entry for "${ref.name}"`;
-    const form = textForm(ref);
-    const value = this.#lists.valuesFor(list, ref.name, (entry) => {
-      const value = readValue(list.file, entry, what, ref.fact.domain);
-      if (typeof value !== 'string' || form === null || form.pattern.test(value)) return value;
-      return list.file.report(entry, `"${value}" can never match "${ref.name}": ${form.words}`);
-    });
+    const value = this.#lists.valuesFor(list, ref.name, (entry) =>
+      readFactValue({ file: list.file, node: entry, what }, ref, operator),
+    );
     return value === null ? null : { value, list: name };
-  }
-}
-
-function readValue(file: YamlFile, node: Node, what: string, domain: FactDomain): FactValue | null {
-  switch (domain.type) {
-    case 'number':
-      return file.number(node, what, domain);
-    case 'boolean':
-      return file.boolean(node, what);
-    case 'enum':
-      return file.choice(node, what, domain.values);
-    case 'text':
-      return file.text(node, what);
-    default:
-      return domain satisfies never;
   }
 }
 

@@ -14,6 +14,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import { spellOutInvisible } from '../../invisible-characters.ts';
 import { DURATION_FORM, parseDuration } from '../duration.ts';
 import { type Location, type Problem, suggest } from '../problem.ts';
 
@@ -96,7 +97,8 @@ export class YamlFile {
   }
 
   report(node: Node | null, message: string): null {
-    this.#problems.push({ at: this.at(node), message });
+    // A name that looks like another one shows what is in it.
+    this.#problems.push({ at: this.at(node), message: spellOutInvisible(message) });
     return null;
   }
 

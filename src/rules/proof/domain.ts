@@ -16,11 +16,16 @@ export interface Domain {
   readonly number: (value: FactReading) => number;
 }
 
-/** Facts that are rounded: how many steps there are from 0 to 1. */
-const STEPS_PER_UNIT: ReadonlyMap<string, number> = new Map([
-  ['paymentScore', 10_000],
-  ['botWeight', 1_000_000],
+/** Facts that are rounded, and to how many decimals. */
+const DECIMALS: ReadonlyMap<string, number> = new Map([
+  ['paymentScore', 4],
+  ['botWeight', 6],
 ]);
+
+/** How many decimals the values of a fact have at most; null when any number may occur, or whole ones alone. */
+export function decimalsOf({ name }: FactRef): number | null {
+  return DECIMALS.get(name) ?? null;
+}
 
 interface TextForm {
   readonly pattern: RegExp;
@@ -51,7 +56,7 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
 ]);
 
 /** How the values of a text fact are written; null when any text may occur. */
-export function textForm({ name }: FactRef): TextForm | null {
+export function textForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
   return TEXT_FORMS.get(name) ?? null;
 }
 
@@ -78,8 +83,9 @@ function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const { domain } = ref.fact;
   switch (domain.type) {
     case 'number': {
-      const steps = domain.integer ? 1 : STEPS_PER_UNIT.get(ref.name);
-      if (steps === undefined) return continuous(domain.min, domain.max, constants);
+      const decimals = domain.integer ? 0 : decimalsOf(ref);
+      if (decimals === null) return continuous(domain.min, domain.max, constants);
+      const steps = 10 ** decimals;
       return stepped(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
     }
     case 'boolean':

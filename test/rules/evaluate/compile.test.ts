@@ -18,9 +18,9 @@ function withVerdicts(verdicts: string): RuleSet {
 
 /** A value for each fact, picked by `choices`. */
 function pick(facts: readonly FactRef[], choices: readonly number[]): readonly FactReading[] {
-  return facts.map(({ fact, index }) => {
-    const values = readingsOf(fact);
-    return values[(choices[index % choices.length] ?? 0) % values.length] ?? null;
+  return facts.map((ref) => {
+    const values = readingsOf(ref);
+    return values[(choices[ref.index % choices.length] ?? 0) % values.length] ?? null;
   });
 }
 
@@ -47,9 +47,7 @@ async function judged(
   { rules, place }: ReturnType<typeof single>,
   value: FactReading,
 ): Promise<{ matcher: boolean; engine: boolean }> {
-  const values = rules.facts.map(({ fact, index }) =>
-    index === place ? value : (valuesOf(fact.domain)[0] ?? 0),
-  );
+  const values = rules.facts.map((ref) => (ref.index === place ? value : (valuesOf(ref)[0] ?? 0)));
   const { results } = await runEngine(rules.verdicts.rules, rules.facts, values);
   return { matcher: rules.verdicts.rules[0]?.matches(values) === true, engine: results.length === 1 };
 }

@@ -38,9 +38,9 @@ const rules = edited({ 'verdicts.yaml': whole(VERDICTS) });
 
 /** The first value of each fact's domain, but for those named. */
 function values(named: Readonly<Record<string, FactReading>>, of: RuleSet = rules): readonly FactReading[] {
-  return of.facts.map(({ label, fact }) => {
-    const value = named[label];
-    return value === undefined ? (valuesOf(fact.domain)[0] ?? false) : value;
+  return of.facts.map((ref) => {
+    const value = named[ref.label];
+    return value === undefined ? (valuesOf(ref)[0] ?? false) : value;
   });
 }
 

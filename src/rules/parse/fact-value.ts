@@ -1,0 +1,86 @@
+import type { Node } from 'yaml';
+import type { FactValue } from '../../facts/fact.ts';
+import { findInvisible } from '../../invisible-characters.ts';
+import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
+import type { FactRef, OperatorName } from '../condition.ts';
+import { decimalsOf, textForm } from '../proof/domain.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/** What one place of a rule file compares a fact with. */
+export interface ValuePlace {
+  readonly file: YamlFile;
+  readonly node: Node;
+  /** How messages call the value. */
+  readonly what: string;
+}
+
+/**
+ * The value that stands in this place, where the fact can have it; otherwise the problem is reported. Every value that rules
+ * compare a fact with is read here: alone, among several, and in the file of a list.
+ */
+export function readFactValue(
+  { file, node, what }: ValuePlace,
+  ref: FactRef,
+  operator: OperatorName | null,
+): FactValue | null {
+  const value = readOfDomain({ file, node, what }, ref);
+  if (value === null) return null;
+  const refusal = typeof value === 'string' ? textRefusal(value, ref) : numberRefusal(value, ref, operator);
+  return refusal === null ? value : file.report(node, refusal);
+}
+
+function readOfDomain({ file, node, what }: ValuePlace, { fact: { domain } }: FactRef): FactValue | null {
+  switch (domain.type) {
+    case 'number':
+      return file.number(node, what, domain);
+    case 'boolean':
+      return file.boolean(node, what);
+    case 'enum':
+      return file.choice(node, what, domain.values);
+    case 'text':
+      return file.text(node, what);
+    default:
+      return domain satisfies never;
+  }
+}
+
+const CURLY_QUOTE = /[\u2018-\u201F]/u;
+
+/** Why the fact never is this text, or nobody can mean it; null where it may be this one. */
+function textRefusal(value: string, ref: FactRef): string | null {
+  const invisible = findInvisible(value);
+  if (invisible !== null)
+    return `character ${invisible.place} of "${value}" is invisible: ${invisible.name}; remove it`;
+  const trimmed = value.trim();
+  if (trimmed !== value) return `"${value}" has a blank at its ${endOf(value)}; write "${trimmed}"`;
+  const [curly] = CURLY_QUOTE.exec(value) ?? [];
+  if (curly !== undefined) {
+    return `"${value}" has ${curly}, a quote as word processors write it; quote a text with " or ', and leave other quotes out`;
+  }
+  const form = textForm(ref);
+  if (form !== null && !form.pattern.test(value))
+    return `"${value}" can never match "${ref.name}": ${form.words}`;
+  const length = [...value].length;
+  if (length <= KEY_CHARACTERS_MAX) return null;
+  return `a value of ${length} characters can never match "${ref.name}", which has ${KEY_CHARACTERS_MAX} at most`;
+}
+
+function endOf(value: string): 'beginning' | 'end' {
+  return value.trimEnd() === value ? 'beginning' : 'end';
+}
+
+/** Operators that ask for one value or several, and not for more or less. */
+const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
+  'equal',
+  'notEqual',
+  'in',
+  'notIn',
+] as const);
+
+/** Why the fact never is this number; null where it may be. A limit may lie between two values of the fact. */
+function numberRefusal(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
+  const decimals = decimalsOf(ref);
+  if (typeof value === 'boolean' || decimals === null || !NAMING_VALUES.has(operator)) return null;
+  if (Number(value.toFixed(decimals)) === value) return null;
+  return `${value} can never match "${ref.name}", which has ${decimals} decimals`;
+}
