@@ -98,6 +98,7 @@ export class MadeUpHistory {
       honeypotTriggered: false,
       userAgentPresent: true,
       userAgentIsAutomated: false,
+      userAgentIsApp: false,
     };
     const { answer, nextState } = decideScore(this.#rules, this.#standing(payer), request);
     payer.state = nextState;

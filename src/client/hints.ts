@@ -3,7 +3,15 @@ import { Type } from '../json-schema.ts';
 import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
-export type HintKind = 'fingerprint' | 'ip' | 'noScript' | 'script' | 'trap' | 'userAgent' | 'automated';
+export type HintKind =
+  | 'fingerprint'
+  | 'ip'
+  | 'noScript'
+  | 'script'
+  | 'trap'
+  | 'userAgent'
+  | 'automated'
+  | 'app';
 
 export interface Hint {
   readonly kind: HintKind;
@@ -60,6 +68,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
   honeypotTriggered: yesNo('A trap field was filled in'),
   userAgentPresent: yesNo('A User-Agent was sent'),
   userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
+  userAgentIsApp: yesNo("The User-Agent is that of a native app's HTTP library"),
 });
 
 export type ScoreHints = Shape<typeof ScoreHintsSchema>;
@@ -79,6 +88,7 @@ export interface KnownHints {
   readonly trapped: boolean;
   readonly userAgentPresent: boolean;
   readonly userAgentIsAutomated: boolean;
+  readonly userAgentIsApp: boolean;
 }
 
 /** A hint that is older belongs to another checkout and is not used. */
@@ -99,6 +109,7 @@ const NO_HINTS: KnownHints = {
   trapped: false,
   userAgentPresent: false,
   userAgentIsAutomated: false,
+  userAgentIsApp: false,
 };
 
 /** Adds what a score shows, and remembers the score; `asked.request` is a token of all that it says. */
@@ -166,6 +177,7 @@ function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
     trapped: has('trap'),
     userAgentPresent: has('userAgent'),
     userAgentIsAutomated: has('automated'),
+    userAgentIsApp: has('app'),
   };
 }
 
@@ -179,6 +191,7 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
   if (score.honeypotTriggered) yield { kind: 'trap', id: '' };
   if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
+  if (score.userAgentIsApp) yield { kind: 'app', id: '' };
 }
 
 /** Adds a hint at the end; of too many devices the oldest is forgotten. */

@@ -217,6 +217,7 @@ const HINT_KINDS = [
   'userAgent',
   'automated',
   'script',
+  'app',
 ] as const satisfies readonly HintKind[];
 
 type Now = Pick<ClientState, 'lastAt' | 'changes'>;

@@ -1,4 +1,3 @@
-import { isbot } from 'isbot';
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
 import { ScoreHintsSchema } from '../client/hints.ts';
 import { Type } from '../json-schema.ts';
@@ -6,6 +5,7 @@ import { key, nullable, type Shape, shape, text, word } from '../shapes.ts';
 import { addressKey, networkKeys, type Pseudonym } from './addresses.ts';
 import { type BodyDevice, readDevice } from './body-hints.ts';
 import type { Arm, Draw } from './decision.ts';
+import { senderOf } from './user-agent.ts';
 
 const sellPointKey = key('Stable identifier of the point of sale');
 const clientIdKey = key('Stable identifier of the client');
@@ -96,6 +96,7 @@ export function scoreRequest(
 ): ScoreRequest {
   const { userAgent, clientHints } = body;
   const { address } = device;
+  const sender = userAgent === undefined ? null : senderOf(userAgent);
   return {
     sellPointKey: body.sellPointKey,
     method: body.selectedMethodKey,
@@ -107,7 +108,8 @@ export function scoreRequest(
     jsOk: clientHints?.jsOk ?? null,
     honeypotTriggered: clientHints?.honeypotTriggered === true,
     userAgentPresent: userAgent !== undefined,
-    userAgentIsAutomated: userAgent !== undefined && isbot(userAgent),
+    userAgentIsAutomated: sender === 'program',
+    userAgentIsApp: sender === 'app',
   };
 }
 

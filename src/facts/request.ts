@@ -68,6 +68,11 @@ export const HINT_FACTS = {
     { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
     ({ hints }) => (hints.scored ? hints.userAgentIsAutomated : null),
   ),
+  userAgentIsApp: flagIfKnown(
+    "A User-Agent of the last 24 hours is that of a native app's HTTP library (okhttp, CFNetwork, Dart, Dalvik ..), or names an app and its phone's system. A browser that an app opens is a browser.",
+    { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
+    ({ hints }) => (hints.scored ? hints.userAgentIsApp : null),
+  ),
   fingerprintPresent: flag(
     'A score of the last 24 hours carried a fingerprint, and no placeholder like unknown.',
     ({ hints }) => hints.fingerprints.length > 0,

@@ -421,6 +421,7 @@ export interface HistoryScore {
     readonly ipPresent: boolean;
     readonly userAgentPresent: boolean;
     readonly userAgentIsAutomated: boolean;
+    readonly userAgentIsApp: boolean;
   };
   readonly ruleVersion: string;
   readonly answer: ScoreAnswer;
@@ -494,6 +495,7 @@ export interface KeptScore {
     readonly honeypotTriggered: boolean;
     readonly userAgentPresent: boolean;
     readonly userAgentIsAutomated: boolean;
+    readonly userAgentIsApp: boolean;
   };
   readonly ruleVersion: string;
   readonly holdout?: readonly { readonly rule: string; readonly share: number; readonly heldOut: boolean }[];

@@ -25,6 +25,7 @@ const NOTHING: ScoreHints = {
   honeypotTriggered: false,
   userAgentPresent: false,
   userAgentIsAutomated: false,
+  userAgentIsApp: false,
 };
 
 const asking = (request: string) => ({ request, changes: 0 });
@@ -48,6 +49,7 @@ const anyScore: fc.Arbitrary<ScoreHints> = fc.record({
   honeypotTriggered: fc.boolean(),
   userAgentPresent: fc.boolean(),
   userAgentIsAutomated: fc.boolean(),
+  userAgentIsApp: fc.boolean(),
 });
 
 const asSets = ({ fingerprints, ips, jsOk: _last, ...signs }: KnownHints) => ({

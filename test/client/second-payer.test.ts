@@ -94,6 +94,7 @@ class FirstPayer implements Payer {
       honeypotTriggered: sign === 'trap',
       userAgentPresent: sign === 'userAgent',
       userAgentIsAutomated: sign === 'automated',
+      userAgentIsApp: sign === 'app',
     };
     const now = momentFor(this.#state, clockMs);
     const { nextState, known } = contactByScore(this.#state, request, now);
@@ -142,7 +143,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     .record({
       amount: fc.constantFrom(7, 25),
       fingerprint: fc.constantFrom(null, 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'),
-      sign: fc.constantFrom(null, 'noScript', 'script', 'trap', 'automated', 'userAgent'),
+      sign: fc.constantFrom(null, 'noScript', 'script', 'trap', 'automated', 'app', 'userAgent'),
     })
     .map(
       (scored): Happening =>
@@ -196,6 +197,7 @@ function namesOf(known: KnownHints): readonly string[] {
     ...(known.trapped ? ['trap'] : []),
     ...(known.userAgentPresent ? ['userAgent'] : []),
     ...(known.userAgentIsAutomated ? ['automated'] : []),
+    ...(known.userAgentIsApp ? ['app'] : []),
   ];
   return [...known.fingerprints.map((id) => `fingerprint ${id}`), ...signs].sort();
 }

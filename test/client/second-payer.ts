@@ -61,7 +61,7 @@ export interface Reported {
 export interface Scored {
   readonly amount: number;
   readonly fingerprint: string | null;
-  readonly sign: 'noScript' | 'script' | 'trap' | 'userAgent' | 'automated' | null;
+  readonly sign: 'noScript' | 'script' | 'trap' | 'userAgent' | 'automated' | 'app' | null;
 }
 
 /** The state of a payer after an event. */

@@ -23,6 +23,7 @@ function usualClient(): ClientState {
     honeypotTriggered: false,
     userAgentPresent: true,
     userAgentIsAutomated: false,
+    userAgentIsApp: false,
   };
   let { nextState } = decideScore(
     rules,

@@ -45,6 +45,7 @@ const SCORE: ScoreRequest = {
   honeypotTriggered: false,
   userAgentPresent: false,
   userAgentIsAutomated: false,
+  userAgentIsApp: false,
 };
 
 /** A payer with four unpaid orders in a row, whom the released rules block. */

@@ -53,6 +53,7 @@ const UNKNOWN = [
   'secondsSinceLastVerdict',
   'jsOk',
   'userAgentIsAutomated',
+  'userAgentIsApp',
   'clientsOnFingerprint(1d)',
   'clientsOnIp(1h)',
   'clientsOnIp(1d)',

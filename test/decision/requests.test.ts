@@ -24,6 +24,7 @@ describe('a score body', () => {
       honeypotTriggered: false,
       userAgentPresent: false,
       userAgentIsAutomated: false,
+      userAgentIsApp: false,
     });
   });
 
@@ -48,6 +49,16 @@ describe('a score body', () => {
       honeypotTriggered: true,
       userAgentPresent: true,
       userAgentIsAutomated: true,
+      userAgentIsApp: false,
+    });
+  });
+
+  it('of a native app is no program', () => {
+    const score = scoreRequest({ ...SCORE, userAgent: 'okhttp/4.12.0' }, pseudonym);
+    expect(score).to.deep.include({
+      userAgentPresent: true,
+      userAgentIsAutomated: false,
+      userAgentIsApp: true,
     });
   });
 
@@ -62,6 +73,7 @@ describe('a score body', () => {
     expect(scoreRequest({ ...SCORE, userAgent }, pseudonym)).to.deep.include({
       userAgentPresent: true,
       userAgentIsAutomated: false,
+      userAgentIsApp: false,
     });
   });
 });

@@ -28,6 +28,7 @@ const PAGE: ScoreRequest = {
   honeypotTriggered: false,
   userAgentPresent: false,
   userAgentIsAutomated: false,
+  userAgentIsApp: false,
 };
 
 function standing(state: ClientState, now: number): Standing {

@@ -197,6 +197,7 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   },
   userAgentPresent: ({ state }) => wasShown(state, 'userAgent'),
   userAgentIsAutomated: (context) => (isFresh(context) ? wasShown(context.state, 'automated') : null),
+  userAgentIsApp: (context) => (isFresh(context) ? wasShown(context.state, 'app') : null),
   fingerprintPresent: ({ state }) => wasShown(state, 'fingerprint'),
   ipPresent: ({ state }) => wasShown(state, 'ip'),
   amount: ({ request }) => request.amount,
@@ -299,6 +300,7 @@ describe('facts', () => {
       'clientsOnIp',
       'jsOk',
       'userAgentIsAutomated',
+      'userAgentIsApp',
     ]);
     expect(read('secondsSinceFirstSeen', context)).to.equal(0);
   });

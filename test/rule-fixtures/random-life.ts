@@ -58,12 +58,24 @@ export const anyScoreRequest: fc.Arbitrary<ScoreRequest> = fc
     ip: fc.constantFrom(null, 'network-1', 'network-2'),
     jsOk: fc.constantFrom(null, true, true, false),
     honeypotTriggered: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
-    userAgent: fc.constantFrom(null, null, null, null, 'program', 'browser', 'browser', 'browser', 'browser'),
+    userAgent: fc.constantFrom(
+      null,
+      null,
+      null,
+      null,
+      'program',
+      'app',
+      'browser',
+      'browser',
+      'browser',
+      'browser',
+    ),
   })
   .map(({ userAgent, ...shown }) => ({
     ...shown,
     userAgentPresent: userAgent !== null,
     userAgentIsAutomated: userAgent === 'program',
+    userAgentIsApp: userAgent === 'app',
   }));
 
 export const anyVerdictRequest: fc.Arbitrary<VerdictRequest> = fc.record({

@@ -98,7 +98,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
 
 const hint: fc.Arbitrary<Hint> = fc
   .record({
-    kind: fc.constantFrom('fingerprint', 'ip', 'noScript', 'script', 'trap', 'userAgent', 'automated'),
+    kind: fc.constantFrom('fingerprint', 'ip', 'noScript', 'script', 'trap', 'userAgent', 'automated', 'app'),
     name: text,
   })
   .map(({ kind, name }) => ({ kind, id: kind === 'fingerprint' || kind === 'ip' ? name : '' }));

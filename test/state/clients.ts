@@ -159,6 +159,7 @@ export function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
     honeypotTriggered: true,
     userAgentPresent: true,
     userAgentIsAutomated: false,
+    userAgentIsApp: false,
   };
   const lists = { preferredAcceptorKey: ['a', 'b'], payLimitValue: ['EUR:250.00'] };
   const answer = { clientGroup: 'STICKY', paymentScore: '0.7500', isBot: false, ...lists } as const;

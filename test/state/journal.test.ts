@@ -27,6 +27,7 @@ const scores = record({
     honeypotTriggered: boolean(),
     userAgentPresent: boolean(),
     userAgentIsAutomated: boolean(),
+    userAgentIsApp: boolean(),
   }),
   ruleVersion: string(),
   answer: record(
@@ -85,6 +86,7 @@ describe('a journal entry as it is stored', () => {
       honeypotTriggered: false,
       userAgentPresent: true,
       userAgentIsAutomated: false,
+      userAgentIsApp: false,
     },
     ruleVersion: 'p2.v10',
     answer: { clientGroup: 'NEW', paymentScore: '0.5000', isBot: false },
@@ -96,7 +98,7 @@ describe('a journal entry as it is stored', () => {
       'o[0,1795000000000,"shop","payer-1","order-1",[0,"PAID",null,1795000000000]]',
     );
     expect(journalText(asked({ ip: 'i' }, true))).to.equal(
-      's[1795000000000,"shop","payer-1",[50,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
+      's[1795000000000,"shop","payer-1",[131,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
     );
   });
 

@@ -149,6 +149,7 @@ function scoreAt(rows: Rows, row: number): ScoreRequest {
     honeypotTriggered: rows.flag('honeypot_triggered', row) === true,
     userAgentPresent: rows.flag('user_agent_present', row) === true,
     userAgentIsAutomated: rows.flag('user_agent_is_automated', row) === true,
+    userAgentIsApp: rows.flag('user_agent_is_app', row) === true,
   };
 }
 

@@ -66,6 +66,7 @@ const SHOWS_NOTHING = {
   honeypotTriggered: false,
   userAgentPresent: false,
   userAgentIsAutomated: false,
+  userAgentIsApp: false,
 } as const;
 
 /**
@@ -168,7 +169,8 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
       reason, decided_by, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides
     UNION ALL BY NAME SELECT 'waitEnded' AS kind, ${at('ended_at')}, ${CLIENT} FROM waits_ended
     UNION ALL BY NAME SELECT 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
-      amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated
+      amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated,
+      user_agent_is_app
       FROM scores
     UNION ALL BY NAME SELECT 'verdict' AS kind, ${at('decided_at')}, decisions.platform,
       decisions.client_hash, client_id_key, ${JOURNAL_ORDER_SQL}, order_ref,

@@ -165,7 +165,10 @@ function ofHints(facts: FactsByName): readonly Condition[] {
       ),
     ),
     ...iff(facts.is('scoredBefore', true), facts.known('userAgentIsAutomated')),
-    implies(facts.is('userAgentPresent', false), not(facts.is('userAgentIsAutomated', true))),
+    ...iff(facts.is('scoredBefore', true), facts.known('userAgentIsApp')),
+    ...['userAgentIsAutomated', 'userAgentIsApp'].map((name) =>
+      implies(facts.is('userAgentPresent', false), not(facts.is(name, true))),
+    ),
     ...countedWhereShown(facts, 'clientsOnFingerprint', 'fingerprintPresent'),
     ...countedWhereShown(facts, 'clientsOnIp', 'ipPresent'),
   ];

@@ -60,6 +60,7 @@ function score(at: number, clientIdKey: string, device: string): Input {
     honeypotTriggered: false,
     userAgentPresent: true,
     userAgentIsAutomated: false,
+    userAgentIsApp: false,
   };
   return { kind: 'score', at, platform: PLATFORM, clientIdKey, clientHash: 0n, request };
 }

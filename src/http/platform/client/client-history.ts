@@ -22,6 +22,7 @@ const ScoredRequestSchema = s.shape('What the caller asked with', {
   ipPresent: s.yesNo('An IP came with it'),
   userAgentPresent: s.yesNo('A User-Agent came with it'),
   userAgentIsAutomated: s.yesNo('The User-Agent is that of a program'),
+  userAgentIsApp: s.yesNo("The User-Agent is that of a native app's HTTP library"),
 });
 
 function happened<const Kind extends string, P extends TProperties>(kind: Kind, told: string, members: P) {
@@ -164,5 +165,6 @@ function scoredRequest(request: ScoreRequest): ScoredRequest {
     ipPresent: request.ip !== null,
     userAgentPresent: request.userAgentPresent,
     userAgentIsAutomated: request.userAgentIsAutomated,
+    userAgentIsApp: request.userAgentIsApp,
   };
 }

@@ -121,6 +121,7 @@ describeOnStores('the history of a client', (store) => {
       ipPresent: present,
       userAgentPresent: present,
       userAgentIsAutomated: present,
+      userAgentIsApp: false,
       currency: present ? 'USD' : null,
     });
     expect(asked).to.deep.equal([shown(false), shown(true)]);

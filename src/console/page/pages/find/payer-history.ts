@@ -249,6 +249,7 @@ function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
     limits.length > 0 && `at most ${limits.join(', ')}`,
     request.honeypotTriggered && 'a trap field was filled in',
     request.userAgentIsAutomated && 'the User-Agent is a program',
+    request.userAgentIsApp && 'the User-Agent is an app',
     request.jsOk === false && 'the page ran no JavaScript',
     !request.fingerprintPresent && !request.ipPresent && 'no fingerprint or IP was sent',
   ];
