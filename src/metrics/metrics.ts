@@ -32,6 +32,9 @@ const COUNTERS = {
   scoring_bot_signals_total: ['Bot signals that matched in verdicts', 'signal'],
   scoring_ladder_waits_total: ['Waits imposed, by level of the cooldown ladder', 'level'],
   scoring_outcomes_total: ['Outcome reports', 'outcome', 'effect'],
+  scoring_outcomes_of_another_client_total: [
+    'Outcome reports of an order that another client of the platform asked for, and the reported one did not',
+  ],
   scoring_absent_hints_total: [
     'Fingerprints and addresses of scores that say nothing about the payer and count as absent',
     'field',

@@ -14,7 +14,13 @@ import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pa
 import type * as records from './records.ts';
 
 /** The result of one line of many: taken, or refused without stopping the others. */
-type LineResult<Result> = { readonly result: Result } | RefusedLine;
+type LineResult<Result> = TakenLine<Result> | RefusedLine;
+
+interface TakenLine<Result> {
+  readonly result: Result;
+  /** Of an outcome alone: another client of the platform asked for the order, and the reported one did not. */
+  readonly askedBy?: records.OutcomeResult['askedBy'];
+}
 
 interface RefusedLine extends Omit<records.RefusedLine, 'line'> {
   /** The service could not take it after several tries: send it later, or it is lost. */
@@ -63,7 +69,10 @@ export class PlatformClient {
     });
   }
 
-  /** The final outcome of an order: a repeat changes nothing, a later different one supersedes it. */
+  /**
+   * The final outcome of an order: a repeat changes nothing, a later different one supersedes it. `askedBy` in the answer
+   * says that the report names another client than the one who asked for the order.
+   */
   async reportOutcome(report: records.OutcomeReport, options?: CallOptions): Promise<records.OutcomeResult> {
     checkKey('clientIdKey', report.clientIdKey);
     checkKey('orderRef', report.orderRef);
@@ -356,7 +365,10 @@ function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Resu
     const detail = 'The answer broke off before this line; send it again.';
     return { error: 'no answer', code: 'no-answer', detail, retryable: true };
   }
-  if ('result' in line) return { result: line.result };
+  if ('result' in line) {
+    const { result, askedBy } = line;
+    return { result, ...(askedBy && { askedBy }) };
+  }
   const { error, code, detail, errors, retryable } = line;
   return { error, code, detail, ...(errors && { errors }), retryable };
 }

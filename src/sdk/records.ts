@@ -706,6 +706,7 @@ export interface OutcomeResult {
   readonly clientIdKey: string;
   readonly orderRef: string;
   readonly result: OutcomeEffect;
+  readonly askedBy?: 'anotherClient';
 }
 
 /** A person's decision about a client, which the rules put before what they count */

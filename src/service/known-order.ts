@@ -11,6 +11,18 @@ import type { Snapshot, Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 
 /**
+ * Whether the newest decisions of an order are all about other clients of the platform: the report names a payer who
+ * never asked for it.
+ */
+export async function isAskedByAnother(
+  store: Pick<Store, 'decisionsOfOrder'>,
+  { client, orderRef }: AskedOrder,
+): Promise<boolean> {
+  const decisions = await store.decisionsOfOrder(client.platform, orderRef);
+  return decisions.length > 0 && decisions.every(({ clientIdKey }) => clientIdKey !== client.clientIdKey);
+}
+
+/**
  * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the
  * archive. It asks none of them for what cannot be there or makes no difference. Throws StoreUnavailable where only
  * an archive could answer that this node does not have.

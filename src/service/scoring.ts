@@ -42,7 +42,7 @@ import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts
 import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
 import { seeDevices } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
-import { knownOrder } from './known-order.ts';
+import { isAskedByAnother, knownOrder } from './known-order.ts';
 import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
 
 export interface ServiceParts {
@@ -98,11 +98,18 @@ interface VerdictStepResult extends AnsweredVerdict {
   readonly verdicts: Verdicts | null;
 }
 
+/** What a report of an outcome did. */
+export interface OutcomeResult {
+  readonly effect: OutcomeEffect;
+  /** Another client of the platform asked for the order, and the reported one did not; absent: nobody knows of that. */
+  readonly askedBy?: 'anotherClient';
+}
+
 /** Records the outcomes of a request that tells of many. */
 export interface OutcomeRecorder {
   /** Announces a report, once before it is recorded. */
   expect(report: OrderReport): void;
-  record(report: OrderReport): Promise<OutcomeEffect>;
+  record(report: OrderReport): Promise<OutcomeResult>;
 }
 
 /** An Idempotency-Key came with another request than the one it was first used for. */
@@ -210,12 +217,15 @@ export class ScoringService {
     };
   }
 
-  /** An outcome is final for its order: a repeat changes nothing, a later different one supersedes. */
+  /**
+   * An outcome is final for its order: a repeat changes nothing, a later different one supersedes. A report under a
+   * client who never asked for the order is taken, and the result says when another client did.
+   */
   async outcome(
     platform: PlatformName,
     report: OrderReport,
     archivedOrders: Pick<ArchivedOrders, 'find'> | null = this.#parts.archivedOrders ?? null,
-  ): Promise<OutcomeEffect> {
+  ): Promise<OutcomeResult> {
     const { clientIdKey, orderRef } = report;
     const turn = {
       operation: 'outcome',
@@ -223,37 +233,38 @@ export class ScoringService {
       also: { orderRef },
     };
     const { currency } = settingsOf(this.#parts.ruleSource.choose(turn.client).rules, platform);
+    const asked = { client: turn.client, orderRef };
     let seen: OutcomeSeen | null = null;
     let note = () => {};
-    const effect = await this.#turns
-      .take(turn, async (moment) => {
+    const result = await this.#turns
+      .take<OutcomeResult>(turn, async (moment) => {
         const { state: before, now } = moment;
-        const { known, exposure } = await knownOrder(
-          this.#parts.store,
-          { client: turn.client, orderRef },
-          moment,
-          archivedOrders,
-        );
+        const { known, exposure } = await knownOrder(this.#parts.store, asked, moment, archivedOrders);
+        const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
+        const askedBy = isStrange ? { askedBy: 'anotherClient' as const } : {};
         note = () => this.#parts.reporting?.reported(platform, before, orderRef, now);
         const inMoney = inCurrency(report, before, known, currency);
         const change = recordOutcome(before, known, inMoney, now, exposure);
         const { effect, state, order, displaced, report: taken } = change;
         seen = state === before ? null : outcomeSeen(turn.client, before, state);
-        if (seen === null) return { result: effect, change: null };
+        const result = { effect, ...askedBy };
+        if (seen === null) return { result, change: null };
         const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
         const entry = { kind: 'outcome', ...told } as const;
         const kept = { orders: displaced, keptMs: this.#displacedMs };
-        return { result: effect, change: { state, entry, displaced: kept } };
+        return { result, change: { state, entry, displaced: kept } };
       })
       .catch((error: unknown) => {
         if (seen !== null && error instanceof StoreUnavailable)
           this.#parts.ruleSource.observeOutcome(seen, false);
         throw error;
       });
-    this.#parts.metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect });
+    const { metrics } = this.#parts;
+    metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect: result.effect });
+    if (result.askedBy !== undefined) metrics.count('scoring_outcomes_of_another_client_total', {});
     note();
     if (seen !== null) this.#parts.ruleSource.observeOutcome(seen, true);
-    return effect;
+    return result;
   }
 
   /** Binds the client to a requisite, or with null unbinds it. */

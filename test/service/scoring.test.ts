@@ -109,7 +109,7 @@ describeOnStores('the service', (store) => {
     const service = composed();
     const effects: string[] = [];
     for (const one of told)
-      effects.push(await service.outcome(PLATFORM, { clientIdKey, orderRef: 'order-1', ...one }));
+      effects.push((await service.outcome(PLATFORM, { clientIdKey, orderRef: 'order-1', ...one })).effect);
     expect(effects).to.deep.equal(['recorded', 'stale', 'unchanged', 'unchanged', 'superseded']);
     const entries = await entriesAbout(store(), clientKey(PLATFORM, clientIdKey));
     const journaled = entries.map((entry) =>

@@ -168,7 +168,7 @@ describeOnStores('an order that was turned away', (store) => {
         nowMs = START_MS + hour * HOUR_MS;
         const at = dated === '-' ? null : START_MS + Number(dated) * HOUR_MS;
         if (/^\d/.test(what)) await ask(clientIdKey, order, what);
-        else effects.push(await tell(clientIdKey, order, what, at));
+        else effects.push((await tell(clientIdKey, order, what, at)).effect);
       }
       const view = await records.client(PLATFORM, clientIdKey);
       if (view === null) throw new Error('nothing is known of the client');

@@ -152,7 +152,7 @@ class Callers {
     const occurredAt = this.#random.pick([null, START_MS, START_MS + HOUR_MS]);
     const report = { clientIdKey, orderRef, outcome, cause, occurredAt };
     for (let tries = 1; tries <= PATIENCE; tries++) {
-      const status = await this.#ask((service) => service.outcome(PLATFORM, report));
+      const status = await this.#ask(async (service) => (await service.outcome(PLATFORM, report)).effect);
       this.#outcomes.push({ clientIdKey, orderRef, outcome, cause, status });
       if (status.kind === 'answered') return;
     }

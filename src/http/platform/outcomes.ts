@@ -11,7 +11,7 @@ import { outcome, outcomeCause } from '../../client/order.ts';
 import { Type } from '../../json-schema.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { AmountTooPrecise, type OrderReport } from '../../service/order-report.ts';
-import type { OutcomeRecorder } from '../../service/scoring.ts';
+import type { OutcomeRecorder, OutcomeResult } from '../../service/scoring.ts';
 import { choice, instant, key, named, shape, word } from '../../shapes.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import { chapter, operation, type RequestBody } from '../operation/operation.ts';
@@ -183,8 +183,7 @@ async function resultLine(
   if (line > LINES_MAX) return tooManyLines(line);
   try {
     if (report === null) throw error;
-    const { clientIdKey, orderRef } = report;
-    return { line, clientIdKey, orderRef, result: await recorder.record(report) };
+    return { line, ...toldResult(report, await recorder.record(report)) };
   } catch (caught) {
     const error = asRefusal(caught);
     if (error instanceof HttpProblem) return refusedLine(line, error);
@@ -197,6 +196,10 @@ async function resultLine(
   }
 }
 
+function toldResult({ clientIdKey, orderRef }: OrderReport, { effect: result, ...askedBy }: OutcomeResult) {
+  return { clientIdKey, orderRef, result, ...askedBy };
+}
+
 const OutcomeResultSchema = named(
   'OutcomeResult',
   shape('What the report did', {
@@ -205,6 +208,12 @@ const OutcomeResultSchema = named(
     result: choice(
       OUTCOME_EFFECTS,
       'recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger',
+    ),
+    askedBy: Type.Optional(
+      choice(
+        ['anotherClient'],
+        'Another client of the platform asked for the order, and the reported one did not: check which clientIdKey you report under. The report counts all the same. Absent: nobody else is known to have asked, or this client did',
+      ),
     ),
   }),
 );
@@ -238,7 +247,7 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
 const reportOutcomes = operation({
   route: 'post /v1/platform/outcomes',
   summary: 'What became of an order',
-  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are all that was captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID.`,
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are all that was captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID. askedBy says that another client asked for the order; the report counts all the same.`,
   grant: 'outcomes',
   body: OUTCOMES_BODY,
   answers: {
@@ -260,7 +269,7 @@ const reportOutcomes = operation({
     const result = await service.outcome(platform, report).catch((error: unknown) => {
       throw asRefusal(error);
     });
-    return { clientIdKey: report.clientIdKey, orderRef: report.orderRef, result };
+    return toldResult(report, result);
   },
 });
 

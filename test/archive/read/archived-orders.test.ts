@@ -31,8 +31,11 @@ describe('an order that only the archive remembers', () => {
   let service: ScoringService;
   const readings: (readonly AskedOrder[])[] = [];
 
-  const report = (orderRef: string, told: Omit<ReportedOutcome, 'occurredAt'>, occurredAt: number | null) =>
-    service.outcome(platform, { clientIdKey: 'ann', orderRef, ...told, occurredAt });
+  const report = async (
+    orderRef: string,
+    told: Omit<ReportedOutcome, 'occurredAt'>,
+    occurredAt: number | null,
+  ) => (await service.outcome(platform, { clientIdKey: 'ann', orderRef, ...told, occurredAt })).effect;
   const outcomes = async () => (await store.load(clientKey(platform, 'ann'))).state.outcomes;
 
   before(async () => {
@@ -93,7 +96,7 @@ describe('an order that only the archive remembers', () => {
     const recorder = service.outcomes(platform);
     for (const report of expected) recorder.expect(report);
     readings.length = 0;
-    for (const report of expected) expect(await recorder.record(report)).to.equal('superseded');
+    for (const report of expected) expect((await recorder.record(report)).effect).to.equal('superseded');
     expect(readings.map((asked) => asked.map(({ orderRef }) => orderRef))).to.deep.equal([
       ['order-3', 'order-4', 'order-6'],
     ]);
@@ -121,14 +124,16 @@ describe('an order that was refused weeks ago', () => {
     const body = { sellPointKey: 's', clientIdKey: 'ann', method: 'card', amountRequested: '25', orderRef };
     return (await service.verdict(platform, body, { requestId: 'r', idempotencyKey: null })).answer.verdict;
   };
-  const expired = (orderRef: string) =>
-    service.outcome(platform, {
+  const expired = async (orderRef: string) => {
+    const report = {
       clientIdKey: 'ann',
       orderRef,
       outcome: 'UNPAID',
       cause: 'EXPIRED',
       occurredAt: null,
-    });
+    } as const;
+    return (await service.outcome(platform, report)).effect;
+  };
   const outcomes = async () => (await store.load(client)).state.outcomes;
 
   before(async () => {

@@ -153,7 +153,7 @@ describe('a stream of outcomes', () => {
       expect: () => void expected++,
       record: async () => {
         await first;
-        return 'recorded' as const;
+        return { effect: 'recorded' as const };
       },
     };
     const grant = new GrantWatch(async () => true);
@@ -176,7 +176,7 @@ describe('a stream of outcomes', () => {
     const bytes = ['good-1', 'poison', 'good-2'].map((orderRef) => Buffer.from(report('ann', orderRef)));
     const record = async ({ orderRef }: OrderReport) => {
       if (orderRef === 'poison') throw new Error('a bug');
-      return 'recorded' as const;
+      return { effect: 'recorded' as const };
     };
     const recorder = { expect: () => {}, record };
     const grant = new GrantWatch(async () => true);
