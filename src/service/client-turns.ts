@@ -92,7 +92,7 @@ export class ClientTurns {
     return this.alone(client, async () => {
       for (let tries = 1; tries <= TRIES_MAX && this.#pace.monotonicMs() < deadlineMs; tries++) {
         const loaded = await this.#store.load(client, also);
-        await requireAdmitted(admitted);
+        requireAdmitted(await admitted);
         const { result, change } = await decide(this.#momentOf(loaded));
         if (change === null) return result;
         const next = compact(change.state, change.state.lastAt);
@@ -120,8 +120,8 @@ export class ClientTurns {
 }
 
 /** Throws NotAdmitted when the request may change nothing. */
-export async function requireAdmitted(admitted: Promise<boolean> | undefined): Promise<void> {
-  if (admitted !== undefined && !(await admitted)) throw new NotAdmitted();
+export function requireAdmitted(admitted: boolean | undefined): void {
+  if (admitted === false) throw new NotAdmitted();
 }
 
 /**

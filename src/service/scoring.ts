@@ -144,7 +144,7 @@ export class ScoringService {
     const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
     const { idempotencyKey } = context;
     if (idempotencyKey !== null) {
-      await requireAdmitted(context.admitted);
+      requireAdmitted(await context.admitted);
       await this.#claim(platform, body, idempotencyKey);
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
