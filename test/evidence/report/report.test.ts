@@ -71,7 +71,7 @@ describe('the report on rules', () => {
   });
 
   it("compares a rule's unpaid share with that of all orders", () => {
-    const { unpaidShare, lift, orders } = ruleOf(found, 'attempt-unpaid');
+    const { unpaidShare, lift, orders } = ruleOf(found, 'wait-served');
     expect(unpaidShare?.value).to.be.closeTo(orders.unpaid / (orders.paid + orders.unpaid), 1e-12);
     expect(lift).to.equal((unpaidShare?.value ?? 0) / (found.unpaidShare?.value ?? 1));
     expect(ruleOf(found, 'no-javascript')).to.deep.include({ matched: 0, unpaidShare: null, lift: null });

@@ -254,10 +254,16 @@ describe('the drafts of the platform API', () => {
   it('say at and before a release which cases of the version before they have lost', async () => {
     const { version, files } = await draftOf('p2.v28', {}, owner);
     const { 'cases/readings.yaml': _, ...kept } = files;
+    const casesIn = (folder: string) =>
+      Object.entries(files).flatMap(([name, text]) =>
+        name.startsWith(folder) ? [...text.matchAll(/^ {2}- name: /gm)] : [],
+      ).length;
+    const all = casesIn('cases/');
     const { lostCases } = await check({ version, files: kept }, owner);
-    expect([lostCases?.before, lostCases?.of, lostCases?.names.length]).to.deep.equal(['p2.v27', 57, 7]);
-    // Two of the 57 are about another platform.
-    expect((await check({ version, files: kept })).lostCases?.of).to.equal(55);
+    expect([lostCases?.before, lostCases?.of]).to.deep.equal(['p2.v27', all]);
+    expect(lostCases?.names.length).to.equal(casesIn('cases/readings.yaml')).and.to.be.above(0);
+    // Two are about another platform.
+    expect((await check({ version, files: kept })).lostCases?.of).to.equal(all - 2);
     const { body: saved } = await save(version, { files: kept });
     const path = `rules/versions/${version}/release`;
     const asked = { digest: saved.digest, reason: 'fewer cases' };
