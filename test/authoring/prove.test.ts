@@ -253,6 +253,12 @@ const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
       '{ fact: scoredBefore, operator: equal, value: false }\n        - { fact: userAgentIsAutomated, operator: equal, value: true }',
     ),
   },
+  'more digits in the bound of a holdout than rules compare': {
+    'groups.yaml': swap(
+      '    priority: 50\n',
+      '    priority: 50\n    holdout: 2%\n    holdoutMaxAmount: { EUR: "100.00000000000000001", USD: "100.00" }\n',
+    ),
+  },
   'signals that cannot reach the threshold together': {
     'bot-signals.yaml': whole(
       `rules:\n${SIGNAL('bound', 3, true)}${SIGNAL('unbound', 2, false)}threshold: 4\n`,

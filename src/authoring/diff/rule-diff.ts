@@ -247,12 +247,12 @@ class RulesDiff<P> {
     });
   }
 
-  #inWords({ priority, condition, params, holdout }: Rule<P>): string {
+  #inWords({ priority, written, params, holdout }: Rule<P>): string {
     const answer = Object.entries({ ...this.#params(params), ...holdoutParams(holdout) }).map(
       ([name, value]) => `${name} ${value}`,
     );
     const order = this.#part === 'bot-signals' ? [] : [`priority ${priority}`];
-    return [...order, `when ${conditionText(condition)}`, ...answer].join('; ');
+    return [...order, `when ${conditionText(written)}`, ...answer].join('; ');
   }
 
   #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly RuleDifference[] {
@@ -262,11 +262,8 @@ class RulesDiff<P> {
       const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
       found.push(this.#difference(is.name, 'reprioritised', text));
     }
-    if (conditionText(was.condition) !== conditionText(is.condition)) {
-      const changes = conditionChanges(
-        plainCondition(was.condition, false),
-        plainCondition(is.condition, false),
-      );
+    if (conditionText(was.written) !== conditionText(is.written)) {
+      const changes = conditionChanges(plainCondition(was.written, false), plainCondition(is.written, false));
       found.push(...changes.map((change) => changed(this.#part, is.name, change)));
     }
     const params = paramChanges(
@@ -297,7 +294,7 @@ function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
 }
 
 function conditionsByName<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
-  return namedConditions(rules.map(({ condition }) => condition));
+  return namedConditions(rules.map(({ written }) => written));
 }
 
 /** The settings, levels or limits of one version, by names for people. */

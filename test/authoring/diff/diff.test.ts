@@ -56,6 +56,13 @@ describe('the difference between two rule sets', () => {
         'priority: 60\n    conditions:\n      any:',
       ],
     ],
+    'a condition that became a "not", as it is written': [
+      [
+        'verdicts.yaml',
+        TOO_EARLY,
+        '        - not: { fact: waitRemainingSeconds, operator: lessThanInclusive, value: 0 }',
+      ],
+    ],
     'event params, threshold and weights': [
       ['bot-signals.yaml', 'threshold: 4', 'threshold: 5'],
       [
