@@ -5,10 +5,7 @@ import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /** A text of 1 to `maxLength` code points of well-formed Unicode, without U+0000. */
 export function text(maxLength: number, description: string, example?: string) {
-  return showing(
-    Type.String({ minLength: 1, maxLength, wellFormed: true, withoutNul: true, description }),
-    example,
-  );
+  return showing(Type.String({ minLength: 1, maxLength, storable: true, description }), example);
 }
 
 export function key(description: string, example?: string) {

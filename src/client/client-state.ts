@@ -30,6 +30,10 @@ export interface VerdictEvent {
   readonly early: boolean;
   /** It was answered with a requisite. */
   readonly granted: boolean;
+  /** It was answered WAIT. */
+  readonly waited: boolean;
+  /** It was answered BLOCK. */
+  readonly blocked: boolean;
   /** The outcome of its order has been reported since. */
   readonly settled: boolean;
   readonly method: string;

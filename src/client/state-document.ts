@@ -160,9 +160,16 @@ type EventRow = [
 const EARLY = 1;
 const GRANTED = 2;
 const SETTLED = 4;
+const WAITED = 8;
+const BLOCKED = 16;
 
 function encodeEvent(event: VerdictEvent, before: VerdictEvent | undefined, lastAt: number): EventRow {
-  const flags = (event.early ? EARLY : 0) | (event.granted ? GRANTED : 0) | (event.settled ? SETTLED : 0);
+  const flags =
+    (event.early ? EARLY : 0) |
+    (event.granted ? GRANTED : 0) |
+    (event.settled ? SETTLED : 0) |
+    (event.waited ? WAITED : 0) |
+    (event.blocked ? BLOCKED : 0);
   return [
     lastAt - event.at,
     flags,
@@ -188,6 +195,8 @@ function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: nu
     early: (flags & EARLY) !== 0,
     granted: (flags & GRANTED) !== 0,
     settled: (flags & SETTLED) !== 0,
+    waited: (flags & WAITED) !== 0,
+    blocked: (flags & BLOCKED) !== 0,
     method: decodeToken(method, before?.method) ?? '',
     amount: decodeToken(amount, before?.amount) ?? '',
     order: decodeToken(order, before?.order) ?? '',

@@ -17,7 +17,7 @@ import { type KnownHints, knownHints } from '../client/hints.ts';
 import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
-import { type PlatformSettings, type RuleSet, settingsOf } from '../rules/rule-set.ts';
+import { type PlatformSettings, type RuleSet, settingsOf, type Verdict } from '../rules/rule-set.ts';
 import { complete } from '../shapes.ts';
 import { type Assessment, assess, factsByLabel } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
@@ -141,7 +141,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
     lastVerdictAt: at,
     ladder: concluded.ladderAfter,
     lastWaitMs: lastWaitAfter(concluded, lastWaitMs, at),
-    events: seen.events.with(-1, { ...event, granted: isGrant(concluded.verdict) }),
+    events: seen.events.with(-1, answeredEvent(event, concluded.verdict)),
   };
   return { at, assessment, concluded, ladderBefore, nextState };
 }
@@ -215,6 +215,10 @@ function subjectOf(
   };
 }
 
+function answeredEvent(event: VerdictEvent, verdict: Verdict): VerdictEvent {
+  return { ...event, granted: isGrant(verdict), waited: verdict === 'WAIT', blocked: verdict === 'BLOCK' };
+}
+
 function eventOf(
   request: AskedVerdict,
   settings: PlatformSettings,
@@ -227,6 +231,8 @@ function eventOf(
     early,
     granted: false,
     settled: false,
+    waited: false,
+    blocked: false,
     method: familiarToken(request.method),
     amount: moneyText(request.amount, request.currency ?? settings.currency),
     order: token(request.orderRef),

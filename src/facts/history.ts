@@ -212,6 +212,12 @@ export const VELOCITY_FACTS = {
   attempts: velocity('requests', 'Verdicts that let a requisite be shown, before this request.', (events) =>
     countWhere(events, (event) => event.granted),
   ),
+  waits: velocity('requests', 'Verdicts of this client that were WAIT, before this request.', (events) =>
+    countWhere(events, (event) => event.waited),
+  ),
+  blocks: velocity('requests', 'Verdicts of this client that were BLOCK, before this request.', (events) =>
+    countWhere(events, (event) => event.blocked),
+  ),
   earlyRequests: velocity('requests', 'Verdict requests made before an imposed wait was over.', (events) =>
     countWhere(events, (event) => event.early),
   ),

@@ -203,6 +203,8 @@ function eventOf(state: ClientState, decision: Decision): VerdictEvent {
     early: waitRemainingMs(ladderBefore, at) > 0,
     granted: isGrant(verdict),
     settled: false,
+    waited: verdict === 'WAIT',
+    blocked: verdict === 'BLOCK',
     method: token(String(method)),
     amount: moneyText(decimalText(amount), String(currency)),
     order: token(orderRef),

@@ -7,6 +7,8 @@ export function eventAt(at: number, more: Partial<VerdictEvent> = {}): VerdictEv
     early: false,
     granted: false,
     settled: false,
+    waited: false,
+    blocked: false,
     method: 'm',
     amount: 'a',
     order: 'o',

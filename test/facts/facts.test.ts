@@ -223,6 +223,8 @@ function distinct(pick: (event: VerdictEvent) => string | null) {
 const NAIVE_VELOCITY: Readonly<Record<string, (events: readonly VerdictEvent[]) => number>> = {
   verdicts: (events) => events.length,
   attempts: (events) => events.filter(({ granted }) => granted).length,
+  waits: (events) => events.filter(({ waited }) => waited).length,
+  blocks: (events) => events.filter(({ blocked }) => blocked).length,
   earlyRequests: (events) => events.filter(({ early }) => early).length,
   distinctMethods: distinct(({ method }) => method),
   distinctAmounts: distinct(({ amount }) => amount),

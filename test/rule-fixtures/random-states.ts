@@ -33,6 +33,8 @@ const event: fc.Arbitrary<VerdictEvent> = fc.record({
   at: past,
   early: fc.boolean(),
   granted: fc.boolean(),
+  waited: fc.boolean(),
+  blocked: fc.boolean(),
   settled: fc.boolean(),
   method: token,
   amount: fc.oneof(token, money),

@@ -59,13 +59,13 @@ export class Components {
   }
 
   /**
-   * Moments are text. Four keywords are our own: `wellFormed` cannot be said in JSON Schema, `withoutNul` is said in the guide, `instant` is a date-time, and `told` holds what something else checks, so that a fault is one fault to the validator.
+   * Moments are text. Four keywords are our own: `wellFormed` cannot be said in JSON Schema, `storable` is said in the guide, `instant` is a date-time, and `told` holds what something else checks, so that a fault is one fault to the validator.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
-    const { instant, wellFormed, withoutNul, told, ...rest } = {
+    const { instant, wellFormed, storable, told, ...rest } = {
       instant: false,
       wellFormed: false,
-      withoutNul: false,
+      storable: false,
       told: {},
       ...schema,
     };

@@ -201,11 +201,12 @@ function bodyAjv(options: Options): Ajv2020 {
     schemaType: 'boolean',
     validate: (_schema: boolean, value: string) => value.isWellFormed(),
   });
+  // One keyword for both: each one that a text is held against costs a verdict some allocations.
   made.addKeyword({
-    keyword: 'withoutNul',
+    keyword: 'storable',
     type: 'string',
     schemaType: 'boolean',
-    validate: (_schema: boolean, value: string) => !hasNul(value),
+    validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNul(value),
   });
   // Told to readers of the document; something else checks it.
   made.addKeyword({ keyword: 'told' });
@@ -283,7 +284,7 @@ function faultOf(error: ErrorObject): PointedDetail {
 }
 
 /** What is wrong and what is allowed, in words. */
-function explain({ keyword, params, message, instancePath, parentSchema }: ErrorObject): string {
+function explain({ keyword, params, message, instancePath, parentSchema, data }: ErrorObject): string {
   switch (keyword) {
     case 'required':
       return 'is required';
@@ -306,9 +307,9 @@ function explain({ keyword, params, message, instancePath, parentSchema }: Error
     case 'maximum':
       return `must be at most ${params['limit']}`;
     case 'wellFormed':
-      return 'must be well-formed Unicode, without lone surrogates';
-    case 'withoutNul':
-      return 'must not contain U+0000';
+      return NOT_WELL_FORMED;
+    case 'storable':
+      return hasNul(String(data)) ? 'must not contain U+0000' : NOT_WELL_FORMED;
     case 'instant':
       return 'must be a moment like "2026-11-21T10:00:00Z"';
     case 'enum':
@@ -321,6 +322,8 @@ function explain({ keyword, params, message, instancePath, parentSchema }: Error
       return message ?? 'is not valid';
   }
 }
+
+const NOT_WELL_FORMED = 'must be well-formed Unicode, without lone surrogates';
 
 const ARTICLES: Readonly<Record<string, string>> = {
   string: 'a JSON string',

@@ -73,9 +73,8 @@ export const OF_EVERY_REQUEST = [
 const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
 
 /**
- * The one list of relations between facts that proofs rely on. Only what the core guarantees for every
- * state and request belongs here: a relation that does not always hold makes proofs wrong, while a
- * missing one only leaves a finding unseen.
+ * The one list of relations between facts that proofs rely on. Only what the core guarantees for every state and
+ * request belongs here: a relation that does not always hold makes proofs wrong; a missing one leaves a finding unseen.
  */
 export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
   const facts = new FactsByName(rules.facts);
@@ -105,6 +104,9 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
     implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
   ];
 }
+
+/** Counts of what was answered before: this request has no answer yet. */
+const ANSWERS = ['attempts', 'waits', 'blocks'] as const;
 
 /** Counts of orders that count as unpaid. */
 const UNPAID_BY_CAUSE = [
@@ -229,7 +231,7 @@ function ofRequestBefore(
 }
 
 function ofNewClient(facts: FactsByName): readonly Condition[] {
-  const counted = ['verdicts', 'attempts', 'attemptedAmount', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
+  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
   const nothingHappened = allOf(
     facts.is('finalCount', 0),
     facts.is('unpaidChain', 0),
@@ -298,8 +300,8 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
     });
   const parts = [...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
   // The verdict being decided is a request, and not an attempt yet.
-  const attempts = atMostVerdicts('attempts', moment === 'a verdict' ? 1 : 0);
-  return [...longerSeesMore, ...parts, ...attempts];
+  const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
+  return [...longerSeesMore, ...parts, ...answered];
 }
 
 /** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */

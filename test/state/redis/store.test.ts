@@ -235,6 +235,8 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
       at,
       early: false,
       granted: true,
+      waited: false,
+      blocked: false,
       settled: false,
       method: token,
       amount: token,
