@@ -1,9 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 
 /** The folder of the rule set that the service decides with. */
 export const RULES_FOLDER = join(import.meta.dirname, '..', '..', 'rules', 'p2.v10');
+
+/** How many cases the rule set has. */
+export function countCurrentCases(): number {
+  const folder = join(RULES_FOLDER, 'cases');
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  return texts.flatMap((text) => [...text.matchAll(/^ {2}- name: /gm)]).length;
+}
 
 let loadedRules: RuleSet | null = null;
 
