@@ -1,5 +1,6 @@
 import { OTHERWISE } from '../decision/decision.ts';
 import type { FactReading } from '../facts/fact.ts';
+import { HINT_FACTS } from '../facts/request.ts';
 import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rules/condition.ts';
 import { listText } from '../rules/condition-text.ts';
 import { matcher } from '../rules/matcher.ts';
@@ -16,7 +17,13 @@ import {
   OF_EVERY_REQUEST,
   signalFact,
 } from '../rules/proof/relations.ts';
-import { type ParsedRules, type Rule, withoutHoldout } from '../rules/rule-set.ts';
+import {
+  type ParsedRules,
+  type Rule,
+  type SignalParams,
+  weightOfSignals,
+  withoutHoldout,
+} from '../rules/rule-set.ts';
 import { amountsWithoutCurrency, longNumbers, partText, payersNeverSeen, unboundHoldout } from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is sound. */
@@ -54,8 +61,61 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),
-    notes: [...all.flatMap(({ notes }) => notes), ...remarks],
+    notes: [...all.flatMap(({ notes }) => notes), ...remarks, ...countedTwice(signals, anyRequest)],
   };
+}
+
+/**
+ * Signals that ask for one fact and reach the threshold only together: one observation then counts several times. Facts
+ * about who the payer is are no observations, because most signals ask for them to spare somebody.
+ */
+function countedTwice({ rules, threshold }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+  const hints = rules.filter(({ params }) => params.weight < threshold);
+  const byObservation = new Map<string, Rule<SignalParams>[]>();
+  for (const rule of hints) {
+    const observed = factsNamed([rule.condition]).flatMap((ref) => observationOf(ref) ?? []);
+    for (const name of new Set(observed)) byObservation.getOrInsertComputed(name, () => []).push(rule);
+  }
+  return [...byObservation].flatMap(([observed, signals]) => {
+    const together = matchingTogether(signals, reasoner, threshold);
+    const last = together.at(-1);
+    if (last === undefined) return [];
+    const names = listText(
+      together.map(({ name }) => `"${name}"`),
+      'and',
+    );
+    const message = `${names} ask for ${observed} and reach the threshold of ${threshold} only together, so one observation counts ${together.length === 2 ? 'twice' : `${together.length} times`}; write about: NAME beside the weight of each, and of those that match only the heaviest counts`;
+    return [{ at: last.at, message }];
+  });
+}
+
+/** What a fact observes, in words; null for one that says who the payer is. */
+function observationOf({ name, fact }: FactRef): string | null {
+  if (fact.kind === 'windowed' && fact.sharing !== null)
+    return `who shares the ${fact.sharing === 'ip' ? 'address' : 'fingerprint'}`;
+  return fact.kind === 'windowed' || (Object.hasOwn(HINT_FACTS, name) && name !== 'scoredBefore')
+    ? name
+    : null;
+}
+
+/** Signals that can match together and then reach the threshold, the heaviest first; none where no such were found. */
+function matchingTogether(
+  signals: readonly Rule<SignalParams>[],
+  reasoner: Reasoner,
+  threshold: number,
+): readonly Rule<SignalParams>[] {
+  const weightOf = (rules: readonly Rule<SignalParams>[]) =>
+    weightOfSignals(rules.map(({ params }) => params));
+  if (weightOf(signals) < threshold) return [];
+  const together: Rule<SignalParams>[] = [];
+  for (const signal of signals.toSorted((a, b) => b.params.weight - a.params.weight)) {
+    const more = [...together, signal];
+    if (weightOf(more) === weightOf(together)) continue;
+    if (reasoner.find(more.map(({ condition }) => condition)).kind !== 'witness') continue;
+    together.push(signal);
+    if (weightOf(together) >= threshold) return together;
+  }
+  return [];
 }
 
 /** What looks like a slip in a rule that works. */

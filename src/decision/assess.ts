@@ -1,6 +1,6 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactReading } from '../facts/fact.ts';
-import { type Matchable, type RuleSet, totalWeight, type VerdictParams } from '../rules/rule-set.ts';
+import { type Matchable, type RuleSet, type VerdictParams, weightOfSignals } from '../rules/rule-set.ts';
 import { OTHERWISE } from './decision.ts';
 import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 
@@ -36,7 +36,7 @@ export function conclude(
   const matching = rules.signals.rules.filter(
     (signal) => signal.matches(values) && !holdouts.skips('bot-signals', signal, values),
   );
-  const botWeight = totalWeight(matching.map((signal) => signal.params.weight));
+  const botWeight = weightOfSignals(matching.map(({ params }) => params));
   // The interface: a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });

@@ -110,6 +110,8 @@ export interface GroupParams {
 
 export interface SignalParams {
   readonly weight: number;
+  /** What it observes, like `device`; absent: something that no other signal observes. */
+  readonly about?: string;
 }
 
 /** A piece of a reason text: words, a fact's value, or a value of the answer. */
@@ -226,6 +228,24 @@ export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
 
 export function listNameRefusal(name: string): string {
   return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
+}
+
+/** What matching signals weigh together: of several about one thing the heaviest counts. */
+export function weightOfSignals(matching: readonly SignalParams[]): number {
+  return totalWeight(heaviestOfEachThing(matching).map(({ weight }) => weight));
+}
+
+/** Leaves out the signals in whose place a heavier one about the same thing counts; of equally heavy ones the first counts. */
+export function heaviestOfEachThing<Signal extends SignalParams>(
+  matching: readonly Signal[],
+): readonly Signal[] {
+  if (matching.every(({ about }) => about === undefined)) return matching;
+  const heaviest = new Map<string, Signal>();
+  for (const signal of matching) {
+    const { about, weight } = signal;
+    if (about !== undefined && weight > (heaviest.get(about)?.weight ?? 0)) heaviest.set(about, signal);
+  }
+  return matching.filter((signal) => signal.about === undefined || heaviest.get(signal.about) === signal);
 }
 
 /** Sum of signal weights, rounded, so that weights of 0.7 and 0.1 reach a threshold of 0.8. */

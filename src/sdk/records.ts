@@ -900,6 +900,7 @@ export interface RuleTrace {
   readonly asked: boolean;
   readonly matched: boolean;
   readonly heldOut?: boolean;
+  readonly outweighedBy?: string;
   readonly condition: ConditionTrace;
 }
 

@@ -172,6 +172,9 @@ const LARGE = '{ fact: amount, operator: greaterThan, value: 250 }';
 const SIGNAL = (name: string, weight: number, hasBinding: boolean) =>
   `  - { name: ${name}, conditions: { all: [{ fact: hasBinding, operator: equal, value: ${hasBinding} }] }, event: { type: signal, params: { weight: ${weight} } } }\n`;
 
+const CROWDED = (params: number | string, window: string, clients: number) =>
+  `  - { name: over-${window}, conditions: { all: [{ fact: clientsOnIp, params: { window: ${window} }, operator: greaterThanInclusive, value: ${clients} }] }, event: { type: signal, params: { weight: ${params} } } }\n`;
+
 /** Verdict rules before `otherwise`: their priority and conditions. */
 const ADDED: Readonly<Record<string, readonly [priority: number, conditions: string]>> = {
   'a rule that contradicts itself': [
@@ -263,6 +266,17 @@ const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
     'bot-signals.yaml': whole(
       `rules:\n${SIGNAL('bound', 3, true)}${SIGNAL('unbound', 2, false)}threshold: 4\n`,
     ),
+  },
+  'signals that ask for one fact and reach the threshold only together': {
+    'bot-signals.yaml': whole(`rules:\n${CROWDED(2, '1h', 4)}${CROWDED(2, '24h', 30)}threshold: 4\n`),
+  },
+  'signals that are about one thing': {
+    'bot-signals.yaml': whole(
+      `rules:\n${CROWDED('2, about: address', '1h', 4)}${CROWDED('2, about: address', '24h', 30)}${SIGNAL('bound', 2, true)}threshold: 4\n`,
+    ),
+  },
+  'signals that ask for one fact, one of which reaches the threshold alone': {
+    'bot-signals.yaml': whole(`rules:\n${CROWDED(2, '1h', 4)}${CROWDED(4, '24h', 30)}threshold: 4\n`),
   },
 };
 

@@ -10,7 +10,12 @@ import type { SharedLists } from '../../decision/shared-lists.ts';
 import type { FactReading } from '../../facts/fact.ts';
 import { nameText } from '../../rules/condition-text.ts';
 import { secondsInWords } from '../../rules/duration.ts';
-import type { RuleSetTrace, RuleTrace } from '../../rules/evaluate/trace.ts';
+import {
+  type RuleSetTrace,
+  type RuleTrace,
+  signalInWords,
+  tracedWeight,
+} from '../../rules/evaluate/trace.ts';
 import {
   anyOf,
   choice,
@@ -26,7 +31,7 @@ import {
 } from '../../rules/parse/form.ts';
 import type { Member, YamlFile } from '../../rules/parse/yaml-file.ts';
 import type { Location } from '../../rules/problem.ts';
-import { type ParsedRules, type RuleSet, totalWeight, VERDICTS } from '../../rules/rule-set.ts';
+import { type ParsedRules, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
 
 /** The members of a step's answer. */
@@ -219,9 +224,9 @@ function firstMatch(rules: readonly RuleTrace[]): string {
 function signalsInWords({ values }: CaseFailure, { signals }: RuleSetTrace, rules: RuleSet): string {
   const matching = signals.filter(({ matched }) => matched);
   if (matching.length === 0) return 'none matched';
-  const weight = totalWeight(matching.map(({ gives }) => Number(gives)));
+  const weight = tracedWeight(signals);
   const isNew = values?.[rules.facts.findIndex(({ name }) => name === 'isNewClient')] === true;
-  const names = matching.map(({ name, gives }) => `${name} (${gives})`).join(', ');
+  const names = matching.map(signalInWords).join(', ');
   return `${names}; weight ${weight}, ${isNew ? 'but a new client is never a bot' : `a bot from ${rules.signals.threshold} on`}`;
 }
 

@@ -194,7 +194,7 @@ class FactsApart {
     if (ordered(before.groups) !== ordered(groups)) this.#names.add('clientGroup');
     const signals = this.#signals(before, after);
     const weights = (rules: readonly Rule<SignalParams>[]) =>
-      rules.map(({ name, params }) => `${name} ${params.weight}`).toSorted();
+      rules.map(({ name, params }) => `${name} ${params.weight} ${params.about ?? ''}`).toSorted();
     if (!isDeepStrictEqual(weights(before.signals.rules), weights(signals.rules)))
       this.#names.add('botWeight');
     if (this.has('botWeight') || before.signals.threshold !== signals.threshold) this.#names.add('isBot');

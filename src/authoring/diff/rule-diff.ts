@@ -146,10 +146,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).between(before.groups, after.groups),
     ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
     ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
-    ...new RulesDiff<SignalParams>('bot-signals', ({ weight }) => ({ weight: `${weight}` })).between(
-      before.signals,
-      after.signals,
-    ),
+    ...new RulesDiff<SignalParams>('bot-signals', signalParams).between(before.signals, after.signals),
     ...new RulesDiff<VerdictParams>('verdicts', verdictParams).between(before.verdicts, after.verdicts),
     ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
       (change): RuleDifference => changed('verdicts', 'otherwise', change),
@@ -158,6 +155,10 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
 }
 
 type Params = Readonly<Record<string, string>>;
+
+function signalParams({ weight, about }: SignalParams): Params {
+  return { weight: `${weight}`, ...(about === undefined ? {} : { about }) };
+}
 
 function verdictParams({ verdict, ladder, reason, payerText }: VerdictParams): Params {
   const named: Params = ladder === null ? {} : { ladder };

@@ -23,15 +23,11 @@ import {
   counts,
   type RuleTrace,
   RuleTraceSchema,
+  signalInWords,
+  tracedWeight,
   traceRuleSet,
 } from '../../rules/evaluate/trace.ts';
-import {
-  type PlatformSettings,
-  type RuleSet,
-  settingsOf,
-  totalWeight,
-  verdict,
-} from '../../rules/rule-set.ts';
+import { type PlatformSettings, type RuleSet, settingsOf, verdict } from '../../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { supportWords } from './support-words.ts';
 
@@ -237,7 +233,7 @@ async function account(
   const { clientGroup, isBot, verdict, rule } = rerun;
   const settings = settingsOf(rules, platform);
   const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
-  const weight = totalWeight(signals.filter(counts).map(({ gives }) => Number(gives)));
+  const weight = tracedWeight(signals);
   const { threshold } = rules.signals;
   return {
     groups: {
@@ -291,7 +287,7 @@ function heldOutInWords(rules: readonly RuleTrace[]): string {
 }
 
 function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
-  const matching = rules.filter(counts).map(({ name, gives }) => `${name} (${gives})`);
+  const matching = rules.filter(counts).map(signalInWords);
   const holdout = heldOutInWords(rules);
   if (matching.length === 0)
     return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;

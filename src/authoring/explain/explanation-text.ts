@@ -141,9 +141,11 @@ function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
   return [head, ...conditionRows(rule.condition, 6, rule.asked)];
 }
 
-function status({ asked, matched, heldOut, gives }: RuleTrace): string {
+function status({ asked, matched, heldOut, outweighedBy, gives }: RuleTrace): string {
   const what = typeof gives === 'number' ? `weight ${gives}` : gives;
   if (heldOut === true) return 'matched, and skipped: the client is held out of it';
+  if (outweighedBy !== undefined)
+    return `matched; ${outweighedBy}, about the same thing, counts in its place`;
   if (asked) return matched ? `matched: ${what}` : 'did not match';
   return matched ? `not asked; it would match: ${what}` : 'not asked; it would not match';
 }

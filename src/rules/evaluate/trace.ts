@@ -15,7 +15,14 @@ import { formatDuration } from '../duration.ts';
 import { matcher } from '../matcher.ts';
 import { type MovedNegations, moveNegations } from '../negation.ts';
 import { location } from '../problem.ts';
-import type { Matchable, Rule, RuleSet } from '../rule-set.ts';
+import {
+  heaviestOfEachThing,
+  type Matchable,
+  type Rule,
+  type RuleSet,
+  type SignalParams,
+  totalWeight,
+} from '../rule-set.ts';
 
 const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
 
@@ -95,6 +102,9 @@ export const RuleTraceSchema = s.named(
     heldOut: Type.Optional(
       Type.True({ description: 'The client is held out of it, so that it does not count' }),
     ),
+    outweighedBy: Type.Optional(
+      s.word('Of a signal: another one about the same thing, which counts in its place', 'very-crowded-ip'),
+    ),
     condition: ConditionSchema,
   }),
 );
@@ -129,13 +139,47 @@ export async function traceRuleSet(
     );
   return {
     groups: untilFirst(marked('groups', groupTraces)),
-    signals: marked('bot-signals', signalTraces),
+    signals: withOutweighed(signals.rules, marked('bot-signals', signalTraces)),
     verdicts: untilFirst(marked('verdicts', verdictTraces)),
   };
 }
 
 export function counts({ matched, heldOut }: RuleTrace): boolean {
   return matched && heldOut !== true;
+}
+
+/** What the signals that count weigh together. */
+export function tracedWeight(signals: readonly RuleTrace[]): number {
+  const weighing = signals.filter((signal) => counts(signal) && signal.outweighedBy === undefined);
+  return totalWeight(weighing.map(({ gives }) => Number(gives)));
+}
+
+/** "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
+export function signalInWords({ name, gives, outweighedBy }: RuleTrace): string {
+  return `${name} (${outweighedBy === undefined ? gives : `${outweighedBy} counts in its place`})`;
+}
+
+/** Names, for each signal that another one about the same thing outweighs, that other one. */
+function withOutweighed(
+  rules: readonly Rule<SignalParams>[],
+  traces: readonly RuleTrace[],
+): readonly RuleTrace[] {
+  const about = new Map(rules.map(({ name, params }) => [name, params.about]));
+  const matching = traces.filter(counts).map((trace) => {
+    const thing = about.get(trace.name);
+    return {
+      name: trace.name,
+      weight: Number(trace.gives),
+      ...(thing === undefined ? {} : { about: thing }),
+    };
+  });
+  const heaviest = heaviestOfEachThing(matching);
+  return traces.map((trace) => {
+    const thing = about.get(trace.name);
+    const other = thing === undefined ? undefined : heaviest.find((signal) => signal.about === thing);
+    if (!counts(trace) || other === undefined || other.name === trace.name) return trace;
+    return { ...trace, outweighedBy: other.name };
+  });
 }
 
 /** The rules of one file; each counts as asked. */

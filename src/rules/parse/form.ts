@@ -10,6 +10,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export const MEANINGS = {
   threshold: 'A payer is a bot when the weights of matching signals reach it.',
   weight: 'What this signal adds when it matches.',
+  about:
+    'What the signal observes, like device; of several matching signals about one thing only the heaviest counts.',
   ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
   levels: 'The wait of each level, each longer than the one before; the last repeats.',
   resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',

@@ -10,9 +10,9 @@ import {
   type ReasonPart,
   type Rule,
   type SignalParams,
-  totalWeight,
   VERDICTS,
   type VerdictParams,
+  weightOfSignals,
 } from '../rule-set.ts';
 import {
   ConditionReader,
@@ -63,12 +63,24 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   );
 }
 
+const THING = refined(telling(text(MEANINGS.about), LIST_NAME), (about, file, node) => {
+  if (isName(about)) return about;
+  return file.report(
+    node,
+    `about must be lower-case words joined by "-", at most 64 characters, like device, not "${about}"`,
+  );
+});
+
 const CONCLUDES = 'What the rule concludes.';
 
 /** How `bot-signals.yaml` is written. */
 export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
   const weight = numberIn(WEIGHT_RANGE, MEANINGS.weight);
-  const params = mapping(CONCLUDES, { weight }, (said): SignalParams => said);
+  const params = mapping(
+    CONCLUDES,
+    { weight, about: optional(THING) },
+    ({ weight, about }): SignalParams => (about === undefined ? { weight } : { weight, about }),
+  );
   return ruleFile(names, 'bot-signals', (reader) =>
     mapping(
       'Bot signals: the weights of all that match are added.',
@@ -78,7 +90,7 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
         threshold: numberIn(WEIGHT_RANGE, MEANINGS.threshold),
       },
       ({ rules, threshold }, { file, members }) => {
-        const reachable = totalWeight(rules.map((rule) => rule.params.weight));
+        const reachable = weightOfSignals(rules.map(({ params }) => params));
         if (reachable >= threshold) return { rules, threshold };
         return file.report(
           members.get('threshold')?.value ?? null,

@@ -1,6 +1,6 @@
 import { paymentScore } from '../../client/payment-score.ts';
 import { type Comparison, type Condition, type FactRef, type FoldOf, foldCondition } from '../condition.ts';
-import { totalWeight } from '../rule-set.ts';
+import { type SignalParams, weightOfSignals } from '../rule-set.ts';
 import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
 import type { Relation } from './relations.ts';
 
@@ -224,23 +224,28 @@ function weight(
   at: (ref: FactRef) => number,
   facts: Numbered,
 ): Propagator {
-  const weights = signals.map((signal) => ({ index: at(signal.matches), weight: signal.weight }));
+  const weights = signals.map(({ matches, ...params }) => ({ ...params, index: at(matches) }));
   const result = at(total);
   const domain = facts.domains[result];
   if (domain === undefined) return () => true;
-  const number = (some: typeof weights) => domain.number(totalWeight(some.map((signal) => signal.weight)));
+  const number = (some: readonly SignalParams[]) => domain.number(weightOfSignals(some));
   return ({ low, high, keep }) => {
-    const least = number(weights.filter(({ index }) => low(index) === 1));
-    const most = number(weights.filter(({ index }) => high(index) === 1));
+    const certain = weights.filter(({ index }) => low(index) === 1);
+    const possible = weights.filter(({ index }) => high(index) === 1);
+    const least = number(certain);
+    const most = number(possible);
     if (!keep(result, least, most)) return false;
     // Two steps of rounding are left to the sums above, which are exact once all is known.
     const spare = high(result) - least + 2;
     const excess = most - low(result) + 2;
     return weights.every((signal) => {
       if (low(signal.index) === high(signal.index)) return true;
-      const steps = number([signal]);
-      if (steps > spare) return keep(signal.index, 0, 0);
-      return steps > excess ? keep(signal.index, 1, 1) : true;
+      // A signal about the same thing as another one adds what it is heavier by, if anything.
+      const isAlone = signal.about === undefined;
+      const added = isAlone ? number([signal]) : number([...certain, signal]) - least;
+      if (added > spare) return keep(signal.index, 0, 0);
+      const lost = isAlone ? added : most - number(possible.filter((other) => other !== signal));
+      return lost > excess ? keep(signal.index, 1, 1) : true;
     });
   };
 }

@@ -40,7 +40,7 @@ export type Relation =
     }
   | {
       readonly kind: 'weight';
-      readonly signals: readonly { readonly matches: FactRef; readonly weight: number }[];
+      readonly signals: readonly (SignalParams & { readonly matches: FactRef })[];
       readonly total: FactRef;
     };
 
@@ -328,7 +328,7 @@ function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly D
   const matching = signals.rules.map((rule) => ({
     rule,
     matches: inner(signalFact(rule.name), YES_NO),
-    weight: rule.params.weight,
+    ...rule.params,
   }));
   const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
   return [

@@ -14,7 +14,7 @@ import {
   not,
   type Relation,
 } from '../../../src/rules/proof/relations.ts';
-import { totalWeight } from '../../../src/rules/rule-set.ts';
+import { weightOfSignals } from '../../../src/rules/rule-set.ts';
 import {
   allAssignments,
   anyCondition,
@@ -131,18 +131,26 @@ describe('a reasoner', () => {
     const total = known('botWeight');
     const weights = fc.array(fc.constantFrom(0.1, 0.2, 0.7, 1, 2.5), { minLength: 5, maxLength: 5 });
     const asked = fc.array(anyCondition(flags, 2), { maxLength: 3 });
+    const things = fc.array(fc.constantFrom(undefined, undefined, 'device', 'page'), {
+      minLength: 5,
+      maxLength: 5,
+    });
     const property = fc.property(
-      weights,
+      fc.tuple(weights, things),
       asked,
       fc.constantFrom(0.3, 0.8, 1, 2, 3.5),
-      (given, must, limit) => {
-        const signals = flags.map(({ ref }, index) => ({ matches: ref, weight: given[index] ?? 1 }));
+      ([given, about], must, limit) => {
+        const signals = flags.map(({ ref }, index) => {
+          const thing = about[index];
+          const params = { matches: ref, weight: given[index] ?? 1 };
+          return thing === undefined ? params : { ...params, about: thing };
+        });
         const reasoner = new Reasoner({ ...NOTHING_KNOWN, relations: [{ kind: 'weight', signals, total }] });
         const answer = reasoner.find([...must, compare(total, 'greaterThanInclusive', limit)]);
         const possible = allAssignments(flags).some(
           (values) =>
             must.every((condition) => matcher(condition)(values)) &&
-            totalWeight(given.filter((_, index) => values[index] === true)) >= limit,
+            weightOfSignals(signals.filter((_, index) => values[index] === true)) >= limit,
         );
         expect(answer.kind).to.equal(possible ? 'witness' : 'none');
       },

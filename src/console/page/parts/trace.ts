@@ -95,8 +95,9 @@ function markOf({ asked, matched }: RuleTrace) {
   return matched ? '✓' : '✗';
 }
 
-function statusOf({ asked, matched, heldOut }: RuleTrace) {
+function statusOf({ asked, matched, heldOut, outweighedBy }: RuleTrace) {
   if (heldOut) return 'matched, and skipped: the client is held out of it';
+  if (outweighedBy) return `matched; ${outweighedBy}, about the same thing, counts in its place`;
   if (asked) return matched ? 'matched' : 'did not match';
   return matched ? 'not asked; it would match' : 'not asked';
 }
