@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { DeviceBook } from '../../src/authoring/simulation.ts';
+import { DeviceBook } from '../../src/authoring/device-book.ts';
 import { recordOutcome } from '../../src/client/changes.ts';
 import type { ClientKey } from '../../src/client/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { knownHints } from '../../src/client/hints.ts';
+import { PAYMENT_NOTED_MS, sightingMarks } from '../../src/client/sighting-marks.ts';
 import { isGrant } from '../../src/decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
@@ -86,6 +87,9 @@ export class MadeUpHistory {
     const reported = { orderRef, outcome, cause: null, occurredAt: null } as const;
     const { state, report } = recordOutcome(payer.state, null, reported, this.#now);
     payer.state = state;
+    const { unpaid } = sightingMarks(state, this.#now);
+    if (outcome === 'PAID')
+      this.#devices.notePayment(payer.client.clientIdKey, this.#now - PAYMENT_NOTED_MS, unpaid);
     entries.push({ ...this.#base(payer), kind: 'outcome', at: this.#now, orderRef, order: report });
   }
 
@@ -121,9 +125,10 @@ export class MadeUpHistory {
 
   #standing({ client, state }: Payer) {
     const hints = knownHints(state.hints, this.#now);
-    this.#devices.record(client.clientIdKey, hints, this.#now);
-    const { sharingWindowsMs } = this.#rules;
-    const sightings = this.#devices.sightings(client.clientIdKey, hints, sharingWindowsMs, this.#now);
+    const marks = sightingMarks(state, this.#now);
+    this.#devices.record(client.clientIdKey, hints, this.#now, marks);
+    const { sharing } = this.#rules;
+    const sightings = this.#devices.sightings(client.clientIdKey, hints, sharing, this.#now, marks);
     return { client, state, sightings, now: this.#now };
   }
 

@@ -7,11 +7,10 @@ import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { memberAt } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
+import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
 import {
   compare,
-  type Example,
-  exampleOf,
   type Knowledge,
   knowledgeOf,
   OF_EVERY_REQUEST,
@@ -92,7 +91,7 @@ function countedTwice({ rules, threshold }: ParsedRules['signals'], reasoner: Re
 /** What a fact observes, in words; null for one that says who the payer is. */
 function observationOf({ name, fact }: FactRef): string | null {
   if (fact.kind === 'windowed' && fact.sharing !== null)
-    return `who shares the ${fact.sharing === 'ip' ? 'address' : 'fingerprint'}`;
+    return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
   return fact.kind === 'windowed' || (Object.hasOwn(HINT_FACTS, name) && name !== 'scoredBefore')
     ? name
     : null;

@@ -119,6 +119,8 @@ export interface ClientState {
   /** Time never runs backwards for a client: nothing is decided before this. */
   readonly lastAt: number;
   readonly lastVerdictAt: number | null;
+  /** The newest verdict was BLOCK. */
+  readonly lastVerdictBlocked: boolean;
   /** How many things other than scores happened. */
   readonly changes: number;
   readonly ladder: Ladder;
@@ -147,6 +149,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   firstSeenAt: null,
   lastAt: 0,
   lastVerdictAt: null,
+  lastVerdictBlocked: false,
   changes: 0,
   ladder: NO_ATTEMPTS,
   lastWaitMs: 0,

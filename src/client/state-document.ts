@@ -37,6 +37,7 @@ type Document = [
   override?: ClientState['override'],
   stage?: StageRow | null,
   endedWaits?: readonly EndedRow[] | null,
+  lastVerdictBlocked?: 1 | null,
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
@@ -58,6 +59,7 @@ export function encodeClientState(state: ClientState): string {
     state.endedWaits.length === 0
       ? null
       : state.endedWaits.map(({ seq, at }): EndedRow => [seq, state.lastAt - at]),
+    state.lastVerdictBlocked ? 1 : null,
   ];
   while (document.at(-1) === null) document.pop();
   return JSON.stringify(document);
@@ -86,6 +88,7 @@ export function decodeClientState(text: string): ClientState {
     override = null,
     stage = null,
     endedWaits = null,
+    lastVerdictBlocked = null,
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
@@ -95,6 +98,7 @@ export function decodeClientState(text: string): ClientState {
     firstSeenAt: ageOf(firstSeenAge, lastAt),
     lastAt,
     lastVerdictAt: ageOf(lastVerdictAge, lastAt),
+    lastVerdictBlocked: lastVerdictBlocked === 1,
     changes,
     ladder: decodeLadder(ladder),
     lastWaitMs: ladder === 0 ? 0 : (ladder[3] ?? 0),

@@ -139,6 +139,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
     ...seen,
     seq: state.seq + 1,
     lastVerdictAt: at,
+    lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
     lastWaitMs: lastWaitAfter(concluded, lastWaitMs, at),
     events: seen.events.with(-1, answeredEvent(event, concluded.verdict)),

@@ -3,6 +3,7 @@ import type { ClientGroup, ClientState, VerdictEvent } from '../client/client-st
 import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
+import { SIGHTING_MARKS, type SightingMark, type SightingMarks } from '../client/sighting-marks.ts';
 import { Type } from '../json-schema.ts';
 import { always, list, named, type Shape, shape, yesNo } from '../shapes.ts';
 
@@ -13,23 +14,70 @@ interface FactRequest {
   readonly sellPointKey: string;
 }
 
-/** Distinct clients seen on the payer's fingerprint and IP, by window in ms; the payer included. */
-export interface Sightings {
-  readonly fingerprint: ReadonlyMap<number, number>;
-  readonly ip: ReadonlyMap<number, number>;
+/** How many distinct clients were seen on a device, and how many of them had each mark. */
+export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
+  readonly clients: number;
 }
+
+/** Who was seen on the payer's fingerprint and IP, by window in ms; the payer included. */
+export interface Sightings {
+  readonly fingerprint: ReadonlyMap<number, SharingCounts>;
+  readonly ip: ReadonlyMap<number, SharingCounts>;
+}
+
+/** The windows in which the clients of a device are counted, ms, and the marks that are counted there besides. */
+export interface SharingQuestion {
+  readonly windowsMs: readonly number[];
+  /** Others count as 0. */
+  readonly marks: readonly SightingMark[];
+}
+
+export type SharingQuestions = Readonly<Record<keyof Sightings, SharingQuestion>>;
+
+export const NOBODY_SEEN: SharingCounts = { clients: 0, paying: 0, unpaid: 0, blocked: 0 };
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
-/** The higher counts of two devices. */
-export function mostShared(one: Sightings, other: Sightings): Sightings {
-  return { fingerprint: highest(one.fingerprint, other.fingerprint), ip: highest(one.ip, other.ip) };
+/** The questions that ask for all that some others ask for. */
+export function everyQuestion(questions: readonly SharingQuestions[]): SharingQuestions {
+  const on = (kind: keyof Sightings): SharingQuestion => ({
+    windowsMs: [...new Set(questions.flatMap((question) => question[kind].windowsMs))],
+    marks: SIGHTING_MARKS.filter((mark) => questions.some((question) => question[kind].marks.includes(mark))),
+  });
+  return { fingerprint: on('fingerprint'), ip: on('ip') };
 }
 
-function highest(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
+/** For each window the counts of the more shared one of two devices; of equally shared ones, of that with fewer who pay. */
+export function mostShared(one: Sightings, other: Sightings): Sightings {
+  return { fingerprint: byWindow(one.fingerprint, other.fingerprint), ip: byWindow(one.ip, other.ip) };
+}
+
+function byWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
   if (one.size === 0) return other;
   if (other.size === 0) return one;
-  return new Map([...one].map(([windowMs, count]) => [windowMs, Math.max(count, other.get(windowMs) ?? 0)]));
+  return new Map([...one].map(([windowMs, counts]) => [windowMs, moreShared(counts, other.get(windowMs))]));
+}
+
+/** The counts with one more of those who were seen: a client with these marks, where they are asked for. */
+export function withMarksOf(
+  counts: SharingCounts,
+  own: SightingMarks,
+  marks: readonly SightingMark[],
+): SharingCounts {
+  const counted = (mark: SightingMark) =>
+    marks.includes(mark) ? Math.min(CLIENTS_ON_DEVICE_MAX, counts[mark] + (own[mark] ? 1 : 0)) : 0;
+  return {
+    clients: counts.clients,
+    paying: counted('paying'),
+    unpaid: counted('unpaid'),
+    blocked: counted('blocked'),
+  };
+}
+
+/** All counts are of one device, so that rules may compare them. */
+export function moreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
+  const more = other.clients - one.clients || one.paying - other.paying;
+  return more > 0 ? other : one;
 }
 
 /** How many clients a fingerprint or IP remembers; counts stop there. */
@@ -142,7 +190,8 @@ export interface CircumstantialFact extends FactDescription {
 export interface WindowedFact extends FactDescription {
   readonly kind: 'windowed';
   readonly longestWindowMs: number;
-  readonly sharing: keyof Sightings | null;
+  /** Of a fact about who shares a device: which device, and who is counted. */
+  readonly sharing: { readonly on: keyof Sightings; readonly counts: keyof SharingCounts } | null;
   readonly read: (context: FactContext, windowMs: number) => number | null;
 }
 

@@ -11,6 +11,7 @@ import {
   MONEY,
   plain,
   SHARING_WINDOW_MS_MAX,
+  type SharingCounts,
   type Sightings,
   type WindowedFact,
   YES_NO,
@@ -95,35 +96,51 @@ export const LISTED_FACTS = {
   },
 } as const satisfies Record<string, Fact>;
 
-/** How many payers share a device or address. */
+const ASKED_ON = {
+  fingerprint: 'asked for a verdict with a fingerprint that this one showed within 24 hours',
+  ip: 'asked for a verdict from an IP address that this one showed within 24 hours',
+} as const satisfies Record<keyof Sightings, string>;
+
+const COUNTED = {
+  clients: 'Clients of the platform, this one included, who {asked}',
+  paying:
+    'Clients of the platform, this one included, who {asked} and had a paid order before, or paid within 24 hours after it',
+  unpaid:
+    'Clients of the platform, this one included, who {asked} while their newest order with a result was unpaid, and have not paid within 24 hours after it',
+  blocked:
+    'Clients of the platform, this one included, who {asked} while a person had them blocked, or after an answer BLOCK',
+} as const satisfies Record<keyof SharingCounts, string>;
+
+/** How many payers share a device or address, and of what kind they are. */
 export const SHARING_FACTS = {
-  clientsOnFingerprint: sharing(
-    'fingerprint',
-    'Clients of the platform, this one included, who asked for a verdict with a fingerprint that this one showed within 24 hours; of several the most shared one.',
-  ),
-  clientsOnIp: sharing(
-    'ip',
-    'Clients of the platform, this one included, who asked for a verdict from an IP address that this one showed within 24 hours; of several the most shared one.',
-  ),
+  clientsOnFingerprint: sharing('fingerprint', 'clients'),
+  payingClientsOnFingerprint: sharing('fingerprint', 'paying'),
+  unpaidClientsOnFingerprint: sharing('fingerprint', 'unpaid'),
+  blockedClientsOnFingerprint: sharing('fingerprint', 'blocked'),
+  clientsOnIp: sharing('ip', 'clients'),
+  payingClientsOnIp: sharing('ip', 'paying'),
+  unpaidClientsOnIp: sharing('ip', 'unpaid'),
+  blockedClientsOnIp: sharing('ip', 'blocked'),
 } as const satisfies Record<string, WindowedFact>;
 
 const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
-function sharing(kind: keyof Sightings, description: string): WindowedFact {
+function sharing(on: keyof Sightings, counts: keyof SharingCounts): WindowedFact {
+  const counted = COUNTED[counts].replace('{asked}', ASKED_ON[on]);
   const absence: Absence = {
-    of: kind === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
+    of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
     mistakenFor: 0,
   };
   return {
     kind: 'windowed',
     domain: count(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `${description} ${absenceText(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    description: `${counted}; of several the most shared one. ${absenceText(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
     absence,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
-    sharing: kind,
+    sharing: { on, counts },
     read: ({ sightings, hints }, windowMs) =>
-      hints[DEVICES_OF[kind]].length === 0 ? null : (sightings[kind].get(windowMs) ?? 0),
+      hints[DEVICES_OF[on]].length === 0 ? null : (sightings[on].get(windowMs)?.[counts] ?? 0),
   };
 }
 

@@ -4,6 +4,7 @@ import type { ClientKey } from '../client/client-key.ts';
 import type { ClientState, StageMark } from '../client/client-state.ts';
 import { lastPaidAt, lastUnpaidAt } from '../client/outcomes.ts';
 import type { Arm, Decision, Draw } from '../decision/decision.ts';
+import { everyQuestion, type SharingQuestions } from '../facts/fact.ts';
 import { NamedError } from '../named-error.ts';
 import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
 import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
@@ -183,14 +184,10 @@ export interface RuleChoice {
   readonly shadow?: RuleSet;
 }
 
-/** The windows that any rule set of the request may ask the sharing counters for. */
-export function sharingWindowsMs({ rules, fallback, shadow }: RuleChoice): RuleSet['sharingWindowsMs'] {
-  if (fallback === undefined && shadow === undefined) return rules.sharingWindowsMs;
-  const all = [rules, fallback, shadow].filter((one) => one !== undefined).map((one) => one.sharingWindowsMs);
-  const union = (kind: keyof RuleSet['sharingWindowsMs']) => [
-    ...new Set(all.flatMap((windows) => windows[kind])),
-  ];
-  return { fingerprint: union('fingerprint'), ip: union('ip') };
+/** What any rule set of the request may ask the sharing counters for. */
+export function sharingQuestions({ rules, fallback, shadow }: RuleChoice): SharingQuestions {
+  if (fallback === undefined && shadow === undefined) return rules.sharing;
+  return everyQuestion([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
 }
 
 export interface VerdictSeen {

@@ -1,7 +1,7 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
-import type { ConcludedFact, FactReading, FactValue } from '../facts/fact.ts';
+import type { ConcludedFact, FactReading, FactValue, SharingQuestions } from '../facts/fact.ts';
 import { Type } from '../json-schema.ts';
 import { choice, meaning, showing } from '../shapes.ts';
 import type { Condition, FactRef } from './condition.ts';
@@ -186,8 +186,8 @@ export interface RuleSet extends ParsedRules {
   readonly blankRecord: Readonly<Record<string, FactReading>>;
   /** The facts that its own rules conclude on the way: three of `facts`. */
   readonly concludedFacts: readonly ConcludedFactRef[];
-  /** The windows of the sharing facts that its rules use, ms. */
-  readonly sharingWindowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
+  /** What the sharing facts that its rules use ask for. */
+  readonly sharing: SharingQuestions;
   /** It has a release.json that agrees with its files; only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };

@@ -188,6 +188,7 @@ function afterVerdict(state: ClientState, decision: Decision): ClientState {
     ...touch({ ...state, events }, at),
     seq,
     lastVerdictAt: at,
+    lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
     lastWaitMs,
     stage,

@@ -208,7 +208,7 @@ export class Records {
     const now = momentFor(state, this.#parts.clock());
     const hints = knownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
-    const sightings = await seeDevices(this.#parts.store, { client, choice, hints, now });
+    const sightings = await seeDevices(this.#parts.store, { client, choice, state, hints, now });
     const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS } = this.#parts;
     return { client, state, sightings, lists, holdoutDraw, now };
   }

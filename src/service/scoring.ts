@@ -12,7 +12,6 @@ import {
 } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type Binding, EVENTS_MAX, type Override } from '../client/client-state.ts';
-import { knownHints } from '../client/hints.ts';
 import type { Pseudonym } from '../decision/addresses.ts';
 import { type BodyDevice, isPlaceholderClient, readDevice } from '../decision/body-hints.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
@@ -23,7 +22,6 @@ import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import { type ScoreBody, scoreRequest, type VerdictBody, verdictRequest } from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
-import { NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ReportingWatch } from '../metrics/reporting.ts';
 import { NamedError } from '../named-error.ts';
@@ -36,11 +34,11 @@ import {
 } from '../rollout/loaded-rules.ts';
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { RETENTION } from '../state/retention.ts';
-import type { Store, StoredAnswer } from '../state/store.ts';
+import type { NotedPayment, Store, StoredAnswer } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
-import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
-import { seeDevices } from './device-sightings.ts';
+import { ClientTurns, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
+import { type DevicesSeen, noteOnDevices, paymentToNote, seeDevices } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { isAskedByAnother, knownOrder } from './known-order.ts';
 import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
@@ -148,7 +146,7 @@ export class ScoringService {
       await this.#claim(platform, body, idempotencyKey);
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
-    let seen: Sightings | null = null;
+    let seen: DevicesSeen | null = null;
     let tried: Verdicts | null = null;
     const turn = { operation: 'verdict', client, also, admitted: context.admitted };
     const noteUnsure = (error: unknown) => {
@@ -156,12 +154,10 @@ export class ScoringService {
       if (tried !== null && error instanceof StoreUnavailable) this.#parts.ruleSource.observe(tried, false);
     };
     try {
-      const { verdicts, ...answered } = await this.#turns.take(turn, async (moment) => {
-        const { state, now, answer } = moment;
+      const { verdicts, ...answered } = await this.#turns.take(turn, async ({ state, now, answer }) => {
         if (answer !== null) return replayOf(answer);
-        // Noted once a request: deciding again after a lost race is still the same request.
-        seen ??= state.hints === null ? NO_SIGHTINGS : await this.#see(ask, moment);
-        const standing = this.#standing({ client, state, sightings: seen, now });
+        seen = await noteOnDevices(this.#parts.store, { client, choice: ask.choice, state, now }, seen);
+        const standing = this.#standing({ client, state, sightings: seen.sightings, now });
         tried = this.#decide(ask, standing);
         return stepOf(ask, tried);
       });
@@ -187,7 +183,7 @@ export class ScoringService {
     const turn = { operation: 'score', client, admitted };
     const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
       const hints = contactByScore(before, request, now).known();
-      const sightings = await seeDevices(store, { client, choice, hints, now });
+      const sightings = await seeDevices(store, { client, choice, state: before, hints, now });
       const standing = this.#standing({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, request),
@@ -236,6 +232,7 @@ export class ScoringService {
     const asked = { client: turn.client, orderRef };
     let seen: OutcomeSeen | null = null;
     let note = () => {};
+    let payment: NotedPayment | null = null;
     const result = await this.#turns
       .take<OutcomeResult>(turn, async (moment) => {
         const { state: before, now } = moment;
@@ -246,6 +243,7 @@ export class ScoringService {
         const inMoney = inCurrency(report, before, known, currency);
         const change = recordOutcome(before, known, inMoney, now, exposure);
         const { effect, state, order, displaced, report: taken } = change;
+        payment = paymentToNote(turn.client, change, now);
         seen = state === before ? null : outcomeSeen(turn.client, before, state);
         const result = { effect, ...askedBy };
         if (seen === null) return { result, change: null };
@@ -264,6 +262,7 @@ export class ScoringService {
     if (result.askedBy !== undefined) metrics.count('scoring_outcomes_of_another_client_total', {});
     note();
     if (seen !== null) this.#parts.ruleSource.observeOutcome(seen, true);
+    if (payment !== null) await this.#parts.store.notePayment(payment);
     return result;
   }
 
@@ -356,11 +355,6 @@ export class ScoringService {
     const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
-  }
-
-  #see({ client, choice }: VerdictAsk, { state, now }: Moment): Promise<Sightings> {
-    const hints = knownHints(state.hints, now);
-    return seeDevices(this.#parts.store, { client, choice, hints, now }, true);
   }
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {

@@ -72,12 +72,18 @@ export const unshippedErasuresKey = (partition: string): string => `erasures:{${
 /** A placeholder in a script's KEYS for what a call does not need; never written. In the client's slot. */
 export const unusedKey = (clientHash: string): string => `-:{${partitionOf(clientHash)}}`;
 
-/** Clients seen on a device of a platform, by last seen. Sorted set of `deviceMember`. */
+/** Clients seen on a device of a platform, by last seen, and their marks. Sorted set of `deviceMembers`. */
 export const deviceKey = (kind: keyof Sightings, platform: PlatformName, id: string): string =>
   `${kind === 'ip' ? 'i' : 'f'}:${platform}:${id}`;
 
 /** 72 bits tell the few clients of one device apart. */
 export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);
+
+/** All that may stand for a client on a device: it, and it behind the letter of each mark. */
+export const deviceMembers = (clientHash: string): readonly string[] => {
+  const member = deviceMember(clientHash);
+  return [member, ...['p', 'u', 'b'].map((letter) => letter + member)];
+};
 
 /** 72 bits that stand for an orderRef of a platform. */
 export const orderName = (platform: PlatformName, orderRef: string): string =>

@@ -2,9 +2,10 @@ import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.t
 import type { ClientState } from '../client/client-state.ts';
 import type { KnownOrder } from '../client/order.ts';
 import type { RecentOrder } from '../client/outcomes.ts';
+import type { SightingMarks } from '../client/sighting-marks.ts';
 import type { Decision, VerdictAnswer } from '../decision/decision.ts';
 import type { RecordShape } from '../decision/decision-record.ts';
-import type { Sightings } from '../facts/fact.ts';
+import type { SharingQuestions, Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Documents } from './documents.ts';
 import type {
@@ -72,6 +73,8 @@ export interface Store {
 
   /** Distinct clients on a device, by window; the asking client included. */
   sightings(ask: SightingsAsk): Promise<Sightings>;
+  /** Notes a payment on the client's latest sightings, of which no verdict has to wait. */
+  notePayment(payment: NotedPayment): Promise<void>;
 
   /**
    * Binds an Idempotency-Key of a platform to the first request that came with it, until RETENTION.claimMs after that
@@ -201,9 +204,19 @@ export interface SightingsAsk {
   /** HMACs; null when the caller did not send them. */
   readonly fingerprint: string | null;
   readonly ip: string | null;
-  readonly windowsMs: { readonly fingerprint: readonly number[]; readonly ip: readonly number[] };
-  /** Notes the client on its device first: a verdict counts, a score does not. */
+  readonly sharing: SharingQuestions;
+  /** How the client stands. */
+  readonly marks: SightingMarks;
+  /** Notes the client and its marks on its device first: a verdict counts, a score does not. */
   readonly record: boolean;
+}
+
+/** A client has paid: that is noted where it was seen after `since` (epoch ms). */
+export interface NotedPayment {
+  readonly client: ClientKey;
+  readonly since: number;
+  /** The client's newest order with a result is unpaid all the same. */
+  readonly isUnpaid: boolean;
 }
 
 export interface JournalPage {

@@ -5,8 +5,8 @@ import type { FactReading } from '../../src/facts/fact.ts';
 import { matcher } from '../../src/rules/matcher.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
 import { conflicts } from '../../src/rules/proof/equal-priorities.ts';
+import type { Example } from '../../src/rules/proof/example.ts';
 import { Reasoner } from '../../src/rules/proof/reasoner.ts';
-import type { Example } from '../../src/rules/proof/relations.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 import {

@@ -20,9 +20,10 @@ import {
   type FactReading,
   type FactValue,
   NO_SIGHTINGS,
+  NOBODY_SEEN,
 } from '../../src/facts/fact.ts';
 import { ORDER_FACTS } from '../../src/facts/history.ts';
-import { CALENDAR_FACTS } from '../../src/facts/request.ts';
+import { CALENDAR_FACTS, SHARING_FACTS } from '../../src/facts/request.ts';
 import { eventAt } from '../client/event-at.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 
@@ -54,10 +55,11 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
   };
 }
 
-const count = fc.integer({ min: 1, max: CLIENTS_ON_DEVICE_MAX });
+const anyCount = fc.integer({ min: 0, max: CLIENTS_ON_DEVICE_MAX });
+const count = fc.record({ clients: anyCount, paying: anyCount, unpaid: anyCount, blocked: anyCount });
 const sighted = fc
   .array(count, { minLength: 4, maxLength: 4 })
-  .map((counts) => new Map(WINDOWS_MS.map((windowMs, n) => [windowMs, counts[n] ?? 1])));
+  .map((counts) => new Map(WINDOWS_MS.map((windowMs, n) => [windowMs, counts[n] ?? NOBODY_SEEN])));
 
 const anyContext: fc.Arbitrary<FactContext> = fc
   .record({
@@ -236,7 +238,8 @@ const NAIVE_VELOCITY: Readonly<Record<string, (events: readonly VerdictEvent[]) 
 
 describe('facts', () => {
   it('each have a naive twin in this test', () => {
-    const sharing = ['clientsOnFingerprint', 'clientsOnIp'];
+    // A test below compares all of them with the sightings.
+    const sharing = Object.keys(SHARING_FACTS);
     const concluded = ['clientGroup', 'botWeight', 'isBot'];
     // orders.test.ts has theirs.
     const orders = Object.keys(ORDER_FACTS);
@@ -284,11 +287,15 @@ describe('facts', () => {
   });
 
   it('take the clients on a device from the sightings of the window, or 0', () => {
-    const sightings = { fingerprint: new Map([[MINUTE_MS, 3]]), ip: new Map([[MINUTE_MS, 7]]) };
+    const sightings = {
+      fingerprint: new Map([[MINUTE_MS, { clients: 4, paying: 1, unpaid: 2, blocked: 3 }]]),
+      ip: new Map([[MINUTE_MS, { clients: 8, paying: 5, unpaid: 6, blocked: 7 }]]),
+    };
     const context = contextOf({}, { sightings, hints: { ...NO_HINTS, fingerprints: ['f'], ips: ['i'] } });
-    expect(read('clientsOnFingerprint', context)).to.equal(3);
-    expect(read('clientsOnIp', context)).to.equal(7);
-    expect(read('clientsOnIp', context, DAY_MS)).to.equal(0);
+    const names = ['clients', 'payingClients', 'unpaidClients', 'blockedClients'];
+    expect(names.map((name) => read(`${name}OnFingerprint`, context))).to.deep.equal([4, 1, 2, 3]);
+    expect(names.map((name) => read(`${name}OnIp`, context))).to.deep.equal([8, 5, 6, 7]);
+    expect(names.map((name) => read(`${name}OnIp`, context, DAY_MS))).to.deep.equal([0, 0, 0, 0]);
   });
 
   it('are not known where nothing tells them: of what never happened, and of no device or score', () => {
@@ -298,8 +305,7 @@ describe('facts', () => {
       'secondsSinceLastPaid',
       'secondsSinceLastUnpaid',
       'secondsSinceLastVerdict',
-      'clientsOnFingerprint',
-      'clientsOnIp',
+      ...Object.keys(SHARING_FACTS),
       'jsOk',
       'userAgentIsAutomated',
       'userAgentIsApp',

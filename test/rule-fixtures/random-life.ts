@@ -7,7 +7,7 @@ import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
 import type { Decision, ScoreAnswer } from '../../src/decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../../src/decision/holdout.ts';
 import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
-import type { Sightings } from '../../src/facts/fact.ts';
+import { NOBODY_SEEN, type Sightings } from '../../src/facts/fact.ts';
 import { formatDuration } from '../../src/rules/duration.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { clientKey } from '../client/client-keys.ts';
@@ -86,13 +86,18 @@ export const anyVerdictRequest: fc.Arbitrary<VerdictRequest> = fc.record({
 });
 
 /** Mostly a lonely device; sometimes a crowd. */
-export const anySightings: fc.Arbitrary<Sightings> = fc.constantFrom(0, 1, 1, 1, 1, 5, 40).map((clients) => ({
-  fingerprint: new Map([[86_400_000, Math.min(clients, 1)]]),
-  ip: new Map([
-    [3_600_000, clients],
-    [86_400_000, clients],
-  ]),
-}));
+export const anySightings: fc.Arbitrary<Sightings> = fc
+  .tuple(fc.constantFrom(0, 1, 1, 1, 1, 5, 40), fc.constantFrom(0, 1, 4, 30))
+  .map(([clients, paying]) => {
+    const seen = (all: number) => ({ ...NOBODY_SEEN, clients: all, paying: Math.min(all, paying) });
+    return {
+      fingerprint: new Map([[86_400_000, seen(Math.min(clients, 1))]]),
+      ip: new Map([
+        [3_600_000, seen(clients)],
+        [86_400_000, seen(clients)],
+      ]),
+    };
+  });
 
 const SECOND_MS = 1000;
 const gapMs = fc.constantFrom(

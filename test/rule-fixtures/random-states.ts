@@ -140,6 +140,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     lastVerdictAt: maybe(past),
     changes: fc.nat(),
     ladder,
+    lastVerdictBlocked: fc.boolean(),
     lastWaitMs: fc.nat(365 * DAY_MS),
     events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
     outcomes,

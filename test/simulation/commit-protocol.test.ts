@@ -48,6 +48,7 @@ function serverWith(clients: StoredClients, commit: StoreServer['commit']): Stor
   return {
     load: (client, also, nowMs) => clients.load(client, also, nowMs),
     sightings: (ask) => clients.sightings(ask),
+    notePayment: (payment) => clients.notePayment(payment),
     claim: (platform, key, requestHash) => clients.claim(platform, key, requestHash),
     commit,
   };

@@ -10,7 +10,7 @@ import type { StoredClients } from './stored-clients.ts';
 export type Carrier = <T>(call: () => T) => Promise<T>;
 
 /** The store's clients with the calls that may change them, any of which a test may put a bug into. */
-export type StoreServer = Pick<StoredClients, 'load' | 'commit' | 'sightings' | 'claim'>;
+export type StoreServer = Pick<StoredClients, 'load' | 'commit' | 'sightings' | 'notePayment' | 'claim'>;
 
 /** Has what no decision needs, and nothing of which a storm uses. */
 let spare: Store | null = null;
@@ -32,6 +32,7 @@ export function simulatedStore(
     load: (client, also = {}) => carry(() => server.load(client, also, clock())),
     commit: (change) => carry(() => server.commit(change)),
     sightings: (ask) => carry(() => server.sightings(ask)),
+    notePayment: (payment) => carry(() => server.notePayment(payment)),
     claimIdempotencyKey: (platform, key, hash) => carry(() => server.claim(platform, key, hash)),
     decision: async (id) => {
       const decisions = clients.decisionsOf(parseDecisionId(id)?.clientHash ?? '');

@@ -1,6 +1,7 @@
 import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
 import { token } from '../../src/client/client-state.ts';
 import { encodeOrder } from '../../src/client/order-text.ts';
+import { markBits, markBitsAfterPayment } from '../../src/client/sighting-marks.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import {
@@ -11,7 +12,12 @@ import {
   type RecordShape,
   readShape,
 } from '../../src/decision/decision-record.ts';
-import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
+import {
+  CLIENTS_ON_DEVICE_MAX,
+  type SharingCounts,
+  type Sightings,
+  withMarksOf,
+} from '../../src/facts/fact.ts';
 import {
   type JournalRecord,
   journalText,
@@ -19,7 +25,7 @@ import {
   parseJournalText,
   verdictEntry,
 } from '../../src/state/journal.ts';
-import type { Change, LoadAlso, SightingsAsk, Snapshot } from '../../src/state/store.ts';
+import type { Change, LoadAlso, NotedPayment, SightingsAsk, Snapshot } from '../../src/state/store.ts';
 import { answerOf, readSnapshot } from '../../src/state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
@@ -39,7 +45,7 @@ export interface JournalRow {
 /** What a store keeps of clients, changed one call at a time: the server's side of the port. */
 export class StoredClients {
   readonly #clients = new Map<string, StoredClient>();
-  readonly #devices = new Map<string, Map<string, number>>();
+  readonly #devices = new Map<string, Map<string, Sighting>>();
   readonly #claims = new Map<string, string>();
   readonly #shapes = new Map<string, RecordShape>();
   #journal: readonly JournalRow[] = [];
@@ -86,6 +92,14 @@ export class StoredClients {
       this.#note(ask, 'ip');
     }
     return { fingerprint: this.#count(ask, 'fingerprint'), ip: this.#count(ask, 'ip') };
+  }
+
+  notePayment({ client: { hash }, since, isUnpaid }: NotedPayment): void {
+    for (const seen of this.#devices.values()) {
+      const known = seen.get(hash);
+      if (known !== undefined && known.at > since)
+        seen.set(hash, { ...known, bits: markBitsAfterPayment(known.bits, isUnpaid) });
+    }
   }
 
   claim(platform: PlatformName, key: string, requestHash: string): string {
@@ -163,22 +177,32 @@ export class StoredClients {
   #note(ask: SightingsAsk, kind: keyof Sightings): void {
     const device = deviceOf(ask, kind);
     if (device === null) return;
-    const seen = this.#devices.get(device) ?? new Map<string, number>();
-    seen.set(ask.client.hash, Math.max(ask.at, seen.get(ask.client.hash) ?? ask.at));
+    const seen = this.#devices.get(device) ?? new Map<string, Sighting>();
+    const at = Math.max(ask.at, seen.get(ask.client.hash)?.at ?? ask.at);
+    seen.set(ask.client.hash, { at, bits: markBits(ask.marks) });
     this.#devices.set(device, seen);
   }
 
-  #count(ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, number> {
+  #count(ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, SharingCounts> {
     const device = deviceOf(ask, kind);
     if (device === null) return new Map();
     const others = [...(this.#devices.get(device) ?? [])].filter(([hash]) => hash !== ask.client.hash);
+    const { windowsMs, marks } = ask.sharing[kind];
     return new Map(
-      ask.windowsMs[kind].map((windowMs) => {
-        const recent = others.filter(([, at]) => at > ask.at - windowMs);
-        return [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, recent.length + 1)];
+      windowsMs.map((windowMs) => {
+        const recent = others.filter(([, { at }]) => at > ask.at - windowMs);
+        const having = (bit: number) => recent.filter(([, { bits }]) => (bits & bit) !== 0).length;
+        const clients = Math.min(CLIENTS_ON_DEVICE_MAX, recent.length + 1);
+        const seen = { clients, paying: having(1), unpaid: having(2), blocked: having(4) };
+        return [windowMs, withMarksOf(seen, ask.marks, marks)];
       }),
     );
   }
+}
+
+interface Sighting {
+  readonly at: number;
+  readonly bits: number;
 }
 
 const NOTHING: Omit<StoredClient, 'raw'> = {

@@ -7,6 +7,7 @@ import {
 } from '../../src/client/client-key.ts';
 import { type ClientState, token, touch } from '../../src/client/client-state.ts';
 import type { OrderOutcome } from '../../src/client/order.ts';
+import { UNMARKED } from '../../src/client/sighting-marks.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { JournalEntry } from '../../src/state/journal.ts';
@@ -138,8 +139,9 @@ export async function verdict(
 }
 
 export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
-  const windowsMs = { fingerprint: [10 * MINUTE_MS], ip: [10 * MINUTE_MS] };
-  return { client, at: T0, fingerprint: null, ip: null, windowsMs, record: false, ...ask };
+  const question = { windowsMs: [10 * MINUTE_MS], marks: [] };
+  const sharing = { fingerprint: question, ip: question };
+  return { client, at: T0, fingerprint: null, ip: null, sharing, marks: UNMARKED, record: false, ...ask };
 }
 
 /** One entry of each kind with all its members, and those that lift a binding and an override, oldest first. */

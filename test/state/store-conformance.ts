@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type ClientKey, clientNumber, decisionId } from '../../src/client/client-key.ts';
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { SIGHTING_MARKS, type SightingMarks, UNMARKED } from '../../src/client/sighting-marks.ts';
 import { verdictAnswer } from '../../src/decision/decision.ts';
-import { CLIENTS_ON_DEVICE_MAX } from '../../src/facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
 import type { JournalRecord } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 import { until } from '../servers/until.ts';
@@ -27,6 +28,8 @@ import { describeListLog } from './list-log-conformance.ts';
 import { endOfJournal, entriesAbout, readAll } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
+
+const NO_QUESTION = { windowsMs: [], marks: [] };
 
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
@@ -247,9 +250,9 @@ function describeOrders(store: () => Store): void {
 function describeSightings(store: () => Store): void {
   const record = true;
   const count = async (client: ClientKey, device: string, at = T0, windowMs = 10 * MINUTE_MS) => {
-    const windowsMs = { fingerprint: [windowMs], ip: [] };
-    const seen = await store().sightings(askFor(client, { at, fingerprint: device, windowsMs }));
-    return seen.fingerprint.get(windowMs);
+    const sharing = { fingerprint: { windowsMs: [windowMs], marks: [] }, ip: NO_QUESTION };
+    const seen = await store().sightings(askFor(client, { at, fingerprint: device, sharing }));
+    return seen.fingerprint.get(windowMs)?.clients;
   };
   const see = (client: ClientKey, device: string, at = T0) =>
     store().sightings(askFor(client, { at, fingerprint: device, record }));
@@ -270,12 +273,152 @@ function describeSightings(store: () => Store): void {
         at: T0 + 2 * MINUTE_MS,
         fingerprint: 'f',
         ip: 'i',
-        windowsMs: { fingerprint: [MINUTE_MS, 10 * MINUTE_MS], ip: [1.5 * MINUTE_MS, 10 * MINUTE_MS] },
+        sharing: {
+          fingerprint: { windowsMs: [MINUTE_MS, 10 * MINUTE_MS], marks: [] },
+          ip: { windowsMs: [1.5 * MINUTE_MS, 10 * MINUTE_MS], marks: [] },
+        },
         record,
       }),
     );
-    expect(Object.fromEntries(seen.fingerprint)).to.deep.equal({ [MINUTE_MS]: 1, [10 * MINUTE_MS]: 2 });
-    expect(Object.fromEntries(seen.ip)).to.deep.equal({ [1.5 * MINUTE_MS]: 2, [10 * MINUTE_MS]: 3 });
+    const clients = (windows: Sightings['ip']) =>
+      [...windows].map(([windowMs, counts]) => [windowMs, counts.clients]);
+    expect(clients(seen.fingerprint)).to.deep.equal([
+      [MINUTE_MS, 1],
+      [10 * MINUTE_MS, 2],
+    ]);
+    expect(clients(seen.ip)).to.deep.equal([
+      [1.5 * MINUTE_MS, 2],
+      [10 * MINUTE_MS, 3],
+    ]);
+  });
+
+  const marksOn = async (
+    client: ClientKey,
+    device: string,
+    marks = UNMARKED,
+    at = T0,
+    ago = 10 * MINUTE_MS,
+  ) => {
+    const question = { windowsMs: [ago], marks: SIGHTING_MARKS };
+    const sharing = { fingerprint: question, ip: question };
+    const seen = await store().sightings(
+      askFor(client, { at, fingerprint: device, ip: device, sharing, marks }),
+    );
+    expect(seen.ip).to.deep.equal(seen.fingerprint);
+    return seen.fingerprint.get(ago);
+  };
+  const noteAs = (client: ClientKey, device: string, marks: Partial<SightingMarks>, at = T0) =>
+    store().sightings(
+      askFor(client, { at, fingerprint: device, ip: device, marks: { ...UNMARKED, ...marks }, record }),
+    );
+
+  it('count the clients with each mark, the asking one as it stands', async () => {
+    const platform = newPlatform();
+    const paid = newClient(platform);
+    const asking = newClient(platform);
+    await noteAs(paid, 'device', { paying: true });
+    await noteAs(newClient(platform), 'device', { unpaid: true });
+    await noteAs(newClient(platform), 'device', { blocked: true });
+    await noteAs(newClient(platform), 'device', { paying: true, unpaid: true, blocked: true });
+    const counts = { clients: 5, paying: 2, unpaid: 2, blocked: 2 };
+    expect(await marksOn(asking, 'device')).to.deep.equal(counts);
+    const paying = { ...UNMARKED, paying: true };
+    expect(await marksOn(asking, 'device', paying)).to.deep.equal({ ...counts, paying: 3 });
+    expect(await marksOn(paid, 'device', UNMARKED), 'as it was not noted').to.deep.equal({
+      ...counts,
+      clients: 4,
+      paying: 1,
+    });
+    expect(await marksOn(newClient(platform), 'new', paying)).to.deep.equal({
+      clients: 1,
+      paying: 1,
+      unpaid: 0,
+      blocked: 0,
+    });
+  });
+
+  it('have the marks that a client was noted with last', async () => {
+    const platform = newPlatform();
+    const client = newClient(platform);
+    await noteAs(client, 'device', { unpaid: true, blocked: true });
+    await noteAs(client, 'device', { paying: true });
+    const counts = { clients: 2, paying: 1, unpaid: 0, blocked: 0 };
+    expect(await marksOn(newClient(platform), 'device')).to.deep.equal(counts);
+    await noteAs(client, 'device', {});
+    expect(await marksOn(newClient(platform), 'device')).to.deep.equal({ ...counts, paying: 0 });
+  });
+
+  it('count marks in the window of their client, and only those that are asked for', async () => {
+    const platform = newPlatform();
+    await noteAs(newClient(platform), 'device', { paying: true });
+    const counts = { clients: 2, paying: 1, unpaid: 0, blocked: 0 };
+    const asking = newClient(platform);
+    expect(await marksOn(asking, 'device', UNMARKED, T0 + 999, 1000)).to.deep.equal(counts);
+    expect(await marksOn(asking, 'device', UNMARKED, T0 + 1000, 1000)).to.deep.equal({
+      ...counts,
+      clients: 1,
+      paying: 0,
+    });
+    const unasked = await store().sightings(askFor(asking, { fingerprint: 'device' }));
+    expect([...unasked.fingerprint.values()]).to.deep.equal([{ ...counts, paying: 0 }]);
+  });
+
+  it('know of a payment of the last day on every device, and of none on older sightings', async () => {
+    const client = newClient();
+    for (const [device, at] of [
+      ['old', T0],
+      ['young', T0 + 2],
+      ['newest', T0 + 3],
+    ] as const) {
+      await noteAs(client, device, { unpaid: true, blocked: true }, at);
+      const change = verdictOn(client, await store().load(client), `order-${device}`, at);
+      await store().commit({ ...change, state: { ...change.state, hints: hintsOn(device, device) } });
+    }
+    await store().notePayment({ client, since: T0, isUnpaid: false });
+    await store().notePayment({ client: newClient(client.platform), since: T0, isUnpaid: false });
+    const at = T0 + MINUTE_MS;
+    const seen = (device: string) => marksOn(newClient(client.platform), device, UNMARKED, at);
+    const marked = { clients: 2, paying: 1, unpaid: 0, blocked: 1 };
+    expect(await seen('old')).to.deep.equal({ ...marked, paying: 0, unpaid: 1 });
+    expect(await seen('young')).to.deep.equal(marked);
+    expect(await seen('newest')).to.deep.equal(marked);
+  });
+
+  it('keep the mark of an unpaid order that is newer than the payment', async () => {
+    const client = newClient();
+    await noteAs(client, 'device', { unpaid: true });
+    const change = verdictOn(client, await store().load(client), 'order');
+    await store().commit({ ...change, state: { ...change.state, hints: hintsOn('device', 'device') } });
+    await store().notePayment({ client, since: T0 - 1, isUnpaid: true });
+    expect(await marksOn(newClient(client.platform), 'device')).to.deep.equal({
+      clients: 2,
+      paying: 1,
+      unpaid: 1,
+      blocked: 0,
+    });
+  });
+
+  it('forget marks with their clients, the longest unseen of too many included', async () => {
+    const platform = newPlatform();
+    const all = { paying: true, unpaid: true, blocked: true };
+    const crowd = Array.from({ length: CLIENTS_ON_DEVICE_MAX + 3 }, () => newClient(platform));
+    for (const [index, client] of crowd.entries())
+      await noteAs(client, 'crowd', index < 3 ? all : {}, T0 + index);
+    const at = T0 + crowd.length;
+    expect(await marksOn(newClient(platform), 'crowd', UNMARKED, at)).to.deep.equal({
+      clients: CLIENTS_ON_DEVICE_MAX,
+      paying: 0,
+      unpaid: 0,
+      blocked: 0,
+    });
+    await noteAs(newClient(platform), 'quiet', all);
+    await noteAs(newClient(platform), 'quiet', {}, T0 + 7 * DAY_MS);
+    expect(await marksOn(newClient(platform), 'quiet', UNMARKED, T0 + 7 * DAY_MS, 7 * DAY_MS)).to.deep.equal({
+      clients: 2,
+      paying: 0,
+      unpaid: 0,
+      blocked: 0,
+    });
   });
 
   it('say nothing about a device that was not sent', async () => {
@@ -561,7 +704,7 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     expect((await store().decisionsOfClient(other, 10)).map(({ seq }) => seq)).to.deep.equal([3, 2, 1]);
     const windowMs = 10 * MINUTE_MS;
     const seen = await store().sightings(askFor(newClient(platform), { fingerprint: 'f', ip: 'i' }));
-    expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)]).to.deep.equal([2, 2]);
+    expect([seen.fingerprint.get(windowMs)?.clients, seen.ip.get(windowMs)?.clients]).to.deep.equal([2, 2]);
   });
 
   it('forgets the client on every device, not only on the newest, and ignores an unknown one', async () => {
@@ -578,7 +721,10 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     const windowMs = 10 * MINUTE_MS;
     for (const device of devices) {
       const seen = await store().sightings(askFor(newClient(client.platform), device));
-      expect([seen.fingerprint.get(windowMs), seen.ip.get(windowMs)], device.ip).to.deep.equal([1, 1]);
+      expect(
+        [seen.fingerprint.get(windowMs)?.clients, seen.ip.get(windowMs)?.clients],
+        device.ip,
+      ).to.deep.equal([1, 1]);
     }
   });
 

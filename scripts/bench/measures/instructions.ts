@@ -17,7 +17,7 @@ const VERDICTS = PAYERS * ROUNDS;
  * instructions where valgrind is installed.
  */
 export async function measureInstructions(): Promise<readonly Figure[]> {
-  const bytes = await onRedis(async (redis, ask) => {
+  const bytes = await onRedis(NO_DEVICES, async (redis, ask) => {
     const before = await redis.usage();
     await ask();
     const { received, sent, logBytes } = usedBetween(before, await redis.usage(), VERDICTS);
@@ -27,6 +27,24 @@ export async function measureInstructions(): Promise<readonly Figure[]> {
     ];
   });
   if (!hasProgram('valgrind')) return bytes;
+  const plain = await instructionsOf(NO_DEVICES);
+  const onDevices = await instructionsOf(OWN_DEVICES);
+  const shared = await instructionsOf(SHARED_DEVICES);
+  const name = 'load and commit: thousand instructions of redis-server';
+  return [
+    figure(name, plain, '', { atMost: 170 }),
+    figure('the same on a device and an address: thousand instructions', onDevices, ''),
+    figure('the same where ten share both: thousand instructions', shared, ''),
+    ...bytes,
+  ];
+}
+
+/** How many payers show one device and address to their scores; 0: they show none. */
+const NO_DEVICES = 0;
+const OWN_DEVICES = 1;
+const SHARED_DEVICES = 10;
+
+async function instructionsOf(payersOnDevice: number): Promise<number> {
   const folder = temporaryDirectory();
   const { PATH = '' } = process.env;
   const valgrind = `valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file=${folder}/out`;
@@ -34,7 +52,7 @@ export async function measureInstructions(): Promise<readonly Figure[]> {
   writeFileSync(program, `#!/bin/sh\nPATH='${PATH}'\nexec ${valgrind} redis-server "$@"\n`);
   chmodSync(program, 0o700);
   process.env['PATH'] = folder + delimiter + PATH;
-  const instructions = await onRedis(async (redis, ask) => {
+  return onRedis(payersOnDevice, async (redis, ask) => {
     const { figure: info } = await redisInfo(redis.port, 'server');
     const control = (option: string) =>
       execFileSync('callgrind_control', [option, String(info('process_id'))], { stdio: 'ignore' });
@@ -47,15 +65,19 @@ export async function measureInstructions(): Promise<readonly Figure[]> {
   }).finally(() => {
     process.env['PATH'] = PATH;
   });
-  const name = 'load and commit: thousand instructions of redis-server';
-  return [figure(name, instructions, '', { atMost: 170 }), ...bytes];
 }
 
-async function onRedis<T>(measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>): Promise<T> {
+async function onRedis<T>(
+  payersOnDevice: number,
+  measure: (redis: FilledRedis, ask: () => Promise<void>) => Promise<T>,
+): Promise<T> {
   // So that what a server does by the clock does not count the more, the slower the machine is.
   const redis = await FilledRedis.start([...LOGGED, '--hz', '1']);
   const payers = payersNamed(PAYERS);
   try {
+    if (payersOnDevice > 0)
+      for (const payer of payers)
+        await redis.score({ ...payer, number: Math.floor(payer.number / payersOnDevice) });
     await ask(redis, payers, 1);
     return await measure(redis, () => ask(redis, payers, ROUNDS));
   } finally {

@@ -16,7 +16,7 @@ import {
 } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { nearestName, type Problem, sortProblems } from '../../rules/problem.ts';
-import type { Example } from '../../rules/proof/relations.ts';
+import type { Example } from '../../rules/proof/example.ts';
 import {
   hasDraftName,
   type ParsedRules,

@@ -5,7 +5,7 @@ import { examine, type KnownLists, knownLists, type Remark } from '../../authori
 import { counted } from '../../counted.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
-import { type Example, formatExample } from '../../rules/proof/relations.ts';
+import { type Example, formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print } from '../print.ts';

@@ -15,7 +15,7 @@ import { readConfig } from '../../config.ts';
 import { counted } from '../../counted.ts';
 import { draftNameRefusal } from '../../rules/folder/release.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
-import { formatExample } from '../../rules/proof/relations.ts';
+import { formatExample } from '../../rules/proof/example.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL } from '../approval.ts';
 import { EXIT, FindingsError, UsageError } from '../exit.ts';

@@ -4,7 +4,7 @@ import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { AskedVerdict, ScoreRequest } from '../../decision/requests.ts';
-import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
+import { NO_SIGHTINGS, NOBODY_SEEN, type SharingCounts, type Sightings } from '../../facts/fact.ts';
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { recordedExposure } from '../../state/journal.ts';
 import { clientBatches, type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
@@ -26,7 +26,7 @@ export interface AskedInput extends AskedVerdict, Happening {
   readonly digest: string;
   readonly verdict: Verdict;
   readonly orderKey: bigint;
-  /** How many clients were on its devices, where others than itself were. */
+  /** Who was on its devices, where others than itself were; its own marks are not among them. */
   readonly sightings: Sightings;
 }
 
@@ -124,14 +124,16 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
 }
 
 function sightingsAt(rows: Rows, row: number): Sightings {
-  const counts = rows.sharing.flatMap(({ name, kind, windowMs }) => {
-    const clients = rows.maybeNumber(name, row) ?? 0;
-    return clients > 1 ? [{ kind, windowMs, clients }] : [];
-  });
-  if (counts.length === 0) return NO_SIGHTINGS;
-  const on = (wanted: keyof Sightings) =>
-    new Map(counts.flatMap(({ kind, windowMs, clients }) => (kind === wanted ? [[windowMs, clients]] : [])));
-  return { fingerprint: on('fingerprint'), ip: on('ip') };
+  const sightings = { fingerprint: new Map<number, SharingCounts>(), ip: new Map<number, SharingCounts>() };
+  for (const { name, on, windowMs, counts } of rows.sharing) {
+    const clients = rows.maybeNumber(name, row);
+    if (clients === null) continue;
+    const known = sightings[on].get(windowMs) ?? NOBODY_SEEN;
+    sightings[on].set(windowMs, { ...known, [counts]: clients });
+  }
+  for (const windows of [sightings.fingerprint, sightings.ip])
+    for (const [windowMs, { clients }] of windows) if (clients < 2) windows.delete(windowMs);
+  return sightings.fingerprint.size + sightings.ip.size === 0 ? NO_SIGHTINGS : sightings;
 }
 
 /**

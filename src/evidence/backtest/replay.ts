@@ -10,11 +10,18 @@ import { type ClientKey, hashOfNumber } from '../../client/client-key.ts';
 import { type ClientGroup, type ClientState, momentFor, UNKNOWN_CLIENT } from '../../client/client-state.ts';
 import { knownHints } from '../../client/hints.ts';
 import type { DatedReport, Exposure, KnownOrder } from '../../client/order.ts';
+import { type SightingMarks, sightingMarks } from '../../client/sighting-marks.ts';
 import { isGrant } from '../../decision/conclude-verdict.ts';
 import { judgeVerdict, type Standing } from '../../decision/decide.ts';
 import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '../../decision/holdout.ts';
 import { stateAfterScore } from '../../decision/score-hints.ts';
-import type { FactReading, Sightings } from '../../facts/fact.ts';
+import {
+  type FactReading,
+  NOBODY_SEEN,
+  type SharingCounts,
+  type Sightings,
+  withMarksOf,
+} from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
 import type { AskedInput, Input } from './input.ts';
 
@@ -135,7 +142,8 @@ export class Replays {
       const rules = rulesOf(asked);
       const state = payer.states[place] ?? UNKNOWN_CLIENT;
       const known = judged.find((other) => other.rules === rules && other.state === state);
-      const { answer, nextState } = known ?? this.#judge(judged, rules, { ...standing(rules), state }, asked);
+      const { answer, nextState } =
+        known ?? this.#judge(judged, rules, { ...standing(rules, state), state }, asked);
       payer.states[place] = nextState;
       if (isGrant(answer.verdict)) order.granted[place] = true;
       return answer;
@@ -167,13 +175,18 @@ export class Replays {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = knownHints(state.hints, momentFor(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
-    const seen = (kind: keyof Sightings, { sharingWindowsMs }: RuleSet) => {
-      const clients = (windowMs: number) => sightings[kind].get(windowMs) ?? 1;
-      return new Map(shown[kind] ? sharingWindowsMs[kind].map((window) => [window, clients(window)]) : []);
+    const seen = (kind: keyof Sightings, { sharing }: RuleSet, own: SightingMarks) => {
+      const { windowsMs, marks } = sharing[kind];
+      const counts = (windowMs: number) =>
+        withMarksOf(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
+      return new Map(shown[kind] ? windowsMs.map((windowMs) => [windowMs, counts(windowMs)]) : []);
     };
-    return (rules: RuleSet): Omit<Standing, 'state'> => ({
+    return (rules: RuleSet, from: ClientState): Omit<Standing, 'state'> => ({
       client: key,
-      sightings: { fingerprint: seen('fingerprint', rules), ip: seen('ip', rules) },
+      sightings: {
+        fingerprint: seen('fingerprint', rules, sightingMarks(from, at)),
+        ip: seen('ip', rules, sightingMarks(from, at)),
+      },
       holdoutDraw: this.#holdoutDraw,
       now: at,
     });
@@ -231,6 +244,8 @@ function exposureIn(
   if (granted) return then === 'turnedAway' && outcome === 'UNPAID' ? then : 'granted';
   return grantedThen && then !== 'turnedAway' ? null : then;
 }
+
+const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1 };
 
 interface Told extends OutcomeChange {
   readonly from: ClientState;

@@ -22,15 +22,15 @@ export async function makeDevices({ duck, ask }: Evidence): Promise<void> {
  * themselves or by the bot flag.
  */
 export function aboutDevices({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
-  const asks = ({ condition }: Rule<unknown>, names: readonly string[]) =>
-    factsNamed([condition]).some(({ name }) => names.includes(name));
-  const about = signals.rules.filter((rule) => asks(rule, SHARING));
-  const concluded = about.length === 0 ? SHARING : [...SHARING, 'isBot', 'botWeight'];
+  const asks = ({ condition }: Rule<unknown>) =>
+    factsNamed([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
+  const asksForFlag = ({ condition }: Rule<unknown>) =>
+    factsNamed([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
+  const about = signals.rules.filter(asks);
+  const concluded = verdicts.rules.filter((rule) => asks(rule) || (about.length > 0 && asksForFlag(rule)));
   return new Set([
-    ...groups.rules.filter((rule) => asks(rule, SHARING)).map(({ name }) => `groups/${name}`),
+    ...groups.rules.filter(asks).map(({ name }) => `groups/${name}`),
     ...about.map(({ name }) => `bot-signals/${name}`),
-    ...verdicts.rules.filter((rule) => asks(rule, concluded)).map(({ name }) => `verdicts/${name}`),
+    ...concluded.map(({ name }) => `verdicts/${name}`),
   ]);
 }
-
-const SHARING: readonly string[] = ['clientsOnFingerprint', 'clientsOnIp'];

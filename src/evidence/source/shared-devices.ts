@@ -1,48 +1,85 @@
-import { type Duck, type DuckAppender, type DuckBatch, numberOf } from '../../archive/duck.ts';
+import {
+  type BatchCell,
+  type Duck,
+  type DuckAppender,
+  type DuckBatch,
+  numberOf,
+} from '../../archive/duck.ts';
 import type { Column } from '../../archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
-import { DeviceBook } from '../../authoring/simulation.ts';
+import { DeviceBook } from '../../authoring/device-book.ts';
+import { repeatOutcome } from '../../client/changes.ts';
+import {
+  type ClientState,
+  OVERRIDE_GROUPS,
+  type Override,
+  UNKNOWN_CLIENT,
+} from '../../client/client-state.ts';
 import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.ts';
-import { NO_SIGHTINGS, type Sightings } from '../../facts/fact.ts';
+import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
+import { countsAs } from '../../client/outcomes.ts';
+import { PAYMENT_NOTED_MS, SIGHTING_MARKS, sightingMarks } from '../../client/sighting-marks.ts';
+import {
+  everyQuestion,
+  NO_SIGHTINGS,
+  type SharingCounts,
+  type SharingQuestions,
+  type Sightings,
+} from '../../facts/fact.ts';
 import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
+import { recordedExposure } from '../../state/journal.ts';
 import { type ArchiveAsk, between, columnsOf, type Evidence, enumOf, knownRows } from './evidence.ts';
 
-/** The windows of sharing facts, ms. */
-type SharingWindows = RuleSet['sharingWindowsMs'];
-
-export function sharingWindowsOf(ruleSets: readonly RuleSet[]): SharingWindows {
-  const windows = (kind: keyof Sightings) => [
-    ...new Set(ruleSets.flatMap(({ sharingWindowsMs }) => sharingWindowsMs[kind])),
-  ];
-  return { fingerprint: windows('fingerprint'), ip: windows('ip') };
+export function sharingOf(ruleSets: readonly RuleSet[]): SharingQuestions {
+  return everyQuestion(ruleSets.map(({ sharing }) => sharing));
 }
 
-/** A column of counts, like `on_ip_86400000`. */
+/** A column of counts, like `on_ip_86400000`, or of the clients there with a mark, like `paying_on_ip_86400000`. */
 export interface SharingColumn {
   readonly name: string;
-  readonly kind: keyof Sightings;
+  readonly on: keyof Sightings;
   readonly windowMs: number;
+  readonly counts: keyof SharingCounts;
 }
 
 const KINDS = ['fingerprint', 'ip'] as const satisfies readonly (keyof Sightings)[];
-const COLUMN = /^on_(fingerprint|ip)_(\d+)$/;
+const COLUMN = /^(?:(paying|unpaid|blocked)_)?on_(fingerprint|ip)_(\d+)$/;
 
-export function sharingColumnsAmong(names: readonly string[]): readonly SharingColumn[] {
-  return names.flatMap((name) => {
-    const [, kindThere, windowMs] = COLUMN.exec(name) ?? [];
-    const kind = KINDS.find((known) => known === kindThere);
-    return kind === undefined ? [] : [{ name, kind, windowMs: Number(windowMs) }];
+function sharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
+  return KINDS.flatMap((on) => {
+    const { windowsMs, marks } = questions[on];
+    return windowsMs.flatMap((windowMs) =>
+      (['clients', ...marks] as const).map((counts): SharingColumn => {
+        const name = `${counts === 'clients' ? '' : `${counts}_`}on_${on}_${windowMs}`;
+        return { name, on, windowMs, counts };
+      }),
+    );
   });
 }
 
+export function sharingColumnsAmong(names: readonly string[]): readonly SharingColumn[] {
+  return names.flatMap((name) => {
+    const [, mark, onThere, windowMs] = COLUMN.exec(name) ?? [];
+    const on = KINDS.find((known) => known === onThere);
+    const counts = SIGHTING_MARKS.find((known) => known === mark) ?? 'clients';
+    return on === undefined ? [] : [{ name, on, windowMs: Number(windowMs), counts }];
+  });
+}
+
+/** What of a client's life its marks are made of. */
+type MarkedLife = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
+
+type ReportedInput = DatedReport & { readonly orderRef: string };
+
 /** Devices that clients of a platform show, in the order in which it happens. */
 export class SeenDevices {
-  readonly #windows: SharingWindows;
+  readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
   readonly #books = new Map<string, DeviceBook<bigint>>();
+  readonly #lives = new Map<bigint, ClientState>();
 
-  constructor(windows: SharingWindows) {
-    this.#windows = windows;
+  constructor(questions: SharingQuestions) {
+    this.#questions = questions;
   }
 
   score(client: bigint, fingerprint: string | null, ip: string | null, at: number): void {
@@ -50,14 +87,39 @@ export class SeenDevices {
     this.#hints.set(client, withUnansweredScore(this.#hints.get(client) ?? null, shown, at));
   }
 
-  /** How many clients were seen on the devices of a client who asks for a verdict, this one included. */
-  verdict(platform: string, client: bigint, at: number): Sightings {
+  /**
+   * Who was seen on the devices of a client who asks for a verdict. The client itself is among the clients, and has none of
+   * the marks: what it is depends on the replay, what others are is as it was recorded.
+   */
+  verdict(platform: string, client: bigint, at: number, wasBlocked: boolean): Sightings {
+    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
+    if (life.lastVerdictBlocked !== wasBlocked) this.#live(client, { lastVerdictBlocked: wasBlocked });
     const scored = this.#hints.get(client);
     if (scored === undefined) return NO_SIGHTINGS;
     const hints = knownHints(scored, at);
-    const book = this.#books.getOrInsertComputed(platform, () => new DeviceBook());
-    book.record(client, hints, at);
-    return book.sightings(client, hints, this.#windows, at);
+    const book = this.#bookOf(platform);
+    book.record(client, hints, at, sightingMarks(life, at));
+    return book.sightings(client, hints, this.#questions, at);
+  }
+
+  outcome(platform: string, client: bigint, report: ReportedInput, exposure: Exposure, at: number): void {
+    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
+    const { state, order } = repeatOutcome(life, null, report, at, exposure);
+    this.#live(client, { outcomes: state.outcomes });
+    if (report.outcome === 'PAID' && countsAs(order) === 'PAID')
+      this.#bookOf(platform).notePayment(client, at - PAYMENT_NOTED_MS, sightingMarks(state, at).unpaid);
+  }
+
+  override(client: bigint, override: Override | null): void {
+    this.#live(client, { override });
+  }
+
+  #live(client: bigint, change: Partial<MarkedLife>): void {
+    this.#lives.set(client, { ...(this.#lives.get(client) ?? UNKNOWN_CLIENT), ...change });
+  }
+
+  #bookOf(platform: string): DeviceBook<bigint> {
+    return this.#books.getOrInsertComputed(platform, () => new DeviceBook());
   }
 }
 
@@ -71,14 +133,18 @@ const SHOWS_NOTHING = {
 
 /**
  * Makes the table `shared_devices`: a row for each decision on whose device another client was seen, by `client_hash`,
- * `seq` and `at`, with how many clients were, this one included, for each window. What payers show of their devices does
- * not depend on what they are answered, so it is counted once for all, in the order in which things happened; all else
- * in a life is one client's alone. Asks the views `decisions` and `scores`. Memory grows with the clients and devices, by some
- * hundred bytes each. A table with these windows is left as it is. Gives the names of its counts.
+ * `seq` and `at`, with how many clients were, this one included, for each window, and how many of the others had a mark.
+ * What payers show of their devices does not depend on what they are answered, so it is counted once for all, in the order
+ * in which things happened; the marks of others are those that were recorded. All else in a life is one client's alone. Asks
+ * the views `decisions` and `scores`, and for marks `outcomes` and `overrides`. Memory grows with the clients and devices, by
+ * some hundred bytes each. A table with these counts is left as it is. Gives the names of its counts.
  */
-export async function countSharedDevices(duck: Duck, windows: SharingWindows): Promise<readonly string[]> {
-  const columns = KINDS.flatMap((kind) => windows[kind].map((windowMs) => ({ kind, windowMs })));
-  const names = columns.map(({ kind, windowMs }) => `on_${kind}_${windowMs}`);
+export async function countSharedDevices(
+  duck: Duck,
+  questions: SharingQuestions,
+): Promise<readonly string[]> {
+  const columns = sharingColumns(questions);
+  const names = columns.map(({ name }) => name);
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
   const known = there === undefined ? null : await columnsOf(duck, 'shared_devices');
   if (known !== null && names.every((name) => known.includes(name)))
@@ -88,13 +154,16 @@ export async function countSharedDevices(duck: Duck, windows: SharingWindows): P
     `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
   );
   if (columns.length === 0) return [];
-  await duck.run(`CREATE OR REPLACE VIEW device_events AS ${DEVICE_EVENTS}`);
-  const devices = new SeenDevices(windows);
+  const asksForMarks = columns.some((column) => column.counts !== 'clients');
+  await duck.run(
+    `CREATE OR REPLACE VIEW device_events AS ${DEVICE_EVENTS}${asksForMarks ? MARK_EVENTS : ''}`,
+  );
+  const devices = new SeenDevices(questions);
   const appender = await duck.appender('shared_devices');
   const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
   for (const span of spans) {
     const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
-    for await (const batch of duck.batches(sql)) addShared(batch, devices, columns, appender);
+    for await (const batch of duck.batches(sql)) addShared(new Events(batch), devices, columns, appender);
   }
   appender.close();
   return names;
@@ -108,42 +177,114 @@ function shortName(device: string): string {
   return `left(${device}, 6) || left(hex(hash(${device})), 6) AS ${device}`;
 }
 
+/** A report as it was made, rather than what held of its order afterwards. */
+const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
+      epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
+      if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount`;
+
 const DEVICE_EVENTS = `
-  SELECT epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
+  SELECT 'score' AS kind, epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
     NULL::DOUBLE AS seq, ${shortName('fingerprint')}, ${shortName('ip')}
   FROM scores WHERE fingerprint IS NOT NULL OR ip IS NOT NULL
-  UNION ALL BY NAME SELECT epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
-    client_hash, seq::DOUBLE AS seq FROM decisions`;
+  UNION ALL BY NAME SELECT 'verdict' AS kind, epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
+    client_hash, seq::DOUBLE AS seq, verdict FROM decisions`;
 
-/** Appends the rows of `shared_devices` for the verdicts among some events. */
-function addShared(
-  batch: DuckBatch,
-  devices: SeenDevices,
-  counts: readonly Omit<SharingColumn, 'name'>[],
-  appender: DuckAppender,
-): void {
-  const [clients, times, seqs] = [batch.integers('client_hash'), batch.numbers('at'), batch.numbers('seq')];
-  const [fingerprints, ips] = [batch.texts('fingerprint'), batch.texts('ip')];
-  const platforms = batch.texts('platform');
-  let before = '';
-  for (const [row, client] of clients.entries()) {
-    const [seq = null, at] = [seqs[row], times[row] ?? 0];
-    if (client === null) continue;
-    if (seq === null) {
-      devices.score(client, fingerprints[row] ?? null, ips[row] ?? null, at);
-      continue;
-    }
-    const seen = countsIn(devices.verdict(platforms[row] ?? '', client, at), counts);
-    const cells = [client, seq, at, ...seen];
-    // Without repeating the row before: a journal may contain the same decision twice.
-    if (!seen.some((count) => count > 1) || cells.join() === before) continue;
-    appender.add(...cells);
-    before = cells.join();
+/** What marks clients besides. */
+const MARK_EVENTS = `
+  UNION ALL BY NAME SELECT 'outcome' AS kind, epoch_ms(reported_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
+    client_hash, hex(hash(order_ref)) AS order_ref, ${REPORT_COLUMNS_SQL}, turned_away FROM outcomes
+  UNION ALL BY NAME SELECT 'override' AS kind, epoch_ms(changed_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
+    client_hash, override_group, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides`;
+
+/** A batch of `device_events`, read by cells. */
+class Events {
+  readonly rowCount: number;
+  readonly #batch: DuckBatch;
+  readonly #columns = new Map<string, readonly BatchCell[]>();
+
+  constructor(batch: DuckBatch) {
+    this.#batch = batch;
+    this.rowCount = batch.rowCount;
+  }
+
+  at(column: string, row: number): BatchCell {
+    if (!this.#batch.columns.includes(column)) return null;
+    return this.#columns.getOrInsertComputed(column, () => this.#batch.cells(column))[row] ?? null;
+  }
+
+  text(column: string, row: number): string | null {
+    const cell = this.at(column, row);
+    return typeof cell === 'string' ? cell : null;
+  }
+
+  number(column: string, row: number): number | null {
+    const cell = this.at(column, row);
+    return typeof cell === 'number' ? cell : null;
   }
 }
 
-function countsIn(sightings: Sightings, columns: readonly Omit<SharingColumn, 'name'>[]): readonly number[] {
-  return columns.map(({ kind, windowMs }) => sightings[kind].get(windowMs) ?? 0);
+/** Appends the rows of `shared_devices` for the verdicts among some events. */
+function addShared(
+  events: Events,
+  devices: SeenDevices,
+  columns: readonly SharingColumn[],
+  appender: DuckAppender,
+): void {
+  let before = '';
+  for (let row = 0; row < events.rowCount; row++) {
+    const client = events.at('client_hash', row);
+    const at = events.number('at', row) ?? 0;
+    if (typeof client !== 'bigint') continue;
+    const platform = events.text('platform', row) ?? '';
+    switch (events.text('kind', row)) {
+      case 'score':
+        devices.score(client, events.text('fingerprint', row), events.text('ip', row), at);
+        break;
+      case 'outcome': {
+        const exposure = recordedExposure(events.at('turned_away', row) === true);
+        devices.outcome(platform, client, reportAt(events, row), exposure, at);
+        break;
+      }
+      case 'override':
+        devices.override(client, overrideAt(events, row, at));
+        break;
+      default: {
+        const seen = devices.verdict(platform, client, at, events.text('verdict', row) === 'BLOCK');
+        const counts = countsIn(seen, columns);
+        const isShared = columns.some(
+          ({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1,
+        );
+        const cells = [client, events.number('seq', row) ?? 0, at, ...counts];
+        // Without repeating the row before: a journal may contain the same decision twice.
+        if (!isShared || cells.join() === before) break;
+        appender.add(...cells);
+        before = cells.join();
+      }
+    }
+  }
+}
+
+function reportAt(events: Events, row: number): ReportedInput {
+  const amount = events.text('report_amount', row);
+  return {
+    orderRef: events.text('order_ref', row) ?? '',
+    outcome: OUTCOMES.find((known) => known === events.text('outcome', row)) ?? 'UNPAID',
+    cause: OUTCOME_CAUSES.find((known) => known === events.text('cause', row)) ?? null,
+    occurredAt: events.number('occurred_at', row) ?? 0,
+    ...(events.at('undated', row) === true ? { undated: true } : {}),
+    ...(amount === null ? {} : { amount }),
+  };
+}
+
+function overrideAt(events: Events, row: number, at: number): Override | null {
+  const group = OVERRIDE_GROUPS.find((known) => known === events.text('override_group', row));
+  return group === undefined
+    ? null
+    : { group, reason: '', by: '', at, expiresAt: events.number('expires_at', row) };
+}
+
+function countsIn(sightings: Sightings, columns: readonly SharingColumn[]): readonly number[] {
+  return columns.map(({ on, windowMs, counts }) => sightings[on].get(windowMs)?.[counts] ?? 0);
 }
 
 /** Tables of the archive that only a replay asks for. */
@@ -155,13 +296,14 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
  * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
  * each. Its `kind` is one of INPUT_KINDS. Within a millisecond they come in the order of the
  * journal. Columns that a kind does not have are null. A verdict has, for each window
- * that a sharing fact of the rule sets looks back over, how many clients were on the device, where others were.
+ * that a sharing fact of the rule sets looks back over, how many clients were on the device, and how many others with a
+ * mark, where others were.
  */
 export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await makeTableView(duck, table, ask);
   for (const [column, tables] of Object.entries(NAMES))
     await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
-  const counts = await countSharedDevices(duck, sharingWindowsOf(ruleSets));
+  const counts = await countSharedDevices(duck, sharingOf(ruleSets));
   const inputs = `(
     SELECT 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
       epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
@@ -180,9 +322,7 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
         ON shared.client_hash = decisions.client_hash AND shared.seq = decisions.seq
         AND shared_at = epoch_ms(decided_at)
     UNION ALL BY NAME SELECT 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref,
-      coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
-      epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
-      if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount, turned_away
+      ${REPORT_COLUMNS_SQL}, turned_away
       FROM outcomes
       WHERE ${between('reported_at', ask.from, ask.to).join(' AND ')}
     )`;

@@ -1,4 +1,5 @@
-import type { Sightings } from '../../facts/fact.ts';
+import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
+import type { SharingQuestion, Sightings } from '../../facts/fact.ts';
 import { matcher } from '../matcher.ts';
 import { compiled, type Matchable, type ParsedRules, type Rule, type RuleSet } from '../rule-set.ts';
 
@@ -17,17 +18,22 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     concludedFacts: rules.facts.flatMap(({ fact, index }) =>
       fact.kind === 'concluded' ? [{ fact, index }] : [],
     ),
-    sharingWindowsMs: { fingerprint: sharingWindows(rules, 'fingerprint'), ip: sharingWindows(rules, 'ip') },
+    sharing: { fingerprint: sharingQuestion(rules, 'fingerprint'), ip: sharingQuestion(rules, 'ip') },
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
     signals: { ...rules.signals, rules: rules.signals.rules.map(matchable) },
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
   };
 }
 
-function sharingWindows({ facts }: ParsedRules, kind: keyof Sightings): readonly number[] {
-  return facts
-    .filter(({ fact }) => fact.kind === 'windowed' && fact.sharing === kind)
-    .map(({ windowMs }) => windowMs);
+function sharingQuestion({ facts }: ParsedRules, on: keyof Sightings): SharingQuestion {
+  const asked = facts.flatMap(({ fact, windowMs }) => {
+    const sharing = fact.kind === 'windowed' ? fact.sharing : null;
+    return sharing?.on === on ? [{ windowMs, counts: sharing.counts }] : [];
+  });
+  return {
+    windowsMs: [...new Set(asked.map(({ windowMs }) => windowMs))],
+    marks: SIGHTING_MARKS.filter((mark) => asked.some(({ counts }) => counts === mark)),
+  };
 }
 
 function matchable<Params>(rule: Rule<Params>): Matchable<Params> {

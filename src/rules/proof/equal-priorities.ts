@@ -1,8 +1,9 @@
 import type { Condition } from '../condition.ts';
 import type { Problem } from '../problem.ts';
 import { type ParsedRules, type Rule, withoutHoldout } from '../rule-set.ts';
+import { type Example, exampleOf, formatExample } from './example.ts';
 import { Reasoner, type WorkLimits } from './reasoner.ts';
-import { type Example, exampleOf, formatExample, type KnownRules, knowledgeOf } from './relations.ts';
+import { type KnownRules, knowledgeOf } from './relations.ts';
 
 /**
  * What loading a rule set may spend on rules of equal priority in each file. It is counted in steps and not

@@ -1,15 +1,8 @@
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
-import { type FactDomain, type FactReading, type FactValue, YES_NO } from '../../facts/fact.ts';
-import {
-  type Comparison,
-  type Condition,
-  type Expected,
-  type FactRef,
-  factsNamed,
-  type OperatorName,
-} from '../condition.ts';
-import { formatValue } from '../condition-text.ts';
+import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
+import { type FactDomain, type FactValue, YES_NO } from '../../facts/fact.ts';
+import type { Comparison, Condition, Expected, FactRef, OperatorName } from '../condition.ts';
 import {
   type GroupParams,
   type ParsedRules,
@@ -171,19 +164,25 @@ function ofHints(facts: FactsByName): readonly Condition[] {
     ...['userAgentIsAutomated', 'userAgentIsApp'].map((name) =>
       implies(facts.is('userAgentPresent', false), not(facts.is(name, true))),
     ),
-    ...countedWhereShown(facts, 'clientsOnFingerprint', 'fingerprintPresent'),
-    ...countedWhereShown(facts, 'clientsOnIp', 'ipPresent'),
+    ...countedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
+    ...countedWhereShown(facts, 'Ip', 'ipPresent'),
   ];
 }
 
 /** Who shares a device is counted where one was shown, and the payer counts himself. */
-function countedWhereShown(facts: FactsByName, counts: string, isShown: string): readonly Condition[] {
-  return facts
-    .windows(counts)
-    .flatMap((seen) => [
-      ...iff(facts.is(isShown, true), compare(seen, 'known', true)),
-      implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0)),
-    ]);
+function countedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
+  const all = facts.windows(`clientsOn${device}`);
+  return [
+    ...all.map((seen) => implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0))),
+    ...[...all, ...markCounts(facts, device)].flatMap((seen) =>
+      iff(facts.is(isShown, true), compare(seen, 'known', true)),
+    ),
+  ];
+}
+
+/** Of those who share a device, how many have each mark. */
+function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
+  return SIGHTING_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
 }
 
 /** What being known and asking for a verdict imply: the request is counted already. */
@@ -286,11 +285,11 @@ function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName):
 
 /** A longer window sees all that a shorter one sees; parts of the requests are no more than all of them. */
 function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
-  const longerSeesMore = facts.windowed().flatMap((windows) =>
-    windows.slice(1).flatMap((longer, index): readonly Relation[] => {
-      const shorter = windows[index];
-      return shorter === undefined ? [] : [{ kind: 'at most', lesser: shorter, greater: longer, by: 0 }];
-    }),
+  const marked = ['Fingerprint', 'Ip'].flatMap((device) => markCounts(facts, device));
+  // In a longer window another device may be the most shared one.
+  const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
+  const longerSeesMore = growing.flatMap((windows) =>
+    windows.slice(1).flatMap((longer, index) => atMost(windows.slice(index, index + 1), longer)),
   );
   const verdicts = facts.windows('verdicts');
   const atMostVerdicts = (name: string, by: number) =>
@@ -298,10 +297,16 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
       const greater = verdicts.find(({ windowMs }) => windowMs >= lesser.windowMs);
       return greater === undefined ? [] : [{ kind: 'at most', lesser, greater, by }];
     });
+  const amongAll = ['Fingerprint', 'Ip'].flatMap((device) =>
+    facts.windows(`clientsOn${device}`).flatMap((all) => {
+      const isSame = ({ windowMs }: FactRef) => windowMs === all.windowMs;
+      return atMost(markCounts(facts, device).filter(isSame), all);
+    }),
+  );
   const parts = [...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
   // The verdict being decided is a request, and not an attempt yet.
   const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
-  return [...longerSeesMore, ...parts, ...answered];
+  return [...longerSeesMore, ...parts, ...answered, ...amongAll];
 }
 
 /** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */
@@ -428,23 +433,4 @@ export function implies(condition: Condition, consequence: Condition): Condition
 
 function iff(one: Condition, other: Condition): readonly Condition[] {
   return [implies(one, other), implies(other, one)];
-}
-
-/** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
-export type Example = Readonly<Record<string, FactReading>>;
-
-/** Of a witness, the facts that these conditions name. */
-export function exampleOf(
-  witness: ReadonlyMap<string, FactReading>,
-  conditions: readonly Condition[],
-): Example {
-  const values = factsNamed(conditions).map(({ label }) => [label, witness.get(label)] as const);
-  return Object.fromEntries(values.filter((entry): entry is [string, FactReading] => entry[1] !== undefined));
-}
-
-/** `paidCount = 3, hasBinding = true` */
-export function formatExample(example: Example): string {
-  return Object.entries(example)
-    .map(([label, value]) => (value === null ? `${label} is not known` : `${label} = ${formatValue(value)}`))
-    .join(', ');
 }

@@ -5,7 +5,7 @@ import { journalText } from '../journal.ts';
 import * as redis from '../keys.ts';
 import { RETENTION } from '../retention.ts';
 import { StoreUnavailable } from '../store-errors.ts';
-import { deviceIds } from './clients.ts';
+import { deviceIds, notedNames } from './clients.ts';
 import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
 import { textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
@@ -58,8 +58,7 @@ export class ClientErasure {
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#readState(redis.stateKey(hash));
       const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
-      const noted = (kind: keyof typeof redis.NOTES) =>
-        notes.filter((name) => name.startsWith(redis.NOTES[kind])).map((name) => name.slice(1));
+      const noted = (kind: keyof typeof redis.NOTES) => notedNames(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(client, kind, [...noted(kind), ...knownDevices(state, kind)]);
       const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
@@ -100,7 +99,7 @@ export class ClientErasure {
   ): Promise<void> {
     for (const id of new Set(ids)) {
       const device = redis.deviceKey(kind, platform, id);
-      await this.#call(device, (commands, key) => commands.zRem(key, redis.deviceMember(hash)));
+      await this.#call(device, (commands, key) => commands.zRem(key, [...redis.deviceMembers(hash)]));
     }
   }
 

@@ -7,7 +7,7 @@ import type { ExpectedInstallation } from '../known-installation.ts';
 import { RETENTION } from '../retention.ts';
 import type { Store } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
-import { redisClients, redisSightings } from './clients.ts';
+import { redisClients, redisPayments, redisSightings } from './clients.ts';
 import { connectRedis, type RedisConnection, type RedisDoor } from './connection/connection.ts';
 import { callLimitMs, NodeCalls, RoundTrips, tokenLimitMs } from './connection/node-calls.ts';
 import { checked, isTextOrNothing } from './connection/reply.ts';
@@ -100,6 +100,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
     texts: redisStoredTexts(connection, calls, erasure, versions),
     rateBuckets: redisRateBuckets({ connection, runOn: tokenCalls.on }),
     sightings: redisSightings(door),
+    notePayment: redisPayments(door),
     claimIdempotencyKey: redisClaims(door),
     decision: (decisionId) => decisions.named(decisionId),
     decisionsOfOrder: (platform, orderRef) => decisions.ofOrder(platform, orderRef),

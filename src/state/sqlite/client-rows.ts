@@ -2,9 +2,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type ClientKey, clientNumber } from '../../client/client-key.ts';
 import { token } from '../../client/client-state.ts';
 import { encodeOrder } from '../../client/order-text.ts';
+import { markBits, markBitsAfterPayment } from '../../client/sighting-marks.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
-import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, type SharingCounts, type Sightings, withMarksOf } from '../../facts/fact.ts';
 import { UNSETTLED_MS } from '../clock-jumps.ts';
 import { journalText } from '../journal.ts';
 import { RETENTION } from '../retention.ts';
@@ -63,14 +64,19 @@ function sightingStatements(sql: Prepare) {
   return {
     putSighting: sql(
       // What a clock noted that was ahead does not stay ahead.
-      `INSERT INTO sightings (device, client, at, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at`,
+      `INSERT INTO sightings (device, client, at, expires_at, marks) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at, marks = excluded.marks`,
     ),
     trimSightings: sql(
       'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
     ),
     countOthers: sql(
-      'SELECT count(*) AS others FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
+      'SELECT count(*) AS clients FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
     ),
+    countMarkedOthers: sql(
+      'SELECT count(*) AS clients, total(marks & 1) AS paying, total(marks >> 1 & 1) AS unpaid, total(marks >> 2) AS blocked FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
+    ),
+    latestSightings: sql('SELECT device, marks FROM sightings WHERE client = ? AND at > ?'),
+    markSighting: sql('UPDATE sightings SET marks = ? WHERE device = ? AND client = ?'),
   };
 }
 
@@ -152,7 +158,7 @@ export function sqliteClients(
   { clock, run, read, write }: SqliteFile,
   sql: Statements,
   reader: RecordReader,
-): Pick<Store, 'load' | 'commit' | 'sightings' | 'claimIdempotencyKey'> {
+): Pick<Store, 'load' | 'commit' | 'sightings' | 'notePayment' | 'claimIdempotencyKey'> {
   /** Shapes of records that this process has seen stored. */
   const storedShapes = new Set<string>();
   const answer = async (clientHash: string, idempotencyKey: string, now: number) => {
@@ -193,6 +199,13 @@ export function sqliteClients(
         return count(ask);
       });
     },
+    notePayment: ({ client: { hash }, since, isUnpaid }) =>
+      write(() => {
+        for (const { device, marks } of sql.latestSightings.all(hash, since)) {
+          const after = markBitsAfterPayment(Number(marks), isUnpaid);
+          if (after !== marks) sql.markSighting.run(after, String(device), hash);
+        }
+      }),
     claimIdempotencyKey: (platform, key, requestHash) =>
       write(() => {
         const now = clock();
@@ -260,19 +273,26 @@ function writeState(sql: Statements, { client, stamp, state }: Change, nowMs: nu
 function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs: number): void {
   const device = deviceOf(ask, kind);
   if (device === null) return;
-  sql.putSighting.run(device, ask.client.hash, ask.at, nowMs + RETENTION.sightingMs);
+  sql.putSighting.run(device, ask.client.hash, ask.at, nowMs + RETENTION.sightingMs, markBits(ask.marks));
   sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
 }
 
-function countOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, number> {
+function countOn(
+  sql: Statements,
+  ask: SightingsAsk,
+  kind: keyof Sightings,
+): ReadonlyMap<number, SharingCounts> {
   const device = deviceOf(ask, kind);
   if (device === null) return new Map();
+  const { windowsMs, marks } = ask.sharing[kind];
+  const statement = marks.length === 0 ? sql.countOthers : sql.countMarkedOthers;
   return new Map(
-    ask.windowsMs[kind].map((windowMs) => {
-      const others = sql.countOthers.get(device, ask.client.hash, ask.at - windowMs, ask.at + UNSETTLED_MS)?.[
-        'others'
-      ];
-      return [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, Number(others) + 1)];
+    windowsMs.map((windowMs) => {
+      const others = statement.get(device, ask.client.hash, ask.at - windowMs, ask.at + UNSETTLED_MS);
+      const count = (name: keyof SharingCounts) => Number(others?.[name] ?? 0);
+      const clients = Math.min(CLIENTS_ON_DEVICE_MAX, count('clients') + 1);
+      const seen = { clients, paying: count('paying'), unpaid: count('unpaid'), blocked: count('blocked') };
+      return [windowMs, withMarksOf(seen, ask.marks, marks)];
     }),
   );
 }

@@ -151,10 +151,10 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS claims_expiry ON claims (expires_at);
   CREATE TABLE IF NOT EXISTS sightings (
-    device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL, marks INTEGER NOT NULL,
     PRIMARY KEY (device, client)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at);
+  CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at, marks);
   CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
   CREATE TABLE IF NOT EXISTS documents (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER

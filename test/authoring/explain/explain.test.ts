@@ -81,7 +81,7 @@ describe('the explanation of a decision', () => {
 
     it('on the ladder of a platform', async () => {
       expect(await lastWhy(decide([0, 1], { platform: 'sandbox' }))).to.equal(
-        'Its wait is level 1 of the ladder, 10s (ruleset.yaml:20).',
+        'Its wait is level 1 of the ladder, 10s (ruleset.yaml:22).',
       );
     });
 

@@ -129,13 +129,17 @@ function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[
 }
 
 function withSightings(inputs: readonly Input[]): readonly Input[] {
-  const devices = new SeenDevices(RULES.sharingWindowsMs);
+  const devices = new SeenDevices(RULES.sharing);
   const number = ({ clientIdKey }: Input) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
   return inputs.map((input) => {
     if (input.kind === 'score')
       devices.score(number(input), input.request.fingerprint, input.request.ip, input.at);
+    if (input.kind === 'outcome') {
+      const report = { ...input.report, orderRef: input.orderRef };
+      devices.outcome(input.platform, number(input), report, input.exposure, input.at);
+    }
     if (input.kind !== 'verdict') return input;
-    return { ...input, sightings: devices.verdict(input.platform, number(input), input.at) };
+    return { ...input, sightings: devices.verdict(input.platform, number(input), input.at, false) };
   });
 }
 

@@ -17,7 +17,7 @@ import { MONEY_ALONE } from '../../../src/rollout/objective.ts';
 import { comparisonsIn } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
-import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
+import { edited, swap, whole } from '../../rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import type { MovableClock } from '../../service/movable-clock.ts';
 import type { Tenant } from '../../service/tenant.ts';
@@ -213,13 +213,23 @@ describe('the amounts in a report', () => {
   });
 });
 
+/** Signals that refuse nobody for sharing a device. */
+const SHARING_AS_HINT = `
+rules:
+  - name: shared-fingerprint
+    conditions: { all: [{ fact: clientsOnFingerprint, params: { window: 24h }, operator: greaterThanInclusive, value: 2 }] }
+    event: { type: signal, params: { weight: 1 } }
+  - name: honeypot
+    conditions: { all: [{ fact: honeypotTriggered, operator: equal, value: true }] }
+    event: { type: signal, params: { weight: 4 } }
+threshold: 4
+`;
+
 describe('the interval of a rule about shared devices', () => {
   const [RINGS, PAYERS] = [12, 4];
 
   it('counts those who share one as one, since they pay together or not at all', async () => {
-    const ofWeight = (weight: number) =>
-      `operator: greaterThanInclusive, value: 2 }\n    event: { type: signal, params: { weight: ${weight} } }`;
-    const rules = edited({ 'bot-signals.yaml': swap(ofWeight(4), ofWeight(1)) });
+    const rules = edited({ 'bot-signals.yaml': whole(SHARING_AS_HINT) });
     const { archive } = await servedEvidence(rules, async (shop) => {
       for (let payer = 0; payer < RINGS * PAYERS; payer++) {
         const ring = Math.floor(payer / PAYERS);
@@ -232,9 +242,12 @@ describe('the interval of a rule about shared devices', () => {
     const found = await reportOn(archive, rules);
     const signal = found.rules.find(({ name }) => name === 'shared-fingerprint');
     // The first of a ring shares its device with nobody yet.
-    const whole = PAYERS - 1;
-    const rings = Array.from({ length: RINGS }, (_, ring) => ({ part: ring % 3 === 0 ? whole : 0, whole }));
-    expect(signal?.orders.paid).to.equal((RINGS * whole * 2) / 3);
+    const others = PAYERS - 1;
+    const rings = Array.from({ length: RINGS }, (_, ring) => ({
+      part: ring % 3 === 0 ? others : 0,
+      whole: others,
+    }));
+    expect(signal?.orders.paid).to.equal((RINGS * others * 2) / 3);
     expect(signal?.unpaidShare).to.deep.equal(clusteredInterval(rings));
   });
 });

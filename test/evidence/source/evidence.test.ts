@@ -17,11 +17,7 @@ import {
   withEvidence,
 } from '../../../src/evidence/source/evidence.ts';
 import { reversalNotes } from '../../../src/evidence/source/reversals.ts';
-import {
-  countSharedDevices,
-  makeInputView,
-  sharingWindowsOf,
-} from '../../../src/evidence/source/shared-devices.ts';
+import { countSharedDevices, makeInputView, sharingOf } from '../../../src/evidence/source/shared-devices.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { currentRules } from '../../service/current-rules.ts';
@@ -368,9 +364,9 @@ describe('the number of clients on a device', () => {
     it(`comes with each request of the ${place}, for each window, where there were several`, async () => {
       const seen = (await verdictsIn(sources[place])).map(({ orderRef, sightings: { fingerprint, ip } }) => [
         orderRef,
-        fingerprint.get(DAY_MS) ?? null,
-        ip.get(HOUR) ?? null,
-        ip.get(DAY_MS) ?? null,
+        fingerprint.get(DAY_MS)?.clients ?? null,
+        ip.get(HOUR)?.clients ?? null,
+        ip.get(DAY_MS)?.clients ?? null,
       ]);
       expect(seen.toSorted()).to.deep.equal([
         ['bob-1', null, null, null],
@@ -387,12 +383,12 @@ describe('the number of clients on a device', () => {
     withEvidence(all(sources.archive), async (evidence) => {
       await makeInputView(evidence, [rules]);
       const { duck } = evidence;
-      const windows = sharingWindowsOf([rules, rules]);
+      const questions = sharingOf([rules, rules]);
       await duck.run('DELETE FROM shared_devices');
       const rows = async () => (await duck.rows('SELECT * FROM shared_devices')).length;
-      await countSharedDevices(duck, windows);
+      await countSharedDevices(duck, questions);
       expect(await rows()).to.equal(0);
-      await countSharedDevices(duck, { ...windows, ip: [5 * DAY_MS] });
+      await countSharedDevices(duck, { ...questions, ip: { windowsMs: [5 * DAY_MS], marks: [] } });
       expect(await rows()).to.equal(4);
     }));
 });

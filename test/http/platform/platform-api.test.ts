@@ -193,7 +193,7 @@ describeOnStores('the API for the platform', (store) => {
       await shop.score({ clientIdKey, fingerprint });
       await shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1` });
     }
-    await shop.outcome('erased', 'erased-1', 'PAID');
+    await shop.outcome('erased', 'erased-1', 'UNPAID');
     expect((await shop.score({ clientIdKey: 'sharer', fingerprint })).body.isBot).to.equal(true);
     const [decision] = await shop.decisions({ orderRef: 'erased-1' });
     expect([await remove('', 'erased'), await remove('', 'erased')]).to.deep.equal([204, 204]);

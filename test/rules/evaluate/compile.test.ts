@@ -128,9 +128,9 @@ describe('compiled rules', () => {
   });
 
   it('ask for each window that the sharing facts use, once', () => {
-    expect(edited({}).sharingWindowsMs).to.deep.equal({
-      fingerprint: [86_400_000],
-      ip: [3_600_000, 86_400_000],
+    expect(edited({}).sharing).to.deep.equal({
+      fingerprint: { windowsMs: [86_400_000], marks: [] },
+      ip: { windowsMs: [3_600_000, 86_400_000], marks: [] },
     });
   });
 });

@@ -39,8 +39,8 @@ const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
   'probe-1.lua': { keys: [k1], args: ['1000', 'node', '0', '0'], numbers: [1, 3, 4] },
   'sightings.lua': {
     keys: [k1, k2],
-    args: [NOW, '1', 'a', '1000', '5', '1', '500', 'b', '1000', '5', '2', '500', '600'],
-    numbers: [1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 13],
+    args: [NOW, '1', '5', 'a', '1000', '5', '7', '1', '500', 'b', '1000', '5', '0', '2', '500', '600'],
+    numbers: [1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16],
   },
   'add-to-tally-1.lua': { keys: [k1], args: ['node', '1', '1000', 'paid', '2'], numbers: [2, 3, 5] },
   'take-token-1.lua': { keys: [k1], args: ['20', '20', '2000', '0'], numbers: [1, 2, 3, 4] },
@@ -216,6 +216,22 @@ describeWithServer('redis-server', 'a Lua script', () => {
 
     for (const [file, call] of Object.entries(others))
       it(`like ${file} writes nothing`, () => writesNothing({ script: new RedisScript(file), ...call }));
+
+    it('like note-payment-1.lua writes nothing', async () => {
+      const { commands } = connection;
+      const script = new RedisScript('note-payment-1.lua');
+      const run = (...args: readonly string[]) => script.run(connection, [k1], args, asIs);
+      await commands.zAdd(k1, { value: 'a', score: 2000 });
+      for (const args of [
+        ['a', 'NaN', '0'],
+        ['a', '1000', 'NaN'],
+      ])
+        expect(await run(...args).catch((error: unknown) => error)).to.be.instanceOf(Error);
+      expect(await commands.zCard(k1)).to.equal(1);
+      expect(await run('a', '1000', '0')).to.equal(1);
+      expect(await commands.zCard(k1)).to.equal(2);
+      await commands.del(k1);
+    });
 
     it('like commit-5.lua writes nothing', async () => {
       const client = newClient();

@@ -181,7 +181,7 @@ describe('the SQLite store', () => {
     const ask = (at: number, record: boolean) =>
       store.sightings(askFor(newClient(platform), { at, fingerprint: 'device', record }));
     for (let count = 0; count < 5; count++) await ask(T0 + 2 * 24 * 60 * MINUTE_MS, true);
-    expect((await ask(T0, false)).fingerprint.get(10 * MINUTE_MS)).to.equal(1);
+    expect((await ask(T0, false)).fingerprint.get(10 * MINUTE_MS)?.clients).to.equal(1);
     await store.close();
   });
 

@@ -6,7 +6,7 @@ import { isTakenUp } from '../../../../rollout/loaded-rules.ts';
 import { ConstantSchema } from '../../../../rules/folder/constant.ts';
 import { DraftRefused } from '../../../../rules/folder/draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
-import { formatExample } from '../../../../rules/proof/relations.ts';
+import { formatExample } from '../../../../rules/proof/example.ts';
 import { type RuleVersion, ruleVersion, versionText } from '../../../../rules/rule-set.ts';
 import * as s from '../../../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../../../operation/operation.ts';

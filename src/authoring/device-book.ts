@@ -1,0 +1,233 @@
+import type { KnownHints } from '../client/hints.ts';
+import {
+  markBits,
+  markBitsAfterPayment,
+  SIGHTING_MARKS,
+  type SightingMarks,
+  UNMARKED,
+} from '../client/sighting-marks.ts';
+import {
+  CLIENTS_ON_DEVICE_MAX,
+  moreShared,
+  NOBODY_SEEN,
+  SHARING_WINDOW_MS_MAX,
+  type SharingCounts,
+  type SharingQuestions,
+  type Sightings,
+  withMarksOf,
+} from '../facts/fact.ts';
+
+export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
+
+type Kind = keyof Sightings;
+
+/** How many devices of a client can still learn of its payments; this bounds the memory. */
+const DEVICES_OF_CLIENT_MAX = 64;
+
+/** Which clients of a platform were seen on which devices, as the stores count it, in memory. */
+export class DeviceBook<Client = string> {
+  readonly #devices: Readonly<Record<Kind, Map<string, OnlyClient<Client> | SeenClients<Client>>>> = {
+    fingerprint: new Map(),
+    ip: new Map(),
+  };
+  /** The newest devices of each client, the newest last. */
+  readonly #devicesOf = new Map<Client, readonly (readonly [Kind, string])[]>();
+
+  record(
+    client: Client,
+    { fingerprints, ips }: ShownDevices,
+    now: number,
+    marks: SightingMarks = UNMARKED,
+  ): void {
+    const bits = markBits(marks);
+    for (const id of fingerprints) this.#see('fingerprint', id, client, { at: now, bits });
+    for (const id of ips) this.#see('ip', id, client, { at: now, bits });
+  }
+
+  /** Notes a payment where the client was seen after `since`. */
+  notePayment(client: Client, since: number, isUnpaid: boolean): void {
+    for (const [kind, id] of this.#devicesOf.get(client) ?? []) {
+      const seen = this.#devices[kind].get(id);
+      if (seen instanceof SeenClients) seen.notePayment(client, since, isUnpaid);
+      else if (seen !== undefined && seen.client === client && seen.at > since)
+        seen.bits = markBitsAfterPayment(seen.bits, isUnpaid);
+    }
+  }
+
+  /**
+   * Who was seen on the devices, the client with these marks included; for each window the counts of the most shared
+   * device.
+   */
+  sightings(
+    client: Client,
+    { fingerprints, ips }: ShownDevices,
+    questions: SharingQuestions,
+    now: number,
+    marks: SightingMarks = UNMARKED,
+  ): Sightings {
+    return {
+      fingerprint: this.#counts('fingerprint', fingerprints, { client, questions, now, marks }),
+      ip: this.#counts('ip', ips, { client, questions, now, marks }),
+    };
+  }
+
+  #see(kind: Kind, id: string, client: Client, { at, bits }: Sighting): void {
+    const devices = this.#devices[kind];
+    const seen = devices.get(id);
+    if (seen === undefined) devices.set(id, { client, at, bits });
+    else if (seen instanceof SeenClients) seen.note(client, { at, bits });
+    else if (seen.client === client) {
+      seen.at = Math.max(at, seen.at);
+      seen.bits = bits;
+    } else {
+      const clients = new SeenClients<Client>();
+      clients.note(seen.client, { at: seen.at, bits: seen.bits });
+      clients.note(client, { at, bits });
+      devices.set(id, clients);
+    }
+    this.#remember(client, kind, id);
+  }
+
+  #remember(client: Client, kind: Kind, id: string): void {
+    const known = this.#devicesOf.get(client) ?? [];
+    if (known.some(([otherKind, other]) => otherKind === kind && other === id)) return;
+    this.#devicesOf.set(client, [...known, [kind, id] as const].slice(-DEVICES_OF_CLIENT_MAX));
+  }
+
+  #counts(
+    kind: Kind,
+    ids: readonly string[],
+    { client, questions, now, marks: own }: Asking<Client>,
+  ): ReadonlyMap<number, SharingCounts> {
+    const counts = new Map<number, SharingCounts>();
+    const { windowsMs, marks } = questions[kind];
+    for (const id of ids) {
+      const seen = this.#devices[kind].get(id);
+      for (const windowMs of windowsMs) {
+        const others = othersSince(seen, client, now - windowMs);
+        const clients = Math.min(CLIENTS_ON_DEVICE_MAX, others.clients + 1);
+        const here = withMarksOf({ ...others, clients }, own, marks);
+        counts.set(windowMs, moreShared(here, counts.get(windowMs)));
+      }
+    }
+    return counts;
+  }
+}
+
+interface Asking<Client> {
+  readonly client: Client;
+  readonly questions: SharingQuestions;
+  readonly now: number;
+  readonly marks: SightingMarks;
+}
+
+interface Sighting {
+  /** Epoch ms. */
+  readonly at: number;
+  /** See `markBits`. */
+  readonly bits: number;
+}
+
+/** Most devices belong to one client and need no more than this. */
+interface OnlyClient<Client> {
+  readonly client: Client;
+  at: number;
+  bits: number;
+}
+
+class SeenClients<Client> {
+  /** The one seen longest ago comes first. */
+  readonly #last = new Map<Client, Sighting>();
+  /** The times of all, and of those with each mark, in order, so that counting needs no walk over a thousand clients. */
+  readonly #times: Record<keyof SharingCounts, number[]> = {
+    clients: [],
+    paying: [],
+    unpaid: [],
+    blocked: [],
+  };
+
+  note(client: Client, { at: now, bits }: Sighting): void {
+    const at = Math.max(now, this.#last.get(client)?.at ?? 0);
+    this.#forget(client);
+    this.#last.set(client, { at, bits });
+    for (const name of timesWith(bits)) insert(this.#times[name], at);
+    for (const [oldest, seen] of this.#last) {
+      const kept = this.#last.size <= CLIENTS_ON_DEVICE_MAX && seen.at > now - SHARING_WINDOW_MS_MAX;
+      if (kept) return;
+      this.#forget(oldest);
+    }
+  }
+
+  notePayment(client: Client, since: number, isUnpaid: boolean): void {
+    const seen = this.#last.get(client);
+    if (seen === undefined || seen.at <= since) return;
+    const bits = markBitsAfterPayment(seen.bits, isUnpaid);
+    for (const name of timesWith(seen.bits)) remove(this.#times[name], seen.at);
+    for (const name of timesWith(bits)) insert(this.#times[name], seen.at);
+    // In its place in the order.
+    this.#last.set(client, { at: seen.at, bits });
+  }
+
+  /** How many clients but this one were seen after `since`. */
+  othersSince(client: Client, since: number): SharingCounts {
+    const own = this.#last.get(client);
+    const ownNames = own !== undefined && own.at > since ? timesWith(own.bits) : [];
+    const count = (name: keyof SharingCounts) => {
+      const times = this.#times[name];
+      return times.length - firstAfter(times, since) - (ownNames.includes(name) ? 1 : 0);
+    };
+    return {
+      clients: count('clients'),
+      paying: count('paying'),
+      unpaid: count('unpaid'),
+      blocked: count('blocked'),
+    };
+  }
+
+  #forget(client: Client): void {
+    const seen = this.#last.get(client);
+    if (seen === undefined) return;
+    this.#last.delete(client);
+    for (const name of timesWith(seen.bits)) remove(this.#times[name], seen.at);
+  }
+}
+
+/** For each number of bits: where a client with these marks counts. */
+const TIMES_WITH: readonly (readonly (keyof SharingCounts)[])[] = Array.from({ length: 8 }, (_, bits) => [
+  'clients',
+  ...SIGHTING_MARKS.filter((mark) => (bits & markBits({ ...UNMARKED, [mark]: true })) !== 0),
+]);
+
+function timesWith(bits: number): readonly (keyof SharingCounts)[] {
+  return TIMES_WITH[bits] ?? [];
+}
+
+function othersSince<Client>(
+  seen: OnlyClient<Client> | SeenClients<Client> | undefined,
+  client: Client,
+  since: number,
+): SharingCounts {
+  if (seen === undefined) return NOBODY_SEEN;
+  if (seen instanceof SeenClients) return seen.othersSince(client, since);
+  if (seen.client === client || seen.at <= since) return NOBODY_SEEN;
+  return { ...NOBODY_SEEN, ...Object.fromEntries(timesWith(seen.bits).map((name) => [name, 1])) };
+}
+
+function insert(times: number[], at: number): void {
+  times.splice(firstAfter(times, at), 0, at);
+}
+
+function remove(times: number[], at: number): void {
+  times.splice(firstAfter(times, at) - 1, 1);
+}
+
+/** The place of the first of some ordered times that is after `since`; their number when none is. */
+function firstAfter(times: readonly number[], since: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) > since) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

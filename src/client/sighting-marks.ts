@@ -1,0 +1,43 @@
+import { type ClientState, live } from './client-state.ts';
+import { lastOutcome } from './outcomes.ts';
+
+/** What a sighting remembers of its client, as the client stood before the request that noted it. */
+export interface SightingMarks {
+  /** At least one order is paid. */
+  readonly paying: boolean;
+  /** The newest order with a result is unpaid. */
+  readonly unpaid: boolean;
+  /** The answer before was BLOCK, or a person blocked the client. */
+  readonly blocked: boolean;
+}
+
+export type SightingMark = keyof SightingMarks;
+
+/** In this order the stores keep them as bits, the first one lowest. */
+export const SIGHTING_MARKS = ['paying', 'unpaid', 'blocked'] as const satisfies readonly SightingMark[];
+
+export const UNMARKED: SightingMarks = { paying: false, unpaid: false, blocked: false };
+
+/** How long after a sighting a payment is still noted on it. */
+export const PAYMENT_NOTED_MS = 24 * 3600_000;
+
+export function sightingMarks(
+  state: Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>,
+  now: number,
+): SightingMarks {
+  return {
+    paying: state.outcomes.paidCount > 0,
+    unpaid: lastOutcome(state.outcomes) === 'UNPAID',
+    blocked: state.lastVerdictBlocked || live(state.override, now)?.group === 'BLOCKED',
+  };
+}
+
+/** The marks as a number: 1 for paying, 2 for unpaid, 4 for blocked. */
+export function markBits({ paying, unpaid, blocked }: SightingMarks): number {
+  return (paying ? 1 : 0) | (unpaid ? 2 : 0) | (blocked ? 4 : 0);
+}
+
+/** The bits of the marks after a payment of the client: it pays, and its newest order may be unpaid all the same. */
+export function markBitsAfterPayment(bits: number, isUnpaid: boolean): number {
+  return isUnpaid ? bits | 1 : (bits | 1) & ~2;
+}
