@@ -46,6 +46,7 @@ import { hmacPseudonym, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/loaded-rules.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Erasure, type ErasureLedger } from './service/erasure.ts';
+import { KnownErasures } from './service/known-erasures.ts';
 import { Records } from './service/records.ts';
 import { ScoringService } from './service/scoring.ts';
 import type { Store } from './state/store.ts';
@@ -111,6 +112,11 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
   const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
+  const erasures = new KnownErasures({
+    store,
+    archive: parts.archive ?? null,
+    ledger: parts.erasureLedger ?? null,
+  });
   const reporting = new ReportingWatch({
     registers: store.registers,
     clock,
@@ -121,6 +127,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     ...parts,
     ...decides,
     archivedOrders,
+    erasures,
     pseudonym,
     formerPseudonym,
     metrics,

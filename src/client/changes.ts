@@ -39,7 +39,14 @@ import {
  * What a report did: it was new, it changed what holds of its order, it says what holds already, the payment stands
  * against it, or what is known is newer or stronger.
  */
-export const OUTCOME_EFFECTS = ['recorded', 'superseded', 'unchanged', 'outweighed', 'stale'] as const;
+export const OUTCOME_EFFECTS = [
+  'recorded',
+  'superseded',
+  'unchanged',
+  'outweighed',
+  'stale',
+  'unknownPayer',
+] as const;
 
 export type OutcomeEffect = (typeof OUTCOME_EFFECTS)[number];
 

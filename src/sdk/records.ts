@@ -7,8 +7,8 @@ export type ClientGroup = 'NEW' | 'STICKY' | 'PAYING' | 'TRUSTED' | 'BLOCKED';
 /** What the caller is to do. GET_NEW: issue a new requisite; GET_SAME_STICKY: show the bound requisite; WAIT: show a timer for waitSeconds, then ask again; BLOCK: do not issue a requisite, show support contact */
 export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 
-/** recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger */
-export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale';
+/** recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger; unknownPayer: the payer was erased since, and the report changes nothing */
+export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale' | 'unknownPayer';
 
 /** What the entries of the list are */
 export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint';

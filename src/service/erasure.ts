@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Audit } from '../access/audit.ts';
@@ -41,6 +41,8 @@ export class LedgerRefused extends NamedError {}
 export class ErasureLedger {
   readonly id: string;
   readonly #path: string;
+  /** As of a length of the file, which only grows. */
+  #known: { readonly bytes: number; readonly times: ReadonlyMap<string, number> } | null = null;
 
   /** Makes the file where there is none. Throws LedgerRefused. */
   constructor(path: string) {
@@ -74,6 +76,21 @@ export class ErasureLedger {
       await appendFile(this.#path, `${JSON.stringify(erased)}\n`, { flush: true });
     } catch (cause) {
       throw new StoreUnavailable(`the erasure ledger ${this.#path} cannot be written`, { cause });
+    }
+  }
+
+  /** When a client was last erased, epoch ms; undefined when the ledger does not know of it. Throws StoreUnavailable. */
+  timeOf(clientHash: string): number | undefined {
+    try {
+      const bytes = statSync(this.#path).size;
+      if (this.#known?.bytes !== bytes) {
+        // Of several lines of a client the last is the newest.
+        const times = new Map(this.read().erased.map((one) => [one.clientHash, one.at]));
+        this.#known = { bytes, times };
+      }
+      return this.#known.times.get(clientHash);
+    } catch (cause) {
+      throw new StoreUnavailable(`the erasure ledger ${this.#path} cannot be read`, { cause });
     }
   }
 

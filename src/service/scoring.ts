@@ -40,6 +40,7 @@ import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts
 import { ClientTurns, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
 import { type DevicesSeen, noteOnDevices, paymentToNote, seeDevices } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
+import type { KnownErasures } from './known-erasures.ts';
 import { isAskedByAnother, knownOrder } from './known-order.ts';
 import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
 
@@ -61,6 +62,8 @@ export interface ServiceParts {
   readonly reporting?: Pick<ReportingWatch, 'granted' | 'reported' | 'sent'>;
   /** Orders that the store does not know any more; absent or null where there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
+  /** Who was erased; absent: nobody knows. */
+  readonly erasures?: Pick<KnownErasures, 'lastErasure'>;
   /** The process's own when absent. */
   readonly pace?: Pace;
 }
@@ -215,7 +218,8 @@ export class ScoringService {
 
   /**
    * An outcome is final for its order: a repeat changes nothing, a later different one supersedes. A report under a
-   * client who never asked for the order is taken, and the result says when another client did.
+   * client who never asked for the order is taken, and the result says when another client did. One of before the
+   * erasure of a payer who has not come back brings nobody back.
    */
   async outcome(
     platform: PlatformName,
@@ -236,6 +240,8 @@ export class ScoringService {
     const result = await this.#turns
       .take<OutcomeResult>(turn, async (moment) => {
         const { state: before, now } = moment;
+        if (before.firstSeenAt === null && (await this.#isOfErased(turn.client, report)))
+          return { result: { effect: 'unknownPayer' }, change: null };
         const { known, exposure } = await knownOrder(this.#parts.store, asked, moment, archivedOrders);
         const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
         const askedBy = isStrange ? { askedBy: 'anotherClient' as const } : {};
@@ -343,6 +349,12 @@ export class ScoringService {
   async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     await this.#turns.alone(client, () => this.#parts.store.erase(client));
+  }
+
+  /** Whether a report about a payer without a state is of before the payer's erasure; without a date it is. */
+  async #isOfErased(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
+    const erasedAt = (await this.#parts.erasures?.lastErasure(client)) ?? null;
+    return erasedAt !== null && (occurredAt ?? Number.NEGATIVE_INFINITY) <= erasedAt;
   }
 
   get #displacedMs(): number {

@@ -315,6 +315,14 @@ export class ArchiveReader {
     return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
   }
 
+  /** When clients were last erased, epoch ms by their numbers, as far as the archive still names them. */
+  async erasureTimes(): Promise<ReadonlyMap<string, number>> {
+    const times = (rows: string) =>
+      `SELECT client_number, epoch_ms(max(erased_at))::DOUBLE AS last_at FROM ${rows} GROUP BY ALL`;
+    const rows = await this.#archived((past) => past.rows((source) => times(source('erasures'))));
+    return new Map(rows.map((row) => [textOf(row['client_number']) ?? '', numberOf(row['last_at']) ?? 0]));
+  }
+
   get folder(): string {
     return this.archive.folder;
   }

@@ -207,7 +207,7 @@ const OutcomeResultSchema = named(
     orderRef: word('As reported', 'order-1'),
     result: choice(
       OUTCOME_EFFECTS,
-      'recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger',
+      'recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger; unknownPayer: the payer was erased since, and the report changes nothing',
     ),
     askedBy: Type.Optional(
       choice(

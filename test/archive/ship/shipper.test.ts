@@ -85,6 +85,9 @@ describeOnArchives('shipping the journal', (store, open) => {
       'journal_partition journal_ms journal_seq erased_at platform client_number rows_removed',
     );
     expect(tombstone?.['client_number']).to.equal(clientNumber(client.hash));
+    const times = await place.reader(place.archive).erasureTimes();
+    expect(times.get(clientNumber(client.hash))).to.be.a('number');
+    expect(times.has(clientNumber(other.hash))).to.equal(false);
   });
 
   it('removes an erased client although the journal lost the erasure', async () => {
