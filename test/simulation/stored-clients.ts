@@ -180,7 +180,8 @@ export class StoredClients {
     const seen = this.#devices.get(device) ?? new Map<string, Sighting>();
     const at = Math.max(ask.at, seen.get(ask.client.hash)?.at ?? ask.at);
     seen.set(ask.client.hash, { at, bits: markBits(ask.marks) });
-    this.#devices.set(device, seen);
+    const newest = [...seen].sort(([, one], [, other]) => other.at - one.at).slice(0, CLIENTS_ON_DEVICE_MAX);
+    this.#devices.set(device, new Map(newest));
   }
 
   #count(ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, SharingCounts> {
