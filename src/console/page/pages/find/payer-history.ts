@@ -267,7 +267,7 @@ function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLo
     whyNeither(entry),
     amount,
     isOther && `reported: ${outcomeText(report)}, which changes nothing of what holds`,
-    corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
+    !isOther && corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
     at - occurredAt >= 1000 && `happened ${duration(at - occurredAt)} before it was told`,
   ];
   return html`<p class="moment-head">
