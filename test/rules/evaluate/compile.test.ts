@@ -127,10 +127,10 @@ describe('compiled rules', () => {
     expect(matched).to.be.within(0.1 * pairs, 0.9 * pairs);
   });
 
-  it('ask for each window that the sharing facts use, once', () => {
+  it('ask for each window and mark that the sharing facts use, once', () => {
     expect(edited({}).sharing).to.deep.equal({
-      fingerprint: { windowsMs: [86_400_000], marks: [] },
-      ip: { windowsMs: [3_600_000, 86_400_000], marks: [] },
+      fingerprint: { windowsMs: [86_400_000], marks: ['paying'] },
+      ip: { windowsMs: [3_600_000, 86_400_000], marks: ['paying'] },
     });
   });
 });
