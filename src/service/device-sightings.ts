@@ -50,6 +50,9 @@ export interface DevicesSeen {
   readonly sightings: Sightings;
 }
 
+/** Of a client who showed no device; no marks are like these. */
+export const NO_DEVICES: DevicesSeen = { marks: -1, sightings: NO_SIGHTINGS };
+
 /**
  * Notes a client who asks for a verdict on its devices, and sees who is there. Deciding again after a lost race is still
  * the same request: the client is noted again only where it stands otherwise by then.
@@ -62,7 +65,6 @@ export async function noteOnDevices(
   const { state, now } = asking;
   const marks = markBits(sightingMarks(state, now));
   if (before?.marks === marks) return before;
-  if (state.hints === null) return { marks, sightings: NO_SIGHTINGS };
   const sightings = await seeDevices(store, { ...asking, hints: knownHints(state.hints, now) }, true);
   return { marks, sightings };
 }

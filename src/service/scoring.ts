@@ -38,7 +38,13 @@ import type { NotedPayment, Store, StoredAnswer } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
 import { ClientTurns, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
-import { type DevicesSeen, noteOnDevices, paymentToNote, seeDevices } from './device-sightings.ts';
+import {
+  type DevicesSeen,
+  NO_DEVICES,
+  noteOnDevices,
+  paymentToNote,
+  seeDevices,
+} from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { isAskedByAnother, knownOrder } from './known-order.ts';
@@ -159,7 +165,9 @@ export class ScoringService {
     try {
       const { verdicts, ...answered } = await this.#turns.take(turn, async ({ state, now, answer }) => {
         if (answer !== null) return replayOf(answer);
-        seen = await noteOnDevices(this.#parts.store, { client, choice: ask.choice, state, now }, seen);
+        const asking = { client, choice: ask.choice, state, now };
+        // Most payers show no device, and waiting for nothing costs two promises.
+        seen = state.hints === null ? NO_DEVICES : await noteOnDevices(this.#parts.store, asking, seen);
         const standing = this.#standing({ client, state, sightings: seen.sightings, now });
         tried = this.#decide(ask, standing);
         return stepOf(ask, tried);
