@@ -55,8 +55,11 @@ const UNKNOWN = [
   'userAgentIsAutomated',
   'userAgentIsApp',
   'clientsOnFingerprint(1d)',
+  'payingClientsOnFingerprint(1d)',
   'clientsOnIp(1h)',
+  'payingClientsOnIp(1h)',
   'clientsOnIp(1d)',
+  'payingClientsOnIp(1d)',
 ];
 
 function simulated(rules = SHOWING): Simulation {
