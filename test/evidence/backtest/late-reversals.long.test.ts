@@ -34,18 +34,28 @@ async function liveWithRings(store: Store): Promise<void> {
   }
 }
 
+/** The signal about shared devices, whatever the payers on a device paid: here all pay at first. */
+function countingPayersAlone(signals: string) {
+  const [, conditions = ''] =
+    /- name: shared-fingerprint\n.*?\n {4}conditions:\n(.*?)\n {4}event:/s.exec(signals) ?? [];
+  const asked =
+    '{ fact: clientsOnFingerprint, params: { window: 24h }, operator: greaterThanInclusive, value: 2 }';
+  return { file: 'bot-signals.yaml', from: conditions, to: `      all:\n        - ${asked}` };
+}
+
 describe('a backtest of the window on shared devices, where chargebacks come 14 to 35 days later', () => {
   let place: Workplace;
   let sources: EvidencePlace;
   before(async () => {
     place = new Workplace();
+    place.draft('p2.v11', countingPayersAlone(place.text('p2.v10', 'bot-signals.yaml')));
     sources = (await recordedEvidence(liveWithRings)).archive;
   });
   after(() => place.end());
 
   const on = (day: number): Promise<BacktestReport> => {
-    const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
-    const rules = place.rules('p2.v10');
+    const files = readRuleFiles(`${place.rulesDir}/p2.v11`, []) ?? new Map();
+    const rules = place.rules('p2.v11');
     const tried = variationsOf(rules, files, [`${WINDOW}=7d`]);
     return withEvidence({ ...all(sources), asOf: JULY + day * DAY }, (evidence) =>
       backtest(evidence, { tried, against: null, rulesOf: () => rules }),
