@@ -173,7 +173,7 @@ function rederived(decision: Decision, rules: LoadedRules) {
   const ruleSet: RuleSet | null = rules.withDigest(decision.digest);
   if (ruleSet?.version !== decision.ruleVersion)
     throw new Error(`${decision.ruleVersion} has another digest`);
-  const values = ruleSet.facts.map(({ label }) => decision.facts[label] ?? false);
+  const values = ruleSet.facts.map(({ label }) => decision.facts[label] ?? null);
   const { isBot, clientGroup, signals, values: concluded } = conclude(ruleSet, values, false);
   const { rule, params } = verdictRule(ruleSet, concluded);
   return { verdict: params.verdict, rule, isBot, clientGroup, signals };
