@@ -288,9 +288,9 @@ export function cutOffLateBodies(server: Server, limitMs: number): void {
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     res.once('finish', () => {
       if (req.complete) return;
-      const { socket } = req;
-      const timer = setTimeout(() => req.complete || socket.destroy(), limitMs).unref();
-      socket.once('close', () => clearTimeout(timer));
+      const timer = setTimeout(() => req.complete || req.socket.destroy(), limitMs).unref();
+      // With its body or with its connection; a connection has many requests, and would keep a listener of each.
+      req.once('close', () => clearTimeout(timer));
     });
   });
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
@@ -18,7 +19,7 @@ import { cutOffLateBodies } from '../../../src/http/server/listener.ts';
 import { PLATFORM_SHARES } from '../../../src/http/server/listener-shares.ts';
 import { Type } from '../../../src/json-schema.ts';
 import { createLog } from '../../../src/log.ts';
-import { serving } from '../../servers/listening.ts';
+import { listening, serving } from '../../servers/listening.ts';
 import { until } from '../../servers/until.ts';
 import { call } from '../../service/http-call.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
@@ -134,5 +135,28 @@ describe('the body of an operation that needs no key', () => {
     stop();
     expect(rawStatus(answer)).to.equal(408);
     expect(answer).to.include('The request did not arrive in time; send it again, all at once.');
+  });
+});
+
+describe('a connection whose bodies come after the answers', () => {
+  it('keeps no listener of the requests that it had', async () => {
+    const server = createServer((_req, res) => res.end('refused'));
+    cutOffLateBodies(server, 60_000);
+    const accepted = once(server, 'connection');
+    const url = await listening(server);
+    const caller = connect(Number(new URL(url).port), '127.0.0.1');
+    const [socket]: [Socket] = await accepted.then(([one]) => [one]);
+    const asks = async () => {
+      caller.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n');
+      await once(caller, 'data');
+      caller.write('x');
+    };
+    await asks();
+    const before = socket.listenerCount('close');
+    for (let n = 0; n < 5; n++) await asks();
+    // That of the newest request may still be there.
+    expect(socket.listenerCount('close')).to.be.at.most(before + 1);
+    caller.destroy();
+    server.close();
   });
 });
