@@ -242,6 +242,20 @@ export function settledAmount(known: KnownOrder): string | undefined {
   return moneyText(subtractAmounts(captured.amount, takenBackOf(payment)), captured.currency);
 }
 
+/**
+ * Since when money of an order is taken back, as much as it is now: epoch ms; null when nothing is. A reversal that
+ * a later payment outlasted, or that waits for its payment, took nothing back.
+ */
+export function takenBackAt(known: KnownOrder): number | null {
+  if (known.awaitsPayment) return null;
+  if (isReversal(known)) return known.occurredAt;
+  if (!isPayment(known) || known.reports === undefined) return null;
+  const payment = readPayment(known.reports, known.amount);
+  const all = takenBackOf(payment);
+  const first = standingReversals(payment).find(({ money }) => compareAmounts(money.amount, all) === 0);
+  return first === undefined || compareAmounts(all, '0') === 0 ? null : first.occurredAt;
+}
+
 /** Whether a report says how much of the payment that holds was taken back. */
 export function isPartTakenBack(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
@@ -289,16 +303,21 @@ function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boole
   return compareAmounts(taken.amount, captured.amount) >= 0;
 }
 
-/** What was taken back of the payment that stands: a reversal of all of it ended the payment before. */
-function takenBackOf({ reversals, lastFullReversal, captured }: Payment): string {
-  return reversals
-    .filter(({ occurredAt }) => lastFullReversal === null || occurredAt > lastFullReversal.occurredAt)
-    .map(({ amount }) => moneyOf(amount ?? ''))
-    .filter((money) => money?.currency === captured?.currency)
-    .reduce(
-      (most, money) => (compareAmounts(money?.amount ?? '0', most) > 0 ? (money?.amount ?? most) : most),
-      '0',
-    );
+/** What was taken back of the payment that stands, so far. */
+function takenBackOf(payment: Payment): string {
+  return standingReversals(payment).reduce(
+    (most, { money }) => (compareAmounts(money.amount, most) > 0 ? money.amount : most),
+    '0',
+  );
+}
+
+/** The reversals of parts of the payment that stands: a reversal of all of it ended the payment before. */
+function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
+  return reversals.flatMap(({ occurredAt, amount }) => {
+    const money = moneyOf(amount ?? '');
+    const isOver = lastFullReversal !== null && occurredAt <= lastFullReversal.occurredAt;
+    return isOver || money === null || money.currency !== captured?.currency ? [] : [{ occurredAt, money }];
+  });
 }
 
 /** What holds, and since when. */

@@ -1,4 +1,4 @@
-import type { KnownOrder, Outcome, OutcomeCause } from './order.ts';
+import { type KnownOrder, type Outcome, type OutcomeCause, takenBackAt } from './order.ts';
 
 export interface RecentOrder extends KnownOrder {
   /** Stands for its orderRef, see `token`. */
@@ -128,6 +128,25 @@ export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, sinc
   const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || countsAs(order) === 'UNPAID';
   return recent.filter((order) => order.cause === cause && order.occurredAt > since && isCounted(order))
     .length;
+}
+
+/**
+ * The cause of the newest recent order that counts or failed technically, by what holds of it; null where it has none
+ * or there is no such order.
+ */
+export function lastCause({ recent }: OutcomeTally): OutcomeCause | null {
+  const last = recent.findLast((order) => order.cause === 'TECHNICAL' || countsAs(order) !== null);
+  return last?.cause ?? null;
+}
+
+/** Epoch ms of when money of a recent order was last taken back, whole or in part; null when none was. */
+export function lastReversalAt({ recent }: OutcomeTally): number | null {
+  let last: number | null = null;
+  for (const order of recent) {
+    const at = countsAs(order) === null ? null : takenBackAt(order);
+    if (at !== null && (last === null || at > last)) last = at;
+  }
+  return last;
 }
 
 /** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */

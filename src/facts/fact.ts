@@ -177,6 +177,8 @@ interface FactDescription {
 
 interface PlainFact extends FactDescription {
   readonly kind: 'plain';
+  /** True: a decision computes and records it only where a rule asks. Otherwise every decision does. */
+  readonly onDemand?: true;
   readonly read: (context: FactContext) => FactReading;
 }
 
@@ -236,6 +238,23 @@ export function plain(
   read: (context: FactContext) => FactValue,
 ): PlainFact {
   return { kind: 'plain', domain, unit, description, read };
+}
+
+/** The fact, computed and recorded only where a rule asks. */
+export function onDemand(fact: PlainFact): PlainFact {
+  return { ...fact, onDemand: true };
+}
+
+/** One of some words, or not known. */
+export function wordIfKnown(
+  values: readonly string[],
+  description: string,
+  absence: Absence,
+  read: (context: FactContext) => string | null,
+): PlainFact {
+  const text = `${description} ${absenceText(absence)}`;
+  const domain: FactDomain = { type: 'enum', values };
+  return { kind: 'plain', domain, unit: null, description: text, absence, read };
 }
 
 export function flag(description: string, read: (context: FactContext) => boolean): PlainFact {

@@ -1,11 +1,13 @@
 import { moneyOf, sumOfAmounts } from '../client/amount.ts';
 import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '../client/client-state.ts';
 import { waitRemainingMs } from '../client/ladder.ts';
-import { type Outcome, type OutcomeCause, settledAmount } from '../client/order.ts';
+import { OUTCOME_CAUSES, type Outcome, type OutcomeCause, settledAmount } from '../client/order.ts';
 import {
   countByCause,
+  lastCause,
   lastOutcome,
   lastPaidAt,
+  lastReversalAt,
   lastUnpaidAt,
   outcomesSince,
   RECENT_OUTCOMES_MAX,
@@ -19,12 +21,14 @@ import {
   type FactContext,
   flag,
   MONEY,
+  onDemand,
   plain,
   SECONDS,
   secondsSince,
   secondsSinceLast,
   type WindowedFact,
   windowed,
+  wordIfKnown,
 } from './fact.ts';
 
 const ANY_COUNT = count(Number.MAX_SAFE_INTEGER);
@@ -65,6 +69,14 @@ export const HISTORY_FACTS = {
     'The newest final outcome; NONE when there is none.',
     ({ state }) => lastOutcome(state.outcomes) ?? 'NONE',
   ),
+  lastCause: onDemand(
+    wordIfKnown(
+      OUTCOME_CAUSES,
+      `The cause of the newest order that paidOrders, unpaidOrders or technicalOrders counts, by what holds of it, among the newest ${RECENT_OUTCOMES_MAX} final orders.`,
+      { of: 'a payer without such an order, or whose newest one has no cause', mistakenFor: 'NONE' },
+      ({ state }) => lastCause(state.outcomes),
+    ),
+  ),
   paymentScore: plain(
     { type: 'number', integer: false, min: 0, max: 1 },
     null,
@@ -84,6 +96,13 @@ export const HISTORY_FACTS = {
     'the newest UNPAID outcome',
     'a payer without an UNPAID order',
     ({ state }) => lastUnpaidAt(state.outcomes),
+  ),
+  secondsSinceLastReversal: onDemand(
+    secondsSinceLast(
+      `money of an order was last taken back, whole or in part, by what holds of the newest ${RECENT_OUTCOMES_MAX} final orders`,
+      'a payer of whose orders nothing was taken back',
+      ({ state }) => lastReversalAt(state.outcomes),
+    ),
   ),
   hasBinding: flag(
     'The platform bound the client to a requisite, and the binding has not expired.',

@@ -176,6 +176,15 @@ const NAIVE: Readonly<Record<string, Naive>> = {
     if (lastPaidAt === null && lastUnpaidAt === null) return 'NONE';
     return (lastPaidAt ?? -1) >= (lastUnpaidAt ?? -1) ? 'PAID' : 'UNPAID';
   },
+  // orders.test.ts has it where the newest order counts for nothing.
+  lastCause: ({ state }) => state.outcomes.recent.at(-1)?.cause ?? null,
+  // orders.test.ts has it of orders of which a part was taken back.
+  secondsSinceLastReversal: ({ state }) => {
+    const reversed = state.outcomes.recent.filter(({ cause }) => cause === 'REVERSED');
+    return reversed.length === 0
+      ? null
+      : naiveSeconds(Math.max(...reversed.map(({ occurredAt }) => occurredAt)));
+  },
   paymentScore: ({ state: { outcomes } }) => {
     const final = outcomes.paidCount + outcomes.unpaidCount;
     return final === 0 ? 0.5 : Math.round(((outcomes.paidCount + 1) / (final + 2)) * 10_000) / 10_000;
@@ -302,8 +311,10 @@ describe('facts', () => {
     const context = contextOf({});
     const unknown = [...FACTS].filter(([, fact]) => readFact(fact, context, MINUTE_MS, UNBOUND) === null);
     expect(unknown.map(([name]) => name)).to.deep.equal([
+      'lastCause',
       'secondsSinceLastPaid',
       'secondsSinceLastUnpaid',
+      'secondsSinceLastReversal',
       'secondsSinceLastVerdict',
       ...Object.keys(SHARING_FACTS),
       'jsOk',

@@ -24,7 +24,7 @@ rules:
     event: { type: verdict, params: { verdict: BLOCK, reason: "no" } }
 otherwise:
   verdict: GET_NEW
-  reason: "{attemptedAmount(1h)} {attemptedAmount(1d)} {paidAmount(1d)} {paidAmount(90d)} {paidOrders(1d)} {unpaidOrders(1d)} {declinedOrders(1d)} {declinedOrders(2d)} {expiredOrders(1d)} {cancelledOrders(1d)} {reversedOrders(1d)} {technicalOrders(1d)}"
+  reason: "{attemptedAmount(1h)} {attemptedAmount(1d)} {paidAmount(1d)} {paidAmount(90d)} {paidOrders(1d)} {unpaidOrders(1d)} {declinedOrders(1d)} {declinedOrders(2d)} {expiredOrders(1d)} {cancelledOrders(1d)} {reversedOrders(1d)} {technicalOrders(1d)} {lastCause} {secondsSinceLastReversal}"
 `,
 });
 
@@ -55,8 +55,14 @@ class Payer {
     return decision.facts;
   }
 
-  tell(orderRef: string, outcome: 'PAID' | 'UNPAID', cause: ReportOfOrder['cause'] = null): void {
-    const report = { orderRef, outcome, cause, occurredAt: this.now };
+  tell(
+    orderRef: string,
+    outcome: 'PAID' | 'UNPAID',
+    cause: ReportOfOrder['cause'] = null,
+    amount: string | null = null,
+  ): void {
+    const money = amount === null ? {} : { amount };
+    const report = { orderRef, outcome, cause, occurredAt: this.now, ...money };
     this.#keep(recordOutcome(this.state, null, report, this.now).state);
   }
 
@@ -168,6 +174,114 @@ describe('the orders of a cause', () => {
   });
 });
 
+describe('lastCause', () => {
+  it('is that of the newest order with a result, and not known where that has none', () => {
+    const payer = new Payer();
+    expect(payer.ask({ order: 'a', amount: '10' })).to.include({ lastCause: null });
+    payer.tell('a', 'UNPAID', 'DECLINED');
+    payer.now += HOUR_MS;
+    expect(payer.ask({ order: 'b', amount: '10' })).to.include({ lastCause: 'DECLINED' });
+    payer.tell('b', 'UNPAID');
+    payer.now += HOUR_MS;
+    expect(payer.ask({ order: 'c', amount: '10' })).to.include({ lastCause: null });
+    payer.tell('c', 'UNPAID', 'EXPIRED');
+    payer.now += HOUR_MS;
+    expect(payer.ask({ order: 'd', amount: '10' })).to.include({ lastCause: 'EXPIRED' });
+    payer.tell('d', 'PAID');
+    expect(payer.ask({ order: 'e', amount: '10' })).to.include({ lastCause: null });
+  });
+
+  it('is TECHNICAL after a technical failure, whatever lastOutcome says', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'PAID');
+    payer.now += HOUR_MS;
+    payer.ask({ order: 'b', amount: '10' });
+    payer.tell('b', 'UNPAID', 'TECHNICAL');
+    expect(payer.ask({ order: 'c', amount: '10' })).to.include({
+      lastCause: 'TECHNICAL',
+      lastOutcome: 'PAID',
+    });
+  });
+
+  it('follows the result that holds: a payment takes a decline away, and a reversal the payment', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'UNPAID', 'DECLINED');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'PAID');
+    expect(payer.ask({ order: 'b', amount: '1' })).to.include({ lastCause: null });
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED');
+    expect(payer.ask({ order: 'c', amount: '1' })).to.include({ lastCause: 'REVERSED' });
+  });
+});
+
+describe('secondsSinceLastReversal', () => {
+  const since = (payer: Payer) => payer.ask({ order: 'x', amount: '1' })['secondsSinceLastReversal'];
+
+  it('is not known of a payer of whose orders nothing was taken back', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'PAID');
+    payer.now += HOUR_MS;
+    expect(since(payer)).to.equal(null);
+  });
+
+  it('counts from the moment at which all of a payment was taken back', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'PAID');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED');
+    payer.now += 2 * HOUR_MS;
+    expect(since(payer)).to.equal(7200);
+  });
+
+  it('counts from the first report of a part that was taken back, of an order that stays paid', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'PAID');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED', '4 EUR');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED', '4 EUR');
+    payer.now += HOUR_MS;
+    expect(since(payer)).to.equal(7200);
+    payer.tell('a', 'UNPAID', 'REVERSED', '6 EUR');
+    payer.now += 5000;
+    expect(since(payer)).to.equal(5);
+  });
+
+  it('forgets what a later payment took back, and a reversal that waits for its payment', () => {
+    const payer = new Payer();
+    payer.ask({ order: 'a', amount: '10' });
+    payer.tell('a', 'PAID');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'UNPAID', 'REVERSED');
+    payer.now += HOUR_MS;
+    payer.tell('a', 'PAID');
+    expect(since(payer)).to.equal(null);
+    payer.ask({ order: 'b', amount: '10' });
+    payer.tell('b', 'UNPAID', 'REVERSED', '4 EUR');
+    expect(since(payer)).to.equal(null);
+    payer.tell('b', 'PAID');
+    expect(since(payer)).to.equal(0);
+  });
+
+  it('is that of the order whose reversal is the newest', () => {
+    const payer = new Payer();
+    for (const order of ['a', 'b']) {
+      payer.ask({ order, amount: '10' });
+      payer.tell(order, 'PAID');
+      payer.now += HOUR_MS;
+    }
+    payer.tell('a', 'UNPAID', 'REVERSED', '4 EUR');
+    payer.now += HOUR_MS;
+    expect(since(payer)).to.equal(3600);
+  });
+});
+
 describe('paidAmount', () => {
   it('adds up the requested amounts of the paid orders', () => {
     const payer = new Payer();
@@ -249,5 +363,11 @@ describe('a fact about orders', () => {
     });
     const added = night.facts.map(({ name }) => name).filter((name) => !named.includes(name));
     expect(added).to.deep.equal(['hourOfDay', 'dayOfWeek', 'platform']);
+    const ofCauses = edited({
+      'verdicts.yaml': swap('No reason to hold the payer back.', 'It ended with {lastCause}.'),
+    });
+    expect(ofCauses.facts.map(({ name }) => name).filter((name) => !named.includes(name))).to.deep.equal([
+      'lastCause',
+    ]);
   });
 });

@@ -158,6 +158,8 @@ type PayerFacts = ReadonlyMap<string, FactReading>;
 const NOT_KNOWN: ReadonlySet<string> = new Set([
   'secondsSinceLastPaid',
   'secondsSinceLastUnpaid',
+  'secondsSinceLastReversal',
+  'lastCause',
   'secondsSinceLastVerdict',
 ]);
 

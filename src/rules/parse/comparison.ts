@@ -203,12 +203,14 @@ export class FactRefs {
   readonly #refs = new Map<string, FactRef>();
 
   /**
-   * Starts with every plain and concluded fact: decisions record them whether rules ask or not. Only a fact that
-   * belongs to all rule sets from their first version on may be one of these, because records name facts by index.
+   * Starts with every concluded fact, and every plain one but those on demand: decisions record them whether rules
+   * ask or not. Only a fact that belongs to all rule sets from their first version on may be one of these, because
+   * records name facts by index.
    */
   constructor() {
     for (const [name, fact] of FACTS) {
-      if (fact.kind === 'plain' || fact.kind === 'concluded') this.intern(name, fact, 0);
+      const isAlwaysRecorded = fact.kind === 'concluded' || (fact.kind === 'plain' && fact.onDemand !== true);
+      if (isAlwaysRecorded) this.intern(name, fact, 0);
     }
   }
 

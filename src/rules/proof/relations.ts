@@ -95,6 +95,19 @@ function ofHistory(facts: FactsByName): readonly Condition[] {
     implies(facts.is('lastOutcome', 'UNPAID'), chained),
     implies(chained, facts.is('lastOutcome', 'UNPAID')),
     implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
+    ...facts.onDemand('lastCause').flatMap((cause) => ofLastCause(cause, facts)),
+  ];
+}
+
+/** The newest order that counts gives lastCause, unless a newer one failed technically. */
+function ofLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
+  const isTechnical = compare(cause, 'equal', 'TECHNICAL');
+  const isReversed = compare(cause, 'equal', 'REVERSED');
+  return [
+    implies(not(facts.is('lastOutcome', 'UNPAID')), anyOf(compare(cause, 'known', false), isTechnical)),
+    ...facts
+      .onDemand('secondsSinceLastReversal')
+      .map((since) => implies(isReversed, compare(since, 'known', true))),
   ];
 }
 
@@ -112,15 +125,17 @@ const UNPAID_BY_CAUSE = [
 
 /** An order that became final within a window did so no longer ago than the window. */
 function ofOrdersLately(facts: FactsByName): readonly Condition[] {
-  const since = (name: string, last: string) =>
+  const lately = (name: string, last: FactRef) =>
     facts.windows(name).map((seen) => {
-      const lately = compare(facts.plain(last), 'lessThan', seen.windowMs / 1000);
-      return implies(compare(seen, 'greaterThan', 0), lately);
+      const isLate = compare(last, 'lessThan', seen.windowMs / 1000);
+      return implies(compare(seen, 'greaterThan', 0), isLate);
     });
+  const since = (name: string, last: string) => lately(name, facts.plain(last));
   return [
     ...since('paidOrders', 'secondsSinceLastPaid'),
     ...since('paidAmount', 'secondsSinceLastPaid'),
     ...UNPAID_BY_CAUSE.flatMap((name) => since(name, 'secondsSinceLastUnpaid')),
+    ...facts.onDemand('secondsSinceLastReversal').flatMap((last) => lately('reversedOrders', last)),
   ];
 }
 
@@ -239,6 +254,9 @@ function ofNewClient(facts: FactsByName): readonly Condition[] {
     facts.is('attemptOpen', false),
     facts.is('ladderLevel', 0),
     not(facts.known('secondsSinceLastVerdict')),
+    ...['lastCause', 'secondsSinceLastReversal']
+      .flatMap((name) => facts.onDemand(name))
+      .map((fact) => compare(fact, 'known', false)),
     ...counted.flatMap((name) => facts.windows(name)).map((count) => compare(count, 'equal', 0)),
   );
   return [implies(facts.is('isNewClient', true), nothingHappened)];
@@ -371,7 +389,12 @@ export class FactsByName {
     for (const ref of refs) this.#refs.set(ref.name, [...(this.#refs.get(ref.name) ?? []), ref]);
   }
 
-  /** A fact without a window; every rule set has all of them. */
+  /** A fact that decisions record only where a rule asks: none or one. */
+  onDemand(name: string): readonly FactRef[] {
+    return this.#refs.get(name) ?? [];
+  }
+
+  /** A fact without a window; every rule set has all of them but those on demand. */
   plain(name: string): FactRef {
     const [ref] = this.#refs.get(name) ?? [];
     if (ref === undefined) throw new Error(`there is no fact "${name}" among those of the rule set`);

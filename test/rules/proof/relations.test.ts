@@ -16,9 +16,13 @@ import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
 
 const WINDOWED = [...FACTS].filter(([, { kind }]) => kind === 'windowed').map(([name]) => name);
-const PLACEHOLDERS = WINDOWED.flatMap((name) => ['1m', '10m', '2h'].map((window) => `{${name}(${window})}`));
+const ON_DEMAND = [...FACTS].filter(([, fact]) => fact.kind === 'plain' && fact.onDemand === true);
+const PLACEHOLDERS = [
+  ...WINDOWED.flatMap((name) => ['1m', '10m', '2h'].map((window) => `{${name}(${window})}`)),
+  ...ON_DEMAND.map(([name]) => `{${name}}`),
+];
 
-/** The released rules, with every counting fact over several windows. */
+/** The released rules, with every counting fact over several windows, and those that are read on demand. */
 const RULES: RuleSet = edited({
   'verdicts.yaml': swap('No reason to hold the payer back.', PLACEHOLDERS.join(' ')),
 });
