@@ -7,15 +7,10 @@ import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { memberAt } from '../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../rules/problem.ts';
+import { compare } from '../rules/proof/built-conditions.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
-import {
-  compare,
-  type Knowledge,
-  knowledgeOf,
-  OF_EVERY_REQUEST,
-  signalFact,
-} from '../rules/proof/relations.ts';
+import { type Knowledge, knowledgeOf, OF_EVERY_REQUEST, signalFact } from '../rules/proof/relations.ts';
 import {
   type ParsedRules,
   type Rule,

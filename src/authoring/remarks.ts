@@ -6,8 +6,8 @@ import { comparisonMatcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
 import { YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Problem } from '../rules/problem.ts';
+import { allOf, compare } from '../rules/proof/built-conditions.ts';
 import type { Reasoner } from '../rules/proof/reasoner.ts';
-import { allOf, compare } from '../rules/proof/relations.ts';
 import type { Rule } from '../rules/rule-set.ts';
 
 /** An order that a rule would have held back may cost any amount when its client is held out. */

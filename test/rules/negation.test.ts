@@ -4,7 +4,7 @@ import type { FactReading } from '../../src/facts/fact.ts';
 import { type Condition, comparisonsIn } from '../../src/rules/condition.ts';
 import { matcher } from '../../src/rules/matcher.ts';
 import { moveNegations } from '../../src/rules/negation.ts';
-import { allOf, anyOf, compare, not } from '../../src/rules/proof/relations.ts';
+import { allOf, anyOf, compare, not } from '../../src/rules/proof/built-conditions.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 
 const DEPTH = 3;

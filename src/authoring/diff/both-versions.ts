@@ -13,7 +13,6 @@ import {
   foldCondition,
 } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
-import { relationRefs } from '../../rules/proof/formula.ts';
 import {
   allOf,
   anyOf,
@@ -21,11 +20,10 @@ import {
   FactsByName,
   implies,
   inner,
-  type Knowledge,
-  knowledgeOf,
-  type Moment,
   not,
-} from '../../rules/proof/relations.ts';
+} from '../../rules/proof/built-conditions.ts';
+import { relationRefs } from '../../rules/proof/formula.ts';
+import { type Knowledge, knowledgeOf, type Moment } from '../../rules/proof/relations.ts';
 import {
   type Holdout,
   type ParsedRules,

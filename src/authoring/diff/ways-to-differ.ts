@@ -10,7 +10,7 @@ import { redecide, typeName } from '../../decision/redecision.ts';
 import type { FactReading } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
-import { allOf, anyOf, compare, FactsByName, not } from '../../rules/proof/relations.ts';
+import { allOf, anyOf, compare, FactsByName, not } from '../../rules/proof/built-conditions.ts';
 import {
   type ParsedRules,
   type PlatformSettings,

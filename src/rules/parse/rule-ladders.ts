@@ -2,8 +2,9 @@ import type { Node } from 'yaml';
 import { comparisonsIn } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
 import { type Location, type Problem, suggest } from '../problem.ts';
+import { compare, FactsByName } from '../proof/built-conditions.ts';
 import { Reasoner, type WorkLimits } from '../proof/reasoner.ts';
-import { compare, FactsByName, type KnownRules, knowledgeOf } from '../proof/relations.ts';
+import { type KnownRules, knowledgeOf } from '../proof/relations.ts';
 import { isName, NAME_PATTERN, type ParsedRules, type Rule, type WrittenLadder } from '../rule-set.ts';
 import {
   amounts,

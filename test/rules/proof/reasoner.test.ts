@@ -4,16 +4,9 @@ import type { FactReading } from '../../../src/facts/fact.ts';
 import type { Condition, FactRef } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { type ParseResult, parse } from '../../../src/rules/parse/parse.ts';
+import { allOf, anyOf, compare, not } from '../../../src/rules/proof/built-conditions.ts';
 import { type Answer, Reasoner } from '../../../src/rules/proof/reasoner.ts';
-import {
-  allOf,
-  anyOf,
-  compare,
-  knowledgeOf,
-  NOTHING_KNOWN,
-  not,
-  type Relation,
-} from '../../../src/rules/proof/relations.ts';
+import { knowledgeOf, NOTHING_KNOWN, type Relation } from '../../../src/rules/proof/relations.ts';
 import { weightOfSignals } from '../../../src/rules/rule-set.ts';
 import {
   allAssignments,
