@@ -42,15 +42,16 @@ export interface Proofs {
 export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
   const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'));
   const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
-  const { groups, signals, verdicts } = rules;
+  const { groups, signals, verdicts, flags } = rules;
   const all = [
     proveOrdered(groups.rules, anyRequest, memberAt(files, 'groups.yaml', OTHERWISE)),
     proveSignals(rules, anyRequest, files),
     proveOrdered(verdicts.rules, aVerdict, memberAt(files, 'verdicts.yaml', OTHERWISE)),
+    { findings: thatNeverMatch(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
     ...[...groups.rules, ...signals.rules].flatMap((rule) => remarksOn(rule, anyRequest)),
-    ...verdicts.rules.flatMap((rule) => remarksOn(rule, aVerdict)),
+    ...[...verdicts.rules, ...flags.rules].flatMap((rule) => remarksOn(rule, aVerdict)),
     ...longNumbers(files),
   ];
   return {
@@ -261,11 +262,15 @@ function necessary<T>(items: readonly T[], enough: (some: readonly T[]) => boole
   }, items);
 }
 
-/** Every matching signal counts, so each must be able to match, and all together reach the threshold. */
-function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
-  const never = rules.signals.rules
+function thatNeverMatch(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Finding[] {
+  return rules
     .filter(({ condition }) => reasoner.find([condition]).kind === 'none')
     .map((rule) => neverMatches(rule, reasoner));
+}
+
+/** Every matching signal counts, so each must be able to match, and all together reach the threshold. */
+function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
+  const never = thatNeverMatch(rules.signals.rules, reasoner);
   const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
   if (botWeight === undefined) return { findings: never, notes: [] };
   const at = memberAt(files, 'bot-signals.yaml', 'threshold');

@@ -69,7 +69,7 @@ function knownText({ fact: { name, windowMs } }: Comparison, value: boolean): st
 }
 
 /** The files with values that facts are compared with. */
-const COMPARING_FILE = /^(groups|bot-signals|verdicts|lists\/.*)\.yaml$/;
+const COMPARING_FILE = /^(groups|bot-signals|verdicts|flags|lists\/.*)\.yaml$/;
 
 /** As many digits as every double holds. */
 const EXACT_DIGITS = 15;

@@ -63,6 +63,15 @@ interface VerdictMatch {
   readonly drawn: readonly DrawnHoldout[];
 }
 
+/** The flags that a verdict is recorded with, each once, in the order of the rules. */
+export function flagsRaised({ flags }: RuleSet, values: readonly FactReading[]): readonly string[] {
+  if (flags.rules.length === 0) return NO_FLAGS;
+  const raised = flags.rules.filter((rule) => rule.matches(values)).map(({ params }) => params.flag);
+  return [...new Set(raised)];
+}
+
+const NO_FLAGS: readonly string[] = [];
+
 /** The values of a decision by the labels of their facts. */
 export function factsByLabel(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
   const record = { ...rules.blankRecord };

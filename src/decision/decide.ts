@@ -19,7 +19,7 @@ import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf, type Verdict } from '../rules/rule-set.ts';
 import { complete } from '../shapes.ts';
-import { type Assessment, assess, factsByLabel } from './assess.ts';
+import { type Assessment, assess, factsByLabel, flagsRaised } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
@@ -90,6 +90,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
   const { client, state } = standing;
   const { at, assessment, concluded, ladderBefore, nextState } = judgeVerdict(rules, standing, request);
   const holdout = [...assessment.drawn, ...concluded.drawn];
+  const flags = flagsRaised(rules, assessment.values);
   const decision = recorded({
     decisionId: decisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
@@ -109,6 +110,7 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     paymentScore: scoreText(state, settingsOf(rules, client.platform)),
     rule: concluded.rule,
     signals: assessment.signals,
+    ...(flags.length === 0 ? {} : { flags }),
     facts: factsByLabel(rules, assessment.values),
     ...(holdout.length === 0 ? {} : { holdout }),
     ladderBefore,

@@ -45,6 +45,8 @@ export interface DecisionFilter {
   readonly clientGroup?: ClientGroup;
   /** A bot signal that matched. */
   readonly signal?: string;
+  /** A flag that it was recorded with. */
+  readonly flag?: string;
   readonly sellPointKey?: string;
   readonly requestId?: string;
   readonly method?: string;
@@ -60,7 +62,7 @@ export interface DecisionFilter {
 }
 
 export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean {
-  const { verdict, rule, ruleVersion, clientGroup, signal, sellPointKey, requestId } = filter;
+  const { verdict, rule, ruleVersion, clientGroup, signal, flag, sellPointKey, requestId } = filter;
   const { method, arm, from, to, after } = filter;
   return (
     (verdict === undefined || decision.verdict === verdict) &&
@@ -68,6 +70,7 @@ export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean 
     (ruleVersion === undefined || decision.ruleVersion === ruleVersion) &&
     (clientGroup === undefined || decision.clientGroup === clientGroup) &&
     (signal === undefined || decision.signals.includes(signal)) &&
+    (flag === undefined || decision.flags?.includes(flag) === true) &&
     (sellPointKey === undefined || decision.sellPointKey === sellPointKey) &&
     (requestId === undefined || decision.requestId === requestId) &&
     (method === undefined || decision.facts['method'] === method) &&

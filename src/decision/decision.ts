@@ -93,6 +93,9 @@ const RECORDED = {
   paymentScore: paymentScoreText,
   rule: s.word('The rule that gave the verdict, or "otherwise"', 'otherwise'),
   signals: s.list(Type.String(), 'The bot signals that matched'),
+  flags: Type.Optional(
+    s.list(Type.String(), 'What flags.yaml marks the request with, for people; absent without a flag'),
+  ),
   facts: s.showing(
     Type.Record(factReading, {
       description:

@@ -103,6 +103,7 @@ export function typeName({ domain: { type } }: Pick<Fact, 'domain'>): 'string' |
 
 /** Labels of the facts that conditions compare, and of those that say who may be held out. */
 function factsCompared(rules: RuleSet): ReadonlySet<string> {
+  // Flags change no answer: a record without their facts is still answered.
   const all = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
   const compared = factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label);
   return new Set([...compared, ...holdoutFacts(rules)]);

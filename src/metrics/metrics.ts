@@ -30,6 +30,7 @@ const COUNTERS = {
   scoring_client_groups_total: ['Client groups found, by operation', 'operation', 'group'],
   scoring_bot_flags_total: ['Answers with isBot true', 'operation'],
   scoring_bot_signals_total: ['Bot signals that matched in verdicts', 'signal'],
+  scoring_flags_total: ['Verdicts that were recorded with a flag of flags.yaml', 'flag'],
   scoring_ladder_waits_total: ['Waits imposed, by level of the cooldown ladder', 'level'],
   scoring_outcomes_total: ['Outcome reports', 'outcome', 'effect'],
   scoring_outcomes_of_another_client_total: [
@@ -119,10 +120,11 @@ export class Metrics {
   }
 
   verdict(decision: Decision): void {
-    const { verdict, ruleVersion, rule, clientGroup, isBot, signals, ladderAfter } = decision;
+    const { verdict, ruleVersion, rule, clientGroup, isBot, signals, flags = [], ladderAfter } = decision;
     this.count('scoring_verdicts_total', { verdict, rule_version: ruleVersion, rule });
     this.#answered('verdict', clientGroup, isBot);
     for (const signal of signals) this.count('scoring_bot_signals_total', { signal });
+    for (const flag of flags) this.count('scoring_flags_total', { flag });
     if (verdict === 'WAIT') this.count('scoring_ladder_waits_total', { level: ladderAfter.level });
   }
 

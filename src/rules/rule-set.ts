@@ -114,6 +114,11 @@ export interface SignalParams {
   readonly about?: string;
 }
 
+export interface FlagParams {
+  /** Recorded beside the verdict, like `large-first-order`; callers never see it. */
+  readonly flag: string;
+}
+
 /** A piece of a reason text: words, a fact's value, or a value of the answer. */
 export type ReasonPart =
   | { readonly kind: 'words'; readonly words: string }
@@ -162,6 +167,8 @@ export interface ParsedRules {
   readonly groups: { readonly rules: readonly Rule<GroupParams>[]; readonly otherwise: ClientGroup };
   readonly signals: { readonly rules: readonly Rule<SignalParams>[]; readonly threshold: number };
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
+  /** Empty when the rule set has no flags. */
+  readonly flags: { readonly rules: readonly Rule<FlagParams>[] };
   /** payLimitValue items by group; empty when the rule set has no limits. */
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
   /** The lists that its rules name with `value: { list: NAME }`, by name. */
@@ -196,6 +203,7 @@ export interface RuleSet extends ParsedRules {
     readonly rules: readonly Matchable<VerdictParams>[];
     readonly otherwise: VerdictParams;
   };
+  readonly flags: { readonly rules: readonly Matchable<FlagParams>[] };
 }
 
 /** A list of the rule set that rules compare facts with: `lists/NAME.yaml`. */

@@ -99,6 +99,8 @@ export interface DecisionQuery {
   readonly clientGroup?: Decision['clientGroup'] | undefined;
   /** A bot signal that matched. */
   readonly signal?: string | undefined;
+  /** A flag of flags.yaml that it was recorded with. */
+  readonly flag?: string | undefined;
   /** The outcome of the order, as far as the archive knows; not together with orderRef or clientIdKey. */
   readonly outcome?: 'PAID' | 'UNPAID' | 'UNKNOWN' | undefined;
   /** Decimal texts like `25.00`, in any currency. */

@@ -263,6 +263,7 @@ export interface Decision {
   readonly paymentScore: string;
   readonly rule: string;
   readonly signals: readonly string[];
+  readonly flags?: readonly string[];
   readonly facts: Readonly<Record<string, number | boolean | string | null>>;
   readonly holdout?: readonly { readonly rule: string; readonly share: number; readonly heldOut: boolean }[];
   readonly ladderBefore: Ladder;
@@ -885,6 +886,11 @@ export interface RulesAccount {
   readonly verdicts: {
     readonly verdict: VerdictCommand;
     readonly rule: string;
+    readonly why: string;
+    readonly rules: readonly RuleTrace[];
+  };
+  readonly flags: {
+    readonly raised: readonly string[];
     readonly why: string;
     readonly rules: readonly RuleTrace[];
   };

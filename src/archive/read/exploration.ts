@@ -20,6 +20,7 @@ const SPLITS = {
   verdict: 'verdict',
   rule: 'rule',
   signal: 'unnest(signals)',
+  flag: 'unnest(flags)',
   group: 'client_group',
   platform: 'platform',
   pointOfSale: 'sell_point_key',

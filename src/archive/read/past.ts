@@ -231,6 +231,7 @@ export function filterCondition(
     ...equals('rule_version', filter.ruleVersion),
     ...equals('client_group', filter.clientGroup),
     ...when(filter.signal, (signal) => `list_contains(signals, ${bind(signal)})`),
+    ...when(filter.flag, (flag) => `coalesce(list_contains(flags, ${bind(flag)}), false)`),
     ...equals('sell_point_key', filter.sellPointKey),
     ...equals('request_id', filter.requestId),
     ...equals('fact_method', filter.method),

@@ -108,7 +108,8 @@ function act(
         verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
         now,
       );
-      return { ...decision, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
+      const { flags = [] } = decision;
+      return { ...decision, flags, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
     }
     case 'outcome': {
       const { orderRef, outcome, cause, agoMs, money } = action;
@@ -151,9 +152,9 @@ function unmet(
     : { member, expected: value, seen, at };
 }
 
-/** Signals have no order of their own, so a case may name them in any. */
+/** Signals and flags have no order of their own, so a case may name them in any. */
 function inOrder(member: string, value: unknown): unknown {
-  return member === 'signals' && Array.isArray(value) ? value.toSorted() : value;
+  return (member === 'signals' || member === 'flags') && Array.isArray(value) ? value.toSorted() : value;
 }
 
 const ToldFailureSchema = shape('A case that failed', {

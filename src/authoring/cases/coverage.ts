@@ -70,7 +70,7 @@ export class CoverageMeter {
 
   /** `files` tell where each `otherwise` stands. */
   constructor(rules: RuleSet, files: RuleFiles) {
-    const { groups, signals, verdicts } = rules;
+    const { groups, signals, verdicts, flags } = rules;
     this.watched = {
       ...rules,
       groups: {
@@ -85,6 +85,7 @@ export class CoverageMeter {
         ...verdicts,
         rules: this.#watchFirstMatch('verdicts', verdicts.rules, memberAt(files, 'verdicts.yaml', OTHERWISE)),
       },
+      flags: { rules: flags.rules.map((rule) => this.#watchRule(rule, () => {}).watched) },
     };
   }
 
@@ -139,12 +140,17 @@ export class CoverageMeter {
 
   /** `onPassed` is told when the rules behind it are asked. */
   #watch<Params>(file: HoldoutFile, rule: Matchable<Params>, onPassed: () => void): Matchable<Params> {
-    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition));
-    this.#records.push(record);
+    const { record, watched } = this.#watchRule(rule, onPassed);
     this.#skips.set(`${file}/${rule.name}`, () => {
       record.counted--;
       onPassed();
     });
+    return watched;
+  }
+
+  #watchRule<Params>(rule: Matchable<Params>, onPassed: () => void) {
+    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition));
+    this.#records.push(record);
     const matches = (values: readonly FactReading[]) => {
       this.#lastValues = values;
       const matched = rule.matches(values);
@@ -157,7 +163,7 @@ export class CoverageMeter {
       else onPassed();
       return matched;
     };
-    return { ...rule, matches };
+    return { record, watched: { ...rule, matches } };
   }
 }
 

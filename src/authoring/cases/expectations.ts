@@ -62,6 +62,7 @@ export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind,
         description: 'Name of the rule that decides, or otherwise.',
       }),
       reason: text('What the caller reads.'),
+      flags: anyOf(nameAmong(flagsOf(rules)), 'flag', 'The flags beside the verdict.'),
       ...PAYER,
       ruleVersion: text('The version that decides.'),
     },
@@ -73,6 +74,10 @@ export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind,
 
 function namesOf(part: { readonly rules: readonly { readonly name: string }[] } | undefined) {
   return part?.rules.map(({ name }) => name) ?? [];
+}
+
+function flagsOf(rules: ParsedRules | null): readonly string[] {
+  return [...new Set(rules?.flags.rules.map(({ params }) => params.flag))];
 }
 
 function nameAmong(names: readonly string[], schema: JsonSchema = {}): Form<string> {
@@ -128,12 +133,14 @@ const GIVEN_BY: Readonly<Record<string, keyof RuleSetTrace>> = {
   stickyRequisiteRef: 'verdicts',
   rule: 'verdicts',
   reason: 'verdicts',
+  flags: 'flags',
 };
 
 const TITLES = {
   groups: 'Client group',
   signals: 'Bot signals',
   verdicts: 'Verdict',
+  flags: 'Flags',
 } as const satisfies Record<keyof RuleSetTrace, string>;
 
 /** `expected ..., seen ...` takes two lines when it would be longer than this. */

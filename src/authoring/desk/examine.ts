@@ -91,8 +91,8 @@ export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): r
 }
 
 /** Each list with the first comparison that asks about it. */
-function askedLists({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, Comparison> {
-  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules];
+function askedLists({ groups, signals, verdicts, flags }: ParsedRules): ReadonlyMap<string, Comparison> {
+  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules, ...flags.rules];
   const asked = new Map<string, Comparison>();
   for (const comparison of comparisonsIn(rules.map(({ condition }) => condition))) {
     const { list } = comparison.fact;

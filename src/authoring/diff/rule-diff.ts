@@ -5,6 +5,7 @@ import { type Condition, namedConditions } from '../../rules/condition.ts';
 import { valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import {
+  type FlagParams,
   type GroupParams,
   type Holdout,
   type ParsedRules,
@@ -30,6 +31,7 @@ const DIFF_PARTS = [
   'groups',
   'bot-signals',
   'verdicts',
+  'flags',
 ] as const;
 
 /** Comments, layout, order of members and descriptions make no difference. */
@@ -83,7 +85,7 @@ function noteOn({ examples, searched }: DiffExamples) {
     return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;
   }
   return searched
-    ? 'No payer is answered differently, now or later; names of rules, reasons and texts for payers do not count.'
+    ? 'No payer is answered differently, now or later; names of rules, reasons, texts for payers and flags do not count.'
     : 'No payer was found whom the two answer differently, and not every one could be ruled out.';
 }
 
@@ -151,6 +153,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
       (change): RuleDifference => changed('verdicts', 'otherwise', change),
     ),
+    ...new RulesDiff<FlagParams>('flags', ({ flag }) => ({ flag })).between(before.flags, after.flags),
   ];
 }
 
@@ -183,6 +186,9 @@ function paramChanges(before: Params, after: Params): readonly string[] {
       return `${name} ${before[name] ?? 'none'} -> ${after[name] ?? 'none'}${note}`;
     });
 }
+
+/** Rules of which all that match count, so that they have no priority. */
+const UNORDERED: ReadonlySet<DiffPart> = new Set(['bot-signals', 'flags']);
 
 /** Compares the rules of one file by their names. */
 class RulesDiff<P> {
@@ -219,7 +225,7 @@ class RulesDiff<P> {
         .map((rule) => this.#difference(rule.name, 'added', `${rule.name}: added (${this.#inWords(rule)})`)),
       ...this.#namedConditions(before, after),
       ...kept.flatMap(([was, is]) => this.#ruleChanges(was, is, sameOrder(kept))),
-      ...(this.#part === 'bot-signals' ? [] : this.#swapped(kept, after)),
+      ...(UNORDERED.has(this.#part) ? [] : this.#swapped(kept, after)),
     ];
   }
 
@@ -252,7 +258,7 @@ class RulesDiff<P> {
     const answer = Object.entries({ ...this.#params(params), ...holdoutParams(holdout) }).map(
       ([name, value]) => `${name} ${value}`,
     );
-    const order = this.#part === 'bot-signals' ? [] : [`priority ${priority}`];
+    const order = UNORDERED.has(this.#part) ? [] : [`priority ${priority}`];
     return [...order, `when ${conditionText(written)}`, ...answer].join('; ');
   }
 

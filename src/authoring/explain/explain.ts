@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { clientGroup } from '../../client/client-state.ts';
 import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '../../client/ladder.ts';
 import { formatPaymentScore } from '../../client/payment-score.ts';
+import { flagsRaised } from '../../decision/assess.ts';
 import type { ConcludedVerdict } from '../../decision/conclude-verdict.ts';
 import {
   DECISION_MEMBERS,
@@ -51,6 +52,11 @@ export const RulesAccountSchema = named(
       rules,
     }),
     verdicts: shape('How the verdict came about', { verdict, rule: word('That gave it'), why, rules }),
+    flags: shape('How the flags beside the verdict came about', {
+      raised: list(Type.String(), 'The flags, each once'),
+      why,
+      rules,
+    }),
   }),
 );
 
@@ -189,15 +195,17 @@ function damagedMembers({ facts }: LackingFacts, decision: Decision): readonly R
 }
 
 /** The part of a decision that follows from its facts, its ladder and its time. */
-type Rerun = ConcludedVerdict &
-  Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'> & {
+type Rerun = ConcludedVerdict & {
+  readonly flags: readonly string[];
+} & Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'> & {
     readonly holdout: readonly DrawnHoldout[];
   };
 
 function rerunOf(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
   const { isBot, signals, clientGroup, values } = assessment;
   const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
-  return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn };
+  const flags = flagsRaised(rules, values);
+  return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn, flags };
 }
 
 function compare(
@@ -209,7 +217,7 @@ function compare(
   const again: Partial<Record<keyof Decision, unknown>> = rerun;
   const members = DECISION_MEMBERS.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
     member,
-    recorded: decision[member] ?? (member === 'holdout' ? [] : null),
+    recorded: decision[member] ?? (member === 'holdout' || member === 'flags' ? [] : null),
     rerun: again[member],
   }));
   const conclusions = rules.facts
@@ -229,7 +237,7 @@ async function account(
   { platform, at }: Decision,
 ): Promise<RulesAccount> {
   const heldOut = new Set(heldOutOf(rerun.holdout).map((drawn) => drawn.rule));
-  const { groups, signals, verdicts } = await traceRuleSet(rules, values, heldOut);
+  const { groups, signals, verdicts, flags } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;
   const settings = settingsOf(rules, platform);
   const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
@@ -249,7 +257,15 @@ async function account(
       why: firstMatchInWords(verdicts, verdict) + wait,
       rules: verdicts,
     },
+    flags: { raised: rerun.flags, why: flagsInWords(flags), rules: flags },
   };
+}
+
+function flagsInWords(rules: readonly RuleTrace[]): string {
+  if (rules.length === 0) return 'The rule set has no flags.';
+  const matching = rules.filter(counts).map(({ name }) => name);
+  if (matching.length === 0) return 'No rule of flags.yaml matched.';
+  return `${listText(matching, 'and')} matched. Flags are for people and change no verdict.`;
 }
 
 /** "asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not." */

@@ -53,7 +53,7 @@ function answerInWords({ verdict, waitSeconds }: Decision): string {
   return waitSeconds === undefined ? verdict : `${verdict} ${waitSeconds} s`;
 }
 
-function rulesLines({ groups, signals, verdicts }: RulesAccount, paint: Paint): readonly string[] {
+function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: Paint): readonly string[] {
   return [
     paint('strong', `Client group: ${groups.group}`),
     `  ${groups.why}`,
@@ -66,6 +66,14 @@ function rulesLines({ groups, signals, verdicts }: RulesAccount, paint: Paint): 
     paint('strong', `Verdict: ${verdicts.verdict}`),
     `  ${verdicts.why}`,
     ...ruleLines(verdicts.rules, paint),
+    ...(flags.rules.length === 0
+      ? []
+      : [
+          '',
+          paint('strong', `Flags: ${flags.raised.length === 0 ? 'none' : flags.raised.join(', ')}`),
+          `  ${flags.why}`,
+          ...ruleLines(flags.rules, paint),
+        ]),
   ];
 }
 

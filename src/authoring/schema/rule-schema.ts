@@ -15,7 +15,7 @@ import {
 import { LIMITS, ruleSetFile } from '../../rules/parse/parse.ts';
 import { RuleLadders } from '../../rules/parse/rule-ladders.ts';
 import { LIST_FORM, RuleLists } from '../../rules/parse/rule-lists.ts';
-import { groupsFile, signalsFile, verdictsFile } from '../../rules/parse/rules.ts';
+import { flagsFile, groupsFile, signalsFile, verdictsFile } from '../../rules/parse/rules.ts';
 import { textForm } from '../../rules/proof/domain.ts';
 import { caseFile } from '../cases/parse-cases.ts';
 
@@ -26,6 +26,7 @@ export type RuleFileKind =
   | 'bot-signals'
   | 'verdicts'
   | 'ladder'
+  | 'flags'
   | 'limits'
   | 'list'
   | 'cases';
@@ -45,6 +46,7 @@ export function ruleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
     groups: withConditions('groups', groupsFile(names)),
     'bot-signals': withConditions('bot-signals', signalsFile(names)),
     verdicts: withConditions('verdicts', verdictsFile(names, [])),
+    flags: withConditions('flags', flagsFile(names)),
     ladder: ladders.file.schema,
     limits: LIMITS.schema,
     list: LIST_FORM.schema,
@@ -70,7 +72,7 @@ const HEADER = {
 
 const CONDITION: JsonSchema = { $ref: '#/definitions/condition' };
 
-const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
+const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
 /** The definitions that the schema of a rule file needs for its conditions, with the facts known by then. */
 function conditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSchema>> {

@@ -142,6 +142,6 @@ function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
-function countRules({ groups, signals, verdicts }: RuleSet): number {
-  return groups.rules.length + signals.rules.length + verdicts.rules.length;
+function countRules({ groups, signals, verdicts, flags }: RuleSet): number {
+  return groups.rules.length + signals.rules.length + verdicts.rules.length + flags.rules.length;
 }

@@ -104,6 +104,7 @@ const COMMON = {
   ruleVersion: queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10'),
   clientGroup: query.choice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group'),
   signal: query.text('signal', 'Only decisions in which this bot signal matched; compared exactly'),
+  flag: query.text('flag', 'Only decisions with this flag of flags.yaml; compared exactly'),
   sellPointKey: query.text('sellPointKey', 'Only decisions at this point of sale; compared exactly'),
   method: query.text('method', 'Only decisions about this payment method; compared exactly'),
   arm: query.choice('arm', ARMS, 'Only decisions of the active version, or of those on trial'),

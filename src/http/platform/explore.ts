@@ -54,7 +54,7 @@ export const ExplorationSchema = named(
             ),
           ),
         }),
-        'The most frequent first; a decision counts under each of its signals',
+        'The most frequent first; a decision counts under each of its signals and flags',
       ),
       change: nullable(
         shape('What is different from the time that it is compared with', {

@@ -22,6 +22,7 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
     signals: { ...rules.signals, rules: rules.signals.rules.map(matchable) },
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
+    flags: { rules: rules.flags.rules.map(matchable) },
   };
 }
 

@@ -95,7 +95,7 @@ export const RuleTraceSchema = s.named(
     at: location,
     gives: Type.Unsafe<string | number>({
       type: ['string', 'number'],
-      description: 'What it gives when it matches: a group, a weight, a verdict',
+      description: 'What it gives when it matches: a group, a weight, a verdict, a flag',
     }),
     asked: s.yesNo('False behind the first match: the decision did not depend on it'),
     matched: s.yesNo('Whether its conditions hold, asked or not'),
@@ -115,6 +115,7 @@ export interface RuleSetTrace {
   readonly groups: readonly RuleTrace[];
   readonly signals: readonly RuleTrace[];
   readonly verdicts: readonly RuleTrace[];
+  readonly flags: readonly RuleTrace[];
 }
 
 /**
@@ -127,11 +128,12 @@ export async function traceRuleSet(
   values: readonly FactReading[],
   heldOut: ReadonlySet<string> = new Set(),
 ): Promise<RuleSetTrace> {
-  const { groups, signals, verdicts, facts } = rules;
-  const [groupTraces, signalTraces, verdictTraces] = await Promise.all([
+  const { groups, signals, verdicts, flags, facts } = rules;
+  const [groupTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
     traceRules(groups.rules, facts, values, ({ group }) => group),
     traceRules(signals.rules, facts, values, ({ weight }) => weight),
     traceRules(verdicts.rules, facts, values, ({ verdict }) => verdict),
+    traceRules(flags.rules, facts, values, ({ flag }) => flag),
   ]);
   const marked = (file: string, traces: readonly RuleTrace[]) =>
     traces.map((trace) =>
@@ -141,6 +143,7 @@ export async function traceRuleSet(
     groups: untilFirst(marked('groups', groupTraces)),
     signals: withOutweighed(signals.rules, marked('bot-signals', signalTraces)),
     verdicts: untilFirst(marked('verdicts', verdictTraces)),
+    flags: flagTraces,
   };
 }
 

@@ -50,6 +50,7 @@ export function constantsOf(files: RuleFiles): readonly Constant[] {
   const open = (name: string) => new YamlFile(`${name}.yaml`, files.get(`${name}.yaml`) ?? '', []);
   const [ladder, ruleset] = [open('ladder'), open('ruleset')];
   const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
+  const flags = open('flags');
   const names: Names = {
     lists: [...files.keys()].flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []),
     ladders: keysOf(mapAt(ladder.root, 'ladders')),
@@ -59,6 +60,7 @@ export function constantsOf(files: RuleFiles): readonly Constant[] {
     [groups, inRules('groups', groups, names)],
     [signals, inRules('bot-signals', signals, names)],
     [verdicts, inRules('verdicts', verdicts, names)],
+    [flags, inRules('flags', flags, names)],
     [ladder, inLadder('ladder', ladder.root, names)],
     [ruleset, inSettings(ruleset.root, names)],
   ];

@@ -53,15 +53,17 @@ export function readRuleSet(folder: string): ReadResult {
   const result = parse(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
-  const { groups, signals, verdicts } = result.rules;
-  const all = [groups, signals, verdicts].flatMap(({ rules }) => rules.map(({ condition }) => condition));
+  const { groups, signals, verdicts, flags } = result.rules;
+  const all = [groups, signals, verdicts, flags].flatMap(({ rules }) =>
+    rules.map(({ condition }) => condition),
+  );
   const comparisons = comparisonsIn(all).length;
   if (comparisons > COMPARISONS_MAX) {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
   // The engine that explains decisions must accept the rules: better to find out now than in a dispute.
-  for (const { rules } of [groups, signals, verdicts]) buildEngine(rules);
+  for (const { rules } of [groups, signals, verdicts, flags]) buildEngine(rules);
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 

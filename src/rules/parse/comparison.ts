@@ -18,9 +18,9 @@ import type { RuleLists } from './rule-lists.ts';
 import { type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 
 /** The kind of rules that asks: each kind may use what the kinds before it concluded. */
-export type RuleStage = 'groups' | 'bot-signals' | 'verdicts';
+export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
-const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts'];
+const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
 /** What conditions may refer to besides each other: facts, and the lists of the rule set. */
 export interface RuleNames {

@@ -31,7 +31,7 @@ import {
 } from './form.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
 import { RuleLists } from './rule-lists.ts';
-import { groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
+import { flagsFile, groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
@@ -51,7 +51,10 @@ const RULE_FILES: readonly string[] = [
   'verdicts.yaml',
   'ladder.yaml',
   'limits.yaml',
+  'flags.yaml',
 ];
+
+const NO_FLAGS: ParsedRules['flags'] = { rules: [] };
 
 const NO_LIMITS: ParsedRules['limits'] = new Map();
 
@@ -74,14 +77,15 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const names = { refs, lists: ruleLists, ladders };
   const groups = open('groups.yaml', groupsFile(names));
   const signals = open('bot-signals.yaml', signalsFile(names));
-  const others = [...(groups?.rules ?? []), ...(signals?.rules ?? [])].map(({ name }) => name);
+  const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFile(names)) : NO_FLAGS;
+  const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFile(names, others));
   ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;
   const allSound = problems.length === 0;
-  if (!allSound || !ladder || !ruleSet || !groups || !signals || !verdicts || !limits) {
+  if (!allSound || !ladder || !ruleSet || !groups || !signals || !verdicts || !flags || !limits) {
     return { ok: false, problems: sortProblems(problems) };
   }
   const settings = { ...ruleSet.settings, ladder };
@@ -98,6 +102,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
     groups,
     signals,
     verdicts,
+    flags,
     limits,
     lists,
   };

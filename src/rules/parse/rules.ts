@@ -4,6 +4,7 @@ import { type Condition, foldCondition } from '../condition.ts';
 import { type MovedNegations, moveNegations } from '../negation.ts';
 import {
   ANSWER_PLACEHOLDERS,
+  type FlagParams,
   type GroupParams,
   isName,
   type ParsedRules,
@@ -97,6 +98,29 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
           `all signals together weigh ${reachable}, which never reaches the threshold of ${threshold}`,
         );
       },
+    ),
+  );
+}
+
+const FLAG = refined(telling(text(MEANINGS.flag), LIST_NAME), (flag, file, node) => {
+  if (isName(flag)) return flag;
+  return file.report(
+    node,
+    `flag must be lower-case words joined by "-", at most 64 characters, like large-first-order, not "${flag}"`,
+  );
+});
+
+/** How `flags.yaml` is written. */
+export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
+  const params = mapping(CONCLUDES, { flag: FLAG }, (said): FlagParams => said);
+  return ruleFile(names, 'flags', (reader) =>
+    mapping(
+      'Flags: each rule that matches a request for a verdict is recorded beside the verdict, which it does not change.',
+      {
+        conditions: optional(namedConditions(reader)),
+        rules: rulesOf(reader, { prioritised: false, mayHoldOut: false, eventType: 'flag', params }),
+      },
+      ({ rules }) => ({ rules }),
     ),
   );
 }
@@ -203,6 +227,8 @@ export const CONDITIONS = { $ref: '#/definitions/conditions' };
 interface RuleKind<Params> {
   /** The first match counts, so each rule says when it is asked. */
   readonly prioritised: boolean;
+  /** Absent: it may. A flag may not, because it changes no answer. */
+  readonly mayHoldOut?: boolean;
   readonly eventType: string;
   readonly params: Form<Params>;
   /** Told of each rule. */
@@ -219,7 +245,7 @@ function rulesOf<Params>(
 
 function ruleOf<Params>(
   reader: ConditionReader | null,
-  { prioritised, eventType, params, onRule }: RuleKind<Params>,
+  { prioritised, mayHoldOut = true, eventType, params, onRule }: RuleKind<Params>,
 ): Form<Rule<Params>> {
   const conditions: Form<Condition> = {
     schema: CONDITIONS,
@@ -230,13 +256,13 @@ function ruleOf<Params>(
     { type: called('event type', choice([eventType])), params },
     (said) => said.params,
   );
-  const forms = {
+  const always = {
     name: RULE_NAME,
     conditions,
     event,
     description: orElse(text('Why the rule is there, in words for people.'), ''),
-    ...HOLDOUT_FORMS,
   };
+  const forms = { ...always, ...HOLDOUT_FORMS };
   const moved: MovedNegations = new Map();
   const first = new Map<string, number>();
   const check = (rule: SoundParts<Params>, place: Place) => {
@@ -248,6 +274,7 @@ function ruleOf<Params>(
     if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
     return boundsHoldout(place) && isFree;
   };
+  if (!mayHoldOut) return mapping('A rule.', always, (rule, place) => ruleFrom(rule, 1, place, moved), check);
   if (!prioritised) return mapping('A rule.', forms, (rule, place) => ruleFrom(rule, 1, place, moved), check);
   const priority = numberIn(
     { min: 1, max: PRIORITY_MAX, integer: true },
@@ -273,8 +300,8 @@ interface ReadRule<Params> {
   readonly description: string;
   readonly conditions: Condition;
   readonly event: Params;
-  readonly holdout: number | undefined;
-  readonly holdoutMaxAmount: Readonly<Record<string, number>> | undefined;
+  readonly holdout?: number | undefined;
+  readonly holdoutMaxAmount?: Readonly<Record<string, number>> | undefined;
 }
 
 function ruleFrom<Params>(

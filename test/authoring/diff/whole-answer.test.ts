@@ -236,7 +236,7 @@ describe('payers with different answers of two versions', () => {
     );
     expect(differences).to.have.lengthOf(1);
     expect(note).to.equal(
-      'No payer is answered differently, now or later; names of rules, reasons and texts for payers do not count.',
+      'No payer is answered differently, now or later; names of rules, reasons, texts for payers and flags do not count.',
     );
   });
 

@@ -44,6 +44,6 @@ describe('rules check and rules schema', () => {
     writeFileSync(pathOf('limits'), '{}\n');
     const { stdout } = await run(['rules', 'schema']);
     expect(stdout).to.match(/^schema\/limits\.schema\.json: changed$/m);
-    expect(stdout.match(/: unchanged$/gm)).to.have.length(7);
+    expect(stdout.match(/: unchanged$/gm)).to.have.length(8);
   });
 });

@@ -134,7 +134,7 @@ function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'ch
   const { attempt, trouble } = useAttempt();
   const add = sent(({ kind = '', name = '' }) =>
     attempt(async () => {
-      const path = kind === 'limits' ? 'limits.yaml' : `${kind}/${name}.yaml`;
+      const path = ALONE.includes(kind) ? `${kind}.yaml` : `${kind}/${name}.yaml`;
       if (copy.files[path] !== undefined) throw new Error(`${path} is there already.`);
       change(withFile(copy, path, BEGINNINGS[kind] ?? ''));
       setWanted({ path, at: null });
@@ -152,11 +152,16 @@ function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'ch
 const ADDED = [
   ['cases', 'cases: what the rules are expected to answer'],
   ['lists', 'a list of the rule set'],
+  ['flags', 'flags.yaml: what people should look at, whatever the verdict'],
   ['limits', 'limits.yaml'],
 ] as const;
+
+/** Kinds with one file. */
+const ALONE: readonly string[] = ['flags', 'limits'];
 
 const BEGINNINGS: Readonly<Record<string, string>> = {
   cases: '# What the rules are expected to answer.\ncases:\n',
   lists: '# Who or what is on the list.\nentries:\n  - \n',
+  flags: '# What is recorded beside the verdict, which it does not change.\nrules:\n  - name: \n',
   limits: '# The most that a client should be let pay at once, by group.\n',
 };

@@ -13,6 +13,7 @@ export const SPLITS = [
   ['verdict', 'verdict'],
   ['rule', 'rule'],
   ['signal', 'signal'],
+  ['flag', 'flag'],
   ['group', 'clientGroup'],
   ['bot', null],
   ['waitLevel', null],

@@ -3,7 +3,7 @@ import type { Decision, FoundDecisions, HistoryEntry } from '../questions.ts';
 import { dateTime, factText, moneyText } from './format.ts';
 import { toDecision, toOrder, toPayer } from './links.ts';
 import { columns, numbers, table } from './table.ts';
-import { pill, type Tone, Verdict } from './verdict.ts';
+import { flagPill, pill, type Tone, Verdict } from './verdict.ts';
 
 const COLUMNS = [
   'time',
@@ -25,7 +25,18 @@ export function outcomeOf({ clientIdKey, orderRef }: Decision, outcomes: FoundDe
 }
 
 function cellsOf(decision: Decision, outcome: ReturnType<typeof outcomeOf>) {
-  const { decisionId, at, orderRef, clientIdKey, rule, ruleVersion, arm, clientGroup, isBot } = decision;
+  const {
+    decisionId,
+    at,
+    orderRef,
+    clientIdKey,
+    rule,
+    ruleVersion,
+    arm,
+    clientGroup,
+    isBot,
+    flags = [],
+  } = decision;
   const [day = '', time = ''] = dateTime(at).split(' ');
   return [
     html`<a href=${toDecision(decisionId)}>
@@ -36,7 +47,7 @@ function cellsOf(decision: Decision, outcome: ReturnType<typeof outcomeOf>) {
     html`<a href=${toPayer(clientIdKey)} title=${clientIdKey}>${clientIdKey}</a>`,
     ...[amountOf(decision), methodOf(decision)],
     outcome === null ? '–' : pill(outcomeText(outcome), outcomeTone(outcome)),
-    rule,
+    html`${rule}${flags.map(flagPill)}`,
     html`${ruleVersion}${arm === 'candidate' && html` ${pill('candidate', 'note')}`}`,
     html`${clientGroup}${isBot && html` ${pill('bot', 'bad')}`}`,
     decision.paymentScore,

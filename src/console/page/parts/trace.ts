@@ -20,12 +20,13 @@ const SIGNS: Readonly<Record<string, string>> = {
  * What the rules of a rule set saw: the verdict first, then what led to it. Of each part those that matched
  * are shown, and the others lie behind their number. With a version each leads to what it was worth.
  */
-export function rulesTrace({ groups, signals, verdicts }: RulesAccount, version: string | undefined) {
+export function rulesTrace({ groups, signals, verdicts, flags }: RulesAccount, version: string | undefined) {
   const bot = signals.isBot ? 'bot' : 'no bot';
   return html`<div class="trace">
     ${part('Verdict', verdicts.verdict, verdicts, version)}
     ${part('Group', groups.group, groups, version)}
     ${part('Bot signals', bot, signals, version)}
+    ${flags.rules.length > 0 && part('Flags', flags.raised.join(', ') || 'none', flags, undefined)}
   </div>`;
 }
 

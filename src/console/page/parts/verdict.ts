@@ -38,6 +38,11 @@ export function pill(words: Html, tone: Tone = 'plain') {
   return html`<span class=${`pill pill-${tone}`}>${words}</span>`;
 }
 
+/** A flag of flags.yaml beside a verdict. */
+export function flagPill(flag: string) {
+  return html` ${pill(`flag ${flag}`, 'note')}`;
+}
+
 /** The tone in which a client group is shown. */
 export function groupTone(group: string): Tone {
   if (group === 'BLOCKED') return 'bad';

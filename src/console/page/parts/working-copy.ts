@@ -88,6 +88,7 @@ const ORDER = [
   'verdicts.yaml',
   'groups.yaml',
   'bot-signals.yaml',
+  'flags.yaml',
   'ladder.yaml',
   'limits.yaml',
   'ruleset.yaml',

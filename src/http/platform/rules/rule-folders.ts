@@ -190,7 +190,7 @@ function waitsOf({ levelsMs, ladders, resetAfterMs }: LadderSettings): LadderSet
 
 /** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
 function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
-  const { groups, signals, verdicts, settings, platforms, facts } = ruleSet;
+  const { groups, signals, verdicts, flags, settings, platforms, facts } = ruleSet;
   const place = (rules: readonly Rule<object>[], gives: (index: number) => string | number) =>
     rules.map(({ name, at, holdout }, index) => ({
       name,
@@ -207,6 +207,7 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
       ...place(groups.rules, (index) => groups.rules[index]?.params.group ?? ''),
       ...place(signals.rules, (index) => signals.rules[index]?.params.weight ?? 0),
       ...place(verdicts.rules, (index) => verdicts.rules[index]?.params.verdict ?? ''),
+      ...place(flags.rules, (index) => flags.rules[index]?.params.flag ?? ''),
     ],
     facts: facts
       .filter(({ fact }) => fact.kind !== 'concluded')

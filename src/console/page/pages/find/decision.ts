@@ -8,7 +8,7 @@ import { toDecision, toOrder, toPayer, toVersion } from '../../parts/links.ts';
 import { answered, empty } from '../../parts/notice.ts';
 import { table } from '../../parts/table.ts';
 import { factsTable, rulesTrace } from '../../parts/trace.ts';
-import { figureList, pill, Verdict } from '../../parts/verdict.ts';
+import { figureList, flagPill, pill, Verdict } from '../../parts/verdict.ts';
 import type { Decision, DecisionWhatIf, Explanation, Session } from '../../questions.ts';
 import { clientHistory, decisionWhatIf, explanation, RULE_FOLDERS } from '../../questions.ts';
 
@@ -71,7 +71,7 @@ function Explained({ explanation, session }: { explanation: Explanation; session
 }
 
 function figuresOf(decision: Decision) {
-  const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup } = decision;
+  const { orderRef, clientIdKey, ruleVersion, digest, isBot, clientGroup, flags } = decision;
   return [
     ['order', html`<a href=${toOrder(orderRef)}>${orderRef}</a>`],
     ['payer', html`<a href=${toPayer(clientIdKey)}>${clientIdKey}</a>`],
@@ -86,6 +86,7 @@ function figuresOf(decision: Decision) {
     ],
     ['group', isBot ? `${clientGroup}, bot` : clientGroup],
     ['payment score', decision.paymentScore],
+    ...(flags === undefined ? [] : [['flags', flags.map(flagPill)] as const]),
     ['request', decision.requestId],
   ] as const;
 }

@@ -178,6 +178,7 @@ const LABELS = {
   amountMax: 'amount to',
   clientGroup: 'group',
   signal: 'signal',
+  flag: 'flag',
   ruleVersion: 'version',
   arm: 'arm',
 } as const;

@@ -5,7 +5,7 @@ import { choice } from '../../parts/form.ts';
 import { clockSeconds, counted, dateTime, day, duration } from '../../parts/format.ts';
 import { toDecision, toFound, toOrder } from '../../parts/links.ts';
 import { answered, empty } from '../../parts/notice.ts';
-import { groupTone, pill, Verdict } from '../../parts/verdict.ts';
+import { flagPill, groupTone, pill, Verdict } from '../../parts/verdict.ts';
 import type { Binding, ClientHistory, ClientView, HistoryEntry, Override, Session } from '../../questions.ts';
 import { clientHistory } from '../../questions.ts';
 
@@ -211,6 +211,7 @@ function verdictMoment({ at, decision }: VerdictEntry, wait: Wait | null, mayLoo
       ${early > 0 && pill(`${duration(early)} too early`, 'bad')}
       ${decision.isBot && pill('bot', 'bad')}
       ${decision.arm === 'candidate' && pill('candidate', 'note')}
+      ${decision.flags?.map(flagPill)}
     </p>
     <p>${decision.reason}</p>
     ${wait && html`<p>${waitText(wait)}</p>`}
