@@ -32,10 +32,10 @@ const CONCLUDED_FACTS = {
 } as const satisfies Record<string, Fact>;
 
 /**
- * Every fact that a rule may use, by theme. Rule files are checked against this list, and the rule schema, the guide
+ * Every fact that a rule may use, by theme; `questions.ts` has them by what an analyst asks. Rule files are checked against this list, and the rule schema, the guide
  * and the console are made from it.
  */
-export const FACT_THEMES = {
+const FACT_THEMES = {
   history: HISTORY_FACTS,
   orders: ORDER_FACTS,
   cooldown: COOLDOWN_FACTS,
@@ -47,6 +47,11 @@ export const FACT_THEMES = {
   'shared lists': LISTED_FACTS,
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;
+
+type NameIn<Facts> = Facts extends unknown ? Extract<keyof Facts, string> : never;
+
+/** The name of a fact of the catalogue. */
+export type FactName = NameIn<(typeof FACT_THEMES)[keyof typeof FACT_THEMES]>;
 
 export const FACTS: ReadonlyMap<string, Fact> = new Map(
   Object.values(FACT_THEMES).flatMap((theme) => Object.entries<Fact>(theme)),

@@ -1,6 +1,7 @@
 import { TABLE_NAMES, TABLES } from '../../archive/tables.ts';
-import { FACT_THEMES } from '../../facts/catalogue.ts';
+import { FACTS } from '../../facts/catalogue.ts';
 import type { Fact, FactDomain } from '../../facts/fact.ts';
+import { FACT_QUESTIONS } from '../../facts/questions.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import type { ExampleObject, Pointer } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -14,10 +15,14 @@ interface Entry {
 export function factsPage(): string {
   return pageOf(
     'Facts',
-    'What a rule may ask for. In brackets: the value, where it is not true or false, and the longest window.',
-    listed(
-      Object.entries(FACT_THEMES).map(([theme, facts]) => [theme, Object.entries(facts).map(factEntry)]),
-    ),
+    'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
+    FACT_QUESTIONS.map(({ question, exampleIsFor, example, facts }) => {
+      const entries = facts.flatMap((name) => {
+        const fact = FACTS.get(name);
+        return fact === undefined ? [] : [factEntry([name, fact])];
+      });
+      return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
+    }).join('\n'),
   );
 }
 
@@ -90,13 +95,15 @@ function whatToDo({ status, retryable }: ExampleObject['value']): string {
 }
 
 function listed(parts: readonly (readonly [string, readonly Entry[]])[]): string {
-  const shown = parts.map(
-    ([heading, entries]) =>
-      `<h2>${escaped(heading)}</h2>\n<dl>\n${entries
-        .map(({ word, meaning }) => `<dt><code>${escaped(word)}</code></dt><dd>${escaped(meaning)}</dd>`)
-        .join('\n')}\n</dl>`,
-  );
+  const shown = parts.map(([heading, entries]) => `<h2>${escaped(heading)}</h2>\n${definitions(entries)}`);
   return shown.join('\n');
+}
+
+function definitions(entries: readonly Entry[]): string {
+  const lines = entries.map(
+    ({ word, meaning }) => `<dt><code>${escaped(word)}</code></dt><dd>${escaped(meaning)}</dd>`,
+  );
+  return `<dl>\n${lines.join('\n')}\n</dl>`;
 }
 
 function pageOf(title: string, intro: string, body: string): string {

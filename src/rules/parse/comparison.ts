@@ -15,6 +15,7 @@ import { isName, listNameRefusal } from '../rule-set.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
+import { unknownFactMessage } from './unknown-fact.ts';
 import { type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 
 /** The kind of rules that asks: each kind may use what the kinds before it concluded. */
@@ -71,7 +72,7 @@ class ComparisonReader {
     if (name === null) return null;
     const fact = FACTS.get(name);
     if (fact === undefined) {
-      return this.#file.report(member.value, `unknown fact "${name}"${suggest(name, [...FACTS.keys()])}`);
+      return this.#file.report(member.value, unknownFactMessage(name));
     }
     if (!this.#available(fact)) {
       return this.#file.report(

@@ -1,0 +1,161 @@
+import type { FactName } from './catalogue.ts';
+
+/** A question that an analyst has about a payer or a request, with the facts that answer it. */
+export interface FactQuestion {
+  readonly question: string;
+  /** What the rule of the example is for. */
+  readonly exampleIsFor: string;
+  /** The conditions of a rule, in YAML, that `verdicts.yaml` takes. */
+  readonly example: string;
+  readonly facts: readonly FactName[];
+}
+
+/** Every fact of the catalogue, once, under the question that an analyst would ask it by. */
+export const FACT_QUESTIONS: readonly FactQuestion[] = [
+  {
+    question: 'How often does the payer ask?',
+    exampleIsFor: 'More than ten requests within an hour, and a refusal within a day',
+    example: `conditions:
+  all:
+    - { fact: verdicts, params: { window: 1h }, operator: greaterThan, value: 10 }
+    - { fact: blocks, params: { window: 24h }, operator: greaterThanInclusive, value: 1 }`,
+    facts: [
+      'verdicts',
+      'attempts',
+      'waits',
+      'blocks',
+      'earlyRequests',
+      'distinctOrders',
+      'secondsSinceLastVerdict',
+    ],
+  },
+  {
+    question: 'What came of it?',
+    exampleIsFor: 'More than three declined orders within an hour, or money taken back within a week',
+    example: `conditions:
+  any:
+    - { fact: declinedOrders, params: { window: 1h }, operator: greaterThan, value: 3 }
+    - { fact: reversedOrders, params: { window: 7d }, operator: greaterThanInclusive, value: 1 }`,
+    facts: [
+      'paidCount',
+      'unpaidCount',
+      'finalCount',
+      'unpaidChain',
+      'paymentScore',
+      'lastOutcome',
+      'lastCause',
+      'paidOrders',
+      'unpaidOrders',
+      'declinedOrders',
+      'expiredOrders',
+      'cancelledOrders',
+      'reversedOrders',
+      'technicalOrders',
+      'secondsSinceLastPaid',
+      'secondsSinceLastUnpaid',
+      'secondsSinceLastReversal',
+    ],
+  },
+  {
+    question: 'How much money?',
+    exampleIsFor: 'A first order above 500 EUR, or more than 2000 EUR asked for within a day',
+    example: `conditions:
+  all:
+    - { fact: currency, operator: equal, value: EUR }
+    - any:
+        - all:
+            - { fact: paidCount, operator: equal, value: 0 }
+            - { fact: amount, operator: greaterThan, value: 500 }
+        - { fact: attemptedAmount, params: { window: 24h }, operator: greaterThan, value: 2000 }`,
+    facts: ['amount', 'currency', 'attemptedAmount', 'paidAmount', 'distinctAmounts'],
+  },
+  {
+    question: 'Who else uses the device or the address?',
+    exampleIsFor: 'Five or more payers on one device within a week, of whom nobody has paid',
+    example: `conditions:
+  all:
+    - { fact: clientsOnFingerprint, params: { window: 7d }, operator: greaterThanInclusive, value: 5 }
+    - { fact: payingClientsOnFingerprint, params: { window: 7d }, operator: equal, value: 0 }`,
+    facts: [
+      'clientsOnFingerprint',
+      'payingClientsOnFingerprint',
+      'unpaidClientsOnFingerprint',
+      'blockedClientsOnFingerprint',
+      'clientsOnIp',
+      'payingClientsOnIp',
+      'unpaidClientsOnIp',
+      'blockedClientsOnIp',
+    ],
+  },
+  {
+    question: 'Since when is the payer known, and what is new about this request?',
+    exampleIsFor: 'Known for less than seven days, and on the third device within a day',
+    example: `conditions:
+  all:
+    - { fact: secondsSinceFirstSeen, operator: lessThan, value: 604800 }
+    - { fact: distinctFingerprints, params: { window: 24h }, operator: greaterThanInclusive, value: 3 }`,
+    facts: [
+      'isNewClient',
+      'secondsSinceFirstSeen',
+      'distinctFingerprints',
+      'distinctIps',
+      'distinctMethods',
+      'distinctSellPoints',
+    ],
+  },
+  {
+    question: 'What does the request ask for, where and when?',
+    exampleIsFor: 'A voucher at night',
+    example: `conditions:
+  all:
+    - { fact: method, operator: in, value: [voucher, gift-card] }
+    - { fact: hourOfDay, operator: greaterThanInclusive, value: 2 }
+    - { fact: hourOfDay, operator: lessThan, value: 4 }`,
+    facts: ['method', 'sellPointKey', 'platform', 'hourOfDay', 'dayOfWeek'],
+  },
+  {
+    question: 'What does the payment page say of the browser?',
+    exampleIsFor: 'A program that did not run the page',
+    example: `conditions:
+  all:
+    - { fact: userAgentIsAutomated, operator: equal, value: true }
+    - { fact: jsOk, operator: equal, value: false }`,
+    facts: [
+      'scoredBefore',
+      'honeypotTriggered',
+      'jsOk',
+      'userAgentPresent',
+      'userAgentIsAutomated',
+      'userAgentIsApp',
+      'fingerprintPresent',
+      'ipPresent',
+    ],
+  },
+  {
+    question: 'What did people decide about the payer?',
+    exampleIsFor: 'On the shared list of stolen cards, and not trusted by a person',
+    example: `conditions:
+  all:
+    - { fact: listed, params: { list: stolen-cards }, operator: equal, value: true }
+    - { fact: overrideGroup, operator: notEqual, value: TRUSTED }`,
+    facts: ['overrideGroup', 'listed', 'hasBinding', 'bindingFitsMethod'],
+  },
+  {
+    question: 'Where does the payer stand on the cooldown ladder?',
+    exampleIsFor: 'Asks while a wait of at least the third level is due',
+    example: `conditions:
+  all:
+    - { fact: waitRemainingSeconds, operator: greaterThan, value: 0 }
+    - { fact: ladderLevel, operator: greaterThanInclusive, value: 3 }`,
+    facts: ['attemptOpen', 'ladderLevel', 'waitRemainingSeconds', 'waitServed'],
+  },
+  {
+    question: 'What did the earlier files conclude?',
+    exampleIsFor: 'A payer of the group BLOCKED, or one with signals that nearly make a bot',
+    example: `conditions:
+  any:
+    - { fact: clientGroup, operator: equal, value: BLOCKED }
+    - { fact: botWeight, operator: greaterThanInclusive, value: 3 }`,
+    facts: ['clientGroup', 'botWeight', 'isBot'],
+  },
+];
