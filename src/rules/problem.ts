@@ -41,7 +41,18 @@ export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
 export function suggest(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return '; nothing is allowed here';
   const nearest = nearestName(name, allowed);
-  return nearest === null ? `; allowed: ${allowed.join(', ')}` : `; did you mean "${nearest}"?`;
+  const meant = nearest === null ? namesWith(name, allowed) : [nearest];
+  if (meant.length === 0) return `; allowed: ${allowed.join(', ')}`;
+  return `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
+}
+
+const NAMES_WITH_MAX = 3;
+
+/** The few names that have the word in them, as ladderLevel has "level". */
+function namesWith(word: string, allowed: readonly string[]): readonly string[] {
+  if (word.length < 4) return [];
+  const having = allowed.filter((name) => name.toLowerCase().includes(word.toLowerCase()));
+  return having.length <= NAMES_WITH_MAX ? having : [];
 }
 
 /** The name that was probably meant; null when none is near. */

@@ -15,8 +15,9 @@ import { isName, listNameRefusal } from '../rule-set.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
+import { BESIDE_CONDITIONS, meantOperator, meantPart, PARAMS } from './slip-hints.ts';
 import { unknownFactMessage } from './unknown-fact.ts';
-import { type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
+import { type Member, type Members, NO_MEMBERS, tooFarRight, type YamlFile } from './yaml-file.ts';
 
 /** The kind of rules that asks: each kind may use what the kinds before it concluded. */
 export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
@@ -53,18 +54,28 @@ class ComparisonReader {
   }
 
   /** Null when it is not sound; it has reported why. */
-  read(node: Node): Comparison | null {
-    const members = this.#file.members(node, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
-    const fact = members?.get('fact');
-    const operator = members?.get('operator');
-    const value = members?.get('value');
+  read(node: Node, members: Members): Comparison | null {
+    const beside = members.has('params') ? undefined : PARAMS.find((name) => members.has(name));
+    if (beside !== undefined) return this.#paramBeside(beside, members.get(beside));
+    this.#file.checkNames(node, members, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
+    const fact = members.get('fact');
+    const operator = members.get('operator');
+    const value = members.get('value');
     // A fault of one member hides none of another.
-    const ref = fact === undefined ? null : this.#fact(fact, members?.get('params'));
+    const ref = fact === undefined ? null : this.#fact(fact, members.get('params'));
     const operatorName = operator === undefined ? null : this.#operator(operator.value, ref);
     const asked = operator !== undefined && this.#file.plain(operator.value) === KNOWN ? KNOWN : operatorName;
     const limit = value === undefined || ref === null ? null : this.#limit(value.value, ref, asked);
     if (ref === null || operatorName === null || limit === null) return null;
     return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
+  }
+
+  #paramBeside(name: string, member: Member | undefined): null {
+    const value = member === undefined ? '..' : this.#file.plain(member.value);
+    return this.#file.report(
+      member?.key ?? null,
+      `"${name}" stands within params; write params: { ${name}: ${value} }`,
+    );
   }
 
   #fact(member: Member, params: Member | undefined): FactRef | null {
@@ -127,6 +138,12 @@ class ComparisonReader {
 
   /** Where the fact is not known, only whether there is such an operator. */
   #operator(node: Node, ref: FactRef | null): OperatorName | null {
+    const meant = OPERATORS.find((name) => name === meantOperator(this.#file.plain(node)));
+    if (meant !== undefined)
+      return this.#file.report(
+        node,
+        `unknown operator "${this.#file.plain(node)}"; did you mean "${meant}"?`,
+      );
     const operator = this.#file.choice(node, 'operator', OPERATORS);
     if (operator === null || ref === null) return operator;
     const { domain, absence } = ref.fact;
@@ -305,9 +322,12 @@ export class ConditionReader {
     const members = this.#file.anyMembers(node, 'conditions');
     if (members === null) return null;
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
+      const meant = [...members].find(([name]) => meantPart(name) !== null);
+      const hint =
+        meant === undefined ? 'put the comparison in "all"' : `write ${meantPart(meant[0])} for ${meant[0]}`;
       return this.#file.report(
-        node,
-        'conditions must start with all, any, not or condition; put the comparison in "all"',
+        meant?.[1].key ?? node,
+        `conditions must start with all, any, not or condition; ${hint}`,
       );
     }
     return this.#condition(node, 1);
@@ -319,8 +339,12 @@ export class ConditionReader {
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
     const [kind] = kinds;
-    if (kind === undefined) return this.#comparisons.read(node);
+    if (kind === undefined) return this.#comparisons.read(node, members);
     if (members.size > 1) {
+      const ofRule = BESIDE_CONDITIONS.map((name) => ({ name, key: members.get(name)?.key }));
+      const [misplaced] = ofRule.filter(({ key }) => key !== undefined);
+      if (misplaced?.key !== undefined && depth === 1)
+        return this.#file.report(misplaced.key, tooFarRight(misplaced.name, 'conditions'));
       const others = [...members.keys()].filter((name) => name !== kind).join(', ');
       return this.#file.report(
         node,

@@ -29,10 +29,13 @@ export function readFactValue(
   return refusal === null ? value : file.report(node, refusal);
 }
 
-function readOfDomain({ file, node, what }: ValuePlace, { fact: { domain } }: FactRef): FactValue | null {
+function readOfDomain(
+  { file, node, what }: ValuePlace,
+  { fact: { domain, unit } }: FactRef,
+): FactValue | null {
   switch (domain.type) {
     case 'number':
-      return file.number(node, what, domain);
+      return file.number(node, what, { ...domain, unit });
     case 'boolean':
       return file.boolean(node, what);
     case 'enum':

@@ -2,6 +2,7 @@ import type { Node } from 'yaml';
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '../../client/amount.ts';
 import { DURATION } from '../duration.ts';
 import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '../rule-set.ts';
+import { plainAmount } from './slip-hints.ts';
 import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -56,6 +57,11 @@ export function parsed<T>(
   return {
     schema: { type: 'string', ...schema },
     read: (file, node, what) => {
+      const digits = file.writtenNumber(node);
+      if (digits !== null) {
+        const refused = parse(digits) === null ? refusal(digits) : `must stand in quotes: write "${digits}"`;
+        return file.report(node, `${what} ${refused}`);
+      }
       const found = file.text(node, what);
       return found === null ? null : (parse(found) ?? file.report(node, `${what} ${refusal(found)}`));
     },
@@ -329,7 +335,11 @@ export function amounts(description: string, each: string): Form<ReadonlyMap<str
   const amount = parsed(
     { pattern: DECIMAL_PATTERN },
     (text) => (DECIMAL.test(text) ? text : null),
-    (text) => `must be a decimal text, like "250.00", not "${text}"`,
+    (text) => {
+      const meant = plainAmount(text);
+      const hint = meant === null ? '' : `; write "${meant}"`;
+      return `must be a decimal text, like "250.00", not "${text}"${hint}`;
+    },
   );
   return byName(description, { pattern: CURRENCY_PATTERN }, amount, {
     each: (currency) => `${each} in ${currency}`,

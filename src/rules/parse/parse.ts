@@ -2,7 +2,7 @@ import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../..
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { spellOutInvisible } from '../../invisible-characters.ts';
-import { type Problem, sortProblems, suggest } from '../problem.ts';
+import { nearestName, type Problem, sortProblems, suggest } from '../problem.ts';
 import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import {
   isRuleVersion,
@@ -56,6 +56,8 @@ const RULE_FILES: readonly string[] = [
 
 const NO_FLAGS: ParsedRules['flags'] = { rules: [] };
 
+const NAMING_LISTS = ['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml', 'flags.yaml'] as const;
+
 const NO_LIMITS: ParsedRules['limits'] = new Map();
 
 /**
@@ -65,8 +67,9 @@ const NO_LIMITS: ParsedRules['limits'] = new Map();
 export function parse(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
   const problems: Problem[] = [];
-  refuseUnknownFiles(files, problems);
-  const open = <T>(name: string, form: Form<T>) => readFile(files, name, problems, form);
+  const unread = refuseUnknownFiles(files, problems);
+  const open = <T>(name: string, form: Form<T>) =>
+    unread.has(name) ? null : readFile(files, name, problems, form, unread);
   const ladders = new RuleLadders();
   const ladder = open('ladder.yaml', ladders.file);
   const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
@@ -80,7 +83,8 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFile(names)) : NO_FLAGS;
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFile(names, others));
-  ruleLists.refuseUnused();
+  // A file that cannot be read may name any of them.
+  if (!NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;
@@ -111,14 +115,24 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 
-function readFile<T>(files: RuleFiles, name: string, problems: Problem[], form: Form<T>): T | null {
+/** Null when the file is not sound; one that is missing or no YAML is noted in `unread`, too. */
+function readFile<T>(
+  files: RuleFiles,
+  name: string,
+  problems: Problem[],
+  form: Form<T>,
+  unread: Set<string>,
+): T | null {
   const text = files.get(name);
   if (text === undefined) {
     problems.push({ at: { file: name, line: 1, column: 1 }, message: 'the file is missing' });
+    unread.add(name);
     return null;
   }
   const file = new YamlFile(name, text, problems);
-  return file.root === null ? null : form.read(file, file.root, name);
+  if (file.root !== null) return form.read(file, file.root, name);
+  unread.add(name);
+  return null;
 }
 
 function tooManyFiles(files: RuleFiles): Problem {
@@ -131,14 +145,27 @@ function tooManyFiles(files: RuleFiles): Problem {
 const BELOW_FOLDER = /^(?:cases|lists)\/[^/]+\.yaml$/;
 const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
 
-function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): void {
+/** Returns the files that are there under another name, each of which is told once. */
+function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> {
+  const misnamed = new Set<string>();
   for (const path of files.keys()) {
     if (RULE_FILES.includes(path) || FILE_NAME.test(path)) continue;
-    const message = BELOW_FOLDER.test(path)
-      ? 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it'
-      : `unknown file${suggest(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
-    problems.push({ at: { file: spellOutInvisible(path), line: 1, column: 1 }, message });
+    const missing = RULE_FILES.filter((name) => !files.has(name) && !misnamed.has(name));
+    const meant = nearestName(path, missing);
+    if (meant !== null) misnamed.add(meant);
+    problems.push({
+      at: { file: spellOutInvisible(path), line: 1, column: 1 },
+      message: nameRefusal(path, meant),
+    });
   }
+  return misnamed;
+}
+
+function nameRefusal(path: string, meant: string | null): string {
+  if (meant !== null) return `unknown file, and ${meant} is missing; rename it to ${meant}`;
+  if (BELOW_FOLDER.test(path))
+    return 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
+  return `unknown file${suggest(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
 }
 
 function wantsLimits(ruleSet: RuleSetFile | null): boolean {

@@ -204,8 +204,10 @@ const SHARE: Form<number> = parsed(
     const share = HOLDOUT.test(text) ? Math.round(Number(text.slice(0, -1)) * 100) / 10_000 : 0;
     return share > 0 && share <= HOLDOUT_SHARE_MAX ? share : null;
   },
-  (text) =>
-    `must be a share of the clients above 0% and up to ${HOLDOUT_SHARE_MAX * 100}%, like 2% or 0.5%, not "${text}"`,
+  (text) => {
+    const hint = HOLDOUT.test(`${text}%`) ? `; write ${text}%` : '';
+    return `must be a share of the clients above 0% and up to ${HOLDOUT_SHARE_MAX * 100}%, like 2% or 0.5%, not "${text}"${hint}`;
+  },
 );
 
 const MAX_AMOUNTS = refined(

@@ -16,7 +16,9 @@ import {
 } from 'yaml';
 import { spellOutInvisible } from '../../invisible-characters.ts';
 import { DURATION_FORM, parseDuration } from '../duration.ts';
-import { type Location, type Problem, suggest } from '../problem.ts';
+import { formatProblem, type Location, nearestName, type Problem, suggest } from '../problem.ts';
+import { hintOnBoolean, hintOnDuration, hintOnList, hintOnNumber } from './slip-hints.ts';
+import { findSyntaxFault, type RepeatedKey } from './syntax-fault.ts';
 
 export interface Member {
   readonly key: Node;
@@ -42,26 +44,33 @@ const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
 function parsed(text: string) {
   const lines = new LineCounter();
   const document = parseDocument<Node>(text, { ...UNCHECKED_KEYS, lineCounter: lines, prettyErrors: false });
-  return { document, lines, repeatedKeys: repeatedKeysIn(document.contents) };
+  const repeatedKeys = repeatedKeysIn(document.contents);
+  const lineOf = (offset: number) => lines.linePos(offset).line;
+  return { document, lines, fault: findSyntaxFault(text, { document, repeatedKeys }, lineOf) };
 }
 
 /** The library compares each key with all keys before it, which takes minutes for a large file. */
 export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
 
 /** The keys that their mapping has had before. */
-function repeatedKeysIn(root: Node | null): readonly Node[] {
-  const repeated: Node[] = [];
+function repeatedKeysIn(root: Node | null): readonly RepeatedKey[] {
+  const repeated: RepeatedKey[] = [];
   visit(root, {
-    Map: (_key, map) => {
-      const known = new Set<unknown>();
-      for (const { key } of map.items) {
+    Map: (_key, map, path) => {
+      const known = new Map<unknown, Node>();
+      for (const [index, { key }] of map.items.entries()) {
+        if (!isNode(key)) continue;
         const value = isScalar(key) ? key.value : key;
-        if (known.has(value) && isNode(key)) repeated.push(key);
-        known.add(value);
+        const earlier = known.get(value);
+        if (earlier === undefined) known.set(value, key);
+        else {
+          const isItem = map.flow !== true && isSeq(path.at(-1));
+          repeated.push({ key, earlier, beginsItem: isItem && earlier === map.items[0]?.key && index > 0 });
+        }
       }
     },
   });
-  return repeated;
+  return repeated.toSorted((a, b) => (a.key.range?.[0] ?? 0) - (b.key.range?.[0] ?? 0));
 }
 
 /** Invisible characters, which storage and terminals treat in their own ways. */
@@ -74,6 +83,7 @@ const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 export class YamlFile {
   readonly name: string;
   readonly #problems: Problem[];
+  readonly #told = new Set<string>();
   #lines = new LineCounter();
   readonly #root: Node | null;
 
@@ -98,7 +108,11 @@ export class YamlFile {
 
   report(node: Node | null, message: string): null {
     // A name that looks like another one shows what is in it.
-    this.#problems.push({ at: this.at(node), message: spellOutInvisible(message) });
+    const problem = { at: this.at(node), message: spellOutInvisible(message) };
+    const told = formatProblem(problem);
+    // What two readers find is told once.
+    if (!this.#told.has(told)) this.#problems.push(problem);
+    this.#told.add(told);
     return null;
   }
 
@@ -110,15 +124,47 @@ export class YamlFile {
     required: readonly string[],
   ): Members | null {
     const members = this.anyMembers(node, what);
-    if (members === null) return null;
-    for (const [name, { key }] of members) {
-      if (!allowed.includes(name))
-        this.report(key, `unknown member "${name}" of ${what}${suggest(name, allowed)}`);
-    }
-    for (const name of required) {
-      if (!members.has(name)) this.report(node, `${what} lacks "${name}"`);
-    }
+    if (members !== null) this.checkNames(node, members, what, allowed, required);
     return members;
+  }
+
+  /** Reports members that are not among `allowed`, and what is missing of `required`. */
+  checkNames(
+    node: Node | null,
+    members: Members,
+    what: string,
+    allowed: readonly string[],
+    required: readonly string[],
+  ): void {
+    const missing = required.filter((name) => !members.has(name));
+    for (const [name, { key }] of members) {
+      if (allowed.includes(name)) continue;
+      // A misspelt member is not missing besides.
+      const meant = missing.indexOf(nearestName(name, allowed) ?? '');
+      if (meant !== -1) missing.splice(meant, 1);
+      const hint = /\s\S/.test(name)
+        ? '; write "#" before the line if it is a comment'
+        : suggest(name, allowed);
+      this.report(key, `unknown member "${name}" of ${what}${hint}`);
+    }
+    for (const name of missing) {
+      const [within, key] = this.#keyBelow(members, name) ?? [];
+      if (within === undefined || key === undefined) this.report(node, `${what} lacks "${name}"`);
+      else this.report(key, tooFarRight(name, within));
+    }
+  }
+
+  /** The key of this name in the value of a member, and the name of that member. */
+  #keyBelow(members: Members, name: string): readonly [within: string, key: Node] | undefined {
+    for (const [within, { value }] of members) {
+      const key = isMap<Node, Node>(value) ? this.#keyOf(value, name) : undefined;
+      if (key !== undefined) return [within, key];
+    }
+    return undefined;
+  }
+
+  #keyOf(map: YAMLMap<Node, Node>, name: string): Node | undefined {
+    return map.items.map(({ key }) => key).find((key) => isScalar(key) && key.value === name);
   }
 
   /** A mapping whose member names are the author's own. */
@@ -134,7 +180,7 @@ export class YamlFile {
 
   /** A list with at least one item. */
   items(node: Node | null, what: string): readonly Node[] | null {
-    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`);
+    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintOnList(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
     return node.items;
   }
@@ -152,14 +198,17 @@ export class YamlFile {
 
   boolean(node: Node | null, what: string): boolean | null {
     const value = this.#scalar(node);
-    return typeof value === 'boolean' ? value : this.#wrongKind(node, `${what} must be true or false`);
+    if (typeof value === 'boolean') return value;
+    return this.#wrongKind(node, `${what} must be true or false`, hintOnBoolean(value));
   }
 
   /** A number from `min` to `max`, written plainly. */
-  number(node: Node | null, what: string, { min, max, integer = false }: NumberRange): number | null {
+  number(node: Node | null, what: string, range: NumberRange): number | null {
+    const { min, max, integer = false } = range;
     const kind = integer ? 'a whole number' : 'a number';
     const value = this.#scalar(node);
-    if (typeof value !== 'number') return this.#wrongKind(node, `${what} must be ${kind}`);
+    if (typeof value !== 'number')
+      return this.#wrongKind(node, `${what} must be ${kind}`, hintOnNumber(value, range));
     if (!Number.isFinite(value) || !isPlainNumber(node)) {
       return this.#wrongKind(node, `${what} must be ${kind} in plain digits`);
     }
@@ -184,6 +233,11 @@ export class YamlFile {
       : isSeq<Node>(node)
         ? node.items.map((item) => this.plain(item))
         : undefined;
+  }
+
+  /** The digits of a number as they are written; null when it is none. */
+  writtenNumber(node: Node): string | null {
+    return isScalar(node) && typeof node.value === 'number' ? (node.source ?? String(node.value)) : null;
   }
 
   isMapping(node: Node): boolean {
@@ -213,7 +267,7 @@ export class YamlFile {
   duration(node: Node | null, what: string): number | null {
     const value = this.#scalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;
-    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`);
+    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`, hintOnDuration(value));
   }
 
   #parse(text: string): Node | null {
@@ -223,34 +277,17 @@ export class YamlFile {
     if (this.#refuseInvisible(text)) return null;
     const known = PARSED.get(text) ?? parsed(text);
     PARSED.set(text, known);
-    const { document, lines } = known;
+    const { document, lines, fault } = known;
     this.#lines = lines;
-    const isReadable = this.#reportSyntax(known);
     if (document.directives?.yaml.explicit === true) {
       return this.report(null, 'a %YAML directive changes what values mean; remove it');
     }
-    if (!isReadable) return null;
+    if (fault !== null) {
+      this.#problems.push({ at: this.#place(fault.offset), message: spellOutInvisible(fault.message) });
+      return null;
+    }
     if (document.contents === null) return this.report(null, 'the file is empty');
     return this.#refuseIndirection(document.contents) ? null : document.contents;
-  }
-
-  /** Whether it is YAML at all. */
-  #reportSyntax({ document, repeatedKeys }: ReturnType<typeof parsed>): boolean {
-    for (const { pos, code, message } of [...document.errors, ...document.warnings]) {
-      const isTooDeep = message.includes('call stack');
-      const explanation =
-        code === 'MULTIPLE_DOCS'
-          ? 'a rule file is one document; a second one begins here'
-          : isTooDeep
-            ? 'lists and mappings are nested too deep to be read'
-            : message;
-      this.#problems.push({ at: this.#place(pos[0]), message: `not valid YAML: ${explanation}` });
-    }
-    for (const key of repeatedKeys) {
-      const name = isScalar(key) ? `"${key.value}"` : 'a key';
-      this.report(key, `not valid YAML: ${name} is in this mapping already; remove one of the two`);
-    }
-    return document.errors.length === 0 && repeatedKeys.length === 0;
   }
 
   #refuseInvisible(text: string): boolean {
@@ -318,9 +355,14 @@ export class YamlFile {
     return isScalar(node) ? node.value : undefined;
   }
 
-  #wrongKind(node: Node | null, expectation: string): null {
-    return this.report(node, `${expectation}, not ${describe(node)}`);
+  #wrongKind(node: Node | null, expectation: string, hint = ''): null {
+    return this.report(node, `${expectation}, not ${describe(node)}${hint}`);
   }
+}
+
+/** What is said of a member that belongs to the mapping around the one that it stands in. */
+export function tooFarRight(name: string, within: string): string {
+  return `"${name}" stands within "${within}" and belongs beside it; indent it like "${within}"`;
 }
 
 /** A number, and the digits with which it is written. */
@@ -340,6 +382,8 @@ export interface NumberRange {
   readonly min: number;
   readonly max: number;
   readonly integer?: boolean;
+  /** What the number counts, like seconds. */
+  readonly unit?: string | null;
 }
 
 /** The value in words that a person finds again in the file. */

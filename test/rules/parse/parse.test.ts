@@ -98,7 +98,7 @@ describe('parsing a rule set', () => {
     ]);
   });
 
-  for (const file of ['bad-rules', 'bad-files', 'accepted-rules'])
+  for (const file of ['bad-rules', 'bad-files', 'analyst-mistakes', 'accepted-rules'])
     describe(`tells what is wrong with ${file}.txt`, () =>
       itTellsOfEdits(new URL(`../../rule-fixtures/${file}.txt`, import.meta.url)));
 

@@ -12,9 +12,11 @@ function problemsOf(text: string): readonly string[] {
 
 describe('a YAML file of a rule set', () => {
   it('has no key twice in one mapping, however the mapping and the key are written', () => {
-    expect(problemsOf('a: 1\nb: { c: 1, d: 2, "c": 3 }\n"a": 2\n')).to.deep.equal([
-      'ladder.yaml:3:1  not valid YAML: "a" is in this mapping already; remove one of the two',
-      'ladder.yaml:2:18  not valid YAML: "c" is in this mapping already; remove one of the two',
+    expect(problemsOf('a: 1\nb: { c: 1, d: 2, "c": 3 }\n')).to.deep.equal([
+      'ladder.yaml:2:18  "c" stands twice in this line; remove one of the two',
+    ]);
+    expect(problemsOf('a: 1\nb: 3\n"a": 2\n')).to.deep.equal([
+      'ladder.yaml:3:1  "a" stands in line 1 already; remove one of the two',
     ]);
     expect(problemsOf('a: { c: 1 }\nb: { c: 1 }\nc: [{ c: 1 }, { c: 1 }]\n')).to.deep.equal([]);
   });
@@ -30,7 +32,7 @@ describe('a YAML file of a rule set', () => {
     fc.assert(
       fc.property(map, (text) => {
         const repeated = parseDocument(text).errors.filter(({ code }) => code === 'DUPLICATE_KEY');
-        expect(problemsOf(text)).to.have.length(repeated.length);
+        expect(problemsOf(text)).to.have.length(Math.min(1, repeated.length));
       }),
     );
   });

@@ -1,0 +1,269 @@
+import { type SyntaxFault, type Token, withDepth } from './syntax-tokens.ts';
+
+/** A line that begins outside of braces, brackets and longer texts. */
+interface LayoutLine {
+  readonly number: number;
+  readonly offset: number;
+  readonly indent: number;
+  /** The columns of its dashes, from 0. */
+  readonly dashes: readonly number[];
+  /** Where what follows the dashes begins. */
+  readonly column: number;
+  /** What follows the dashes, with q for what is quoted, and without comments. */
+  readonly body: string;
+  /** The member that begins here; null when there is none. */
+  readonly key: string | null;
+  /** What stands behind the colon of the key. */
+  readonly rest: string;
+}
+
+/** Entries that begin in one column. */
+interface Level {
+  readonly kind: 'members' | 'items';
+  readonly column: number;
+  readonly first: LayoutLine;
+  /** The key of the last entry. */
+  lastKey: string | null;
+  entries: number;
+  /** Whether what belongs to the last entry may stand below it. */
+  isOpen: boolean;
+}
+
+const LINE = /^( *)((?:- +)*(?:-$)?)(.*)$/;
+const KEY = /^(?:"(q*)"|'(q*)'|([^\s"'{}[\],#&*!|>%@`-][^:"'{}[\]]*|-[A-Za-z][\w-]*))\s*:(?:\s+(.*))?$/;
+/** Members of rules, of which no file has one itself. */
+const OF_RULES: ReadonlySet<string> = new Set(['name', 'priority', 'event']);
+
+/** Members whose value is a list. */
+const OF_ITEMS: ReadonlySet<string> = new Set(['rules', 'all', 'any', 'cases', 'entries', 'levels']);
+const BLOCK_TEXT = /^[|>][+-]?\d?[+-]?$/;
+
+/**
+ * The first line that does not fit the lines around it. Asked of files that YAML refuses: there is a fault then, and the
+ * parser mostly notices it further down.
+ */
+export function findLayoutFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
+  const lines = layoutLines(text, tokens);
+  const usual = Map.groupBy(
+    lines.filter(({ key }) => key !== null),
+    ({ key }) => key,
+  );
+  const levels: Level[] = [];
+  let entry: LayoutLine | null = null;
+  for (const line of lines) {
+    const glued = gluedDash(line);
+    if (glued !== null) return glued;
+    const isEntry = line.key !== null || line.dashes.length > 0;
+    const fault = isEntry
+      ? (atMargin(line, usual.get(line.key)) ?? placeEntry(line, levels))
+      : strayFault(line, entry, usual);
+    if (fault !== null) return fault;
+    if (isEntry) entry = line;
+  }
+  return null;
+}
+
+function layoutLines(text: string, tokens: readonly Token[]): readonly LayoutLine[] {
+  const inner = innerLines(text, tokens);
+  const lines: LayoutLine[] = [];
+  let offset = 0;
+  for (const [index, line] of maskedText(text, tokens).split('\n').entries()) {
+    const isText = line.trim() !== '' && !/^(---|\.\.\.|%)/.test(line);
+    if (!inner.has(offset) && isText) lines.push(layoutLine(line.trimEnd(), index + 1, offset));
+    offset += line.length + 1;
+  }
+  return lines;
+}
+
+/** The text with q for all that is quoted, and blanks for comments. */
+function maskedText(text: string, tokens: readonly Token[]): string {
+  const characters = text.split('');
+  for (const { kind, text: piece, offset } of tokens) {
+    if (kind === 'comment') characters.fill(' ', offset, offset + piece.length);
+    if (kind !== 'quoted') continue;
+    for (let at = offset + 1; at < offset + piece.length - 1; at += 1)
+      if (characters[at] !== '\n') characters[at] = 'q';
+  }
+  return characters.join('');
+}
+
+/** Where the lines begin that belong to a quote, a longer text or brackets that began before them. */
+function innerLines(text: string, tokens: readonly Token[]): ReadonlySet<number> {
+  const inner = new Set<number>();
+  const cover = (from: number, to: number) => {
+    for (let at = text.indexOf('\n', from); at !== -1 && at + 1 < to; at = text.indexOf('\n', at + 1))
+      inner.add(at + 1);
+  };
+  let openedAt = 0;
+  for (const [{ kind, text: piece, offset }, depth] of withDepth(tokens)) {
+    const end = offset + piece.length;
+    if (kind === 'quoted') cover(offset, end);
+    if (kind === 'block text') cover(offset - 1, end);
+    if (kind === 'open' && depth === 0) openedAt = offset;
+    if (kind === 'close' && depth === 1) cover(openedAt, end);
+  }
+  return inner;
+}
+
+function layoutLine(line: string, number: number, offset: number): LayoutLine {
+  const [, blanks = '', dashes = '', body = ''] = LINE.exec(line) ?? [];
+  const indent = blanks.length;
+  const [, double, single, plain, rest = ''] = KEY.exec(body) ?? [];
+  return {
+    number,
+    offset,
+    indent,
+    dashes: [...dashes.matchAll(/-/g)].map(({ index }) => indent + index),
+    column: indent + dashes.length,
+    body,
+    key: double ?? single ?? plain ?? null,
+    rest,
+  };
+}
+
+/** A member at the left margin that stands further to the right everywhere else. */
+function atMargin(line: LayoutLine, all: readonly LayoutLine[] = []): SyntaxFault | null {
+  const columns = new Set(all.filter((one) => one !== line).map(({ column }) => column));
+  const [column] = columns;
+  if (
+    line.column > 0 ||
+    !OF_RULES.has(line.key ?? '') ||
+    columns.size !== 1 ||
+    column === undefined ||
+    column === 0
+  )
+    return null;
+  return {
+    offset: line.offset,
+    message: `line ${line.number} is not indented; "${line.key}" is indented by ${blanks(column)} elsewhere`,
+  };
+}
+
+function gluedDash({ offset, column, body }: LayoutLine): SyntaxFault | null {
+  if (!/^-[^\s\d-]/.test(body)) return null;
+  const message = `a blank is missing behind the dash; write "- ${beginningOf(body.slice(1))}"`;
+  return { offset: offset + column, message };
+}
+
+function placeEntry(line: LayoutLine, levels: Level[]): SyntaxFault | null {
+  const { column, body, key, rest, dashes } = line;
+  for (const dash of dashes) {
+    const fault = place('items', dash, line, levels);
+    if (fault !== null) return fault;
+    setOpen(levels, body === '');
+  }
+  if (key === null) return null;
+  const fault = place('members', column, line, levels);
+  setOpen(levels, rest === '' || BLOCK_TEXT.test(rest));
+  return fault;
+}
+
+function setOpen(levels: readonly Level[], isOpen: boolean): void {
+  const top = levels.at(-1);
+  if (top !== undefined) top.isOpen = isOpen;
+}
+
+/** Notes that an entry begins in a column, or says why it cannot. */
+function place(kind: Level['kind'], column: number, line: LayoutLine, levels: Level[]): SyntaxFault | null {
+  const [left] = leaveLevels(kind, column, levels);
+  const top = levels.at(-1);
+  if (top?.column === column && top.kind === kind) {
+    top.entries += 1;
+    top.lastKey = line.key;
+    return null;
+  }
+  if (left !== undefined || !mayBegin(kind, column, line, top))
+    return misplaced(kind, column, line, top, left);
+  const lastKey = kind === 'members' ? line.key : null;
+  levels.push({ kind, column, first: line, lastKey, entries: 1, isOpen: true });
+  const isItem = kind === 'members' && column === line.indent && OF_ITEMS.has(top?.lastKey ?? '');
+  return isItem ? missingDash(line) : null;
+}
+
+/** Takes the levels away that end before an entry in this column. */
+function leaveLevels(kind: Level['kind'], column: number, levels: Level[]): readonly Level[] {
+  const left: Level[] = [];
+  while ((levels.at(-1)?.column ?? -1) > column) left.unshift(...levels.splice(-1));
+  const [below, top] = levels.slice(-2);
+  // A list may stand in the column of the member that it is the value of.
+  if (top?.column === column && top.kind !== kind && below?.column === column && below.kind === kind)
+    levels.pop();
+  return left;
+}
+
+function mayBegin(
+  kind: Level['kind'],
+  column: number,
+  { indent }: LayoutLine,
+  top: Level | undefined,
+): boolean {
+  if (top === undefined || column !== indent) return true;
+  return top.isOpen && (top.column !== column || kind === 'items');
+}
+
+function misplaced(
+  kind: Level['kind'],
+  column: number,
+  line: LayoutLine,
+  top: Level | undefined,
+  left: Level | undefined,
+): SyntaxFault | null {
+  if (kind === 'members' && top?.kind === 'items' && top.column === column && top.first.key === line.key)
+    return missingDash(line, top.first);
+  if (kind === 'items' && top?.kind !== 'items' && left?.kind === 'members')
+    return missingDash(left.first, line);
+  const near = [top, left].find((level) => level?.kind === kind) ?? left ?? top;
+  if (near === undefined) return null;
+  // Of two lines that differ, the one with an odd number of blanks is the one that slipped.
+  const firstSlipped = near.entries === 1 && near.column % 2 === 1 && column % 2 === 0;
+  const [slipped, has, others] = firstSlipped
+    ? [near.first, near.column, column]
+    : [line, column, near.column];
+  return {
+    offset: slipped.offset + has,
+    message: `line ${slipped.number} is indented by ${blanks(has)}, its neighbours by ${others}`,
+  };
+}
+
+function blanks(count: number): string {
+  return count === 1 ? '1 blank' : `${count} blanks`;
+}
+
+function missingDash({ offset, column, body }: LayoutLine, like?: LayoutLine): SyntaxFault {
+  const where = like === undefined ? '' : `, as in line ${like.number}`;
+  const message = `a dash is missing; write "- ${beginningOf(body)}"${where}`;
+  return { offset: offset + column, message };
+}
+
+const SHOWN_MAX = 40;
+
+function beginningOf(body: string): string {
+  return body.length > SHOWN_MAX ? `${body.slice(0, SHOWN_MAX)}..` : body;
+}
+
+/** A line that neither begins an entry nor goes on with the text of the one before it. */
+function strayFault(
+  line: LayoutLine,
+  entry: LayoutLine | null,
+  usual: ReadonlyMap<string | null, unknown>,
+): SyntaxFault | null {
+  if (entry !== null) {
+    const { key, rest, body, column, dashes } = entry;
+    const text = key === null ? body : rest;
+    const margin = key === null ? (dashes.at(-1) ?? 0) : column;
+    if (line.indent > margin && !/^["'{[]/.test(text)) return null;
+  }
+  if (/^["'{[]/.test(line.body)) return entry?.key === null ? missingDash(line, entry) : null;
+  return { offset: line.offset + line.column, message: strayMessage(line.body, usual) };
+}
+
+function strayMessage(body: string, usual: ReadonlyMap<string | null, unknown>): string {
+  if (/^([<=>])\1{6}/.test(body))
+    return 'a merge left its marks here; keep one of the two texts and remove the marks';
+  if (/^\w{3,}$/.test(body)) return `a colon is missing if this is a member; write "${body}:", or remove it`;
+  const [, name = '', sign = '', value = ''] = /^(\w+)( ?= ?| |:)(.*)$/.exec(body) ?? [];
+  if (sign === ':') return `a blank is missing behind the colon; write "${name}: ${beginningOf(value)}"`;
+  if (sign.includes('=') || usual.has(name) || /^\S+$/.test(value))
+    return `a colon is missing; write "${name}: ${beginningOf(value)}"`;
+  return 'this line has no colon; write "#" before it if it is a comment, or "name: value"';
+}

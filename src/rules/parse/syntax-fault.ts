@@ -1,0 +1,412 @@
+import { type Document, isNode, isScalar, type Node, visit, type YAMLError } from 'yaml';
+import { findLayoutFault } from './line-layout.ts';
+import { plainAmount } from './slip-hints.ts';
+import { isClosed, type SyntaxFault, type Token, tokensOf, withDepth } from './syntax-tokens.ts';
+
+/** A file as YAML reads it, as far as it can. */
+interface ReadYaml {
+  readonly document: Pick<Document, 'errors' | 'contents'>;
+  /** In the order of the file. */
+  readonly repeatedKeys: readonly RepeatedKey[];
+}
+
+/** A key that its mapping has had before. */
+export interface RepeatedKey {
+  readonly key: Node;
+  readonly earlier: Node;
+  /** Whether the item of a list that the mapping is begins with this key. */
+  readonly beginsItem: boolean;
+}
+
+/**
+ * The first fault in how a file is written: it is told alone, because what follows it is mostly its consequence. `lineOf`
+ * says which line a place is in.
+ */
+export function findSyntaxFault(
+  text: string,
+  { document: { errors, contents }, repeatedKeys }: ReadYaml,
+  lineOf: (offset: number) => number,
+): SyntaxFault | null {
+  const tokens = tokensOf(text);
+  const always = [strangeBlank(text), strangeCharacter(tokens), signForOperator(text)];
+  const [error] = errors;
+  const [again] = repeatedKeys;
+  const repeated = again === undefined ? null : repetition(again, lineOf);
+  if (error === undefined) return first([...always, repeated, unseparated(contents)]);
+  const suspected = first([
+    ...always,
+    repeated,
+    indentingTab(text),
+    pairingFault(text, tokens),
+    findLayoutFault(text, tokens),
+  ]);
+  const isBehind = suspected === null || lineOf(suspected.offset) > lineOf(error.pos[0]) + LINES_BEHIND_MAX;
+  return isBehind ? { offset: error.pos[0], message: inWords(error, text) } : suspected;
+}
+
+/** The parser may name the entry before the line that it could not read. */
+const LINES_BEHIND_MAX = 3;
+
+function first(faults: readonly (SyntaxFault | null)[]): SyntaxFault | null {
+  const [earliest] = faults.filter((one) => one !== null).toSorted((a, b) => a.offset - b.offset);
+  return earliest ?? null;
+}
+
+const NO_BLANK = '[\\u00A0\\u1680\\u2000-\\u200A\\u202F\\u205F\\u3000]';
+const INDENTING_BLANK = new RegExp(`^[ \\t]*${NO_BLANK}`, 'm');
+
+/** A blank that is none for YAML, before what stands in a line. */
+function strangeBlank(text: string): SyntaxFault | null {
+  const [found] = INDENTING_BLANK.exec(text) ?? [];
+  if (found === undefined) return null;
+  return blankFault(text.search(INDENTING_BLANK) + found.length - 1, found.slice(-1));
+}
+
+function blankFault(offset: number, character: string): SyntaxFault {
+  return { offset, message: `${nameOf(character)} stands here; write an ordinary blank` };
+}
+
+function nameOf(character: string): string {
+  if (character === '\u00A0') return 'a no-break space (U+00A0)';
+  if (character === '\u3000') return 'a full-width blank (U+3000)';
+  return `a special blank (U+${character.charCodeAt(0).toString(16).toUpperCase()})`;
+}
+
+const STRANGE_BEGINNINGS: readonly (readonly [RegExp, (found: string, text: string) => string])[] = [
+  [
+    /^[\u2018-\u201F\u00AB\u00BB\u2039\u203A\u300C\u300D\uFF02\uFF07]/u,
+    (found) => `${found} is a quote as word processors write it; write " before the text and behind it`,
+  ],
+  [
+    /^[\u2010-\u2015\u2212\uFF0D](?=\d)/u,
+    (found, text) => `${found} is a dash as word processors write it; write -${text.slice(1)}`,
+  ],
+  [
+    /^[\u2010-\u2015\u2212\u2022\u00B7\uFF0D](?=\s|\w)/u,
+    (found) => `${found} is no dash of a list; write "- " before each item`,
+  ],
+  [
+    /^[\uFF5B\uFF5D\uFF3B\uFF3D\uFF03]/u,
+    (found) => `${found} is a full-width character; write ${found.normalize('NFKC')}`,
+  ],
+  [
+    /^[\w-]+ ?[\uFF1A\uFE55]/u,
+    (found) => `${found.slice(-1)} is a full-width colon; write ": " with a blank behind it`,
+  ],
+];
+
+const BLANK_AT_END = new RegExp(`^${NO_BLANK}|${NO_BLANK}$`);
+const BLANK_BEHIND_COLON = new RegExp(`^[\\w-]+:${NO_BLANK}`);
+
+/** A character that looks like one of YAML's and is another, where YAML's would stand. */
+function strangeCharacter(tokens: readonly Token[]): SyntaxFault | null {
+  for (const [index, [token, depth]] of [...withDepth(tokens)].entries()) {
+    if (token.kind !== 'plain') continue;
+    const key = tokens[index + 1]?.kind === 'colon' ? lastLine(token) : token;
+    const fault = strangeStart(token) ?? strangeStart(key) ?? (depth > 0 ? strangeComma(token) : null);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function strangeStart({ text, offset }: Token): SyntaxFault | null {
+  for (const [pattern, say] of STRANGE_BEGINNINGS) {
+    const [found] = pattern.exec(text) ?? [];
+    if (found !== undefined) return { offset, message: say(found, text) };
+  }
+  const colon = BLANK_BEHIND_COLON.exec(text)?.[0];
+  if (colon !== undefined) return blankFault(offset + colon.length - 1, colon.slice(-1));
+  const at = text.search(BLANK_AT_END);
+  return at === -1 ? null : blankFault(offset + at, text.charAt(at));
+}
+
+function strangeComma({ text, offset }: Token): SyntaxFault | null {
+  const at = text.search(/[\uFF0C\u3001]/u);
+  if (at === -1) return null;
+  return { offset: offset + at, message: `${text.charAt(at)} is no comma here; write ", "` };
+}
+
+/** A text of several lines that a colon follows: its last line is a member, and the others are not its name. */
+function lastLine(token: Token): Token {
+  const line = token.text.slice(token.text.lastIndexOf('\n') + 1);
+  const text = line.trimStart();
+  return { ...token, text, offset: token.offset + token.text.length - text.length };
+}
+
+const OPERATOR_SIGNS: Readonly<Record<string, string>> = {
+  '>': 'greaterThan',
+  '>=': 'greaterThanInclusive',
+  '!=': 'notEqual',
+  '!==': 'notEqual',
+};
+
+/** Signs that mean something else to YAML. */
+function signForOperator(text: string): SyntaxFault | null {
+  const found = /^[^#\n]*\boperator: *(?=(>=?|!==?)(?:[\s,}]|$))/m.exec(text);
+  const sign = found?.[1] ?? '';
+  const operator = OPERATOR_SIGNS[sign];
+  if (found === null || operator === undefined) return null;
+  return { offset: found.index + found[0].length, message: `"${sign}" is no operator; write ${operator}` };
+}
+
+function indentingTab(text: string): SyntaxFault | null {
+  const at = text.search(/^ *\t[ \t]*\S/m);
+  if (at === -1) return null;
+  const offset = text.indexOf('\t', at);
+  return { offset, message: 'the line is indented by a tab; write blanks' };
+}
+
+interface OpenBracket {
+  readonly token: Token;
+  /** The tokens since the last comma. */
+  readonly item: Token[];
+}
+
+const PARTNER: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+
+/** The first quote, brace or bracket without its partner, or text where a comma, a quote or an end is due. */
+function pairingFault(text: string, tokens: readonly Token[]): SyntaxFault | null {
+  const open: OpenBracket[] = [];
+  const line: Token[] = [];
+  for (const token of tokens.filter(({ kind }) => kind !== 'comment')) {
+    if (open.length === 0 && isOnNewLine(token, line, text)) line.length = 0;
+    const fault = openQuote(token) ?? faultAt(token, open.at(-1), line, text);
+    if (fault !== null) return fault;
+    if (token.kind === 'close') open.pop();
+    note(token, open.at(-1)?.item ?? line);
+    if (token.kind === 'open') open.push({ token, item: [] });
+  }
+  const left = open.at(-1);
+  return left === undefined ? null : unclosed(left.token, PARTNER[left.token.text] ?? '');
+}
+
+function faultAt(
+  token: Token,
+  inside: OpenBracket | undefined,
+  line: readonly Token[],
+  text: string,
+): SyntaxFault | null {
+  return inside === undefined ? faultInLine(token, line, text) : faultInItem(token, inside, text);
+}
+
+function isOnNewLine({ offset }: Token, before: readonly Token[], text: string): boolean {
+  const last = before.at(-1);
+  return last !== undefined && text.slice(last.offset + last.text.length, offset).includes('\n');
+}
+
+/** Adds a token to those of its item, which ends with a comma. */
+function note(token: Token, item: Token[]): void {
+  const isNewLine = token.kind === 'plain' && token.text.includes('\n');
+  if (token.kind === 'comma') item.length = 0;
+  else item.push(isNewLine ? lastLine(token) : token);
+}
+
+function unclosed({ text, offset }: Token, partner: string): SyntaxFault {
+  const what = text.length === 1 && partner !== text ? `"${text}"` : 'this quote';
+  return { offset, message: `${what} is never closed; write ${partner} where it ends` };
+}
+
+/** A quote that is not closed before the next entry begins. */
+function openQuote(token: Token): SyntaxFault | null {
+  const isWhole =
+    token.kind !== 'quoted' ||
+    (isClosed(token) && !/\n[ \t]*(?:- |[\w-]+:(?:\s|$))|, *\w+: *.$/.test(token.text));
+  return isWhole ? null : unclosed(token, token.text.charAt(0));
+}
+
+/** In a line outside of brackets: `before` is what stands in it before the token. */
+function faultInLine(token: Token, before: readonly Token[], text: string): SyntaxFault | null {
+  const last = before.at(-1);
+  if (token.kind === 'colon') {
+    const at = before.findIndex(({ kind }) => kind === 'colon');
+    const value = before[at + 1];
+    // The colon of a line that a longer text runs into is the line's own.
+    if (at === -1 || value === undefined || text.slice(before[at]?.offset, token.offset).includes('\n'))
+      return null;
+    return colonInText(value, lineAt(text, token.offset));
+  }
+  if (token.kind === 'close') {
+    const opener = token.text === '}' ? '{' : '[';
+    return { offset: token.offset, message: `"${token.text}" has no "${opener}" before it` };
+  }
+  if (token.kind !== 'plain' && token.kind !== 'quoted' && token.kind !== 'open') return null;
+  if (last?.kind === 'quoted') return quoteInText(last);
+  if (last?.kind === 'other' && last.text.startsWith('*')) return signAtBeginning(last);
+  if (last?.kind !== 'close') return null;
+  if (token.kind === 'open')
+    return {
+      offset: token.offset,
+      message: `write what begins with this ${token.text} on a line of its own`,
+    };
+  return signAtBeginning(before.find(({ kind }) => kind === 'open') ?? last);
+}
+
+function lineAt(text: string, offset: number): string {
+  return text.slice(text.lastIndexOf('\n', offset) + 1, text.indexOf('\n', offset));
+}
+
+function colonInText(value: Token, line: string): SyntaxFault {
+  if (value.kind === 'quoted') return quoteInText(value);
+  if (/\}\s*$/.test(line) && !line.includes('{ '))
+    return { offset: value.offset, message: 'a "{" is missing before the first member of this line' };
+  if (/, *\w+$/.test(value.text)) {
+    const message = 'members that stand in one line need braces; write { } around them';
+    return { offset: value.offset, message };
+  }
+  return { offset: value.offset, message: 'put quotes around a text with a colon' };
+}
+
+function quoteInText({ offset, text }: Token): SyntaxFault {
+  const other = text.startsWith('"') ? "'" : '"';
+  return {
+    offset,
+    message: `the text goes on behind its closing quote; write ${other} around a text that has ${text.charAt(0)} in it`,
+  };
+}
+
+function signAtBeginning({ offset, text }: Token): SyntaxFault {
+  return { offset, message: `put quotes around a text that begins with ${text.charAt(0)}` };
+}
+
+/** Within brackets: `item` is what stands before the token since the last comma. */
+function faultInItem(token: Token, { token: opener, item }: OpenBracket, text: string): SyntaxFault | null {
+  const last = item.at(-1);
+  const beginsValue = token.kind === 'plain' || token.kind === 'quoted' || token.kind === 'open';
+  if (token.kind === 'broken off') return unclosed(opener, PARTNER[opener.text] ?? '');
+  if (token.kind === 'close' && token.text !== PARTNER[opener.text]) {
+    const message = `"${token.text}" stands where "${opener.text}" of column ${columnOf(text, opener.offset)} is closed; write "${PARTNER[opener.text]}"`;
+    return { offset: token.offset, message };
+  }
+  if (token.kind === 'colon' && item.filter(({ kind }) => kind === 'colon').length > 0 && last !== undefined)
+    return secondColon(last, text);
+  if (!beginsValue || last === undefined || last.kind === 'colon') return null;
+  if (last.kind === 'plain')
+    return { offset: last.offset, message: `put quotes around a text with ${token.text.charAt(0)} in it` };
+  if (isName(token, text)) return missingComma(token.offset, token.text);
+  if (last.kind === 'quoted') return quoteInText(last);
+  return last.kind === 'close' ? signAtBeginning(item.find(({ kind }) => kind === 'open') ?? last) : null;
+}
+
+function secondColon(last: Token, text: string): SyntaxFault {
+  const [, before, name] = /^([\s\S]*\s)(\w+)$/.exec(last.text) ?? [];
+  if (before !== undefined && name !== undefined && isMemberName(name, text))
+    return missingComma(last.offset + before.length, name);
+  if (last.kind === 'plain' && isMemberName(last.text, text)) return missingComma(last.offset, last.text);
+  return { offset: last.offset, message: 'put quotes around a text with a colon' };
+}
+
+function missingComma(offset: number, name: string): SyntaxFault {
+  return { offset, message: `a comma is missing before "${name}"` };
+}
+
+function isName({ kind, text: piece, offset }: Token, text: string): boolean {
+  return kind === 'plain' && text.startsWith(':', offset + piece.length) && isMemberName(piece, text);
+}
+
+/** Whether the file has a member of this name elsewhere, too. */
+function isMemberName(name: string, text: string): boolean {
+  return /^\w+$/.test(name) && text.split(new RegExp(`(?<![\\w-])${name}:(?=\\s)`)).length > 2;
+}
+
+function columnOf(text: string, offset: number): number {
+  return offset - text.lastIndexOf('\n', offset - 1);
+}
+
+/** Mostly an item of a list has lost its dash. */
+function repetition(
+  { key, earlier, beginsItem }: RepeatedKey,
+  lineOf: (offset: number) => number,
+): SyntaxFault {
+  const offset = offsetOf(key);
+  const name = isScalar(key) ? `"${key.value}"` : 'this key';
+  const before = lineOf(offsetOf(earlier));
+  if (before === lineOf(offset))
+    return { offset, message: `${name} stands twice in this line; remove one of the two` };
+  const meant = beginsItem
+    ? `if another item begins here, write a dash before it: "- ${isScalar(key) ? key.value : ''}: .."; otherwise remove one of the two`
+    : 'remove one of the two';
+  return { offset, message: `${name} stands in line ${before} already; ${meant}` };
+}
+
+function offsetOf(node: Node): number {
+  return node.range?.[0] ?? 0;
+}
+
+/** What stands behind a comma within braces and is no member: mostly the comma belongs to the value before it. */
+function unseparated(root: Node | null): SyntaxFault | null {
+  let fault: SyntaxFault | null = null;
+  visit(root, {
+    Map: (_key, map) => {
+      if (map.flow !== true) return undefined;
+      for (const [index, { key, value }] of map.items.entries()) {
+        if (value !== null || !isScalar(key)) continue;
+        const before = map.items[index - 1];
+        fault = noMember(key, before?.key, before?.value);
+        if (fault !== null) return visit.BREAK;
+      }
+      return undefined;
+    },
+  });
+  return fault;
+}
+
+function noMember(key: Node, nameBefore: unknown, valueBefore: unknown): SyntaxFault | null {
+  const offset = offsetOf(key);
+  const written = sourceOf(key);
+  const [, glued, rest] = /^(\w+):(\S.*)$/.exec(written) ?? [];
+  if (glued !== undefined)
+    return { offset, message: `a blank is missing behind the colon; write ${glued}: ${rest}` };
+  const [, name, value] = /^([a-z]+(?:[A-Z]\w*)?) (\S+)$/.exec(written) ?? [];
+  const colon =
+    name === undefined ? null : { offset, message: `a colon is missing; write ${name}: ${value}` };
+  if (!isNode(valueBefore) || !isScalar(valueBefore) || !isScalar(nameBefore)) return colon;
+  const message = commaInValue(String(nameBefore.value), sourceOf(valueBefore), written);
+  return colon !== null && message === COMMA_IN_TEXT && nameBefore.value !== 'reason'
+    ? colon
+    : { offset: offsetOf(valueBefore), message };
+}
+
+function sourceOf(node: Node): string {
+  return isScalar(node) ? String(node.source ?? node.value) : '';
+}
+
+const COMMA_IN_TEXT = 'put quotes around a text with a comma';
+
+/** What is said of a value that a comma ends before what still belongs to it. */
+function commaInValue(name: string, before: string, behind: string): string {
+  const number = /^-?\d[\d,.]*$/.test(before) ? commaInNumber(before, behind) : null;
+  if (number !== null) return number;
+  return name === 'value' || name === 'list'
+    ? `several values stand in brackets; write [${before}, ${behind}]`
+    : COMMA_IN_TEXT;
+}
+
+/** What is said of a number that has a comma within; null when there is another one behind it. */
+function commaInNumber(before: string, behind: string): string | null {
+  const meant = plainAmount(`${before},${behind}`);
+  if (meant === null) return null;
+  if (!/^\d{3}$/.test(behind)) return `decimals stand behind a point; write ${meant}`;
+  return `a number has no comma; write ${meant}, or ${before}.${behind} if decimals are meant`;
+}
+
+/** What the parser says, in words for whoever knows the rules and not YAML. */
+function inWords({ code, message, pos: [at] }: YAMLError, text: string): string {
+  if (message.includes('call stack')) return 'lists and mappings are nested too deep to be read';
+  switch (code) {
+    case 'MULTIPLE_DOCS':
+      return 'a rule file is one document; a second one begins here';
+    case 'BAD_DQ_ESCAPE':
+      return 'within "quotes" a backslash begins an escape; write \\\\ for a backslash';
+    case 'BAD_SCALAR_START':
+    case 'BAD_ALIAS':
+      return `put quotes around a text that begins with ${text.charAt(at)}`;
+    case 'TAB_AS_INDENT':
+      return 'the line is indented by a tab; write blanks';
+    case 'BAD_DIRECTIVE':
+      return 'a line that begins with % is no rule; put quotes around the text, or remove the line';
+    case 'RESOURCE_EXHAUSTION':
+      return 'the file is too large or too deep to be read';
+    default:
+      return 'this does not fit what stands before it; compare indentation, dashes, colons, quotes and brackets with those of the lines around it';
+  }
+}
