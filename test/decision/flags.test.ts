@@ -82,7 +82,7 @@ describe('the flags of a rule set', () => {
     const [wrong] = expecting('[risky-method]').failures;
     expect(wrong?.differences.map(({ seen }) => seen)).to.deep.equal([['large-first-order', 'risky-method']]);
     expect(expecting('[risky]').problems.map(({ message }) => message)).to.deep.equal([
-      'unknown flag "risky"; allowed: large-first-order, risky-method',
+      'unknown flag "risky"; did you mean "risky-method"?',
     ]);
   });
 
