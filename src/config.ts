@@ -387,7 +387,7 @@ function fileText(env: Environment, name: Setting): string | null {
 function ruleVersion(env: Environment): RuleVersion | null {
   const text = setting(env, 'RULE_VERSION');
   if (text === null || isRuleVersion(text)) return text;
-  throw new ConfigError(`RULE_VERSION must be ${RULE_VERSION_FORM}, not "${text}"`);
+  throw new ConfigError(`RULE_VERSION "${text}" must be ${RULE_VERSION_FORM}`);
 }
 
 function logLevel(env: Environment): LogLevel {

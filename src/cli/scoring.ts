@@ -37,10 +37,10 @@ export async function main(args: readonly string[]): Promise<void> {
   enableCompileCache(COMPILED);
   const program = new Command('scoring')
     .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
-    .configureHelp({ optionDescription })
-    .exitOverride()
-    .showHelpAfterError();
+    .configureHelp({ optionDescription, commandUsage })
+    .exitOverride();
   for (const load of asked(args[0])) (await load())(program);
+  showUsageAfterErrors(program);
   try {
     await program.parseAsync(decisionIdsLast(args), { from: 'user' });
   } catch (error) {
@@ -57,7 +57,22 @@ function decisionIdsLast(args: readonly string[]): readonly string[] {
 
 /** A default is shown as it would be written after the option: without quotes. */
 function optionDescription(option: Option): string {
-  return new Help().optionDescription(option).replace(/\(default: "(.*)"\)/, '(default: $1)');
+  const description = new Help().optionDescription(option).replace(/\(default: "(.*)"\)/, '(default: $1)');
+  return option.mandatory ? `required: ${description}` : description;
+}
+
+/** How a command is called, with the options that it cannot do without. */
+function commandUsage(command: Command): string {
+  const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  return new Help().commandUsage(command).replace('[options]', [...required, '[options]'].join(' '));
+}
+
+/** A wrong call is answered in a few lines: the whole help would push what is wrong off the screen. */
+function showUsageAfterErrors(command: Command): void {
+  const names = command.commands.map((one) => one.name());
+  const commands = names.length === 0 ? '' : `\ncommands: ${names.join(', ')}`;
+  command.showHelpAfterError(`usage: ${commandUsage(command)}${commands}\n--help has the rest`);
+  for (const one of command.commands) showUsageAfterErrors(one);
 }
 
 /** The command of that name, or all of them for the help and for an unknown name. */

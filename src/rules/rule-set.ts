@@ -13,7 +13,8 @@ declare const ruleVersionBrand: unique symbol;
 /** `p<n>.v<n>`, the name of the rule set's folder and the stamp on every verdict; of a draft also `p<n>.v<n>-<word>`. */
 export type RuleVersion = string & { readonly [ruleVersionBrand]: true };
 
-export const RULE_VERSION_FORM = 'p<number>.v<number>, like p2.v10, or p2.v11-night for a draft';
+export const RULE_VERSION_FORM =
+  'p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it, of at most 16 small letters and digits, like p2.v11-night';
 
 /** A number has one spelling: p2.v011 beside p2.v11 would be another version of the same rank. */
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
@@ -39,7 +40,7 @@ export function isRuleVersion(text: string): text is RuleVersion {
 }
 
 export function versionNameRefusal(text: string): string {
-  return `a version is named ${RULE_VERSION_FORM}, unlike "${text}"`;
+  return `"${text}" is no name of a version, which is ${RULE_VERSION_FORM}`;
 }
 
 /** Whether a version has a draft's name, with a word at its end: it is never released. */

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import { examine, type KnownLists, knownLists, type Remark } from '../../authoring/desk/examine.ts';
+import { readConfig } from '../../config.ts';
 import { counted } from '../../counted.ts';
-import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { type RuleSet, versionNameRefusal } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { withLists } from '../with-lists.ts';
@@ -53,14 +54,29 @@ export function checkCommand(rules: Command): void {
 
 async function check(chosen: readonly string[], format: Format, looksAtLists: boolean): Promise<void> {
   const folders = chosenFolders(chosen);
-  if (folders.length === 0) throw new UsageError('there is no rule set in RULES_DIR; name a folder to check');
+  const skipped = chosen.length === 0 ? skippedFolders() : [];
+  if (folders.length === 0) {
+    const found = skipped.map(({ file, message }) => `\n${file}: ${message}`).join('');
+    throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
+  }
   const lists = looksAtLists
     ? await withLists(async ({ node, clock }) => knownLists(node.copy, clock(), INSTALLATION))
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
-  const text = inFormat(checked, format);
+  const text = inFormat(checked, skipped, format);
   if (text !== '') print(text);
   if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
+}
+
+/** A note on each folder of rule files whose name is no version's. */
+function skippedFolders(): readonly PlacedRemark[] {
+  const { rulesDir } = readConfig();
+  return listMisnamedFolders(rulesDir).map((name) => ({
+    file: fromHere(join(rulesDir, name)),
+    line: 1,
+    column: 1,
+    message: `the folder is skipped: ${versionNameRefusal(name)}`,
+  }));
 }
 
 /**
@@ -88,12 +104,12 @@ export function placed(folder: string, { at, message, example }: Remark): Placed
   return { ...at, file: join(folder, at.file), message, ...(example ? { example } : {}) };
 }
 
-function inFormat(checked: readonly Checked[], format: Format): string {
+function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[], format: Format): string {
   const problems = checked.flatMap((one) => one.problems);
-  const notes = checked.flatMap((one) => one.notes);
+  const notes = [...skipped, ...checked.flatMap((one) => one.notes)];
   switch (format) {
     case 'text':
-      return checked.map(inLines).join('\n');
+      return [...skipped.map((note) => line(note, 'note: ')), ...checked.map(inLines)].join('\n');
     case 'json':
       return JSON.stringify({ problems, notes });
     case 'github':

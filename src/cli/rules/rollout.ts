@@ -25,7 +25,7 @@ import type { Candidate, Goal, RolloutEntry, Share } from '../../rollout/rollout
 import { recallRollout } from '../../rollout/rollout-memory.ts';
 import { statusCounts, type TrialView } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from '../../rules/rule-set.ts';
+import { isRuleVersion, type RuleVersion, versionNameRefusal } from '../../rules/rule-set.ts';
 import type { Store } from '../../state/store.ts';
 import { shareInterval } from '../../statistics/intervals.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from '../approval.ts';
@@ -158,7 +158,7 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
 
 function versionOf(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
-  throw new UsageError(`a rule set is named ${RULE_VERSION_FORM}, unlike "${text}"`);
+  throw new UsageError(versionNameRefusal(text));
 }
 
 async function rollback(

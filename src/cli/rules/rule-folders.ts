@@ -9,7 +9,7 @@ import {
   loadRuleSet,
   rulesDirRefusal,
 } from '../../rules/folder/rule-folder.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleSet } from '../../rules/rule-set.ts';
+import { isRuleVersion, type RuleSet, versionNameRefusal } from '../../rules/rule-set.ts';
 import { FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 
@@ -21,8 +21,7 @@ export function chosenFolders(chosen: readonly string[]): readonly string[] {
   if (chosen.length === 0) return listRuleVersions(rulesDir).map((version) => join(rulesDir, version));
   return chosen.map((name) => {
     const folder = isRuleVersion(name) ? join(rulesDir, name) : resolve(name);
-    if (!isRuleVersion(basename(folder)))
-      throw new UsageError(`a rule set's folder is named ${RULE_VERSION_FORM}, unlike "${name}"`);
+    if (!isRuleVersion(basename(folder))) throw new UsageError(versionNameRefusal(name));
     if (!existsSync(folder)) throw new UsageError(`there is no rule set at ${fromHere(folder)}`);
     return folder;
   });

@@ -11,7 +11,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { comparisonsIn } from '../condition.ts';
 import { compile } from '../evaluate/compile.ts';
 import { buildEngine } from '../evaluate/trace.ts';
-import { parse, RULE_SET_FILES_MAX, type RuleFiles } from '../parse/parse.ts';
+import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '../parse/parse.ts';
 import { formatProblem, type Problem } from '../problem.ts';
 import { isRuleVersion, type ParsedRules, type RuleSet, type RuleVersion } from '../rule-set.ts';
 import { checkRelease, digestOf } from './release.ts';
@@ -87,6 +87,15 @@ export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
     .map((entry) => entry.name)
     .filter(isRuleVersion)
     .toSorted(compareRuleVersions);
+}
+
+/** Folders in `rulesDir` that hold rule files and have no version's name, so that nobody reads them. */
+export function listMisnamedFolders(rulesDir: string): readonly string[] {
+  return readdirSync(rulesDir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !isRuleVersion(entry.name))
+    .map((entry) => entry.name)
+    .filter((name) => RULE_FILES.some((file) => existsSync(join(rulesDir, name, file))))
+    .toSorted();
 }
 
 /** p2.v9 before p2.v10 before p3.v1. */

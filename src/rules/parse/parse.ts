@@ -44,7 +44,7 @@ export type ParseResult =
 /** With its cases and lists. */
 export const RULE_SET_FILES_MAX = 500;
 
-const RULE_FILES: readonly string[] = [
+export const RULE_FILES: readonly string[] = [
   'ruleset.yaml',
   'groups.yaml',
   'bot-signals.yaml',
@@ -250,7 +250,7 @@ function override(base: PlatformSettings, own: PlatformOverrides): PlatformSetti
 const VERSION = parsed(
   { pattern: RULE_VERSION_PATTERN, description: "Equals the folder's name." },
   (text) => (isRuleVersion(text) ? text : null),
-  (text) => `must be ${RULE_VERSION_FORM}, not "${text}"`,
+  (text) => `"${text}" must be ${RULE_VERSION_FORM}`,
 );
 
 /** An offset such as +02:00 is not a time zone: it has no summer time. */

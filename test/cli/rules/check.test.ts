@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
@@ -34,6 +34,23 @@ describe('rules check and rules schema', () => {
     editedCopy(rules, 'p1.v2', {});
     const { exitCode, stdout } = await run(['rules', 'check']);
     expect([exitCode, stdout.trimEnd().split('\n').at(-1)]).to.deep.equal([1, 'p1.v2: sound, 26 rules']);
+  });
+
+  it('name the folders that they skip for their names', async () => {
+    mkdirSync(join(rules.folder, 'p1.v2-ann-test'));
+    writeFileSync(join(rules.folder, 'p1.v2-ann-test', 'ladder.yaml'), '');
+    mkdirSync(join(rules.folder, 'notes'));
+    const skipped =
+      'the folder is skipped: "p1.v2-ann-test" is no name of a version, which is p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it, of at most 16 small letters and digits, like p2.v11-night';
+    expect((await run(['rules', 'check'])).stderr).to.contain(`\np1.v2-ann-test: ${skipped}`);
+    editedCopy(rules, 'p1.v1', {});
+    expect((await run(['rules', 'check'])).stdout).to.equal(
+      `p1.v2-ann-test:1:1  note: ${skipped}\np1.v1: sound, 26 rules\n`,
+    );
+    const { exitCode, stdout } = await run(['rules', 'check', '--json']);
+    const notes = [{ file: 'p1.v2-ann-test', line: 1, column: 1, message: skipped }];
+    expect([exitCode ?? 0, JSON.parse(stdout)]).to.deep.equal([0, { problems: [], notes }]);
+    expect((await run(['rules', 'check', 'p1.v1'])).stdout).to.equal('p1.v1: sound, 26 rules\n');
   });
 
   it('write a schema for each kind of rule file, and say which files changed', async () => {

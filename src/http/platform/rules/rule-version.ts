@@ -21,7 +21,9 @@ export const BAD_VERSION = refusal(
   'bad-version',
   'The version in the path is not written as one.',
   (version: string) =>
-    badRequest(`A version is named ${RULE_VERSION_FORM}, unlike ${JSON.stringify(version.slice(0, 100))}.`),
+    badRequest(
+      `${JSON.stringify(version.slice(0, 100))} is no name of a version, which is ${RULE_VERSION_FORM}.`,
+    ),
   'before',
 );
 

@@ -94,7 +94,7 @@ describeOnStores('the search for decisions', (store) => {
       [{ verdict: 'wait' }, 'The parameter verdict must be one of GET_NEW, GET_SAME_STICKY, WAIT, BLOCK.'],
       [
         { ruleVersion: 'v10' },
-        'The parameter ruleVersion must be p<number>.v<number>, like p2.v10, or p2.v11-night for a draft.',
+        'The parameter ruleVersion must be p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it, of at most 16 small letters and digits, like p2.v11-night.',
       ],
       [{ from: 'yesterday' }, `The parameter from ${MOMENT}`],
       [{ to: '2026-11-21' }, `The parameter to ${MOMENT}`],
