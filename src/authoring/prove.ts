@@ -10,8 +10,17 @@ import type { Location, Problem } from '../rules/problem.ts';
 import { compare } from '../rules/proof/built-conditions.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
-import { type Knowledge, knowledgeOf, OF_EVERY_REQUEST, signalFact } from '../rules/proof/relations.ts';
 import {
+  type Knowledge,
+  knowledgeOf,
+  OF_EVERY_REQUEST,
+  signalFact,
+  signalsUnlessExempt,
+} from '../rules/proof/relations.ts';
+import {
+  EXEMPT,
+  type Exemption,
+  exemptAndSignals,
   type ParsedRules,
   type Rule,
   type SignalParams,
@@ -50,7 +59,8 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
     { findings: thatNeverMatch(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
-    ...[...groups.rules, ...signals.rules].flatMap((rule) => remarksOn(rule, anyRequest)),
+    ...[...groups.rules, ...exemptAndSignals(signals)].flatMap((rule) => remarksOn(rule, anyRequest)),
+    ...askedTwice(signals, anyRequest),
     ...[...verdicts.rules, ...flags.rules].flatMap((rule) => remarksOn(rule, aVerdict)),
     ...longNumbers(files),
   ];
@@ -64,11 +74,12 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
  * Signals that ask for one fact and reach the threshold only together: one observation then counts several times. Facts
  * about who the payer is are no observations, because most signals ask for them to spare somebody.
  */
-function countedTwice({ rules, threshold }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
-  const hints = rules.filter(({ params }) => params.weight < threshold);
+function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+  const { threshold } = ruleFile;
+  const hints = signalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
   const byObservation = new Map<string, Rule<SignalParams>[]>();
   for (const rule of hints) {
-    const observed = factsNamed([rule.condition]).flatMap((ref) => observationOf(ref) ?? []);
+    const observed = factsNamed([rule.written]).flatMap((ref) => observationOf(ref) ?? []);
     for (const name of new Set(observed)) byObservation.getOrInsertComputed(name, () => []).push(rule);
   }
   return [...byObservation].flatMap(([observed, signals]) => {
@@ -111,6 +122,21 @@ function matchingTogether(
     if (weightOf(together) >= threshold) return together;
   }
   return [];
+}
+
+/** Conditions of signals that always hold where signals apply at all, because whoever fails them is exempt. */
+function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+  if (exempt === null || exemptsEverybody(exempt, reasoner)) return [];
+  const mayFail = (part: Condition, spared: readonly Condition[]) =>
+    reasoner.find([], [part, ...spared]).kind !== 'none';
+  return rules.flatMap((rule) =>
+    conjuncts(rule.condition)
+      .filter((part) => mayFail(part, []) && !mayFail(part, [exempt.condition]))
+      .map((part) => ({
+        at: part.at,
+        message: `in "${rule.name}", ${partText(part)} holds for everybody who is not exempt (line ${exempt.at.line}); leave it out`,
+      })),
+  );
 }
 
 /** What looks like a slip in a rule that works. */
@@ -270,12 +296,33 @@ function thatNeverMatch(rules: readonly Rule<unknown>[], reasoner: Reasoner): re
 
 /** Every matching signal counts, so each must be able to match, and all together reach the threshold. */
 function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
-  const never = thatNeverMatch(rules.signals.rules, reasoner);
+  const { signals } = rules;
+  if (signals.exempt !== null && exemptsEverybody(signals.exempt, reasoner)) {
+    const { at } = signals.exempt;
+    const message = `no payer can be flagged: everybody is exempt from all signals, because "${EXEMPT}" always holds`;
+    return found({ kind: 'threshold out of reach', rule: null, at, message, example: null });
+  }
+  const never = [
+    ...thatNeverMatch(exemptAndSignals(signals), reasoner),
+    ...signals.rules.flatMap((rule) => neverCounts(rule, signals.exempt, reasoner)),
+  ];
   const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
   if (botWeight === undefined) return { findings: never, notes: [] };
   const at = memberAt(files, 'bot-signals.yaml', 'threshold');
   const reach = proveThreshold(rules, knowledgeOf(rules, 'a known client'), botWeight, at);
   return { findings: [...never, ...reach.findings], notes: reach.notes };
+}
+
+function exemptsEverybody({ condition }: Exemption, reasoner: Reasoner): boolean {
+  return reasoner.find([], [condition]).kind === 'none';
+}
+
+/** A signal that can match, but only whom all signals spare. */
+function neverCounts(rule: Rule<object>, exempt: Exemption | null, reasoner: Reasoner): readonly Finding[] {
+  if (exempt === null || reasoner.find([rule.condition]).kind === 'none') return [];
+  if (reasoner.find([rule.condition], [exempt.condition]).kind !== 'none') return [];
+  const message = `"${rule.name}" can never match: whomever it would match is exempt from all signals (line ${exempt.at.line})`;
+  return [{ kind: 'never matches', rule: rule.name, at: rule.at, message, example: null }];
 }
 
 function proveThreshold(

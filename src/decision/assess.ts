@@ -1,6 +1,12 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactReading } from '../facts/fact.ts';
-import { type Matchable, type RuleSet, type VerdictParams, weightOfSignals } from '../rules/rule-set.ts';
+import {
+  type Matchable,
+  type RuleSet,
+  type SignalParams,
+  type VerdictParams,
+  weightOfSignals,
+} from '../rules/rule-set.ts';
 import { OTHERWISE } from './decision.ts';
 import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 
@@ -33,9 +39,7 @@ export function conclude(
   const group = firstMatch('groups', rules.groups.rules, values, holdouts);
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
-  const matching = rules.signals.rules.filter(
-    (signal) => signal.matches(values) && !holdouts.skips('bot-signals', signal, values),
-  );
+  const matching = matchingSignals(rules, values, holdouts);
   const botWeight = weightOfSignals(matching.map(({ params }) => params));
   // The interface: a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
@@ -95,6 +99,18 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
         return fact satisfies never;
     }
   });
+}
+
+/** The signals that count; none for a payer who is exempt from all of them. */
+function matchingSignals(
+  { signals }: RuleSet,
+  values: readonly FactReading[],
+  holdouts: Holdouts,
+): readonly Matchable<SignalParams>[] {
+  if (signals.exempt?.matches(values) === true) return [];
+  return signals.rules.filter(
+    (signal) => signal.matches(values) && !holdouts.skips('bot-signals', signal, values),
+  );
 }
 
 /** Rules are in order of priority, so the first match counts. */

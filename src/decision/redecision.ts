@@ -1,7 +1,7 @@
 import { NO_ATTEMPTS } from '../client/ladder.ts';
 import type { Fact, FactReading } from '../facts/fact.ts';
 import { type FactRef, factsNamed } from '../rules/condition.ts';
-import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
+import { decidingConditionsOf, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, conclude } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
@@ -104,8 +104,7 @@ export function typeName({ domain: { type } }: Pick<Fact, 'domain'>): 'string' |
 /** Labels of the facts that conditions compare, and of those that say who may be held out. */
 function factsCompared(rules: RuleSet): ReadonlySet<string> {
   // Flags change no answer: a record without their facts is still answered.
-  const all = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
-  const compared = factsNamed(all.map(({ condition }) => condition)).map(({ label }) => label);
+  const compared = factsNamed(decidingConditionsOf(rules)).map(({ label }) => label);
   return new Set([...compared, ...holdoutFacts(rules)]);
 }
 

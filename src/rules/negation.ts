@@ -46,6 +46,27 @@ const MOVING: FoldOf<Polarities> = {
   comparison: (comparison) => ({ holds: comparison, fails: opposite(comparison) }),
 };
 
+/**
+ * The condition that holds exactly where this one does not. A comparison with what is not known does not hold, so there
+ * its complement does, unlike a "not" around it.
+ */
+export function complement(condition: Condition): Condition {
+  return foldCondition(moveNegations(condition), COMPLEMENT);
+}
+
+const COMPLEMENT: FoldOf<Condition> = {
+  group: (kind, conditions, { at }) => ({ kind: kind === 'all' ? 'any' : 'all', conditions, at }),
+  not: (part) => part,
+  reference: (_name, part) => part,
+  comparison: (comparison) => {
+    const { fact, operator, at } = comparison;
+    const fails = opposite(comparison);
+    if (operator === 'known' || fact.fact.absence === undefined) return fails;
+    const unknown: Comparison = { kind: 'comparison', fact, operator: 'known', value: false, at };
+    return { kind: 'any', conditions: [fails, unknown], at };
+  },
+};
+
 /** Most conditions have no "not", and stay the objects that they are. */
 function isUnchanged(condition: Condition, parts: readonly Polarities[]): boolean {
   const before = 'conditions' in condition ? condition.conditions : [];

@@ -105,6 +105,12 @@ export function withoutHoldout<Params>(rules: readonly Rule<Params>[]): readonly
   return rules.filter(({ holdout }) => holdout === undefined);
 }
 
+/** The name under which the conditions that exempt from all signals are told, beside those of the signals. */
+export const EXEMPT = 'exempt';
+
+/** Under its conditions no bot signal applies, whatever else shows. */
+export type Exemption = Rule<object>;
+
 export interface GroupParams {
   readonly group: ClientGroup;
 }
@@ -166,7 +172,12 @@ export interface ParsedRules {
   /** Every fact that decisions record, in the order of their values. */
   readonly facts: readonly FactRef[];
   readonly groups: { readonly rules: readonly Rule<GroupParams>[]; readonly otherwise: ClientGroup };
-  readonly signals: { readonly rules: readonly Rule<SignalParams>[]; readonly threshold: number };
+  readonly signals: {
+    readonly rules: readonly Rule<SignalParams>[];
+    readonly threshold: number;
+    /** Null where nothing exempts from all signals. */
+    readonly exempt: Exemption | null;
+  };
   readonly verdicts: { readonly rules: readonly Rule<VerdictParams>[]; readonly otherwise: VerdictParams };
   /** Empty when the rule set has no flags. */
   readonly flags: { readonly rules: readonly Rule<FlagParams>[] };
@@ -174,6 +185,29 @@ export interface ParsedRules {
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
   /** The lists that its rules name with `value: { list: NAME }`, by name. */
   readonly lists: ReadonlyMap<string, RuleList>;
+}
+
+/** All conditions of a rule set, in the order in which they are asked. */
+export function conditionsOf(rules: ParsedRules): readonly Condition[] {
+  return rulesByFile(rules).flatMap((file) => file.map(({ condition }) => condition));
+}
+
+/** The same without those of flags, which change no answer. */
+export function decidingConditionsOf(rules: ParsedRules): readonly Condition[] {
+  return conditionsOf({ ...rules, flags: { rules: [] } });
+}
+
+/** All that has conditions, file by file: its rules, and before the signals what exempts from them. */
+export function rulesByFile({
+  groups,
+  signals,
+  verdicts,
+}: ParsedRules): readonly (readonly Rule<object>[])[] {
+  return [groups.rules, exemptAndSignals(signals), verdicts.rules];
+}
+
+export function exemptAndSignals({ exempt, rules }: ParsedRules['signals']): readonly Rule<object>[] {
+  return exempt === null ? rules : [exempt, ...rules];
 }
 
 export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
@@ -199,7 +233,11 @@ export interface RuleSet extends ParsedRules {
   /** It has a release.json that agrees with its files; only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };
-  readonly signals: { readonly rules: readonly Matchable<SignalParams>[]; readonly threshold: number };
+  readonly signals: {
+    readonly rules: readonly Matchable<SignalParams>[];
+    readonly threshold: number;
+    readonly exempt: Matchable<object> | null;
+  };
   readonly verdicts: {
     readonly rules: readonly Matchable<VerdictParams>[];
     readonly otherwise: VerdictParams;

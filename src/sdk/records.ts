@@ -881,6 +881,7 @@ export interface RulesAccount {
     readonly weight: number;
     readonly threshold: number;
     readonly why: string;
+    readonly exempt: ConditionTrace | null;
     readonly rules: readonly RuleTrace[];
   };
   readonly verdicts: {

@@ -248,12 +248,42 @@ const ADDED: Readonly<Record<string, readonly [priority: number, conditions: str
   ],
 };
 
+const AMONG = '    - { fact: overrideGroup, operator: equal, value:';
+const EXEMPT = `any:\n${AMONG} TRUSTED }`;
+
 const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
   'the released rule set': {},
   'a signal that never matches': {
     'bot-signals.yaml': swap(
       '{ fact: scoredBefore, operator: equal, value: true }',
       '{ fact: scoredBefore, operator: equal, value: false }\n        - { fact: userAgentIsAutomated, operator: equal, value: true }',
+    ),
+  },
+  'a signal that only matches whom all signals spare': {
+    'bot-signals.yaml': swap(
+      '{ fact: honeypotTriggered, operator: equal, value: true }',
+      '{ fact: overrideGroup, operator: in, value: [TRUSTED] }',
+    ),
+  },
+  'a signal that asks what exempts from all signals asked already': {
+    'bot-signals.yaml': swap(
+      '{ fact: honeypotTriggered, operator: equal, value: true }',
+      '{ fact: honeypotTriggered, operator: equal, value: true }\n        - { fact: overrideGroup, operator: notEqual, value: TRUSTED }',
+    ),
+  },
+  'what exempts from the signals, which nobody meets': {
+    'bot-signals.yaml': swap(EXEMPT, `all:\n${AMONG} BLOCKED }\n${AMONG} TRUSTED }`),
+  },
+  'what exempts everybody from the signals': {
+    'bot-signals.yaml': swap(
+      'operator: equal, value: TRUSTED',
+      'operator: in, value: [NONE, TRUSTED, BLOCKED]',
+    ),
+  },
+  'what exempts from the signals by a fact that may be not known': {
+    'bot-signals.yaml': swap(
+      EXEMPT,
+      'all: [{ fact: secondsSinceLastPaid, operator: greaterThan, value: 60 }]',
     ),
   },
   'more digits in the bound of a holdout than rules compare': {

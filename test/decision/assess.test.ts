@@ -44,6 +44,34 @@ describe('what a rule set concludes', () => {
     });
   });
 
+  it('is no bot whom the rule set exempts from all signals, of which it then names none', () => {
+    const rules = edited({});
+    const trapped = { honeypotTriggered: true };
+    expect(conclude(rules, values(rules, trapped), false)).to.deep.include({
+      isBot: true,
+      signals: ['honeypot'],
+    });
+    expect(conclude(rules, values(rules, { ...trapped, overrideGroup: 'TRUSTED' }), false)).to.deep.include({
+      isBot: false,
+      signals: [],
+    });
+  });
+
+  it('asks the signals where what exempts from them is not known', () => {
+    const rules = edited({
+      'bot-signals.yaml': swap(
+        'fact: overrideGroup, operator: equal, value: TRUSTED',
+        'fact: secondsSinceLastPaid, operator: lessThan, value: 60',
+      ),
+    });
+    const trapped = values(rules, { honeypotTriggered: true });
+    const isPaid = (reading: FactReading) =>
+      trapped.map((value, index) => (rules.facts[index]?.name === 'secondsSinceLastPaid' ? reading : value));
+    expect(conclude(rules, isPaid(null), false).isBot).to.equal(true);
+    expect(conclude(rules, isPaid(59), false).isBot).to.equal(false);
+    expect(conclude(rules, isPaid(60), false).isBot).to.equal(true);
+  });
+
   for (const [first, second, threshold] of [
     [0.1, 0.2, 0.3],
     [0.7, 0.1, 0.8],

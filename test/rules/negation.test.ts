@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { FactReading } from '../../src/facts/fact.ts';
 import { type Condition, comparisonsIn } from '../../src/rules/condition.ts';
 import { matcher } from '../../src/rules/matcher.ts';
-import { moveNegations } from '../../src/rules/negation.ts';
+import { complement, moveNegations } from '../../src/rules/negation.ts';
 import { allOf, anyOf, compare, not } from '../../src/rules/proof/built-conditions.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 
@@ -84,5 +84,17 @@ describe('moving "not" to the comparisons', () => {
     const named: Condition = { kind: 'reference', name: 'flagged', condition: flag, at: HERE };
     expect(moveNegations(allOf(named))).to.deep.equal(allOf(named));
     expect(moveNegations(not(named))).to.deep.equal(compare(fact('flag'), 'notEqual', true));
+  });
+});
+
+describe('the complement of a condition', () => {
+  it('holds exactly where the condition does not, also where a value is not known', () => {
+    fc.assert(
+      fc.property(anyFacts, fc.constantFrom(...assignments), (condition, values) => {
+        const holds = matcher(moveNegations(condition))(values);
+        expect(matcher(complement(condition))(values)).to.equal(!holds);
+      }),
+      { numRuns: RUNS },
+    );
   });
 });

@@ -79,6 +79,7 @@ export class CoverageMeter {
       },
       signals: {
         ...signals,
+        exempt: signals.exempt === null ? null : this.#watch('bot-signals', signals.exempt, () => {}),
         rules: signals.rules.map((rule) => this.#watch('bot-signals', rule, () => {})),
       },
       verdicts: {

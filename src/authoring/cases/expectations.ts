@@ -32,7 +32,7 @@ import {
 import type { Member, YamlFile } from '../../rules/parse/yaml-file.ts';
 import type { Location } from '../../rules/problem.ts';
 import { type ParsedRules, type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
-import { type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
+import { exemptLines, type Paint, placeInWords, ruleLines } from '../explain/explanation-text.ts';
 
 /** The members of a step's answer. */
 type Expectable = Readonly<Record<string, Form<unknown>>>;
@@ -121,8 +121,11 @@ export function heldOut(rules: ParsedRules | null, description: string): Form<re
   return anyOf(rule, 'rule with a holdout', description);
 }
 
+/** What rules conclude, file by file. */
+type Stage = Exclude<keyof RuleSetTrace, 'exempt'>;
+
 /** Which rules give a member of an answer; the summary has the others. */
-const GIVEN_BY: Readonly<Record<string, keyof RuleSetTrace>> = {
+const GIVEN_BY: Readonly<Record<string, Stage>> = {
   clientGroup: 'groups',
   preferredAcceptorKey: 'groups',
   payLimitValue: 'groups',
@@ -141,7 +144,7 @@ const TITLES = {
   signals: 'Bot signals',
   verdicts: 'Verdict',
   flags: 'Flags',
-} as const satisfies Record<keyof RuleSetTrace, string>;
+} as const satisfies Record<Stage, string>;
 
 /** `expected ..., seen ...` takes two lines when it would be longer than this. */
 const DIFFERENCE_CHARACTERS_MAX = 70;
@@ -194,16 +197,17 @@ function traceLines(
 ): readonly string[] {
   const wanted = new Set(failure.differences.map(({ member }) => GIVEN_BY[member]));
   const expected = expectedNames(failure);
-  const stageLines = (stage: keyof RuleSetTrace, outcome: string) => {
+  const stageLines = (stage: Stage, outcome: string) => {
     const title = `  ${TITLES[stage]}: ${outcome}`;
     if (!wanted.has(stage)) return [paint('faint', title)];
     const told = trace[stage].filter((rule) => worthTelling(stage, rule, expected));
     const others = trace[stage].length - told.length;
     const notAsked =
       stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
+    const exempt = stage === 'signals' ? exemptLines(trace.exempt, paint) : [];
     return [
       title,
-      ...ruleLines(told, paint).map((line) => `  ${line}`),
+      ...[...exempt, ...ruleLines(told, paint)].map((line) => `  ${line}`),
       ...(others === 0 ? [] : [paint('faint', `    ${others} more ${notAsked}`)]),
     ];
   };
@@ -215,7 +219,7 @@ function traceLines(
 }
 
 /** The rules asked, and those that the case expected to match; of signals those that matched. */
-function worthTelling(stage: keyof RuleSetTrace, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
+function worthTelling(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
   return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);
 }
 
@@ -228,7 +232,8 @@ function firstMatch(rules: readonly RuleTrace[]): string {
   return first === undefined ? 'no rule matched, "otherwise" answered' : `${first.name} gave ${first.gives}`;
 }
 
-function signalsInWords({ values }: CaseFailure, { signals }: RuleSetTrace, rules: RuleSet): string {
+function signalsInWords({ values }: CaseFailure, { signals, exempt }: RuleSetTrace, rules: RuleSet): string {
+  if (exempt?.passed === true) return 'none apply, the payer is exempt from all of them';
   const matching = signals.filter(({ matched }) => matched);
   if (matching.length === 0) return 'none matched';
   const weight = tracedWeight(signals);

@@ -18,6 +18,7 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { nearestName, type Problem, sortProblems } from '../../rules/problem.ts';
 import type { Example } from '../../rules/proof/example.ts';
 import {
+  conditionsOf,
   hasDraftName,
   type ParsedRules,
   type RuleSet,
@@ -91,10 +92,9 @@ export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): r
 }
 
 /** Each list with the first comparison that asks about it. */
-function askedLists({ groups, signals, verdicts, flags }: ParsedRules): ReadonlyMap<string, Comparison> {
-  const rules = [...groups.rules, ...signals.rules, ...verdicts.rules, ...flags.rules];
+function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
   const asked = new Map<string, Comparison>();
-  for (const comparison of comparisonsIn(rules.map(({ condition }) => condition))) {
+  for (const comparison of comparisonsIn(conditionsOf(rules))) {
     const { list } = comparison.fact;
     if (list !== undefined && !asked.has(list)) asked.set(list, comparison);
   }

@@ -23,8 +23,14 @@ import {
   not,
 } from '../../rules/proof/built-conditions.ts';
 import { relationRefs } from '../../rules/proof/formula.ts';
-import { type Knowledge, knowledgeOf, type Moment } from '../../rules/proof/relations.ts';
 import {
+  type Knowledge,
+  knowledgeOf,
+  type Moment,
+  signalsUnlessExempt,
+} from '../../rules/proof/relations.ts';
+import {
+  decidingConditionsOf,
   type Holdout,
   type ParsedRules,
   type PlatformSettings,
@@ -37,7 +43,7 @@ import { conditionText } from './condition-changes.ts';
 /** The rules of two versions over the facts of one payer, in the form that proofs take. */
 export interface BothVersions {
   readonly place: Place;
-  /** The version before, with the settings of the platform; a holdout is part of its rule's condition. */
+  /** The version before, with the settings of the platform; holdouts and exemptions are parts of the rules' conditions. */
   readonly before: ParsedRules;
   /** The version after; a fact that it computes differently from the version before has another label here. */
   readonly after: ParsedRules;
@@ -87,7 +93,7 @@ export function layOver(before: ParsedRules, after: ParsedRules, place: Place): 
   const apart = new FactsApart(after, place);
   const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
-  const asked = comparisonsIn([...conditionsOf(was.rules), ...conditionsOf(is.rules)]);
+  const asked = comparisonsIn([...decidingConditionsOf(was.rules), ...decidingConditionsOf(is.rules)]);
   const always = [place.is, ...drawsTogether([...was.draws, ...is.draws]), ...apart.together(place, asked)];
   const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
     const more = other.facts.filter(({ name }) => !apart.has(name));
@@ -103,7 +109,7 @@ export function layOver(before: ParsedRules, after: ParsedRules, place: Place): 
     labelAfter: (label) => labels.get(label) ?? label,
     skippedBefore: was.skipped,
     skippedAfter: new Map([...is.skipped].map(([label, when]) => [label, apart.condition(when)])),
-    conditions: [...conditionsOf(was.rules), ...conditionsOf(own)],
+    conditions: [...decidingConditionsOf(was.rules), ...decidingConditionsOf(own)],
     knowledge: (moment) => {
       const shared = knowledgeOf(withFactsOf(was.rules, own), moment);
       const ofAfter = knowledgeOf(withFactsOf(own, was.rules), moment);
@@ -125,10 +131,6 @@ export function layOver(before: ParsedRules, after: ParsedRules, place: Place): 
       };
     },
   };
-}
-
-function conditionsOf({ groups, signals, verdicts }: ParsedRules): readonly Condition[] {
-  return [...groups.rules, ...signals.rules, ...verdicts.rules].map(({ condition }) => condition);
 }
 
 function catalogued(name: string): FactRef {
@@ -280,7 +282,10 @@ function ordered({ rules, otherwise }: ParsedRules['groups']): string {
   ]);
 }
 
-/** A rule set in which each holdout is a part of its rule's condition: the rule matches nobody who is held out. */
+/**
+ * A rule set in which each holdout is a part of its rule's condition, and what exempts from the signals a part of
+ * theirs: a rule matches nobody who is held out of it or exempt.
+ */
 interface RulesWithDraws {
   readonly rules: ParsedRules;
   /** By `drawLabel`: when a rule matches and is skipped, which the record says. */
@@ -328,7 +333,11 @@ function withDraws(rules: ParsedRules): RulesWithDraws {
     rules: {
       ...rules,
       groups: { ...groups, rules: firstOf(groups.rules, 'groups') },
-      signals: { ...signals, rules: signals.rules.map((rule) => drawn(rule, 'bot-signals', [])) },
+      signals: {
+        ...signals,
+        exempt: null,
+        rules: signalsUnlessExempt(signals).map((rule) => drawn(rule, 'bot-signals', [])),
+      },
       verdicts: { ...verdicts, rules: firstOf(verdicts.rules, 'verdicts') },
     },
     skipped,

@@ -5,6 +5,8 @@ import { type Condition, namedConditions } from '../../rules/condition.ts';
 import { valueText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import {
+  EXEMPT,
+  type Exemption,
   type FlagParams,
   type GroupParams,
   type Holdout,
@@ -148,6 +150,7 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).between(before.groups, after.groups),
     ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
     ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
+    ...exemptDifferences(before.signals.exempt, after.signals.exempt),
     ...new RulesDiff<SignalParams>('bot-signals', signalParams).between(before.signals, after.signals),
     ...new RulesDiff<VerdictParams>('verdicts', verdictParams).between(before.verdicts, after.verdicts),
     ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
@@ -155,6 +158,17 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
     ),
     ...new RulesDiff<FlagParams>('flags', ({ flag }) => ({ flag })).between(before.flags, after.flags),
   ];
+}
+
+/** What exempts from all signals, told as the conditions of a rule are. */
+function exemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
+  if (before !== null && after !== null) {
+    const [was, is] = [before, after].map(({ written }) => plainCondition(written, true));
+    if (was === undefined || is === undefined) return [];
+    return conditionChanges(was, is).map((change) => changed('bot-signals', EXEMPT, change));
+  }
+  const [was, is] = [before, after].map((one) => (one === null ? null : conditionText(one.written)));
+  return valueChange('bot-signals', EXEMPT, was ?? null, is ?? null);
 }
 
 type Params = Readonly<Record<string, string>>;

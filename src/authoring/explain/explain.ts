@@ -20,6 +20,7 @@ import { listText, seenText } from '../../rules/condition-text.ts';
 import { formatDuration } from '../../rules/duration.ts';
 import {
   type ComparisonTrace,
+  ConditionSchema,
   type ConditionTrace,
   counts,
   type RuleTrace,
@@ -49,6 +50,8 @@ export const RulesAccountSchema = named(
       weight: Type.Number({ description: 'Of the matching signals' }),
       threshold: Type.Number({ description: 'A bot from here on' }),
       why,
+      /** Under these conditions no signal applies; null where the rule set has none. */
+      exempt: nullable(ConditionSchema),
       rules,
     }),
     verdicts: shape('How the verdict came about', { verdict, rule: word('That gave it'), why, rules }),
@@ -237,7 +240,7 @@ async function account(
   { platform, at }: Decision,
 ): Promise<RulesAccount> {
   const heldOut = new Set(heldOutOf(rerun.holdout).map((drawn) => drawn.rule));
-  const { groups, signals, verdicts, flags } = await traceRuleSet(rules, values, heldOut);
+  const { groups, signals, verdicts, flags, exempt } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;
   const settings = settingsOf(rules, platform);
   const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
@@ -250,7 +253,15 @@ async function account(
       why: firstMatchInWords(groups, clientGroup),
       rules: groups,
     },
-    signals: { isBot, weight, threshold, why: weightInWords(signals, weight, threshold), rules: signals },
+    signals: {
+      isBot,
+      weight,
+      threshold,
+      why:
+        exempt?.passed === true ? exemptInWords(exempt, signals) : weightInWords(signals, weight, threshold),
+      exempt,
+      rules: signals,
+    },
     verdicts: {
       verdict,
       rule,
@@ -309,6 +320,15 @@ function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: n
     return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
   const reached = weight >= threshold ? 'reaches' : 'stays below';
   return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.${holdout}`;
+}
+
+/** "No signal applies, because overrideGroup is TRUSTED (bot-signals.yaml:9). honeypot would match." */
+function exemptInWords(exempt: ConditionTrace, signals: readonly RuleTrace[]): string {
+  const { file, line } = exempt.at;
+  const because = decisive(exempt).map(seenText).join('; ');
+  const matching = signals.filter(({ matched }) => matched).map(({ name }) => name);
+  const without = matching.length === 0 ? '' : ` Without it ${listText(matching, 'and')} would match.`;
+  return `No signal applies: the payer is exempt from all of them, because ${because} (${file}:${line}).${without}`;
 }
 
 function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {

@@ -61,6 +61,7 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
     '',
     paint('strong', `Bot: ${signals.isBot ? 'yes' : 'no'}`),
     `  ${signals.why}`,
+    ...exemptLines(signals.exempt, paint),
     ...ruleLines(signals.rules, paint),
     '',
     paint('strong', `Verdict: ${verdicts.verdict}`),
@@ -136,6 +137,15 @@ export function ruleLines(rules: readonly RuleTrace[], paint: Paint): readonly s
     rules.flatMap((rule) => ruleRows(rule, nameWidth)),
     paint,
   );
+}
+
+/** The conditions under which no signal applies, as those of a rule stand below it. */
+export function exemptLines(exempt: ConditionTrace | null, paint: Paint): readonly string[] {
+  if (exempt === null) return [];
+  const { passed, at } = exempt;
+  const text = passed ? '  ✓ exempt: no signal applies' : '  ✗ exempt: the signals apply';
+  const head = { tone: passed ? 'pass' : 'strong', text, at } as const;
+  return alignPlaces([head, ...conditionRows(exempt, 6, true)], paint);
 }
 
 function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {

@@ -12,7 +12,7 @@ import {
 import type { FactReading } from '../../facts/fact.ts';
 import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
 import { matcher } from '../../rules/matcher.ts';
-import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
+import { decidingConditionsOf, type Matchable, type RuleSet } from '../../rules/rule-set.ts';
 import { columnsOf } from '../source/evidence.ts';
 
 /** Decisions that differ in nothing that the rules compare: what one of them recorded stands for all. */
@@ -37,7 +37,7 @@ interface FactCells {
 /** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
 export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
   const known = new Set(await columnsOf(duck, 'decisions'));
-  const compared = comparisonsIn(ruleSets.flatMap(conditionsOf)).filter(
+  const compared = comparisonsIn(ruleSets.flatMap(decidingConditionsOf)).filter(
     ({ fact: { label, fact } }) => fact.kind !== 'circumstantial' && known.has(factColumn(label)),
   );
   const labels = new Map(compared.map(({ fact }) => [factColumn(fact.label), fact.label]));
@@ -100,7 +100,9 @@ async function makeCircumstances(
   );
   const asked = ruleSets.map((rules) => ({
     rules,
-    comparisons: comparisonsIn(conditionsOf(rules)).filter(({ fact }) => fact.fact.kind === 'circumstantial'),
+    comparisons: comparisonsIn(decidingConditionsOf(rules)).filter(
+      ({ fact }) => fact.fact.kind === 'circumstantial',
+    ),
   }));
   if (asked.every(({ comparisons }) => comparisons.length === 0)) return [];
   const numbers = new Map<string, number>();
@@ -135,10 +137,6 @@ function factOf(row: DuckRow, column: string): FactReading | undefined {
 /** The column that says whether a fact was asked for and had no value. */
 function notKnownName(column: string): string {
   return `${column} not known`;
-}
-
-function conditionsOf({ groups, signals, verdicts }: RuleSet) {
-  return [...groups.rules, ...signals.rules, ...verdicts.rules].map(({ condition }) => condition);
 }
 
 /** SQL: what tells values apart that the comparison tells apart. */
@@ -195,7 +193,7 @@ export function namedRules({ groups, signals, verdicts }: RuleSet): readonly Nam
 
 /** The rules' judgement of one decision: whether it holds of each rule of `namedRules`. */
 export interface Judgement {
-  /** Its condition holds; of `otherwise`, that no rule of the file applied. */
+  /** Its condition holds, and of a signal that nothing exempts from it; of `otherwise`, that no rule of the file applied. */
   readonly matched: readonly boolean[];
   /** It gave the group or the verdict, or had a part in the bot flag. A rule that was skipped did not. */
   readonly decided: readonly boolean[];
@@ -221,7 +219,10 @@ export function judgeOf(rules: RuleSet): (cell: FactCell) => Judged {
     if (again.kind === 'lacking') return { lacking: again.facts.map(({ label }) => label) };
     const { values, isBot } = again.assessment;
     const skipped = new Set(heldOutOf(again.drawn).map(({ rule }) => rule));
-    const holds = named.map(({ rule }) => rule?.matches(values) ?? false);
+    const isExempt = rules.signals.exempt?.matches(values) === true;
+    const holds = named.map(
+      ({ file, rule }) => rule?.matches(values) === true && !(isExempt && file === 'bot-signals.yaml'),
+    );
     const applies = named.map(({ path }, at) => holds[at] === true && !skipped.has(path));
     const first = new Map(
       named.map(({ file }) => [file, named.findIndex((one, at) => one.file === file && applies[at])]),

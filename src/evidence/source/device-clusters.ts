@@ -26,7 +26,9 @@ export function aboutDevices({ groups, signals, verdicts }: RuleSet): ReadonlySe
     factsNamed([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>
     factsNamed([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
-  const about = signals.rules.filter(asks);
+  // What exempts from the signals decides with them.
+  const exemptsBy = signals.exempt !== null && asks(signals.exempt);
+  const about = exemptsBy ? signals.rules : signals.rules.filter(asks);
   const concluded = verdicts.rules.filter((rule) => asks(rule) || (about.length > 0 && asksForFlag(rule)));
   return new Set([
     ...groups.rules.filter(asks).map(({ name }) => `groups/${name}`),

@@ -20,7 +20,11 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     ),
     sharing: { fingerprint: sharingQuestion(rules, 'fingerprint'), ip: sharingQuestion(rules, 'ip') },
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
-    signals: { ...rules.signals, rules: rules.signals.rules.map(matchable) },
+    signals: {
+      ...rules.signals,
+      rules: rules.signals.rules.map(matchable),
+      exempt: rules.signals.exempt === null ? null : matchable(rules.signals.exempt),
+    },
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
     flags: { rules: rules.flags.rules.map(matchable) },
   };

@@ -16,6 +16,7 @@ import { matcher } from '../matcher.ts';
 import { type MovedNegations, moveNegations } from '../negation.ts';
 import { location } from '../problem.ts';
 import {
+  EXEMPT,
   heaviestOfEachThing,
   type Matchable,
   type Rule,
@@ -53,7 +54,7 @@ const GROUP = s.named(
 );
 
 /** Holds itself, so its type is that of the tree. */
-const ConditionSchema = s.named(
+export const ConditionSchema = s.named(
   CONDITION,
   Type.Unsafe<ConditionTrace>(
     s.oneOf(
@@ -97,7 +98,9 @@ export const RuleTraceSchema = s.named(
       type: ['string', 'number'],
       description: 'What it gives when it matches: a group, a weight, a verdict, a flag',
     }),
-    asked: s.yesNo('False behind the first match: the decision did not depend on it'),
+    asked: s.yesNo(
+      'False behind the first match, and of a signal for whoever is exempt: the decision did not depend on it',
+    ),
     matched: s.yesNo('Whether its conditions hold, asked or not'),
     heldOut: Type.Optional(
       Type.True({ description: 'The client is held out of it, so that it does not count' }),
@@ -116,6 +119,8 @@ export interface RuleSetTrace {
   readonly signals: readonly RuleTrace[];
   readonly verdicts: readonly RuleTrace[];
   readonly flags: readonly RuleTrace[];
+  /** The conditions under which no signal applies; null where the rule set has none. */
+  readonly exempt: ConditionTrace | null;
 }
 
 /**
@@ -129,26 +134,31 @@ export async function traceRuleSet(
   heldOut: ReadonlySet<string> = new Set(),
 ): Promise<RuleSetTrace> {
   const { groups, signals, verdicts, flags, facts } = rules;
-  const [groupTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
+  const exempting = signals.exempt === null ? [] : [signals.exempt];
+  const [groupTraces, exemptTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
     traceRules(groups.rules, facts, values, ({ group }) => group),
+    traceRules(exempting, facts, values, () => EXEMPT),
     traceRules(signals.rules, facts, values, ({ weight }) => weight),
     traceRules(verdicts.rules, facts, values, ({ verdict }) => verdict),
     traceRules(flags.rules, facts, values, ({ flag }) => flag),
   ]);
+  const exempt = exemptTraces[0]?.condition ?? null;
+  const asked = signalTraces.map((trace) => ({ ...trace, asked: exempt?.passed !== true }));
   const marked = (file: string, traces: readonly RuleTrace[]) =>
     traces.map((trace) =>
       heldOut.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true as const } : trace,
     );
   return {
     groups: untilFirst(marked('groups', groupTraces)),
-    signals: withOutweighed(signals.rules, marked('bot-signals', signalTraces)),
+    signals: withOutweighed(signals.rules, marked('bot-signals', asked)),
     verdicts: untilFirst(marked('verdicts', verdictTraces)),
     flags: flagTraces,
+    exempt,
   };
 }
 
-export function counts({ matched, heldOut }: RuleTrace): boolean {
-  return matched && heldOut !== true;
+export function counts({ asked, matched, heldOut }: RuleTrace): boolean {
+  return asked && matched && heldOut !== true;
 }
 
 /** What the signals that count weigh together. */

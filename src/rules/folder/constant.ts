@@ -11,6 +11,7 @@ import { LADDER_MS_MAX } from '../parse/rule-ladders.ts';
 import { WEIGHT_RANGE } from '../parse/rules.ts';
 import { YamlFile } from '../parse/yaml-file.ts';
 import { location, suggest } from '../problem.ts';
+import { EXEMPT } from '../rule-set.ts';
 
 /** No constant, or not exactly one, has this path; the message says which there are. */
 export class UnknownConstant extends NamedError {}
@@ -156,12 +157,19 @@ function inRules(name: string, { root }: YamlFile, names: Names): readonly Found
     });
     return [...params, ...inCondition(rule.get('conditions', true), own, names)];
   });
+  // What exempts from the signals is asked before each of them.
+  const exempt = isMap(root) ? root.get(EXEMPT, true) : null;
+  const exempting = namedIn(exempt, shared);
+  const namesOf = (some: readonly YAMLMap[]) => some.map((rule) => String(rule.get('name')));
   const ofShared = keysOf(shared).flatMap((key) => {
-    const using = rules.filter((rule) => namedIn(rule.get('conditions', true), shared).has(key));
-    const usedBy = using.map((rule) => String(rule.get('name')));
-    return inCondition(shared?.get(key, true), { owner: `${name}.conditions.${key}`, usedBy }, names);
+    const using = rules.filter(
+      (rule) => exempting.has(key) || namedIn(rule.get('conditions', true), shared).has(key),
+    );
+    const own = { owner: `${name}.conditions.${key}`, usedBy: namesOf(using) };
+    return inCondition(shared?.get(key, true), own, names);
   });
   return [
+    ...inCondition(exempt, { owner: `${name}.${EXEMPT}`, usedBy: namesOf(rules) }, names),
     ...threshold.map(({ path, node }) => ({
       path,
       node,

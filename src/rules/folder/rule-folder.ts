@@ -13,7 +13,14 @@ import { compile } from '../evaluate/compile.ts';
 import { buildEngine } from '../evaluate/trace.ts';
 import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '../parse/parse.ts';
 import { formatProblem, type Problem } from '../problem.ts';
-import { isRuleVersion, type ParsedRules, type RuleSet, type RuleVersion } from '../rule-set.ts';
+import {
+  conditionsOf,
+  isRuleVersion,
+  type ParsedRules,
+  type RuleSet,
+  type RuleVersion,
+  rulesByFile,
+} from '../rule-set.ts';
 import { checkRelease, digestOf } from './release.ts';
 
 export const RELEASE_FILE = 'release.json';
@@ -53,17 +60,13 @@ export function readRuleSet(folder: string): ReadResult {
   const result = parse(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
-  const { groups, signals, verdicts, flags } = result.rules;
-  const all = [groups, signals, verdicts, flags].flatMap(({ rules }) =>
-    rules.map(({ condition }) => condition),
-  );
-  const comparisons = comparisonsIn(all).length;
+  const comparisons = comparisonsIn(conditionsOf(result.rules)).length;
   if (comparisons > COMPARISONS_MAX) {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
   // The engine that explains decisions must accept the rules: better to find out now than in a dispute.
-  for (const { rules } of [groups, signals, verdicts, flags]) buildEngine(rules);
+  for (const rules of rulesByFile(result.rules)) buildEngine(rules);
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 

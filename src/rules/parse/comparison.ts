@@ -317,9 +317,9 @@ export class ConditionReader {
     return true;
   }
 
-  /** What a rule's `conditions` may be: all, any, not or condition, but no bare comparison. */
-  topLevel(node: Node): Condition | null {
-    const members = this.#file.anyMembers(node, 'conditions');
+  /** What a rule's `conditions` may be: all, any, not or condition, but no bare comparison; messages call it `what`. */
+  topLevel(node: Node, what = 'conditions'): Condition | null {
+    const members = this.#file.anyMembers(node, what);
     if (members === null) return null;
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
       const meant = [...members].find(([name]) => meantPart(name) !== null);
@@ -327,7 +327,7 @@ export class ConditionReader {
         meant === undefined ? 'put the comparison in "all"' : `write ${meantPart(meant[0])} for ${meant[0]}`;
       return this.#file.report(
         meant?.[1].key ?? node,
-        `conditions must start with all, any, not or condition; ${hint}`,
+        `${what} must start with all, any, not or condition; ${hint}`,
       );
     }
     return this.#condition(node, 1);

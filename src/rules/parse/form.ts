@@ -14,6 +14,7 @@ export const MEANINGS = {
   about:
     'What the signal observes, like device; of several matching signals about one thing only the heaviest counts.',
   flag: 'Recorded beside the verdict of a request that matches, to be searched and counted, like large-first-order.',
+  exempt: 'Conditions under which no signal applies.',
   ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
   levels: 'The wait of each level, each longer than the one before; the last repeats.',
   resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',

@@ -4,6 +4,8 @@ import { type Condition, foldCondition } from '../condition.ts';
 import { type MovedNegations, moveNegations } from '../negation.ts';
 import {
   ANSWER_PLACEHOLDERS,
+  EXEMPT,
+  type Exemption,
   type FlagParams,
   type GroupParams,
   isName,
@@ -87,12 +89,13 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
       'Bot signals: the weights of all that match are added.',
       {
         conditions: optional(namedConditions(reader)),
-        rules: rulesOf(reader, { prioritised: false, eventType: 'signal', params }),
+        exempt: orElse(exemptionOf(reader), null),
+        rules: rulesOf(reader, { prioritised: false, eventType: 'signal', params, onRule: refuseExemptName }),
         threshold: numberIn(WEIGHT_RANGE, MEANINGS.threshold),
       },
-      ({ rules, threshold }, { file, members }) => {
+      ({ rules, threshold, exempt }, { file, members }) => {
         const reachable = weightOfSignals(rules.map(({ params }) => params));
-        if (reachable >= threshold) return { rules, threshold };
+        if (reachable >= threshold) return { rules, threshold, exempt };
         return file.report(
           members.get('threshold')?.value ?? null,
           `all signals together weigh ${reachable}, which never reaches the threshold of ${threshold}`,
@@ -122,6 +125,28 @@ export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
       },
       ({ rules }) => ({ rules }),
     ),
+  );
+}
+
+/** The conditions under which no signal applies, as a rule that has them. */
+function exemptionOf(reader: ConditionReader | null): Form<Exemption> {
+  return {
+    schema: { allOf: [CONDITIONS], description: MEANINGS.exempt },
+    read: (file, node) => {
+      const written = reader?.topLevel(node, EXEMPT) ?? null;
+      if (written === null) return null;
+      const condition = moveNegations(written);
+      const description = 'Whoever meets these conditions is spared by all signals.';
+      return { name: EXEMPT, description, priority: 1, condition, written, params: {}, at: file.at(node) };
+    },
+  };
+}
+
+function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }: Place): void {
+  if (name !== EXEMPT) return;
+  file.report(
+    members.get('name')?.value ?? null,
+    `"${EXEMPT}" is the name of the conditions under which no signal applies; give the signal another name`,
   );
 }
 

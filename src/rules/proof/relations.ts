@@ -3,6 +3,7 @@ import type { Smoothing } from '../../client/payment-score.ts';
 import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
 import { YES_NO } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../condition.ts';
+import { complement } from '../negation.ts';
 import {
   type GroupParams,
   type ParsedRules,
@@ -345,11 +346,24 @@ function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition
   return { of: clientGroup, conditions, relations: [] };
 }
 
+/**
+ * The signals, each with what exempts from all of them as a part of its condition: it matches exactly where it would
+ * count.
+ */
+export function signalsUnlessExempt({
+  rules,
+  exempt,
+}: ParsedRules['signals']): readonly Rule<SignalParams>[] {
+  if (exempt === null) return rules;
+  const applies = complement(exempt.condition);
+  return rules.map((rule) => ({ ...rule, condition: allOf(applies, rule.condition) }));
+}
+
 /** botWeight is the sum over the signals that match; a client who is not new is a bot from the threshold on. */
 function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.plain('botWeight');
   const isBot = facts.plain('isBot');
-  const matching = signals.rules.map((rule) => ({
+  const matching = signalsUnlessExempt(signals).map((rule) => ({
     rule,
     matches: inner(signalFact(rule.name), YES_NO),
     ...rule.params,

@@ -51,13 +51,13 @@ function coverage(...steps: readonly string[]): Coverage {
   return coverageOf(VERDICTS, ['    steps:', ...steps.map((step) => `      - ${step}`)]);
 }
 
-function coverageOf(verdicts: string, caseLines: readonly string[]): Coverage {
+function coverageOf(verdicts: string, caseLines: readonly string[], signals = SIGNALS): Coverage {
   const removed: Edit = () => null;
   const cases = [...SOUND_FILES.keys()].filter((path) => path.startsWith('cases/'));
   const files = editedFiles({
     ...Object.fromEntries(cases.map((path) => [path, removed])),
     'groups.yaml': whole(GROUPS),
-    'bot-signals.yaml': whole(SIGNALS),
+    'bot-signals.yaml': whole(signals),
     'verdicts.yaml': whole(verdicts),
     'cases/it.yaml': whole(['cases:', '  - name: a case', ...caseLines].join('\n')),
   });
@@ -79,6 +79,21 @@ describe('coverage by cases', () => {
       { name: 'trapped', at: at('bot-signals.yaml', 3, 5), asked: true },
       { name: 'high', at: at('verdicts.yaml', 4, 5), asked: true },
       { name: 'otherwise', at: at('verdicts.yaml', 12, 1), asked: false },
+    ]);
+  });
+
+  it('counts what exempts from the signals as a rule, and asks no signal about whom it exempts', () => {
+    const exempt = `exempt: { any: [{ fact: overrideGroup, operator: equal, value: TRUSTED }] }\n${SIGNALS}`;
+    const covered = (steps: string) => coverageOf(VERDICTS, [`    steps: [${steps}]`], exempt);
+    const trust = '{ override: { group: TRUSTED} }';
+    const told = ({ untestedRules }: Coverage) =>
+      untestedRules.filter(({ at: { file } }) => file === 'bot-signals.yaml');
+    expect(told(covered('{ verdict: {} }'))).to.deep.equal([
+      { name: 'exempt', at: at('bot-signals.yaml', 1, 9), asked: true },
+      { name: 'trapped', at: at('bot-signals.yaml', 4, 5), asked: true },
+    ]);
+    expect(told(covered(`${trust}, { verdict: {} }`))).to.deep.equal([
+      { name: 'trapped', at: at('bot-signals.yaml', 4, 5), asked: false },
     ]);
   });
 

@@ -11,6 +11,10 @@ const TOO_EARLY = '- { fact: waitRemainingSeconds, operator: greaterThan, value:
 
 const LATER: Change = ['verdicts.yaml', TOO_EARLY, TOO_EARLY.replace('value: 0', 'value: 2')];
 
+const TRUSTED = '- { fact: overrideGroup, operator: equal, value: TRUSTED }';
+const EXEMPT = `exempt:\n  any:\n    ${TRUSTED}\n`;
+const BOUND = 'fact: hasBinding, operator: equal, value: true';
+
 describe('the difference between two rule sets', () => {
   function compare(...changes: readonly Change[]) {
     const byFile = Map.groupBy(changes, ([file]) => file);
@@ -85,6 +89,8 @@ describe('the difference between two rule sets', () => {
         'reason: "The client is blocked.", payerText: "Please write to us."',
       ],
     ],
+    'what exempts from the signals': [['bot-signals.yaml', TRUSTED, `${TRUSTED}\n    - { ${BOUND} }`]],
+    'nothing that exempts from the signals any more': [['bot-signals.yaml', EXEMPT, '']],
     'a renamed rule': [['verdicts.yaml', 'name: asked-too-early', 'name: impatient']],
     'settings, platforms, ladder and limits, and what a platform inherits only once': [
       ['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3'],
@@ -186,6 +192,30 @@ describe('the difference between two rule sets', () => {
     expect(diffRuleSets(before, after)).to.have.lengthOf(1);
     // A waiting client has no open attempt, so the order of the two rules makes no difference.
     expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
+  });
+
+  it('shows payers whom only one version exempts from the signals', () => {
+    const { before, after } = compare(['bot-signals.yaml', TRUSTED, `${TRUSTED}\n    - { ${BOUND} }`]);
+    const { examples } = diffExamples(before, after);
+    expect(examples.length).to.be.above(0);
+    for (const { facts, before: was, after: is } of examples) {
+      expect(facts).to.include({ hasBinding: true });
+      expect([was.isBot, is.isBot]).to.deep.equal([true, false]);
+    }
+  });
+
+  it('proves that a condition which every signal has may exempt from all of them instead', () => {
+    const conditions = /conditions:\n {6}all:\n/g;
+    const spelledOut = (text: string) =>
+      text
+        .replace(EXEMPT, '')
+        .replaceAll(
+          conditions,
+          (start) => `${start}        - { fact: overrideGroup, operator: notEqual, value: TRUSTED }\n`,
+        );
+    const before = edited({ 'bot-signals.yaml': spelledOut });
+    const found = diffExamples(before, edited({}));
+    expect(found).to.deep.equal({ examples: [], searched: true });
   });
 
   it('lets each version compute its own values, such as the payment score', () => {

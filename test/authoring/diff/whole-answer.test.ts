@@ -181,6 +181,7 @@ const CHANGES: readonly (readonly [file: string, edit: Edit])[] = Object.entries
   'bot-signals.yaml': [
     ['threshold: 4', 'threshold: 3'],
     ['name: no-javascript', 'name: without-javascript'],
+    ['operator: equal, value: TRUSTED', 'operator: in, value: [TRUSTED, BLOCKED]'],
     [
       'distinctAmounts, params: { window: 10m }, operator: greaterThanInclusive, value: 6',
       'distinctAmounts, params: { window: 10m }, operator: greaterThanInclusive, value: 2',

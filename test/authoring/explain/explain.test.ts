@@ -213,6 +213,17 @@ describe('the text of an explanation', () => {
       const hammering = last(decide(Array.from({ length: 61 }, (_, second) => second)));
       return [(await explain(rules, hammering)).rules?.signals.why ?? ''];
     },
+    'of a payer whom the rule set exempts from all signals': async () => {
+      const trust = { group: 'TRUSTED', reason: 'r', by: 'b', at: BEGIN, expiresAt: null } as const;
+      const prepare = (simulation: Simulation) => simulation.override('payer-1', trust, BEGIN);
+      const seconds = Array.from({ length: 61 }, (_, second) => second);
+      const lines = linesOf(formatExplanation(await explain(rules, last(decide(seconds, { prepare })))));
+      const from = lines.findIndex((line) => line.startsWith('Bot:'));
+      return [
+        ...lines.slice(from, from + 6),
+        ...lines.filter((line) => line.includes('relentless-requests  ')),
+      ];
+    },
   });
 
   it('names the shared lists that the request was on, also when the rule set is missing', async () => {

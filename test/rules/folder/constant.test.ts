@@ -19,6 +19,7 @@ describe('the constants of a rule set', () => {
     const some = {
       'groups.blocked-by-unpaid-chain.unpaidChain': '4',
       'bot-signals.threshold': '4',
+      'bot-signals.exempt.overrideGroup': 'TRUSTED',
       'bot-signals.crowded-ip.weight': '2',
       'bot-signals.crowded-ip.clientsOnIp': '4',
       'bot-signals.crowded-ip.clientsOnIp.window': '1h',

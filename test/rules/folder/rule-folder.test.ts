@@ -107,7 +107,7 @@ function plainParts({ groups, signals, verdicts, ...rest }: RuleSet): unknown {
   return {
     ...rest,
     groups: { ...groups, rules: rulesOf(groups) },
-    signals: { ...signals, rules: rulesOf(signals) },
+    signals: { ...signals, rules: rulesOf(signals), exempt: signals.exempt?.condition },
     verdicts: { ...verdicts, rules: rulesOf(verdicts) },
   };
 }

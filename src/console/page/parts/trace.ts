@@ -25,9 +25,24 @@ export function rulesTrace({ groups, signals, verdicts, flags }: RulesAccount, v
   return html`<div class="trace">
     ${part('Verdict', verdicts.verdict, verdicts, version)}
     ${part('Group', groups.group, groups, version)}
-    ${part('Bot signals', bot, signals, version)}
+    ${part('Bot signals', bot, signals, version, signals.exempt && exemption(signals.exempt))}
     ${flags.rules.length > 0 && part('Flags', flags.raised.join(', ') || 'none', flags, undefined)}
   </div>`;
+}
+
+/** The conditions under which no signal applies. */
+function exemption(exempt: ConditionTrace) {
+  const { passed, at } = exempt;
+  return html`<details open=${passed} class=${passed ? 'rule rule-matched' : 'rule'}>
+    <summary>
+      <span class="mark">${passed ? '✓' : '✗'}</span> <b>exempt</b>
+      <span class="faint">${passed ? 'no signal applies' : 'the signals apply'}</span>
+    </summary>
+    <p class="faint"><code>${at.file}:${at.line}</code></p>
+    <ul class="conditions">
+      ${topConditions(exempt).map(conditionLine)}
+    </ul>
+  </details>`;
 }
 
 function part(
@@ -35,12 +50,14 @@ function part(
   answer: string,
   { why, rules }: { why: string; rules: readonly RuleTrace[] },
   version: string | undefined,
+  before: unknown = null,
 ) {
   const matched = rules.filter((rule) => rule.asked && rule.matched);
   const others = rules.filter((rule) => !matched.includes(rule));
   return html`<section>
     <h3>${title} ${pill(answer)}</h3>
     <p class="faint">${why}</p>
+    ${before}
     ${matched.length > 0 && ruleList(matched, version)}
     ${
       others.length > 0 &&
