@@ -150,6 +150,7 @@ function applyReport(
       outcomes,
       ladder,
       lastWaitMs: ladder.level === 0 ? 0 : state.lastWaitMs,
+      lastWaitLadder: ladder.level === 0 ? null : state.lastWaitLadder,
     },
     order,
     displaced: displacedOrders(state.outcomes, outcomes, order),

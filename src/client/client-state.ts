@@ -126,6 +126,11 @@ export interface ClientState {
   readonly ladder: Ladder;
   /** The length of the last imposed wait, ms; 0 without one. */
   readonly lastWaitMs: number;
+  /**
+   * The named ladder that gave the last imposed wait its length; null: the one without a name. It says after what absence
+   * the client starts afresh. A rule set that has no such ladder goes by its own `resetAfter`.
+   */
+  readonly lastWaitLadder: string | null;
   /** The newest verdict requests, oldest first. */
   readonly events: readonly VerdictEvent[];
   readonly outcomes: OutcomeTally;
@@ -153,6 +158,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   changes: 0,
   ladder: NO_ATTEMPTS,
   lastWaitMs: 0,
+  lastWaitLadder: null,
   events: [],
   outcomes: NO_OUTCOMES,
   hints: null,

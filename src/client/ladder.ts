@@ -24,6 +24,15 @@ export interface LadderSettings {
   readonly ladders: Readonly<Record<string, readonly number[]>>;
   /** A client who asks for no verdict for this long starts from the beginning. */
   readonly resetAfterMs: number;
+  /** The same for clients who waited on a named ladder that says so itself. */
+  readonly resetsAfterMs: Readonly<Record<string, number>>;
+}
+
+/** Where a client stands, and since when. */
+interface StandingClient {
+  readonly ladder: Ladder;
+  readonly lastVerdictAt: number | null;
+  readonly lastWaitLadder: string | null;
 }
 
 /** The waits of a named ladder; null: of the one without a name. */
@@ -33,15 +42,21 @@ export function levelsOf({ levelsMs, ladders }: LadderSettings, name: string | n
 
 export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
+/** After what absence a client whose newest wait was on this ladder starts afresh; null: on the one without a name. */
+export function resetAfterMsOf({ resetAfterMs, resetsAfterMs }: LadderSettings, name: string | null): number {
+  return name === null ? resetAfterMs : (resetsAfterMs[name] ?? resetAfterMs);
+}
+
+/** Every absence after which some client starts afresh. */
+export function resetsOf({ resetAfterMs, resetsAfterMs }: LadderSettings): readonly number[] {
+  return [resetAfterMs, ...Object.values(resetsAfterMs)];
+}
+
 /** The ladder at `now`: forgotten after a long absence, otherwise unchanged. */
-export function settle(
-  ladder: Ladder,
-  lastVerdictAt: number | null,
-  settings: LadderSettings,
-  now: number,
-): Ladder {
+export function settle(client: StandingClient, settings: LadderSettings, now: number): Ladder {
+  const { ladder, lastVerdictAt, lastWaitLadder } = client;
   if (lastVerdictAt === null) return ladder;
-  return now - lastVerdictAt >= settings.resetAfterMs ? NO_ATTEMPTS : ladder;
+  return now - lastVerdictAt >= resetAfterMsOf(settings, lastWaitLadder) ? NO_ATTEMPTS : ladder;
 }
 
 /** A requisite is granted: the wait is served, the level is kept until a payment arrives. */

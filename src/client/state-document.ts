@@ -13,8 +13,16 @@ import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts'
  */
 const FORMAT = 1;
 
-/** `lastWaitMs` is left out where it is 0; 0 stands for an empty ladder. */
-type LadderRow = 0 | [level: number, attemptOpen: 0 | 1, waitUntil: number | null, lastWaitMs?: number];
+/** `lastWaitMs` is left out where it is 0, and a last ladder without a name; 0 stands for an empty ladder. */
+type LadderRow =
+  | 0
+  | [
+      level: number,
+      attemptOpen: 0 | 1,
+      waitUntil: number | null,
+      lastWaitMs?: number,
+      lastWaitLadder?: string,
+    ];
 
 /** The sum of 1 (blocked), 2 (waited) and 4 (bot), and since when. */
 type StageRow = [answered: number, since: number];
@@ -102,6 +110,7 @@ export function decodeClientState(text: string): ClientState {
     changes,
     ladder: decodeLadder(ladder),
     lastWaitMs: ladder === 0 ? 0 : (ladder[3] ?? 0),
+    lastWaitLadder: ladder === 0 ? null : (ladder[4] ?? null),
     events: decodeEvents(events, lastAt),
     outcomes: decodeOutcomes(outcomes, lastAt),
     hints: hints === null ? null : decodeHints(hints, { lastAt, changes }),
@@ -120,11 +129,12 @@ function decodeStage([answered, since]: StageRow): StageMark {
   return { since, blocked: (answered & 1) > 0, waited: (answered & 2) > 0, bot: (answered & 4) > 0 };
 }
 
-function encodeLadder({ ladder, lastWaitMs }: ClientState): LadderRow {
+function encodeLadder({ ladder, lastWaitMs, lastWaitLadder }: ClientState): LadderRow {
   if (ladder.level === 0 && !ladder.attemptOpen && ladder.waitUntil === null) return 0;
   const row: Exclude<LadderRow, 0> = [ladder.level, ladder.attemptOpen ? 1 : 0, ladder.waitUntil];
   // A client off the ladder starts again without a last wait.
   if (ladder.level > 0 && lastWaitMs > 0) row.push(lastWaitMs);
+  if (ladder.level > 0 && lastWaitMs > 0 && lastWaitLadder !== null) row.push(lastWaitLadder);
   return row;
 }
 

@@ -1,3 +1,4 @@
+import type { ClientState } from '../client/client-state.ts';
 import {
   climb,
   grant,
@@ -97,12 +98,29 @@ function waitFloorMs(
   return waitUntil === unhindered.waitUntil ? null : lastWaitMs;
 }
 
-/** The length of the newest wait of a climb, ms; 0 off the ladder. */
+/** The length of the newest wait of a climb, and the ladder that gave it; none off the ladder. */
+type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
+
+/** A wait that is as long as the one before it has its length from the ladder of that one. */
 export function lastWaitAfter(
-  { verdict, ladderAfter }: Pick<ConcludedVerdict, 'verdict' | 'ladderAfter'>,
-  before: number,
+  { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
+  { lastWaitMs, lastWaitLadder }: LastWait,
   at: number,
-): number {
-  if (verdict === 'WAIT') return waitRemainingMs(ladderAfter, at);
-  return ladderAfter.level === 0 ? 0 : before;
+): LastWait {
+  if (verdict === 'WAIT') {
+    const hasOwnLength = waitFloorMs === null || waitFloorMs === undefined;
+    return {
+      lastWaitMs: waitRemainingMs(ladderAfter, at),
+      lastWaitLadder: hasOwnLength ? (ladder ?? null) : lastWaitLadder,
+    };
+  }
+  return ladderAfter.level === 0 ? OFF_THE_LADDER : { lastWaitMs, lastWaitLadder };
 }
+
+const OFF_THE_LADDER: LastWait = { lastWaitMs: 0, lastWaitLadder: null };
+
+/** A verdict, concluded or recorded. */
+type LastVerdict = Pick<ConcludedVerdict, 'verdict' | 'ladderAfter'> & {
+  readonly ladder?: string | null;
+  readonly waitFloorMs?: number | null;
+};

@@ -126,7 +126,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const { client, state, sightings, now } = standing;
   const at = momentFor(state, now);
   const settings = settingsOf(rules, client.platform);
-  const ladderBefore = settle(state.ladder, state.lastVerdictAt, settings.ladder, at);
+  const ladderBefore = settle(state, settings.ladder, at);
   const hints = knownHints(state.hints, at);
   const early = waitRemainingMs(ladderBefore, at) > 0;
   const event = eventOf(request, settings, hints, early, at);
@@ -143,7 +143,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
     lastVerdictAt: at,
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
-    lastWaitMs: lastWaitAfter(concluded, lastWaitMs, at),
+    ...lastWaitAfter(concluded, state, at),
     events: seen.events.with(-1, answeredEvent(event, concluded.verdict)),
   };
   return { at, assessment, concluded, ladderBefore, nextState };
@@ -172,7 +172,7 @@ function asItStands(
   sightings: Sightings,
   now: number,
 ): ContextView {
-  const ladder = settle(state.ladder, state.lastVerdictAt, settings.ladder, now);
+  const ladder = settle(state, settings.ladder, now);
   const hints = knownHints(state.hints, now);
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }

@@ -182,7 +182,6 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
 function afterVerdict(state: ClientState, decision: Decision): ClientState {
   const { at, seq, ladderAfter, draw } = decision;
   const events = rememberEvent(state.events, eventOf(state, decision));
-  const lastWaitMs = lastWaitAfter(decision, state.lastWaitMs, at);
   const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
   return {
     ...touch({ ...state, events }, at),
@@ -190,7 +189,7 @@ function afterVerdict(state: ClientState, decision: Decision): ClientState {
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
-    lastWaitMs,
+    ...lastWaitAfter(decision, state, at),
     stage,
   };
 }

@@ -109,7 +109,7 @@ export class Records {
       this.decisions.ofClient(client, RECENT_DECISIONS_MAX),
     ]);
     const { now } = standing;
-    const ladder = settle(state.ladder, state.lastVerdictAt, settingsOf(rules, platform).ladder, now);
+    const ladder = settle(state, settingsOf(rules, platform).ladder, now);
     return { state, ladder, facts: factsNow(rules, standing), rules, decisions, unread, now };
   }
 

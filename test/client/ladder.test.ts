@@ -16,6 +16,7 @@ const SETTINGS: LadderSettings = {
   levelsMs: [30_000, 300_000, 1_800_000],
   resetAfterMs: 86_400_000,
   ladders: {},
+  resetsAfterMs: {},
 };
 const T = 1_000_000_000;
 
@@ -23,7 +24,12 @@ const T = 1_000_000_000;
 const anySettings: fc.Arbitrary<LadderSettings> = fc
   .uniqueArray(fc.integer({ min: 1, max: 3600 }), { minLength: 1, maxLength: 20 })
   .map((levels) => levels.toSorted((a, b) => a - b).map((seconds) => seconds * 1000))
-  .map((levelsMs) => ({ levelsMs, ladders: {}, resetAfterMs: (levelsMs.at(-1) ?? 0) + 1000 }));
+  .map((levelsMs) => ({
+    levelsMs,
+    ladders: {},
+    resetsAfterMs: {},
+    resetAfterMs: (levelsMs.at(-1) ?? 0) + 1000,
+  }));
 
 const anyLadder: fc.Arbitrary<Ladder> = fc.record({
   level: fc.nat(25),
@@ -34,9 +40,21 @@ const anyLadder: fc.Arbitrary<Ladder> = fc.record({
 describe('the cooldown ladder', () => {
   it('is kept until a millisecond before the reset, and forgotten at the reset', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
-    expect(settle(ladder, T, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
-    expect(settle(ladder, T, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
-    expect(settle(ladder, null, SETTINGS, T)).to.deep.equal(ladder);
+    const client = { ladder, lastVerdictAt: T, lastWaitLadder: null };
+    expect(settle(client, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
+    expect(settle(client, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
+    expect(settle({ ...client, lastVerdictAt: null }, SETTINGS, T)).to.deep.equal(ladder);
+  });
+
+  it('is forgotten by the reset of the ladder of the newest wait, where the rule set has one for it', () => {
+    const ladder = { level: 2, attemptOpen: true, waitUntil: null };
+    const settings = { ...SETTINGS, resetsAfterMs: { patient: 90_000_000 } };
+    const ladderAfter = (lastWaitLadder: string | null, ms: number) =>
+      settle({ ladder, lastVerdictAt: T, lastWaitLadder }, settings, T + ms);
+    expect(ladderAfter('patient', 89_999_999)).to.deep.equal(ladder);
+    expect(ladderAfter('patient', 90_000_000)).to.deep.equal(NO_ATTEMPTS);
+    expect(ladderAfter('gone', 86_400_000)).to.deep.equal(NO_ATTEMPTS);
+    expect(ladderAfter(null, 86_400_000)).to.deep.equal(NO_ATTEMPTS);
   });
 
   it('has no wait left at the very moment the wait ends', () => {

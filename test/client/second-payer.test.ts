@@ -16,6 +16,7 @@ import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { clientKey } from './client-keys.ts';
 import {
   type Asked,
+  LONG_RESET_AFTER_MS,
   METHODS,
   type Payer,
   type PayerStanding,
@@ -42,7 +43,7 @@ const verdictRule = (method: string, priority: number, params: string) => `
 const RULES = edited({
   'ladder.yaml': swap(
     'resetAfter: 24h',
-    'resetAfter: 24h\nladders: { brief: [45s], long: [20s, 20m, 2h, 5h] }',
+    'resetAfter: 24h\nladders: { brief: [45s], long: { levels: [20s, 20m, 2h, 5h], resetAfter: 40h } }',
   ),
   'ruleset.yaml': swap('resetAfter: 1h', 'resetAfter: 12h'),
   'verdicts.yaml': () => `
@@ -153,7 +154,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 const gapMs = fc.constantFrom(
-  ...[0, 0, 0.001, 1, 1, 29, 45, 1200, 3600, 39_600, 86_399, 86_400, 15 * 86_400].map(
+  ...[0, 0, 0.001, 1, 1, 29, 45, 1200, 3600, 39_600, 86_399, 86_400, 143_999, 144_000, 15 * 86_400].map(
     (seconds) => seconds * SECOND_MS,
   ),
 );
@@ -177,11 +178,12 @@ describe('the page of what happens to a payer', () => {
 
   it("has the reset and the ladders of this test's rules", () => {
     const { ladder } = settingsOf(RULES, CLIENT.platform);
-    const { levelsMs, ladders, resetAfterMs } = ladder;
-    expect({ levelsMs, ladders, resetAfterMs }).to.deep.equal({
+    const { levelsMs, ladders, resetAfterMs, resetsAfterMs } = ladder;
+    expect({ levelsMs, ladders, resetAfterMs, resetsAfterMs }).to.deep.equal({
       levelsMs: METHODS.usual.levelsMs,
       ladders: { brief: METHODS.brief.levelsMs, long: METHODS.long.levelsMs },
       resetAfterMs: RESET_AFTER_MS,
+      resetsAfterMs: { long: LONG_RESET_AFTER_MS },
     });
   });
 });

@@ -43,6 +43,9 @@ export const METHODS = {
   long: { verdict: 'WAIT', levelsMs: [20_000, 1_200_000, 7_200_000, 18_000_000] },
 } as const;
 
+/** The absence that the ladder of the method "long" has of its own. */
+export const LONG_RESET_AFTER_MS = 40 * HOUR_MS;
+
 export interface Asked {
   readonly order: string;
   readonly amount: number;
@@ -86,12 +89,25 @@ export interface Payer {
 
 export const RESET_AFTER_MS = DAY_MS;
 
-const OFF_THE_LADDER = { level: 0, attemptOpen: false, waitUntil: null, lastWaitMs: 0 };
+interface Standing {
+  readonly level: number;
+  readonly attemptOpen: boolean;
+  readonly waitUntil: number | null;
+  readonly lastWaitMs: number;
+  readonly resetAfterMs: number;
+}
+
+const OFF_THE_LADDER: Standing = {
+  level: 0,
+  attemptOpen: false,
+  waitUntil: null,
+  lastWaitMs: 0,
+  resetAfterMs: RESET_AFTER_MS,
+};
 
 /** A payer as src/client/README.md describes it, written from that page and not from the code. */
 export class SecondPayer implements Payer {
-  #ladder: { level: number; attemptOpen: boolean; waitUntil: number | null; lastWaitMs: number } =
-    OFF_THE_LADDER;
+  #ladder = OFF_THE_LADDER;
   #lastAt = 0;
   #lastVerdictAt: number | null = null;
   #requests: readonly Request[] = [];
@@ -149,7 +165,7 @@ export class SecondPayer implements Payer {
     this.#requests = [...this.#remembered(now), request].slice(-64);
     this.#granted.set(order, request.granted || this.#granted.get(order) === true);
     // Ladder 1.
-    if (now - (this.#lastVerdictAt ?? now) >= RESET_AFTER_MS) this.#ladder = OFF_THE_LADDER;
+    if (now - (this.#lastVerdictAt ?? now) >= this.#ladder.resetAfterMs) this.#ladder = OFF_THE_LADDER;
     this.#lastVerdictAt = now;
     // Ladder 2.
     if (verdict === 'GET_NEW') this.#ladder = { ...this.#ladder, attemptOpen: true, waitUntil: null };
@@ -160,8 +176,11 @@ export class SecondPayer implements Payer {
     const floorMs = before.level > 0 ? before.lastWaitMs : 0;
     const unhindered = Math.max(now + (levelsMs[level - 1] ?? 0), before.waitUntil ?? 0);
     const waitUntil = Math.max(unhindered, now + floorMs);
-    this.#ladder = { level, attemptOpen: false, waitUntil, lastWaitMs: waitUntil - now };
-    return waitUntil > unhindered ? floorMs : null;
+    const isLonger = waitUntil > unhindered;
+    const ownResetMs = method === 'long' ? LONG_RESET_AFTER_MS : RESET_AFTER_MS;
+    const resetAfterMs = isLonger ? before.resetAfterMs : ownResetMs;
+    this.#ladder = { level, attemptOpen: false, waitUntil, lastWaitMs: waitUntil - now, resetAfterMs };
+    return isLonger ? floorMs : null;
   }
 
   score(scored: Scored, clockMs: number): readonly string[] {

@@ -3,10 +3,15 @@ import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { Simulation } from '../../src/authoring/simulation.ts';
 import { platformName } from '../../src/client/client-key.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
+import { asStored } from '../../src/client/state-document.ts';
+import { decideVerdict } from '../../src/decision/decide.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import type { VerdictRequest } from '../../src/decision/requests.ts';
+import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { keptDecision } from '../archive/kept-decision.ts';
+import { clientKey } from '../client/client-keys.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
@@ -181,6 +186,49 @@ describe('a ladder that a rule names', () => {
     expect(diffRuleSets(edited({}), first).map(({ text }) => text)).to.deep.equal([
       'ladder "patient" level 1: added, 1m',
       'asked-too-early: ladder none -> patient',
+    ]);
+  });
+
+  it('is remembered for as long as it says itself, and other ladders for as long as all', () => {
+    const rules = withLadders('{ patient: { levels: [2m, 1d, 30d], resetAfter: 40d } }');
+    const climb = [
+      [0, 'transfer'],
+      [1, 'transfer'],
+      [1, 'transfer'],
+    ] as const;
+    const days = (count: number) => (count * DAY_MS) / SECOND_MS;
+    const levelAfter = (gap: number, ...more: readonly (readonly [number, string])[]) =>
+      ask(rules, [...climb, ...more, [gap, 'transfer']]).at(-1)?.ladderBefore.level;
+    expect(levelAfter(days(40) - 1)).to.equal(2);
+    expect(levelAfter(days(40))).to.equal(0);
+    // This wait is as long as the one before it, which the patient ladder gave.
+    expect(levelAfter(days(40) - 1, [1, 'card'])).to.equal(3);
+    const onOther = ask(rules, [
+      [0, 'card'],
+      [1, 'card'],
+      [days(1), 'card'],
+    ]);
+    expect(onOther.at(-1)?.ladderBefore.level).to.equal(0);
+  });
+
+  it('is remembered as the rule set that decides says, also when another one imposed the wait', () => {
+    const patient = withLadders('{ patient: { levels: [2m, 1d, 30d], resetAfter: 40d } }');
+    const client = clientKey(platformName('demo'), 'payer-1');
+    const decide = (rules: RuleSet, state: ClientState, now: number) =>
+      decideVerdict(rules, { client, state, sightings: NO_SIGHTINGS, now }, asked('transfer'));
+    const granted = decide(patient, UNKNOWN_CLIENT, NOW).nextState;
+    const { nextState } = decide(patient, granted, NOW + SECOND_MS);
+    const levelUnder = (rules: RuleSet) =>
+      decide(rules, asStored(nextState), NOW + 2 * DAY_MS).decision.ladderBefore.level;
+    expect(levelUnder(patient)).to.equal(1);
+    expect(levelUnder(RULES)).to.equal(0);
+    expect(levelUnder(edited({}))).to.equal(0);
+  });
+
+  it('shows its own absence in a diff', () => {
+    const longer = withLadders('{ patient: { levels: [2m, 20m, 2h, 5h], resetAfter: 2d } }');
+    expect(diffRuleSets(RULES, longer).map(({ text }) => text)).to.deep.equal([
+      'ladder "patient" resetAfter: added, 2d',
     ]);
   });
 });

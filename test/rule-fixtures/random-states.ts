@@ -142,6 +142,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     ladder,
     lastVerdictBlocked: fc.boolean(),
     lastWaitMs: fc.nat(365 * DAY_MS),
+    lastWaitLadder: maybe(fc.constantFrom('patient', 'slow-methods')),
     events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
     outcomes,
     hints: maybe(hints),
@@ -150,4 +151,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     stage: maybe(fc.record({ since: past, blocked: fc.boolean(), waited: fc.boolean(), bot: fc.boolean() })),
     endedWaits: fc.array(fc.record({ seq: fc.nat(), at: past }), { maxLength: 3 }),
   })
-  .map((state) => ({ ...state, lastWaitMs: state.ladder.level === 0 ? 0 : state.lastWaitMs }));
+  .map((state) => {
+    const isWaiting = state.ladder.level > 0 && state.lastWaitMs > 0;
+    return isWaiting ? state : { ...state, lastWaitMs: 0, lastWaitLadder: null };
+  });

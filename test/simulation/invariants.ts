@@ -110,7 +110,7 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
     if (entry.kind !== 'verdict') continue;
     told.ask(entry.decision);
     const { at, ladderAfter } = entry.decision;
-    const expected = settle(ladder, lastVerdictAt, settings, at);
+    const expected = settle({ ladder, lastVerdictAt, lastWaitLadder: null }, settings, at);
     yield* brokenStart(entry.decision, expected);
     ladder = ladderAfter;
     lastVerdictAt = at;

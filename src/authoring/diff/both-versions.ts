@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { platformName } from '../../client/client-key.ts';
+import { type LadderSettings, resetsOf } from '../../client/ladder.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { YES_NO } from '../../facts/fact.ts';
@@ -171,7 +172,7 @@ class FactsApart {
       ...(isDeepStrictEqual(was.smoothing, is.smoothing) ? [] : ['paymentScore']),
       ...(was.currency === is.currency ? [] : MONEY_FACTS),
       ...(was.timeZone === is.timeZone ? [] : CLOCKS.map(({ name }) => name)),
-      ...(was.ladder.resetAfterMs === is.ladder.resetAfterMs ? [] : LADDER_FACTS),
+      ...(resetsAlike(was.ladder, is.ladder) ? [] : LADDER_FACTS),
     ]);
   }
 
@@ -223,7 +224,7 @@ class FactsApart {
       known.push(anyOf(unnamed, alike(asked, ['currency'])));
     }
     if (this.has('ladderLevel')) {
-      const resetsMs = Math.min(was.ladder.resetAfterMs, is.ladder.resetAfterMs);
+      const resetsMs = Math.min(...resetsOf(was.ladder), ...resetsOf(is.ladder));
       const lately = compare(catalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
       known.push(implies(lately, alike([...asked, ...LADDER_LEVELS, ATTEMPT_OPEN], LADDER_FACTS)));
     }
@@ -268,6 +269,10 @@ class FactsApart {
   #within<Params>(rule: Rule<Params>): Rule<Params> {
     return { ...rule, condition: this.condition(rule.condition) };
   }
+}
+
+function resetsAlike(was: LadderSettings, is: LadderSettings): boolean {
+  return was.resetAfterMs === is.resetAfterMs && isDeepStrictEqual(was.resetsAfterMs, is.resetsAfterMs);
 }
 
 function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {

@@ -341,12 +341,19 @@ function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
 }
 
 /** The ladder without a name, the named ones, and when they are forgotten. */
-function ladderTexts({ levelsMs, ladders, resetAfterMs }: LadderSettings, prefix = ''): Texts {
-  const named = Object.entries(ladders).map(([name, levels]) => [`ladder "${name}"`, levels] as const);
+function ladderTexts({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings, prefix = ''): Texts {
+  const named = Object.entries(ladders).map(ofNamedLadder);
   const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
     ms.map((levelMs, index) => [`${prefix}${ladder} level ${index + 1}`, formatDuration(levelMs)] as const),
   );
-  return new Map([...levels, [`${prefix}ladder resetAfter`, formatDuration(resetAfterMs)]]);
+  const resets = [['ladder', resetAfterMs] as const, ...Object.entries(resetsAfterMs).map(ofNamedLadder)].map(
+    ([ladder, ms]) => [`${prefix}${ladder} resetAfter`, formatDuration(ms)] as const,
+  );
+  return new Map([...levels, ...resets]);
+}
+
+function ofNamedLadder<T>([name, value]: readonly [string, T]): readonly [string, T] {
+  return [`ladder "${name}"`, value];
 }
 
 /** Of each platform that has something of its own in one of the two versions. */

@@ -136,13 +136,19 @@ function inSettings(root: unknown, names: Names): readonly Found[] {
 function inLadder(path: string, ladder: unknown, { waits }: Names): readonly Found[] {
   const nameOf = (rule: YAMLMap) => String(rule.get('name'));
   return scalarsBelow(path, ladder).map(({ path: written, key, node }) => {
-    const named = written.startsWith(`${path}.ladders.`) ? key : null;
+    const named = nameAfter(`${path}.ladders.`, written);
     const owner = named === null ? path : `${path}.ladders.${named}`;
     const isReset = key === 'resetAfter';
-    const using = waits.filter((rule) => isReset || (paramsOf(rule)?.get('ladder') ?? null) === named);
+    const isCommon = isReset && named === null;
+    const using = waits.filter((rule) => isCommon || (paramsOf(rule)?.get('ladder') ?? null) === named);
     const says = meaning(durationUpTo(LADDER_MS_MAX), isReset ? MEANINGS.resetAfter : MEANINGS.levels);
     return { path: written, node, owner, usedBy: using.map(nameOf), ...says };
   });
+}
+
+/** The name that comes after the beginning of a path; null where the path begins otherwise. */
+function nameAfter(beginning: string, path: string): string | null {
+  return path.startsWith(beginning) ? (/^[^.[]+/.exec(path.slice(beginning.length))?.[0] ?? null) : null;
 }
 
 function inRules(name: string, { root }: YamlFile, names: Names): readonly Found[] {

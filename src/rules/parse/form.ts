@@ -126,6 +126,14 @@ type Most = readonly [max: number, refusal: (size: number) => string];
 
 const UNBOUNDED: Most = [Number.POSITIVE_INFINITY, () => ''];
 
+/** A mapping, or what stands for it in short. */
+export function either<T>(long: Form<T>, short: Form<T>): Form<T> {
+  return {
+    schema: { anyOf: [short.schema, long.schema] },
+    read: (file, node, what) => (file.isMapping(node) ? long : short).read(file, node, what),
+  };
+}
+
 /** A list with at least one item; messages call an item `each`. */
 export function listOf<T>(
   item: Form<T>,

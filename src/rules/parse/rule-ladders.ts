@@ -11,6 +11,7 @@ import {
   byName,
   called,
   duration,
+  either,
   type Form,
   listOf,
   MEANINGS,
@@ -36,7 +37,13 @@ interface Level {
   readonly at: Location;
 }
 
-type NamedLevels = ReadonlyMap<string, readonly Level[]>;
+/** A ladder that rules name; null: the `resetAfter` of the one without a name holds for it, too. */
+interface NamedLadder {
+  readonly levels: readonly Level[];
+  readonly resetAfterMs: number | null;
+}
+
+type NamedLadders = ReadonlyMap<string, NamedLadder>;
 
 const LADDER_DURATION = refined(duration(), (ms, file, node, what) => {
   if (ms <= LADDER_MS_MAX) return ms;
@@ -67,11 +74,27 @@ const LEVELS: Form<readonly Level[]> = refined(
   },
 );
 
+const RESET_AFTER = telling(LADDER_DURATION, { description: MEANINGS.resetAfter });
+
+/** The levels alone, or with a `resetAfter` of its own. */
+const NAMED_LADDER: Form<NamedLadder> = either(
+  mapping(
+    'A ladder after which a payer starts afresh at another time than after the others.',
+    { levels: LEVELS, resetAfter: optional(RESET_AFTER) },
+    ({ levels, resetAfter: resetAfterMs = null }, { file, members }): NamedLadder | null => {
+      const waitMs = levels.at(-1)?.ms ?? 0;
+      if (resetAfterMs === null || resetAfterMs > waitMs) return { levels, resetAfterMs };
+      return file.report(members.get('resetAfter')?.value ?? null, resetTooEarly(formatDuration(waitMs)));
+    },
+  ),
+  refined(LEVELS, (levels) => ({ levels, resetAfterMs: null })),
+);
+
 /** The ladders of a rule set: the one without a name, and those that rules name. */
 export class RuleLadders {
   /** By name, how to report that nobody uses it; null as long as `ladder.yaml` is not read or not sound. */
   #named: ReadonlyMap<string, () => void> | null = null;
-  #levels: NamedLevels = new Map();
+  #ladders: NamedLadders = new Map();
   readonly #used = new Set<string>();
 
   /** How `ladder.yaml` is written. */
@@ -83,7 +106,7 @@ export class RuleLadders {
       check: (named, { file, members }) => {
         const ladders = members.get('ladders')?.value;
         const written = ladders === undefined ? null : file.anyMembers(ladders, 'ladders');
-        this.#levels = named;
+        this.#ladders = named;
         this.#named = new Map(
           [...(written ?? [])].map(([name, { key }]) => [
             name,
@@ -102,7 +125,7 @@ export class RuleLadders {
       if (known === null || known.includes(name)) return nameRefusal(name);
       return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggest(name, known)}`;
     },
-    inherited: () => this.#levels,
+    inherited: () => this.#ladders,
     check: () => {},
   });
 
@@ -130,43 +153,39 @@ function nameRefusal(name: string): string | null {
   return `the name of a ladder has lower-case words joined by "-", like patient, unlike "${name}"`;
 }
 
-interface NamedLadders {
+interface LadderKind {
   readonly refusal: (name: string) => string | null;
   /** The ladders that hold beside those that are written here. */
-  readonly inherited: () => NamedLevels;
-  readonly check: (named: NamedLevels, place: Place) => void;
+  readonly inherited: () => NamedLadders;
+  readonly check: (named: NamedLadders, place: Place) => void;
 }
 
-function ladderForm(description: string, { refusal, inherited, check }: NamedLadders): Form<WrittenLadder> {
-  const named = byName('Further ladders, for WAIT rules to name.', { pattern: NAME_PATTERN }, LEVELS, {
+function ladderForm(description: string, { refusal, inherited, check }: LadderKind): Form<WrittenLadder> {
+  const named = byName('Further ladders, for WAIT rules to name.', { pattern: NAME_PATTERN }, NAMED_LADDER, {
     each: (name) => `the ladder "${name}"`,
     refusal,
     most: [LADDERS_MAX, (size) => `at most ${LADDERS_MAX} ladders have names, not ${size}`],
   });
   const ladder = mapping(
     description,
-    {
-      levels: LEVELS,
-      ladders: orElse(called('"ladders"', named), NONE),
-      resetAfter: telling(LADDER_DURATION, { description: MEANINGS.resetAfter }),
-    },
+    { levels: LEVELS, ladders: orElse(called('"ladders"', named), NONE), resetAfter: RESET_AFTER },
     ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): WrittenLadder | null => {
       const all = new Map([...inherited(), ...ladders]);
-      const [longest] = [['', levels] as const, ...all]
-        .map(([name, some]) => ({ name, waitMs: some.at(-1)?.ms ?? 0 }))
-        .toSorted((a, b) => b.waitMs - a.waitMs);
-      if (longest !== undefined && resetAfterMs <= longest.waitMs) {
-        const of = longest.name === '' ? '' : ` of the ladder "${longest.name}"`;
-        return file.report(
-          members.get('resetAfter')?.value ?? null,
-          `resetAfter must be longer than the longest wait, ${formatDuration(longest.waitMs)}${of}; otherwise leaving would be shorter than waiting`,
-        );
+      const whole = new Map([['', { levels, resetAfterMs }], ...all]);
+      const { name, waitMs } = longestOf(whole);
+      if (resetAfterMs <= waitMs) {
+        const of = name === '' ? '' : ` of the ladder "${name}"`;
+        const resetAfter = members.get('resetAfter')?.value ?? null;
+        return file.report(resetAfter, resetTooEarly(`${formatDuration(waitMs)}${of}`));
       }
       return {
         levelsMs: levels.map(({ ms }) => ms),
         ladders: ofEach(all, ({ ms }) => ms),
         resetAfterMs,
-        levelsAt: ofEach(new Map([...all, ['', levels]]), ({ at }) => at),
+        resetsAfterMs: Object.fromEntries(
+          [...all].flatMap(([name, { resetAfterMs: own }]) => (own === null ? [] : [[name, own]])),
+        ),
+        levelsAt: ofEach(whole, ({ at }) => at),
       };
     },
     ({ ladders }, place) => {
@@ -177,10 +196,23 @@ function ladderForm(description: string, { refusal, inherited, check }: NamedLad
   return called('the ladder', ladder);
 }
 
-const NONE: NamedLevels = new Map();
+/** The ladder with the longest wait of those that go by the common `resetAfter`. */
+function longestOf(ladders: NamedLadders): { readonly name: string; readonly waitMs: number } {
+  const [longest = { name: '', waitMs: 0 }] = [...ladders]
+    .filter(([name, { resetAfterMs }]) => name === '' || resetAfterMs === null)
+    .map(([name, { levels }]) => ({ name, waitMs: levels.at(-1)?.ms ?? 0 }))
+    .toSorted((a, b) => b.waitMs - a.waitMs);
+  return longest;
+}
 
-function ofEach<T>(levels: NamedLevels, part: (level: Level) => T): Readonly<Record<string, readonly T[]>> {
-  return Object.fromEntries([...levels].map(([name, some]) => [name, some.map(part)]));
+function resetTooEarly(wait: string): string {
+  return `resetAfter must be longer than the longest wait, ${wait}; otherwise leaving would be shorter than waiting`;
+}
+
+const NONE: NamedLadders = new Map();
+
+function ofEach<T>(ladders: NamedLadders, part: (level: Level) => T): Readonly<Record<string, readonly T[]>> {
+  return Object.fromEntries([...ladders].map(([name, { levels }]) => [name, levels.map(part)]));
 }
 
 /** `2%`, `0.5%`: at most two digits on either side of the point. */

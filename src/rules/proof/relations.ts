@@ -1,4 +1,5 @@
 import { CLIENT_GROUPS } from '../../client/client-state.ts';
+import { resetsOf } from '../../client/ladder.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
 import { YES_NO } from '../../facts/fact.ts';
@@ -145,8 +146,9 @@ function ofOrdersLately(facts: FactsByName): readonly Condition[] {
 function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
-  const resets = [settings, ...platforms.values()].map(({ ladder }) => ladder.resetAfterMs / 1000);
-  const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', Math.max(...resets));
+  const resetsMs = [settings, ...platforms.values()].flatMap(({ ladder }) => resetsOf(ladder));
+  const longest = Math.max(...resetsMs) / 1000;
+  const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', longest);
   return [
     implies(waiting, allOf(facts.is('attemptOpen', false), facts.above('ladderLevel', 0))),
     implies(

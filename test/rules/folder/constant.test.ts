@@ -48,6 +48,22 @@ describe('the constants of a rule set', () => {
     });
   });
 
+  it('stand in a ladder with an absence of its own, which the rules go by that name it', () => {
+    const own = new Map([
+      [
+        'ladder.yaml',
+        'levels: [30s]\nresetAfter: 1h\nladders: { slow: { levels: [1m, 2m], resetAfter: 2h } }',
+      ],
+      ['verdicts.yaml', 'rules: [{ name: wait, event: { params: { verdict: WAIT, ladder: slow } } }]'],
+    ]);
+    const told = constantsOf(own).map(({ path, text, owner, usedBy }) => [path, text, owner, ...usedBy]);
+    expect(told).to.deep.include.members([
+      ['ladder.ladders.slow.levels[1]', '2m', 'ladder.ladders.slow', 'wait'],
+      ['ladder.ladders.slow.resetAfter', '2h', 'ladder.ladders.slow', 'wait'],
+      ['ladder.resetAfter', '1h', 'ladder', 'wait'],
+    ]);
+  });
+
   it('stand in named conditions, ladders, sections of platforms, and lists of values, too', () => {
     const told = constantsOf(manifold()).map(
       ({ path, text, usedBy }) => `${path}=${text} (${usedBy.join(', ')})`,

@@ -192,6 +192,7 @@ describe('parsing a rule set', () => {
           levelsMs: [10_000, 60_000, 600_000],
           ladders: {},
           resetAfterMs: 3_600_000,
+          resetsAfterMs: {},
           levelsAt: { '': [24, 29, 33].map((column) => ({ file: 'ruleset.yaml', line: 22, column })) },
         },
       },

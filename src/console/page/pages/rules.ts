@@ -183,13 +183,13 @@ function useKeptReport(version: string, session: Session) {
 }
 
 /** The waits of a platform or of all, and those of the ladders that rules name. */
-function laddersOf(whose: string, { levelsMs, ladders, resetAfterMs }: LadderSettings) {
+function laddersOf(whose: string, { levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings) {
   const all = Object.entries({ '': levelsMs, ...ladders });
   return all.map(([name, waitsMs]) => {
     const waits = waitsMs.map(duration).join(', ');
     return html`<li>
       ${whose}${name && `, ${name}`}: waits of <b>${waits}</b>; the last repeats.
-      Reset after ${duration(resetAfterMs)} or a payment.
+      Reset after ${duration(resetsAfterMs[name] ?? resetAfterMs)} or a payment.
     </li>`;
   });
 }

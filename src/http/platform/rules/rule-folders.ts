@@ -55,6 +55,12 @@ const LadderSettingsSchema = s.shape('Waits of the cooldown ladder', {
     minimum: 1,
     description: 'A client who asks for nothing this long starts afresh',
   }),
+  resetsAfterMs: Type.Record(
+    Type.Integer({ minimum: 1, description: 'The same, after waits on one ladder' }),
+    {
+      description: 'Of the named ladders that differ in it, by name',
+    },
+  ),
 });
 
 const problems = s.list(ProblemSchema, 'In the order of reading');
@@ -184,8 +190,8 @@ function holdoutText({ share, maxAmounts }: Holdout): string {
 }
 
 /** A ladder without the places of its levels, which explanations tell. */
-function waitsOf({ levelsMs, ladders, resetAfterMs }: LadderSettings): LadderSettings {
-  return { levelsMs, ladders, resetAfterMs };
+function waitsOf({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings): LadderSettings {
+  return { levelsMs, ladders, resetAfterMs, resetsAfterMs };
 }
 
 /** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
