@@ -13,16 +13,8 @@ import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts'
  */
 const FORMAT = 1;
 
-/** `lastWaitMs` is left out where it is 0, and a last ladder without a name; 0 stands for an empty ladder. */
-type LadderRow =
-  | 0
-  | [
-      level: number,
-      attemptOpen: 0 | 1,
-      waitUntil: number | null,
-      lastWaitMs?: number,
-      lastWaitLadder?: string,
-    ];
+/** `lastWaitMs` is left out where it is 0, and the name of its ladder where it has none; 0 stands for an empty ladder. */
+type LadderRow = 0 | [level: number, open: 0 | 1, waitUntil: number | null, waitMs?: number, name?: string];
 
 /** The sum of 1 (blocked), 2 (waited) and 4 (bot), and since when. */
 type StageRow = [answered: number, since: number];
