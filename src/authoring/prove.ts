@@ -1,5 +1,6 @@
 import { OTHERWISE } from '../decision/decision.ts';
 import type { FactReading } from '../facts/fact.ts';
+import { KNOWN_DEVICE_FACTS } from '../facts/known-devices.ts';
 import { HINT_FACTS } from '../facts/request.ts';
 import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rules/condition.ts';
 import { listText } from '../rules/condition-text.ts';
@@ -99,9 +100,8 @@ function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): rea
 function observationOf({ name, fact }: FactRef): string | null {
   if (fact.kind === 'windowed' && fact.sharing !== null)
     return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
-  return fact.kind === 'windowed' || (Object.hasOwn(HINT_FACTS, name) && name !== 'scoredBefore')
-    ? name
-    : null;
+  const isHint = Object.hasOwn(HINT_FACTS, name) || Object.hasOwn(KNOWN_DEVICE_FACTS, name);
+  return fact.kind === 'windowed' || (isHint && name !== 'scoredBefore') ? name : null;
 }
 
 /** Signals that can match together and then reach the threshold, the heaviest first; none where no such were found. */

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Type } from '../json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
 import { type AskedScore, type Hints, rememberedHints } from './hints.ts';
+import { type KnownDevices, NO_KNOWN_DEVICES, rememberedDevices } from './known-devices.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { type Exposure, exposureOf } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
@@ -135,6 +136,7 @@ export interface ClientState {
   readonly events: readonly VerdictEvent[];
   readonly outcomes: OutcomeTally;
   readonly hints: Hints | null;
+  readonly knownDevices: KnownDevices;
   readonly binding: Binding | null;
   readonly override: Override | null;
   /** Of the newest stage for which a version was drawn; null: none. */
@@ -162,6 +164,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   events: [],
   outcomes: NO_OUTCOMES,
   hints: null,
+  knownDevices: NO_KNOWN_DEVICES,
   binding: null,
   override: null,
   stage: null,
@@ -244,6 +247,7 @@ export function compact(state: ClientState, now: number): ClientState {
     ...state,
     events: rememberedEvents(state.events, now),
     hints: rememberedHints(state.hints, now),
+    knownDevices: rememberedDevices(state.knownDevices, now),
     endedWaits: recentlyEnded(state.endedWaits, now),
   };
 }

@@ -1,5 +1,6 @@
 import type { ClientState } from './client-state.ts';
 import type { Hints } from './hints.ts';
+import { devicesWithClockBack } from './known-devices.ts';
 import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
@@ -24,6 +25,7 @@ export function withClockBack(state: ClientState, clockMs: number): ClientState 
   return {
     ...dateAgain(state, laterStaysLater(noted, clockMs, aheadMs)),
     lastAt: clockMs,
+    knownDevices: devicesWithClockBack(state.knownDevices, state.lastAt, clockMs),
     ladder: { ...state.ladder, waitUntil: orNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)) },
   };
 }

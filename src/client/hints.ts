@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from '../json-schema.ts';
 import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import type { DeviceCounts } from './known-devices.ts';
 
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
 export type HintKind =
@@ -38,6 +39,8 @@ export interface AskedScore {
   readonly changes: number;
   /** What was known then, the newest device last. */
   readonly knew: readonly Hint[];
+  /** How many devices of the payer were remembered then. */
+  readonly devices: DeviceCounts;
 }
 
 /** All that the scores of the last 24 hours showed. A later score takes back no hint but those about JavaScript. */
@@ -89,6 +92,8 @@ export interface KnownHints {
   readonly userAgentPresent: boolean;
   readonly userAgentIsAutomated: boolean;
   readonly userAgentIsApp: boolean;
+  /** How many devices were remembered when a repeated score was first asked; absent: as many as now. */
+  readonly devices?: DeviceCounts;
 }
 
 /** A hint that is older belongs to another checkout and is not used. */
@@ -116,13 +121,13 @@ const NO_HINTS: KnownHints = {
 export function withScore(
   before: Hints | null,
   score: ScoreHints,
-  { request, changes }: Pick<AskedScore, 'request' | 'changes'>,
+  { request, changes, devices }: Pick<AskedScore, 'request' | 'changes' | 'devices'>,
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
   const { shown, ...hints } = withUnansweredScore(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
   const first = remembered.find((other) => other.request === request);
-  const asked = first ?? { request, at: now, changes, knew: shown.map(({ hint }) => hint) };
+  const asked = first ?? { request, at: now, changes, knew: shown.map(({ hint }) => hint), devices };
   const all = first === undefined ? [...remembered, asked].slice(-ASKED_SCORES_MAX) : remembered;
   return { asked, hints: { ...hints, shown, asked: all } };
 }
@@ -147,8 +152,8 @@ export function rememberedHints(hints: Hints | null, now: number): Hints | null 
 }
 
 /** What a score request is answered from, however often it is repeated: what was known when it was first asked. */
-export function hintsKnownTo({ knew }: AskedScore): KnownHints {
-  return summaryOf(knew, true);
+export function hintsKnownTo({ knew, devices }: AskedScore): KnownHints {
+  return { ...summaryOf(knew, true), devices };
 }
 
 /** What is known at `now`. */

@@ -18,3 +18,8 @@ function isCalendarDay(text: string): boolean {
 export function timeText(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
+
+/** Turns a time into its age at `lastAt`, and an age into its time: how a payer's state stores times. */
+export function ageOf(momentOrAge: number | null, lastAt: number): number | null {
+  return momentOrAge === null ? null : lastAt - momentOrAge;
+}

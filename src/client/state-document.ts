@@ -1,11 +1,14 @@
-import { moneyOf } from './amount.ts';
-import { DIGITS, digitValue } from './client-key.ts';
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
 import type { Hint, HintKind, Hints } from './hints.ts';
+import { ageOf } from './instant.ts';
+import {
+  type DeviceCounts,
+  KNOWN_DEVICES_MAX,
+  type KnownDevices,
+  NO_KNOWN_DEVICES,
+} from './known-devices.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
-import type { KnownOrder } from './order.ts';
-import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
-import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
+import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
 /**
  * The stored form of a client's state: positional JSON, because there is one for every payer and member names would
@@ -21,7 +24,10 @@ type StageRow = [answered: number, since: number];
 
 type EndedRow = readonly [seq: number, age: number];
 
-/** Times are stored as ages at `lastAt`: shorter, and exact. Nulls at the end are left out. */
+/** Members that every document has; of the others 0 stands for nothing, and is left out at the end. */
+const MEMBERS_MIN = 9;
+
+/** Times are stored as ages at `lastAt`: shorter, and exact. */
 type Document = [
   format: typeof FORMAT,
   seq: number,
@@ -32,12 +38,13 @@ type Document = [
   ladder: LadderRow,
   events: EventRow[],
   outcomes: OutcomesRow,
-  hints?: HintsRow | null,
-  binding?: ClientState['binding'],
-  override?: ClientState['override'],
-  stage?: StageRow | null,
-  endedWaits?: readonly EndedRow[] | null,
-  lastVerdictBlocked?: 1 | null,
+  hints?: HintsRow | 0,
+  knownDevices?: string | 0,
+  binding?: ClientState['binding'] | 0,
+  override?: ClientState['override'] | 0,
+  stage?: StageRow | 0,
+  endedWaits?: readonly EndedRow[] | 0,
+  lastVerdictBlocked?: 0 | 1,
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
@@ -52,16 +59,17 @@ export function encodeClientState(state: ClientState): string {
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
     encodeOutcomes(state.outcomes, state.lastAt),
-    state.hints === null ? null : encodeHints(state.hints, state),
-    state.binding,
-    state.override,
-    state.stage === null ? null : encodeStage(state.stage),
+    state.hints === null ? 0 : encodeHints(state.hints, state),
+    encodeDevices(state.knownDevices),
+    state.binding ?? 0,
+    state.override ?? 0,
+    state.stage === null ? 0 : encodeStage(state.stage),
     state.endedWaits.length === 0
-      ? null
+      ? 0
       : state.endedWaits.map(({ seq, at }): EndedRow => [seq, state.lastAt - at]),
-    state.lastVerdictBlocked ? 1 : null,
+    state.lastVerdictBlocked ? 1 : 0,
   ];
-  while (document.at(-1) === null) document.pop();
+  while (document.length > MEMBERS_MIN && document.at(-1) === 0) document.pop();
   return JSON.stringify(document);
 }
 
@@ -83,12 +91,13 @@ export function decodeClientState(text: string): ClientState {
     ladder,
     events,
     outcomes,
-    hints = null,
-    binding = null,
-    override = null,
-    stage = null,
-    endedWaits = null,
-    lastVerdictBlocked = null,
+    hints = 0,
+    knownDevices = 0,
+    binding = 0,
+    override = 0,
+    stage = 0,
+    endedWaits = 0,
+    lastVerdictBlocked = 0,
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
@@ -105,12 +114,23 @@ export function decodeClientState(text: string): ClientState {
     lastWaitLadder: ladder === 0 ? null : (ladder[4] ?? null),
     events: decodeEvents(events, lastAt),
     outcomes: decodeOutcomes(outcomes, lastAt),
-    hints: hints === null ? null : decodeHints(hints, { lastAt, changes }),
-    binding,
-    override,
-    stage: stage === null ? null : decodeStage(stage),
-    endedWaits: (endedWaits ?? []).map(([seq, age]) => ({ seq, at: lastAt - age })),
+    hints: hints === 0 ? null : decodeHints(hints, { lastAt, changes }),
+    knownDevices: decodeDevices(knownDevices),
+    binding: binding || null,
+    override: override || null,
+    stage: stage === 0 ? null : decodeStage(stage),
+    endedWaits: (endedWaits || []).map(([seq, age]) => ({ seq, at: lastAt - age })),
   };
+}
+
+function encodeDevices({ fingerprints, ips }: KnownDevices): string | 0 {
+  return fingerprints === '' && ips === '' ? 0 : `${fingerprints} ${ips}`;
+}
+
+function decodeDevices(text: string | 0): KnownDevices {
+  if (text === 0) return NO_KNOWN_DEVICES;
+  const end = text.indexOf(' ');
+  return { fingerprints: text.slice(0, end), ips: text.slice(end + 1) };
 }
 
 function encodeStage({ since, blocked, waited, bot }: StageMark): StageRow {
@@ -218,7 +238,10 @@ function decodeEvent(row: EventRow, before: VerdictEvent | undefined, lastAt: nu
  */
 type HintRow = [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string];
 
-/** `knew`: the indexes of the hints that the score knew. */
+/**
+ * `knew`: the indexes of the hints that the score knew, and below 0 how many devices were known where those were not
+ * all.
+ */
 type AskedRow = [request: string, age: number, changesSince: number, ...knew: number[]];
 
 type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
@@ -249,10 +272,31 @@ function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsRow {
   return [
     lastAt - scoredAt,
     rows,
-    asked.map(({ request, at, changes, knew }): AskedRow => {
-      return [request, lastAt - at, now.changes - changes, ...knew.map(placeOf)];
+    asked.map(({ request, at, changes, knew, devices }): AskedRow => {
+      const counts = encodeCounts(devices, knew);
+      return [request, lastAt - at, now.changes - changes, ...knew.map(placeOf), ...counts];
     }),
   ];
+}
+
+const COUNTS = KNOWN_DEVICES_MAX + 1;
+
+function encodeCounts({ fingerprints, ips }: DeviceCounts, knew: readonly Hint[]): readonly number[] {
+  const shown = shownDevices(knew);
+  const isAll = shown.fingerprints === fingerprints && shown.ips === ips;
+  return isAll ? [] : [-1 - fingerprints * COUNTS - ips];
+}
+
+function decodeCounts(cell: number, knew: readonly Hint[]): DeviceCounts {
+  if (cell >= 0) return shownDevices(knew);
+  const counts = -1 - cell;
+  return { fingerprints: Math.floor(counts / COUNTS), ips: counts % COUNTS };
+}
+
+/** How many devices are among the hints that a score knew. */
+function shownDevices(knew: readonly Hint[]): DeviceCounts {
+  const count = (wanted: HintKind) => knew.filter(({ kind }) => kind === wanted).length;
+  return { fingerprints: count('fingerprint'), ips: count('ip') };
 }
 
 function encodeHint({ kind, id, networks, formerId }: Hint, age: number | null): HintRow {
@@ -276,8 +320,10 @@ function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, changes }: No
     shown: rows.flatMap(([, age], place) =>
       age === null ? [] : [{ hint: at(place), lastAt: lastAt - age }],
     ),
-    asked: asked.map(([request, age, changesSince, ...knew]) => {
-      return { request, at: lastAt - age, changes: changes - changesSince, knew: knew.map(at) };
+    asked: asked.map(([request, age, changesSince, ...cells]) => {
+      const knew = cells.filter((cell) => cell >= 0).map(at);
+      const devices = decodeCounts(cells.at(-1) ?? 0, knew);
+      return { request, at: lastAt - age, changes: changes - changesSince, knew, devices };
     }),
   };
 }
@@ -288,156 +334,4 @@ function decodeHint([code, , id = '', networks = 0, formerId]: HintRow): Hint {
   const around = networks === 0 ? {} : { networks: networks.split(' ') };
   const former = formerId === undefined ? {} : { formerId };
   return { kind, id, ...around, ...former };
-}
-
-type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
-/** The order at this place has several reports, or one with an amount. */
-type ReportsRow = [place: number, ...reports: (number | string)[]];
-
-/** 0 when there are none; zeros at the end are left out. */
-type OutcomesRow =
-  | 0
-  | [
-      paid: number,
-      unpaid: number,
-      technical: number,
-      newestAge?: number,
-      orders?: string | 0,
-      amounts?: string | 0,
-      reports?: ReportsRow[] | 0,
-      older?: OlderRow | 0,
-    ];
-
-const TOKEN_CHARACTERS = 6;
-
-/** Added to the number of a result: the amount is the same as that of the order before it in the text. */
-const SAME_AMOUNT = RESULT_CODES;
-/** Added likewise: the order was turned away. */
-const TURNED_AWAY = 2 * RESULT_CODES;
-
-function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
-  const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
-  if (paidCount + unpaidCount + neitherCount === 0) return 0;
-  const orders = recent.toReversed();
-  const row: Exclude<OutcomesRow, 0> = [
-    paidCount,
-    unpaidCount,
-    neitherCount,
-    lastAt - (orders[0]?.occurredAt ?? lastAt),
-    packOrders(orders) || 0,
-    packAmounts(orders) || 0,
-    reportsRows(orders),
-    older === NO_OUTCOMES.older
-      ? 0
-      : [ageOf(older.lastPaidAt, lastAt), ageOf(older.lastUnpaidAt, lastAt), older.unpaidChain],
-  ];
-  while (row.length > 3 && row.at(-1) === 0) row.pop();
-  return row;
-}
-
-function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
-  if (row === 0) return NO_OUTCOMES;
-  const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
-  const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
-  for (const [place, ...told] of reports || []) {
-    const order = recent[place];
-    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(told, order.occurredAt) };
-  }
-  return {
-    paidCount,
-    unpaidCount,
-    neitherCount,
-    recent: recent.reverse(),
-    older: older
-      ? { lastPaidAt: ageOf(older[0], lastAt), lastUnpaidAt: ageOf(older[1], lastAt), unpaidChain: older[2] }
-      : NO_OUTCOMES.older,
-  };
-}
-
-/**
- * Newest first: the number of digits of a distance, then for each order its token, its result with the flags above,
- * and its distance in ms to the order before. Compact, as there may be 64 of them.
- */
-function packOrders(orders: readonly RecentOrder[]): string {
-  const distances = orders.map(
-    ({ occurredAt }, place) => (orders[place - 1]?.occurredAt ?? occurredAt) - occurredAt,
-  );
-  const width = digitsOf(Math.max(0, ...distances), 0).length;
-  const packed = orders.map((order, place) => {
-    const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
-    const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
-    return (
-      order.token +
-      DIGITS.charAt(encodeResult(order) + same + turnedAway) +
-      digitsOf(distances[place] ?? 0, width)
-    );
-  });
-  return packed.length === 0 ? '' : width + packed.join('');
-}
-
-/** Newest first, without amounts and currencies that are the same as before. */
-function packAmounts(orders: readonly RecentOrder[]): string {
-  let currency = '';
-  const cells: string[] = [];
-  for (const [place, { amount }] of orders.entries()) {
-    if (amount === orders[place - 1]?.amount) continue;
-    const money = moneyOf(amount ?? '');
-    cells.push(money !== null && money.currency === currency ? money.amount : (amount ?? ''));
-    currency = money?.currency ?? currency;
-  }
-  return cells.join(',');
-}
-
-function unpackOrders(packed: string, newestAt: number, cells: readonly string[]): RecentOrder[] {
-  const orders: RecentOrder[] = [];
-  const amounts = amountsOf(cells).values();
-  const width = Number(packed.charAt(0));
-  const length = TOKEN_CHARACTERS + 1 + width;
-  let occurredAt = newestAt;
-  let amount: string | null = null;
-  for (let start = 1; start < packed.length; start += length) {
-    const token = packed.slice(start, start + TOKEN_CHARACTERS);
-    const code = numberOf(packed.charAt(start + TOKEN_CHARACTERS));
-    if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
-    occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
-    const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
-    const known: KnownOrder = { ...decodeResult(code % RESULT_CODES), occurredAt, ...exposed };
-    orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
-  }
-  return orders;
-}
-
-function amountsOf(cells: readonly string[]): readonly (string | null)[] {
-  let currency = '';
-  return cells.map((cell) => {
-    if (cell === '') return null;
-    const amount = cell.includes(' ') ? cell : `${cell} ${currency}`;
-    currency = moneyOf(amount)?.currency ?? currency;
-    return amount;
-  });
-}
-
-function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
-  const rows: ReportsRow[] = [];
-  for (const [place, { reports, occurredAt }] of orders.entries())
-    if (reports !== undefined) rows.push([place, ...encodeReports(reports, occurredAt)]);
-  return rows.length === 0 ? 0 : rows;
-}
-
-/** Turns a time into its age at `lastAt`, and an age into its time. */
-function ageOf(momentOrAge: number | null, lastAt: number): number | null {
-  return momentOrAge === null ? null : lastAt - momentOrAge;
-}
-
-/** A number in base 64, with `width` digits or more; 0 in none. */
-function digitsOf(value: number, width: number): string {
-  let digits = '';
-  for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
-  return digits.padStart(width, DIGITS.charAt(0));
-}
-
-function numberOf(digits: string): number {
-  let number = 0;
-  for (const digit of digits) number = number * 64 + digitValue(digit);
-  return number;
 }

@@ -7,13 +7,14 @@ import {
   touchByScore,
 } from '../client/client-state.ts';
 import { hintsKnownTo, type KnownHints, withScore, withUnansweredScore } from '../client/hints.ts';
+import { countDevices, noteDevice } from '../client/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /** The part of the state after a score on which verdicts depend, for replays that answer no scores. */
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
   const hints = withUnansweredScore(state.hints, request, now);
-  return touchByScore({ ...state, hints, events: renameDevice(state.events, request) }, now);
+  return touchByScore({ ...withDevices(state, request, now), hints }, now);
 }
 
 interface ScoreContact {
@@ -31,12 +32,30 @@ interface ScoreContact {
 export function contactByScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
   // The service adds these; the caller did not send them.
   const { networks: _networks, former: _former, ...told } = request;
-  const asking = { request: token(JSON.stringify(Object.values(told))), changes: state.changes };
+  const noted = withDevices(state, request, now);
+  const devices = countDevices(noted.knownDevices, now);
+  const asking = { request: token(JSON.stringify(Object.values(told))), changes: state.changes, devices };
   const { hints, asked } = withScore(state.hints, request, asking, now);
   return {
-    nextState: touchByScore({ ...state, hints, events: renameDevice(state.events, request) }, now),
+    nextState: touchByScore({ ...noted, hints }, now),
     known: () => hintsKnownTo(asked),
     at: isUndisturbed(state, asked, now) ? asked.at : now,
+  };
+}
+
+/** The state with the devices that a score shows. */
+function withDevices(state: ClientState, request: ScoreRequest, now: number): ClientState {
+  const { fingerprint, ip, former } = request;
+  const { fingerprints, ips } = state.knownDevices;
+  const noted = (packed: string, id: string | null, formerId: string | null = null) =>
+    id === null ? packed : noteDevice(packed, { id, formerId }, now);
+  return {
+    ...state,
+    events: renameDevice(state.events, request),
+    knownDevices: {
+      fingerprints: noted(fingerprints, fingerprint, former?.fingerprint),
+      ips: noted(ips, ip, former?.ip),
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { CLIENT_GROUPS } from '../client/client-state.ts';
 import { type Fact, YES_NO } from './fact.ts';
 import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
+import { KNOWN_DEVICE_FACTS } from './known-devices.ts';
 import { CALENDAR_FACTS, HINT_FACTS, LISTED_FACTS, REQUEST_FACTS, SHARING_FACTS } from './request.ts';
 
 /** What earlier rules of the same decision concluded. */
@@ -42,6 +43,7 @@ const FACT_THEMES = {
   velocity: VELOCITY_FACTS,
   sharing: SHARING_FACTS,
   hints: HINT_FACTS,
+  'known devices': KNOWN_DEVICE_FACTS,
   request: REQUEST_FACTS,
   calendar: CALENDAR_FACTS,
   'shared lists': LISTED_FACTS,

@@ -245,6 +245,17 @@ export function onDemand(fact: PlainFact): PlainFact {
   return { ...fact, onDemand: true };
 }
 
+/** A fact that may have no value; its description says of whom. */
+export function plainIfKnown(
+  domain: FactDomain,
+  unit: string | null,
+  description: string,
+  absence: Absence,
+  read: (context: FactContext) => FactReading,
+): PlainFact {
+  return { kind: 'plain', domain, unit, description, absence, read };
+}
+
 /** One of some words, or not known. */
 export function wordIfKnown(
   values: readonly string[],
@@ -253,8 +264,7 @@ export function wordIfKnown(
   read: (context: FactContext) => string | null,
 ): PlainFact {
   const text = `${description} ${absenceText(absence)}`;
-  const domain: FactDomain = { type: 'enum', values };
-  return { kind: 'plain', domain, unit: null, description: text, absence, read };
+  return plainIfKnown({ type: 'enum', values }, null, text, absence, read);
 }
 
 export function flag(description: string, read: (context: FactContext) => boolean): PlainFact {
@@ -267,8 +277,7 @@ export function flagIfKnown(
   absence: Absence,
   read: (context: FactContext) => boolean | null,
 ): PlainFact {
-  const text = `${description} ${absenceText(absence)}`;
-  return { kind: 'plain', domain: YES_NO, unit: null, description: text, absence, read };
+  return plainIfKnown(YES_NO, null, `${description} ${absenceText(absence)}`, absence, read);
 }
 
 /** Seconds since the last event of a kind; not known when there was none. `read` gives its epoch ms. */

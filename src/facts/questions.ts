@@ -89,14 +89,19 @@ export const FACT_QUESTIONS: readonly FactQuestion[] = [
   },
   {
     question: 'Since when is the payer known, and what is new about this request?',
-    exampleIsFor: 'Known for less than seven days, and on the third device within a day',
+    exampleIsFor: 'Known for a month, and for less than a day on this device, which is not the only one',
     example: `conditions:
   all:
-    - { fact: secondsSinceFirstSeen, operator: lessThan, value: 604800 }
-    - { fact: distinctFingerprints, params: { window: 24h }, operator: greaterThanInclusive, value: 3 }`,
+    - { fact: secondsSinceFirstSeen, operator: greaterThan, value: 2592000 }
+    - { fact: secondsSinceFingerprintFirstSeen, operator: lessThan, value: 86400 }
+    - { fact: knownFingerprints, operator: greaterThan, value: 1 }`,
     facts: [
       'isNewClient',
       'secondsSinceFirstSeen',
+      'secondsSinceFingerprintFirstSeen',
+      'secondsSinceIpFirstSeen',
+      'knownFingerprints',
+      'knownIps',
       'distinctFingerprints',
       'distinctIps',
       'distinctMethods',

@@ -2,6 +2,8 @@ import { type Audit, AuditEntrySchema } from '../access/audit.ts';
 import { ProposalSchema, Proposals, proposalView } from '../access/proposals.ts';
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import type { ClientKey } from '../client/client-key.ts';
+import type { ClientState } from '../client/client-state.ts';
+import { listDevices } from '../client/known-devices.ts';
 import { DecisionSchema } from '../decision/decision.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
 import { Type } from '../json-schema.ts';
@@ -78,7 +80,7 @@ export async function* clientExport(
     platform,
     clientIdKey,
     at: clock(),
-    state: stamp.raw === null ? null : state,
+    state: stamp.raw === null ? null : legibleState(state),
     lists: lists.map(({ owner, keys, id, version, ...entry }) => entry),
     proposals: (await proposals.about(client)).map(proposalView),
   };
@@ -90,6 +92,18 @@ export async function* clientExport(
   const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen), naming);
   const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
   yield `,"complete":${isAuditWhole && areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
+}
+
+/** The state with its packed lists as people may read them. */
+function legibleState(state: ClientState) {
+  const { knownDevices, lastAt } = state;
+  return {
+    ...state,
+    knownDevices: {
+      fingerprints: listDevices(knownDevices.fingerprints, lastAt),
+      ips: listDevices(knownDevices.ips, lastAt),
+    },
+  };
 }
 
 type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;

@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { KNOWN_DEVICE_DAYS } from '../client/known-devices.ts';
 import { NamedError } from '../named-error.ts';
+import { DAY_MS } from '../rules/duration.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Registers } from '../state/store.ts';
 
@@ -24,13 +26,16 @@ export class SecretRefused extends NamedError {}
 
 export const SECRET_REGISTER = 'signal-secret';
 
-/** How long devices are remembered, and how long both a changed secret and the one before are counted under. */
+/** How long a node may go on with the secret before: as long as it is remembered who was seen on a device. */
 const CHANGE_MS = RETENTION.sightingMs;
+
+/** How long the secret before may still recognise a device that a payer showed before the change. */
+const RECOGNITION_MS = KNOWN_DEVICE_DAYS * DAY_MS;
 
 /**
  * Makes all nodes of a store use one secret: it notes the first one ever used and refuses a different one with
  * SecretRefused. A node that brings the noted one as its previous secret changes it for all. Gives the previous
- * secret as long as devices are still counted under it, otherwise null.
+ * secret as long as a payer's devices may still be known under it, otherwise null.
  */
 export async function agreeOnSecret(
   registers: Registers,
@@ -50,8 +55,9 @@ export async function agreeOnSecret(
     if (!written) return agreeOnSecret(registers, { signalSecret, signalSecretPrevious: previous }, now);
     return previous;
   }
-  const isChanging = now - known.since < CHANGE_MS;
-  if (own === known.fingerprint) return isChanging && former === known.former ? previous : null;
+  const age = now - known.since;
+  const isChanging = age < CHANGE_MS;
+  if (own === known.fingerprint) return age < RECOGNITION_MS && former === known.former ? previous : null;
   // A node that still has the previous secret may restart until the change is finished.
   if (own === known.former && isChanging) return null;
   throw new SecretRefused(

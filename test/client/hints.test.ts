@@ -28,7 +28,11 @@ const NOTHING: ScoreHints = {
   userAgentIsApp: false,
 };
 
-const asking = (request: string) => ({ request, changes: 0 });
+const asking = (request: string, fingerprints = 0) => ({
+  request,
+  changes: 0,
+  devices: { fingerprints, ips: 0 },
+});
 
 /** Different scores, a minute apart. */
 function scored(...scores: readonly Partial<ScoreHints>[]): { readonly hints: Hints; readonly now: number } {
@@ -112,14 +116,17 @@ describe('the hints of scores', () => {
         for (const { which, afterMs } of asked) {
           now += afterMs;
           const score = scores[which % scores.length] ?? NOTHING;
-          const answered = withScore(hints, score, asking(JSON.stringify(score)), now);
+          const answered = withScore(hints, score, asking(JSON.stringify(score), which % 9), now);
           hints = asStored({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
           const before = first.get(score);
           const known = hintsKnownTo(answered.asked);
           if (before !== undefined && now - before.at < HINTS_VALID_MS)
             expect(known).to.deep.equal(before.known);
           else {
-            expect(known).to.deep.equal(knownHints(hints, now));
+            expect(known).to.deep.equal({
+              ...knownHints(hints, now),
+              devices: { fingerprints: which % 9, ips: 0 },
+            });
             first.set(score, { at: now, known });
           }
         }

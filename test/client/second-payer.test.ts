@@ -5,6 +5,7 @@ import { type OutcomeEffect, recordOutcome } from '../../src/client/changes.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { momentFor, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import type { KnownHints } from '../../src/client/hints.ts';
+import { listDevices, rememberedDevices } from '../../src/client/known-devices.ts';
 import { exposureOf, type OrderOutcome, settledAmount } from '../../src/client/order.ts';
 import { asStored } from '../../src/client/state-document.ts';
 import { decideVerdict } from '../../src/decision/decide.ts';
@@ -100,7 +101,14 @@ class FirstPayer implements Payer {
     const now = momentFor(this.#state, clockMs);
     const { nextState, known } = contactByScore(this.#state, request, now);
     this.#state = asStored(nextState);
-    return namesOf(known());
+    const hints = known();
+    return [...namesOf(hints), `${hints.devices?.fingerprints} known`];
+  }
+
+  #devices(): PayerStanding['devices'] {
+    const { lastAt, knownDevices } = this.#state;
+    const { fingerprints } = rememberedDevices(knownDevices, lastAt);
+    return listDevices(fingerprints, lastAt).map(({ id, firstShownAt }) => [id.slice(0, 2), firstShownAt]);
   }
 
   standing(): PayerStanding {
@@ -108,7 +116,8 @@ class FirstPayer implements Payer {
     const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
     const paidOrders = recent.filter(({ outcome }) => outcome === 'PAID');
     const amounts = paidOrders.map((known) => Number(moneyOf(settledAmount(known) ?? '')?.amount ?? 0));
-    return { ...ladder, paid, unpaid, paidAmount: amounts.reduce((sum, amount) => sum + amount, 0) };
+    const paidAmount = amounts.reduce((sum, amount) => sum + amount, 0);
+    return { ...ladder, paid, unpaid, paidAmount, devices: this.#devices() };
   }
 }
 
@@ -143,7 +152,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc
     .record({
       amount: fc.constantFrom(7, 25),
-      fingerprint: fc.constantFrom(null, 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'),
+      fingerprint: fc.constantFrom(null, 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8', 'f9'),
       sign: fc.constantFrom(null, 'noScript', 'script', 'trap', 'automated', 'app', 'userAgent'),
     })
     .map(

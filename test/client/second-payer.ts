@@ -26,6 +26,12 @@ interface Held {
   readonly taken?: number;
 }
 
+interface Device {
+  readonly fingerprint: string;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
 interface Request {
   readonly at: number;
   readonly order: string;
@@ -75,6 +81,8 @@ export interface PayerStanding {
   readonly paid: number;
   readonly unpaid: number;
   readonly paidAmount: number;
+  /** The fingerprints that are remembered, each with the minute in which it was first shown, epoch ms. */
+  readonly devices: readonly (readonly [fingerprint: string, firstMinute: number])[];
 }
 
 /** The events of a payer, each at a time in epoch ms. */
@@ -82,7 +90,7 @@ export interface Payer {
   /** Gives `waitFloorMs`. */
   ask(asked: Asked, clockMs: number): number | null;
   report(reported: Reported, clockMs: number): OutcomeEffect;
-  /** Gives the hints that the score is answered from, sorted. */
+  /** Gives the hints that the score is answered from, sorted, and how many fingerprints it takes as known. */
   score(scored: Scored, clockMs: number): readonly string[];
   standing(): PayerStanding;
 }
@@ -118,6 +126,7 @@ export class SecondPayer implements Payer {
   readonly #turnedAway = new Set<string>();
   readonly #scores: { readonly at: number; readonly shows: readonly string[] }[] = [];
   readonly #firstScores = new Map<string, { readonly at: number; readonly known: readonly string[] }>();
+  #devices: readonly Device[] = [];
 
   report({ order, result, moment, amount }: Reported, clockMs: number): OutcomeEffect {
     const now = this.#moment(clockMs);
@@ -188,13 +197,24 @@ export class SecondPayer implements Payer {
     const { fingerprint, sign } = scored;
     const device = fingerprint === null ? [] : [`fingerprint ${fingerprint}`];
     this.#scores.push({ at: now, shows: [...device, ...(sign === null ? [] : [sign])] });
+    // Known devices 1, 2, 4.
+    this.#devices = this.#shown(fingerprint, now);
     // Hints 2.
     const request = JSON.stringify(scored);
     const first = this.#firstScores.get(request);
     if (first !== undefined && now - first.at < DAY_MS) return first.known;
-    const known = this.#known(now);
+    const known = [...this.#known(now), `${this.#devices.length} known`];
     this.#firstScores.set(request, { at: now, known });
     return known;
+  }
+
+  #shown(fingerprint: string | null, now: number): readonly Device[] {
+    const day = (at: number) => Math.floor(at / DAY_MS);
+    const kept = this.#devices.filter(({ lastAt }) => day(now) - day(lastAt) < 90);
+    if (fingerprint === null) return kept;
+    const firstAt = kept.find((device) => device.fingerprint === fingerprint)?.firstAt ?? now;
+    const others = kept.filter((device) => device.fingerprint !== fingerprint);
+    return [...others, { fingerprint, firstAt, lastAt: now }].slice(-8);
   }
 
   /** Outcomes 7, Amounts 7. */
@@ -210,7 +230,10 @@ export class SecondPayer implements Payer {
         result !== 'PAID' && result !== 'TECHNICAL' && !waits && !this.#turnedAway.has(order),
     );
     const paidAmount = paid.reduce((sum, { money }) => sum + (money ?? 0), 0);
-    return { level, attemptOpen, waitUntil, paid: paid.length, unpaid: unpaid.length, paidAmount };
+    const devices = this.#shown(null, this.#lastAt).map(({ fingerprint, firstAt }) => {
+      return [fingerprint, firstAt - (firstAt % 60_000)] as const;
+    });
+    return { level, attemptOpen, waitUntil, paid: paid.length, unpaid: unpaid.length, paidAmount, devices };
   }
 
   /** Outcomes 9: the earlier reports of an order that still count. */

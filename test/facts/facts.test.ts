@@ -8,6 +8,7 @@ import {
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
 import { type KnownHints, knownHints } from '../../src/client/hints.ts';
+import { noteDevice } from '../../src/client/known-devices.ts';
 import type { Outcome } from '../../src/client/order.ts';
 import type { OutcomeTally } from '../../src/client/outcomes.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
@@ -23,6 +24,7 @@ import {
   NOBODY_SEEN,
 } from '../../src/facts/fact.ts';
 import { ORDER_FACTS } from '../../src/facts/history.ts';
+import { KNOWN_DEVICE_FACTS } from '../../src/facts/known-devices.ts';
 import { CALENDAR_FACTS, SHARING_FACTS } from '../../src/facts/request.ts';
 import { eventAt } from '../client/event-at.ts';
 import { anyState, NOW } from '../rule-fixtures/random-states.ts';
@@ -154,6 +156,32 @@ function isLive(item: { readonly expiresAt: number | null } | null): boolean {
   return item !== null && (item.expiresAt === null || item.expiresAt > NOW);
 }
 
+/** The devices in a packed list, read as one number of 54 bits each. */
+function naiveDevices(packed: string) {
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return (packed.match(/.{9}/gs) ?? []).map((text) => {
+    let bits = 0n;
+    for (const digit of text) bits = bits * 64n + BigInt(digits.indexOf(digit));
+    const name = Number(bits >> 32n);
+    return { name, minute: Number((bits >> 9n) % 2n ** 23n), day: Number(bits % 512n) };
+  });
+}
+
+function naiveFirstSeen({ hints, state }: FactContext, kind: 'fingerprints' | 'ips'): number | null {
+  const id = hints[kind].at(-1);
+  if (id === undefined) return null;
+  const named = noteDevice('', { id, formerId: null }, NOW);
+  const [wanted] = naiveDevices(named);
+  const known = naiveDevices(state.knownDevices[kind]).find(({ name }) => name === wanted?.name);
+  const minutes = known === undefined ? 0 : (Math.floor(NOW / MINUTE_MS) % 2 ** 23) - known.minute;
+  const sinceFirst = state.firstSeenAt === null ? Number.POSITIVE_INFINITY : NOW - state.firstSeenAt;
+  return Math.floor(Math.min(minutes * MINUTE_MS, sinceFirst) / 1000);
+}
+
+function naiveKnown({ hints, state }: FactContext, kind: 'fingerprints' | 'ips'): number | null {
+  return hints[kind].length === 0 ? null : naiveDevices(state.knownDevices[kind]).length;
+}
+
 function isFresh({ state: { hints } }: FactContext): boolean {
   return hints !== null && hints.scoredAt > NOW - DAY_MS;
 }
@@ -211,6 +239,10 @@ const NAIVE: Readonly<Record<string, Naive>> = {
   userAgentIsApp: (context) => (isFresh(context) ? wasShown(context.state, 'app') : null),
   fingerprintPresent: ({ state }) => wasShown(state, 'fingerprint'),
   ipPresent: ({ state }) => wasShown(state, 'ip'),
+  secondsSinceFingerprintFirstSeen: (context) => naiveFirstSeen(context, 'fingerprints'),
+  secondsSinceIpFirstSeen: (context) => naiveFirstSeen(context, 'ips'),
+  knownFingerprints: (context) => naiveKnown(context, 'fingerprints'),
+  knownIps: (context) => naiveKnown(context, 'ips'),
   amount: ({ request }) => request.amount,
   currency: ({ request }) => request.currency,
   method: ({ request }) => request.method,
@@ -320,6 +352,7 @@ describe('facts', () => {
       'jsOk',
       'userAgentIsAutomated',
       'userAgentIsApp',
+      ...Object.keys(KNOWN_DEVICE_FACTS),
     ]);
     expect(read('secondsSinceFirstSeen', context)).to.equal(0);
   });

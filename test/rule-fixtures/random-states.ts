@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Binding, ClientState, Override, VerdictEvent } from '../../src/client/client-state.ts';
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
 import type { Hint, Hints } from '../../src/client/hints.ts';
+import { noteDevice } from '../../src/client/known-devices.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
 import { type OrderOutcome, OUTCOME_CAUSES, type Outcome, type Result } from '../../src/client/order.ts';
 import {
@@ -101,7 +102,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
 const hint: fc.Arbitrary<Hint> = fc
   .record({
     kind: fc.constantFrom('fingerprint', 'ip', 'noScript', 'script', 'trap', 'userAgent', 'automated', 'app'),
-    name: text,
+    name: fc.oneof(text, token),
   })
   .map(({ kind, name }) => ({ kind, id: kind === 'fingerprint' || kind === 'ip' ? name : '' }));
 
@@ -109,12 +110,25 @@ const hints: fc.Arbitrary<Hints> = fc.record({
   scoredAt: past,
   shown: fc.array(fc.record({ hint, lastAt: past }), { maxLength: 8 }),
   asked: fc.array(
-    fc.record({ request: token, at: past, changes: fc.nat(), knew: fc.array(hint, { maxLength: 4 }) }),
+    fc.record({
+      request: token,
+      at: past,
+      changes: fc.nat(),
+      knew: fc.array(hint, { maxLength: 4 }),
+      devices: fc.record({ fingerprints: fc.nat(8), ips: fc.nat(8) }),
+    }),
     {
       maxLength: 8,
     },
   ),
 });
+
+/** Devices that were shown one after the other within the last 80 days. */
+const devices: fc.Arbitrary<string> = fc
+  .array(fc.record({ id: token, at: fc.nat(80 * DAY_MS).map((age) => NOW - age) }), { maxLength: 12 })
+  .map((shown) =>
+    shown.toSorted(byTime).reduce((packed, { id, at }) => noteDevice(packed, { id, formerId: null }, at), ''),
+  );
 
 const binding: fc.Arbitrary<Binding> = fc.record({
   requisiteRef: text,
@@ -146,6 +160,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     events: fc.array(event, { maxLength: EVENTS_MAX }).map((events) => events.toSorted(byTime)),
     outcomes,
     hints: maybe(hints),
+    knownDevices: fc.record({ fingerprints: devices, ips: devices }),
     binding: maybe(binding),
     override: maybe(override),
     stage: maybe(fc.record({ since: past, blocked: fc.boolean(), waited: fc.boolean(), bot: fc.boolean() })),

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { KNOWN_DEVICE_DAYS } from '../../src/client/known-devices.ts';
+import { DAY_MS } from '../../src/rules/duration.ts';
 import { agreeOnSecret, SecretRefused } from '../../src/service/signal-secret.ts';
 import { RETENTION } from '../../src/state/retention.ts';
 import type { Store } from '../../src/state/store.ts';
@@ -34,13 +36,16 @@ describeOnStores('the secret of the HMACs', (store) => {
     expect(noted).not.to.include(FIRST);
   });
 
-  it('is changed by a node that has the former one, too, and both count while devices are remembered', async () => {
+  it('is changed by a node that has the former one, too, and both count while a payer knows devices', async () => {
     expect(await agree(SECOND, FIRST)).to.equal(FIRST);
     expect(await agree(SECOND, FIRST, NOW + RETENTION.sightingMs - 1)).to.equal(FIRST);
     expect(await agree(FIRST), 'a node that was not given the new one yet').to.equal(null);
     expect(await agree(SECOND), 'a node that was given the new one alone').to.equal(null);
     const later = NOW + RETENTION.sightingMs;
-    expect(await agree(SECOND, FIRST, later)).to.equal(null);
+    expect(await agree(SECOND, FIRST, later)).to.equal(FIRST);
+    const much = NOW + KNOWN_DEVICE_DAYS * DAY_MS;
+    expect(await agree(SECOND, FIRST, much - 1)).to.equal(FIRST);
+    expect(await agree(SECOND, FIRST, much)).to.equal(null);
     expect(await refusal(agree(FIRST, null, later))).to.be.instanceOf(SecretRefused);
   });
 

@@ -185,6 +185,18 @@ function ofHints(facts: FactsByName): readonly Condition[] {
     ),
     ...countedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
     ...countedWhereShown(facts, 'Ip', 'ipPresent'),
+    ...rememberedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
+    ...rememberedWhereShown(facts, 'Ip', 'ipPresent'),
+  ];
+}
+
+/** What is remembered of devices is known where one was shown, and that one counts among the known ones. */
+function rememberedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
+  const counts = facts.onDemand(`known${device}s`);
+  const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
+  return [
+    ...remembered.flatMap((fact) => iff(facts.is(isShown, true), compare(fact, 'known', true))),
+    ...counts.map((fact) => implies(facts.is(isShown, true), compare(fact, 'greaterThan', 0))),
   ];
 }
 

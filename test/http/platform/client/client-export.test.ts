@@ -3,6 +3,7 @@ import { Audit } from '../../../../src/access/audit.ts';
 import { Proposals } from '../../../../src/access/proposals.ts';
 import type { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../../../src/client/client-key.ts';
+import { type ListedDevice, listDevices, noteDevice } from '../../../../src/client/known-devices.ts';
 import { networkKeys, parseAddress } from '../../../../src/decision/addresses.ts';
 import type { Decision } from '../../../../src/decision/decision.ts';
 import { hmacPseudonym, platformNames } from '../../../../src/pseudonym.ts';
@@ -18,7 +19,11 @@ import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 interface Exported {
   readonly platform: string;
   readonly clientIdKey: string;
-  readonly state: { readonly seq: number; readonly hints: { readonly shown: readonly object[] } } | null;
+  readonly state: {
+    readonly seq: number;
+    readonly hints: { readonly shown: readonly object[] };
+    readonly knownDevices: { readonly fingerprints: readonly ListedDevice[] };
+  } | null;
   readonly lists: readonly { readonly list: string; readonly value: string; readonly reason: string }[];
   readonly proposals: readonly { readonly subject: string }[];
   readonly audit: readonly { readonly action: string; readonly subject: string | null }[];
@@ -146,6 +151,11 @@ describeOnStores('the export of a client', (store) => {
       ),
     ];
     const { nameOf } = platformNames(SIGNAL_SECRET);
+    const [known] = (await exported('eve')).state?.knownDevices.fingerprints ?? [];
+    const [ofFingerprint = ''] = kept;
+    const begins = listDevices(noteDevice('', { id: ofFingerprint, formerId: null }, 0), 0)[0]?.id ?? '';
+    expect(known?.id).to.equal(nameOf(platformName('shop'), begins));
+    expect(known?.id).not.to.equal(begins);
     for (const pseudonym of kept) {
       for (const text of texts) expect(text).not.to.include(pseudonym.slice(0, 6));
       const own = [platformName('shop'), platformName('bank')].map((one) => nameOf(one, pseudonym));

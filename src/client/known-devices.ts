@@ -1,0 +1,177 @@
+import { DIGITS, digitsOf, numberOf } from './client-key.ts';
+
+/**
+ * The fingerprints and the addresses that a payer's scores showed, with their dates. Each list is packed into one
+ * text, those shown last at its end, and is read only when a score adds to it or a rule asks: most verdicts pass it on.
+ */
+export interface KnownDevices {
+  readonly fingerprints: string;
+  readonly ips: string;
+}
+
+export const NO_KNOWN_DEVICES: KnownDevices = { fingerprints: '', ips: '' };
+
+/** How many devices there are of each kind. */
+export interface DeviceCounts {
+  readonly fingerprints: number;
+  readonly ips: number;
+}
+
+/** How many fingerprints, and how many addresses, of one payer are remembered: those shown last. */
+export const KNOWN_DEVICES_MAX = 8;
+
+/** A device is forgotten so many days of UTC after the day on which it was last shown. */
+export const KNOWN_DEVICE_DAYS = 90;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** One remembered device, in 9 characters. */
+interface KnownDevice {
+  /** The first 22 bits of its HMAC. */
+  readonly name: number;
+  /** Epoch minutes. */
+  readonly firstMinute: number;
+  /** Epoch days. */
+  readonly lastDay: number;
+}
+
+/** Times are kept modulo these: 16 years of minutes, and more days than a payer's state is kept. */
+const MINUTES = 2 ** 23;
+const DAYS = 2 ** 9;
+
+/** A repeated score asks of a moment up to a day ago, after which a device may have been shown. */
+const AHEAD_MS_MAX = 2 * DAY_MS;
+
+const NAME_CHARACTERS = 3;
+const TIME_CHARACTERS = 6;
+const DEVICE_CHARACTERS = NAME_CHARACTERS + TIME_CHARACTERS;
+
+/** A device that a score shows: its HMAC, and that under the secret before while the secret is being changed. */
+interface ShownDevice {
+  readonly id: string;
+  readonly formerId: string | null;
+}
+
+/** The list with a device that was shown at `now` (epoch ms). The same text when nothing is new. */
+export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: number): string {
+  const devices = unpack(forgetDevices(packed, now), now);
+  const name = nameOf(id);
+  const known =
+    devices.find((device) => device.name === name) ??
+    (formerId === null ? undefined : devices.find((device) => device.name === nameOf(formerId)));
+  const firstMinute = known?.firstMinute ?? Math.floor(now / MINUTE_MS);
+  const others = devices.filter((device) => device !== known && device.name !== name);
+  const shown = { name, firstMinute, lastDay: Math.floor(now / DAY_MS) };
+  return pack([...others, shown].slice(-KNOWN_DEVICES_MAX));
+}
+
+/** The list without devices that were last shown too long ago; the same text when there are none. */
+export function forgetDevices(packed: string, now: number): string {
+  let start = 0;
+  while (start < packed.length && isForgotten(deviceAt(packed, start, now), now)) start += DEVICE_CHARACTERS;
+  return start === 0 ? packed : packed.slice(start);
+}
+
+/** Both lists without such devices; the same object when there are none. */
+export function rememberedDevices(devices: KnownDevices, now: number): KnownDevices {
+  const fingerprints = forgetDevices(devices.fingerprints, now);
+  const ips = forgetDevices(devices.ips, now);
+  return fingerprints === devices.fingerprints && ips === devices.ips ? devices : { fingerprints, ips };
+}
+
+/** How many devices are remembered at `now`. */
+export function countDevices({ fingerprints, ips }: KnownDevices, now: number): DeviceCounts {
+  return { fingerprints: countOf(fingerprints, now), ips: countOf(ips, now) };
+}
+
+/** The beginning of the minute in which the device was first shown, epoch ms; null when it is not remembered. */
+export function firstShownAt(packed: string, id: string, now: number): number | null {
+  const name = nameOf(id);
+  const known = unpack(packed, now).find((device) => device.name === name);
+  return known === undefined ? null : known.firstMinute * MINUTE_MS;
+}
+
+/** The devices with other dates for what happened after `to`, where the clock went back from `from`. */
+export function devicesWithClockBack(devices: KnownDevices, from: number, to: number): KnownDevices {
+  const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
+  const moved = (packed: string) =>
+    pack(
+      unpack(packed, from).map(({ name, firstMinute, lastDay }) => ({
+        name,
+        firstMinute: Math.floor(back(firstMinute * MINUTE_MS) / MINUTE_MS),
+        lastDay: Math.floor(back(lastDay * DAY_MS) / DAY_MS),
+      })),
+    );
+  return { fingerprints: moved(devices.fingerprints), ips: moved(devices.ips) };
+}
+
+/** A remembered device as people may read it. */
+export interface ListedDevice {
+  /** The first characters of the device's HMAC; of the last one without its last two bits. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly firstShownAt: number;
+  /** A day of UTC, like 2026-07-03. */
+  readonly lastShownOn: string;
+}
+
+/** The remembered devices, those shown last at the end. */
+export function listDevices(packed: string, now: number): readonly ListedDevice[] {
+  return unpack(packed, now).map(({ name, firstMinute, lastDay }) => ({
+    id: digitsOf(name * 4, NAME_CHARACTERS + 1),
+    firstShownAt: firstMinute * MINUTE_MS,
+    lastShownOn: new Date(lastDay * DAY_MS).toISOString().slice(0, 10),
+  }));
+}
+
+function countOf(packed: string, now: number): number {
+  return forgetDevices(packed, now).length / DEVICE_CHARACTERS;
+}
+
+function isForgotten({ lastDay }: KnownDevice, now: number): boolean {
+  return Math.floor(now / DAY_MS) - lastDay >= KNOWN_DEVICE_DAYS;
+}
+
+/** 22 of the 24 bits in the first four characters of an HMAC. */
+function nameOf(id: string): number {
+  let bits = 0;
+  for (let place = 0; place < 4; place++) bits = bits * 64 + Math.max(0, DIGITS.indexOf(id.charAt(place)));
+  return bits >>> 2;
+}
+
+function unpack(packed: string, now: number): readonly KnownDevice[] {
+  const devices: KnownDevice[] = [];
+  for (let start = 0; start < packed.length; start += DEVICE_CHARACTERS)
+    devices.push(deviceAt(packed, start, now));
+  return devices;
+}
+
+/** Dates are those nearest to `now` that are not after it. */
+function deviceAt(packed: string, start: number, now: number): KnownDevice {
+  const nameEnd = start + NAME_CHARACTERS;
+  const high = numberOf(packed.slice(start, nameEnd));
+  const times = numberOf(packed.slice(nameEnd, start + DEVICE_CHARACTERS));
+  const low = Math.floor(times / (MINUTES * DAYS));
+  const minute = Math.floor(times / DAYS) % MINUTES;
+  return {
+    name: high * 16 + low,
+    firstMinute: upTo(Math.floor(now / MINUTE_MS), minute, MINUTES, AHEAD_MS_MAX / MINUTE_MS),
+    lastDay: upTo(Math.floor(now / DAY_MS), times % DAYS, DAYS, AHEAD_MS_MAX / DAY_MS),
+  };
+}
+
+/** The newest number up to `now` that leaves this remainder, or `now` for what lies no more than `ahead` after it. */
+function upTo(now: number, remainder: number, range: number, ahead: number): number {
+  const age = (((now - remainder) % range) + range) % range;
+  return age >= range - ahead ? now : now - age;
+}
+
+function pack(devices: readonly KnownDevice[]): string {
+  return devices
+    .map(({ name, firstMinute, lastDay }) => {
+      const times = ((name % 16) * MINUTES + (firstMinute % MINUTES)) * DAYS + (lastDay % DAYS);
+      return digitsOf(Math.floor(name / 16), NAME_CHARACTERS) + digitsOf(times, TIME_CHARACTERS);
+    })
+    .join('');
+}

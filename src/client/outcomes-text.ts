@@ -1,0 +1,141 @@
+import { moneyOf } from './amount.ts';
+import { DIGITS, digitsOf, numberOf } from './client-key.ts';
+import { ageOf } from './instant.ts';
+import type { KnownOrder } from './order.ts';
+import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
+import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
+
+type OlderRow = [lastPaidAge: number | null, lastUnpaidAge: number | null, unpaidChain: number];
+/** The order at this place has several reports, or one with an amount. */
+type ReportsRow = [place: number, ...reports: (number | string)[]];
+
+/** 0 when there are none; zeros at the end are left out. */
+export type OutcomesRow =
+  | 0
+  | [
+      paid: number,
+      unpaid: number,
+      technical: number,
+      newestAge?: number,
+      orders?: string | 0,
+      amounts?: string | 0,
+      reports?: ReportsRow[] | 0,
+      older?: OlderRow | 0,
+    ];
+
+const TOKEN_CHARACTERS = 6;
+
+/** Added to the number of a result: the amount is the same as that of the order before it in the text. */
+const SAME_AMOUNT = RESULT_CODES;
+/** Added likewise: the order was turned away. */
+const TURNED_AWAY = 2 * RESULT_CODES;
+
+/** The tally as it is stored in a state of `lastAt`; `decodeOutcomes` gives the same tally back. */
+export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow {
+  const { paidCount, unpaidCount, neitherCount, recent, older } = tally;
+  if (paidCount + unpaidCount + neitherCount === 0) return 0;
+  const orders = recent.toReversed();
+  const row: Exclude<OutcomesRow, 0> = [
+    paidCount,
+    unpaidCount,
+    neitherCount,
+    lastAt - (orders[0]?.occurredAt ?? lastAt),
+    packOrders(orders) || 0,
+    packAmounts(orders) || 0,
+    reportsRows(orders),
+    older === NO_OUTCOMES.older
+      ? 0
+      : [ageOf(older.lastPaidAt, lastAt), ageOf(older.lastUnpaidAt, lastAt), older.unpaidChain],
+  ];
+  while (row.length > 3 && row.at(-1) === 0) row.pop();
+  return row;
+}
+
+export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
+  if (row === 0) return NO_OUTCOMES;
+  const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
+  const recent = unpackOrders(orders || '', lastAt - newestAge, (amounts || '').split(','));
+  for (const [place, ...told] of reports || []) {
+    const order = recent[place];
+    if (order !== undefined) recent[place] = { ...order, reports: decodeReports(told, order.occurredAt) };
+  }
+  return {
+    paidCount,
+    unpaidCount,
+    neitherCount,
+    recent: recent.reverse(),
+    older: older
+      ? { lastPaidAt: ageOf(older[0], lastAt), lastUnpaidAt: ageOf(older[1], lastAt), unpaidChain: older[2] }
+      : NO_OUTCOMES.older,
+  };
+}
+
+/**
+ * Newest first: the number of digits of a distance, then for each order its token, its result with the flags above,
+ * and its distance in ms to the order before. Compact, as there may be 64 of them.
+ */
+function packOrders(orders: readonly RecentOrder[]): string {
+  const distances = orders.map(
+    ({ occurredAt }, place) => (orders[place - 1]?.occurredAt ?? occurredAt) - occurredAt,
+  );
+  const width = digitsOf(Math.max(0, ...distances), 0).length;
+  const packed = orders.map((order, place) => {
+    const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
+    const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
+    return (
+      order.token +
+      DIGITS.charAt(encodeResult(order) + same + turnedAway) +
+      digitsOf(distances[place] ?? 0, width)
+    );
+  });
+  return packed.length === 0 ? '' : width + packed.join('');
+}
+
+/** Newest first, without amounts and currencies that are the same as before. */
+function packAmounts(orders: readonly RecentOrder[]): string {
+  let currency = '';
+  const cells: string[] = [];
+  for (const [place, { amount }] of orders.entries()) {
+    if (amount === orders[place - 1]?.amount) continue;
+    const money = moneyOf(amount ?? '');
+    cells.push(money !== null && money.currency === currency ? money.amount : (amount ?? ''));
+    currency = money?.currency ?? currency;
+  }
+  return cells.join(',');
+}
+
+function unpackOrders(packed: string, newestAt: number, cells: readonly string[]): RecentOrder[] {
+  const orders: RecentOrder[] = [];
+  const amounts = amountsOf(cells).values();
+  const width = Number(packed.charAt(0));
+  const length = TOKEN_CHARACTERS + 1 + width;
+  let occurredAt = newestAt;
+  let amount: string | null = null;
+  for (let start = 1; start < packed.length; start += length) {
+    const token = packed.slice(start, start + TOKEN_CHARACTERS);
+    const code = numberOf(packed.charAt(start + TOKEN_CHARACTERS));
+    if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
+    occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
+    const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
+    const known: KnownOrder = { ...decodeResult(code % RESULT_CODES), occurredAt, ...exposed };
+    orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
+  }
+  return orders;
+}
+
+function amountsOf(cells: readonly string[]): readonly (string | null)[] {
+  let currency = '';
+  return cells.map((cell) => {
+    if (cell === '') return null;
+    const amount = cell.includes(' ') ? cell : `${cell} ${currency}`;
+    currency = moneyOf(amount)?.currency ?? currency;
+    return amount;
+  });
+}
+
+function reportsRows(orders: readonly RecentOrder[]): ReportsRow[] | 0 {
+  const rows: ReportsRow[] = [];
+  for (const [place, { reports, occurredAt }] of orders.entries())
+    if (reports !== undefined) rows.push([place, ...encodeReports(reports, occurredAt)]);
+  return rows.length === 0 ? 0 : rows;
+}
