@@ -4,20 +4,11 @@ import { type Proofs, prove, proveOrdered } from '../../src/authoring/prove.ts';
 import type { FactReading } from '../../src/facts/fact.ts';
 import { matcher } from '../../src/rules/matcher.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
-import { conflicts } from '../../src/rules/proof/equal-priorities.ts';
 import type { Example } from '../../src/rules/proof/example.ts';
 import { Reasoner } from '../../src/rules/proof/reasoner.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
-import {
-  type Edit,
-  edited,
-  editedFiles,
-  edits,
-  problemsOf,
-  swap,
-  whole,
-} from '../rule-fixtures/sound-rules.ts';
+import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../rule-fixtures/sound-rules.ts';
 import { itTells } from '../rule-fixtures/told.ts';
 
 const FACTS = SMALL_FACTS.slice(0, 4);
@@ -26,8 +17,6 @@ const ASSIGNMENTS = allAssignments(FACTS);
 interface Group {
   readonly group: string;
 }
-
-const sameGroup = (a: Group, b: Group) => a.group === b.group;
 
 /** Rule lists as `parse` gives them: by priority, and as in the file among equals. */
 const ruleList: fc.Arbitrary<readonly Rule<Group>[]> = fc
@@ -76,26 +65,8 @@ function tryAll(rules: readonly Rule<Group>[]) {
         (values) => matches(rule, values) && !rules.slice(0, index).some((other) => matches(other, values)),
       ),
   );
-  const bothFirst = (a: Rule<Group>, b: Rule<Group>) =>
-    possible(
-      (values) =>
-        matches(a, values) &&
-        matches(b, values) &&
-        !rules.some((other) => other.priority > a.priority && matches(other, values)),
-    );
-  const clashes = rules.flatMap((second, index) => {
-    const first = rules
-      .slice(0, index)
-      .find(
-        (rule) =>
-          rule.priority === second.priority &&
-          !sameGroup(rule.params, second.params) &&
-          bothFirst(rule, second),
-      );
-    return first === undefined ? [] : [`${first.name} ${second.name}`];
-  });
   const otherwise = possible((values) => !rules.some((rule) => matches(rule, values)));
-  return { neverMatches, neverFirst, clashes, otherwise };
+  return { neverMatches, neverFirst, otherwise };
 }
 
 const names = (rules: readonly Rule<Group>[]) => rules.map(({ name }) => name);
@@ -112,20 +83,6 @@ describe('a proof about a list of rules', () => {
       expect(named(proofs, 'never matches')).to.deep.equal(names(tried.neverMatches));
       expect(named(proofs, 'never first')).to.deep.equal(names(tried.neverFirst));
       expect(proofs.notes).to.have.lengthOf(tried.otherwise ? 0 : 1);
-    });
-    fc.assert(property, { numRuns: 200 });
-  });
-
-  it('finds two rules that can both be first exactly when trying every assignment does', () => {
-    const property = fc.property(ruleList, (rules) => {
-      const found = conflicts(rules, new Reasoner(), sameGroup);
-      expect(found.map(({ first, second }) => `${first.name} ${second.name}`)).to.deep.equal(
-        tryAll(rules).clashes,
-      );
-      for (const { first, second, example } of found) {
-        const values = valuesIn(example);
-        expect(matches(first, values) && matches(second, values)).to.equal(true);
-      }
     });
     fc.assert(property, { numRuns: 200 });
   });
@@ -321,21 +278,14 @@ describe('proving a rule set tells of', () => {
 
 /** Two rules of equal priority: what is changed in the released files. */
 const EQUAL: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
-  'both can be first, and they conclude differently': {
+  'they conclude differently': {
     'verdicts.yaml': swap('priority: 60', 'priority: 50'),
   },
   'the same among groups': { 'groups.yaml': swap('priority: 60', 'priority: 70') },
-  'they cannot match together': { 'groups.yaml': swap('priority: 90', 'priority: 100') },
-  'they conclude the same': { 'verdicts.yaml': swap('priority: 90', 'priority: 100') },
-  'a rule before them takes what they share': {
-    'verdicts.yaml': edits(
-      swap('priority: 60', 'priority: 50'),
-      withRule(
-        85,
-        '{ all: [{ fact: waitServed, operator: equal, value: true }, { fact: bindingFitsMethod, operator: equal, value: true }] }',
-      ),
-    ),
+  'they conclude differently and cannot match together': {
+    'groups.yaml': swap('priority: 90', 'priority: 100'),
   },
+  'they conclude the same': { 'verdicts.yaml': swap('priority: 90', 'priority: 100') },
 };
 
 describe('two rules of equal priority', () => {

@@ -3,7 +3,6 @@ import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { spellOutInvisible } from '../../invisible-characters.ts';
 import { nearestName, type Problem, sortProblems, suggest } from '../problem.ts';
-import { refuseUnclearOrder } from '../proof/equal-priorities.ts';
 import {
   isRuleVersion,
   type ParsedRules,
@@ -12,6 +11,7 @@ import {
   RULE_VERSION_PATTERN,
 } from '../rule-set.ts';
 import { FactRefs } from './comparison.ts';
+import { refuseEqualPriorities } from './equal-priorities.ts';
 import {
   amounts,
   byName,
@@ -111,7 +111,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
     lists,
   };
   // Checked last: whether two rules can both be first, or which clients a rule matches, only shows in an otherwise sound rule set.
-  const unclear = [...refuseUnclearOrder(rules), ...refuseHoldouts(rules)];
+  const unclear = [...refuseEqualPriorities(rules), ...refuseHoldouts(rules)];
   return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
 }
 

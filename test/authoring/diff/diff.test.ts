@@ -81,7 +81,7 @@ describe('the difference between two rule sets', () => {
       ['verdicts.yaml', 'priority: 80', 'priority: 65'],
       ['groups.yaml', 'priority: 100', 'priority: 101'],
     ],
-    'a priority that another rule has, too': [['groups.yaml', 'priority: 90', 'priority: 100']],
+    'a priority that another rule has, too': [['verdicts.yaml', 'priority: 90', 'priority: 100']],
     'a text for the payer, which changes no answer': [
       [
         'verdicts.yaml',
