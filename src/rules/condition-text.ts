@@ -10,6 +10,8 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
   greaterThanInclusive: '>=',
   in: 'in',
   notIn: 'not in',
+  multipleOf: 'is a multiple of',
+  notMultipleOf: 'is no multiple of',
   known: 'known =',
 };
 
@@ -80,11 +82,15 @@ export function seenText({ fact, operator, expected, list, seen, passed }: SeenF
   if (operator === 'known' && seen !== null)
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
-  const limit = typeof expected === 'object' ? expected.map(valueText).join(', ') : valueText(expected);
-  const unless = passed ? '' : 'not ';
   if (list !== undefined) {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
+  return comparedText(operator, expected, is, passed);
+}
+
+function comparedText(operator: OperatorName, expected: Expected, is: string, passed: boolean): string {
+  const limit = typeof expected === 'object' ? expected.map(valueText).join(', ') : valueText(expected);
+  const unless = passed ? '' : 'not ';
   const texts: Readonly<Record<OperatorName, string>> = {
     equal: passed ? is : `${is}, not ${limit}`,
     notEqual: passed ? `${is}, not ${limit}` : `${is}, which the condition excludes`,
@@ -94,6 +100,8 @@ export function seenText({ fact, operator, expected, list, seen, passed }: SeenF
     greaterThanInclusive: `${is}, ${unless}at least ${limit}`,
     in: `${is}, ${passed ? 'one' : 'none'} of ${limit}`,
     notIn: `${is}, ${passed ? 'none' : 'one'} of ${limit}`,
+    multipleOf: `${is}, ${passed ? 'a' : 'no'} multiple of ${limit}`,
+    notMultipleOf: `${is}, ${passed ? 'no' : 'a'} multiple of ${limit}`,
     known: is,
   };
   return texts[operator];

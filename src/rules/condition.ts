@@ -130,12 +130,13 @@ export function namedConditions(conditions: readonly Condition[]): ReadonlyMap<s
 
 const EQUALITY = ['equal', 'notEqual'] as const;
 const ORDER = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'] as const;
+const DIVISION = ['multipleOf', 'notMultipleOf'] as const;
 const MEMBERSHIP = ['in', 'notIn'] as const;
 /** Asks whether the fact has a value; no other operator holds of a fact without one. */
 const KNOWLEDGE = ['known'] as const;
 
-/** The operators that rules may use: those of json-rules-engine, and "known". */
-export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...KNOWLEDGE] as const;
+/** The operators that rules may use: those of json-rules-engine, those of multiples, and "known". */
+export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...KNOWLEDGE] as const;
 
 export type OperatorName = (typeof OPERATORS)[number];
 
@@ -151,7 +152,7 @@ export function operatorsFor(fact: {
 function comparisonsOf(domain: Fact['domain']): readonly OperatorName[] {
   switch (domain.type) {
     case 'number':
-      return [...EQUALITY, ...ORDER, ...MEMBERSHIP];
+      return [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION];
     case 'enum':
     case 'text':
       return [...EQUALITY, ...MEMBERSHIP];

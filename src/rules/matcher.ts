@@ -1,5 +1,6 @@
 import type { FactReading } from '../facts/fact.ts';
 import { type Condition, type Expected, foldCondition, type OperatorName } from './condition.ts';
+import { isMultipleOf } from './multiples.ts';
 
 export type Matcher = (values: readonly FactReading[]) => boolean;
 
@@ -53,6 +54,10 @@ export function comparisonMatcher(index: number, operator: OperatorName, expecte
       return numeric(index, expected, (seen, limit) => seen > limit);
     case 'greaterThanInclusive':
       return numeric(index, expected, (seen, limit) => seen >= limit);
+    case 'multipleOf':
+      return numeric(index, expected, isMultipleOf);
+    case 'notMultipleOf':
+      return numeric(index, expected, (seen, divisor) => !isMultipleOf(seen, divisor));
     default:
       return operator satisfies never;
   }

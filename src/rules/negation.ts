@@ -90,4 +90,6 @@ const OPPOSITES: Readonly<Record<Exclude<OperatorName, 'known'>, OperatorName>> 
   greaterThanInclusive: 'lessThan',
   in: 'notIn',
   notIn: 'in',
+  multipleOf: 'notMultipleOf',
+  notMultipleOf: 'multipleOf',
 };

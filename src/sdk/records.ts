@@ -207,6 +207,8 @@ export interface Comparison {
     | 'greaterThanInclusive'
     | 'in'
     | 'notIn'
+    | 'multipleOf'
+    | 'notMultipleOf'
     | 'known';
   readonly expected: number | boolean | string | readonly (number | boolean | string)[];
   readonly list?: string;

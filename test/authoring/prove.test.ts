@@ -199,6 +199,26 @@ const ADDED: Readonly<Record<string, readonly [priority: number, conditions: str
     65,
     '{ all: [{ fact: amount, operator: in, value: [0.12345678901234567, 123456789012.345, 1000000.50] }, { fact: currency, operator: equal, value: EUR }] }',
   ],
+  'a multiple that is none of another': [
+    40,
+    '{ all: [{ fact: amount, operator: multipleOf, value: 1000 }, { fact: amount, operator: notMultipleOf, value: 50 }, { fact: currency, operator: equal, value: EUR }] }',
+  ],
+  'a multiple between two neighbours': [
+    40,
+    '{ all: [{ fact: amount, operator: multipleOf, value: 0.1 }, { fact: amount, operator: greaterThan, value: 0.3 }, { fact: amount, operator: lessThan, value: 0.4 }, { fact: currency, operator: equal, value: EUR }] }',
+  ],
+  'a multiple within reach, which is no mistake': [
+    40,
+    '{ all: [{ fact: amount, operator: multipleOf, value: 1000 }, { fact: amount, operator: greaterThan, value: 5500 }, { fact: amount, operator: lessThanInclusive, value: 6000 }, { fact: currency, operator: equal, value: EUR }] }',
+  ],
+  'every tenth payment of a count without an end, which is no mistake': [
+    40,
+    '{ all: [{ fact: paidCount, operator: multipleOf, value: 10 }, { fact: paidCount, operator: greaterThan, value: 20 }] }',
+  ],
+  'an hour that is a multiple of one that no day has': [
+    40,
+    '{ all: [{ fact: hourOfDay, operator: multipleOf, value: 23 }, { fact: hourOfDay, operator: greaterThan, value: 0 }, { fact: hourOfDay, operator: lessThan, value: 23 }] }',
+  ],
   'an "otherwise" that is never reached, which is no mistake': [
     1,
     '{ any: [{ fact: amount, operator: greaterThanInclusive, value: 0 }] }',

@@ -62,6 +62,8 @@ function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
 
 function expected(operator: OperatorName, value: fc.Arbitrary<FactValue>): fc.Arbitrary<unknown> {
   if (operator === 'known') return fc.boolean();
+  if (operator === 'multipleOf' || operator === 'notMultipleOf')
+    return value.map((divisor) => (typeof divisor === 'number' && divisor > 0 ? divisor : 1));
   return operator === 'in' || operator === 'notIn' ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 

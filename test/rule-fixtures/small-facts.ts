@@ -55,6 +55,10 @@ export const HERE = { file: 'test.yaml', line: 1, column: 1 };
 function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
   const one = fc.constantFrom(...constants);
   return fc.constantFrom(...operatorsFor(ref.fact)).chain((operator) => {
+    if (operator === 'multipleOf' || operator === 'notMultipleOf')
+      return fc
+        .constantFrom(...constants.filter((value) => Number(value) > 0))
+        .map((value) => compare(ref, operator, value));
     if (operator === 'known') return fc.boolean().map((isKnown) => compare(ref, operator, isKnown));
     const list = operator === 'in' || operator === 'notIn';
     const value: fc.Arbitrary<FactValue | readonly FactValue[]> = list

@@ -181,11 +181,20 @@ function valueFor(operators: readonly OperatorName[], scalar: JsonSchema): JsonS
   const lists = operators.filter((operator) => operator === 'in' || operator === 'notIn');
   const one: JsonSchema = operators.includes('known') ? knownOr(scalar) : { properties: { value: scalar } };
   if (lists.length === 0) return one;
+  const divisions = operators.filter((operator) => operator === 'multipleOf' || operator === 'notMultipleOf');
   return {
     if: { properties: { operator: { enum: lists } }, required: ['operator'] },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
     then: { properties: { value: valuesOf(scalar) } },
-    else: one,
+    else:
+      divisions.length === 0
+        ? one
+        : {
+            if: { properties: { operator: { enum: divisions } }, required: ['operator'] },
+            // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+            then: { properties: { value: { ...scalar, exclusiveMinimum: 0 } } },
+            else: one,
+          },
   };
 }
 

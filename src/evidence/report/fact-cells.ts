@@ -151,6 +151,8 @@ function valueTests({ fact: { label, fact }, operator, value }: Comparison): rea
   const column = quoteName(factColumn(label));
   if (operator === 'known') return [];
   const constants = [value].flat();
+  if (operator === 'multipleOf' || operator === 'notMultipleOf')
+    return constants.map((divisor) => multipleSql(column, Number(divisor)));
   switch (fact.domain.type) {
     case 'boolean':
       return [column];
@@ -165,6 +167,13 @@ function valueTests({ fact: { label, fact }, operator, value }: Comparison): rea
     default:
       return fact.domain satisfies never;
   }
+}
+
+/** SQL: whether it is a multiple, as decimals; a number that has too many digits for that stands for itself. */
+function multipleSql(column: string, divisor: number): string {
+  const decimal = (number: string) => `TRY_CAST(${number} AS DECIMAL(38, 12))`;
+  const rest = `${decimal(column)} % nullif(${decimal(`${divisor}::DOUBLE`)}, 0)`;
+  return `coalesce((${rest} = 0)::VARCHAR, ${column}::VARCHAR)`;
 }
 
 /** A rule as a report names it; `otherwise` stands for what holds when no rule of its file matches. */

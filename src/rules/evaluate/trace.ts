@@ -13,6 +13,7 @@ import {
 } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
 import { matcher } from '../matcher.ts';
+import { isMultipleOf } from '../multiples.ts';
 import { type MovedNegations, moveNegations } from '../negation.ts';
 import { location } from '../problem.ts';
 import {
@@ -29,7 +30,10 @@ const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
 
 const SEEN = {
   fact: s.word('By label, like "verdicts(10m)"'),
-  operator: s.choice(OPERATORS, "json-rules-engine's, and known: whether there is a value"),
+  operator: s.choice(
+    OPERATORS,
+    "json-rules-engine's, those of multiples, and known: whether there is a value",
+  ),
   expected: Type.Union([factValue, Type.Array(factValue)]),
   list: Type.Optional(s.word('The list of the rule set that the expected values stand in')),
   seen: factReading,
@@ -310,11 +314,18 @@ export function buildEngine(rules: readonly Rule<object>[]): Engine {
     (seen: unknown, expected: unknown) =>
       seen !== null && Array.isArray(expected) && !expected.includes(seen),
   );
+  engine.addOperator('multipleOf', (seen: unknown, of: unknown) => isMultiple(seen, of) === true);
+  engine.addOperator('notMultipleOf', (seen: unknown, of: unknown) => isMultiple(seen, of) === false);
   engine.addOperator('known', (seen: unknown, expected: unknown) => (seen !== null) === expected);
   for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
     engine.setCondition(name, toEngineConditions(condition));
   }
   return engine;
+}
+
+/** Null where one of them is no number. */
+function isMultiple(seen: unknown, of: unknown): boolean | null {
+  return typeof seen === 'number' && typeof of === 'number' ? isMultipleOf(seen, of) : null;
 }
 
 /**

@@ -78,10 +78,14 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
   'notEqual',
   'in',
   'notIn',
+  'multipleOf',
+  'notMultipleOf',
 ] as const);
 
 /** Why the fact never is this number; null where it may be. A limit may lie between two values of the fact. */
 function numberRefusal(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
+  if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
+    return `a multiple is one of a number above 0, like 1000, not of ${value}`;
   const decimals = decimalsOf(ref);
   if (typeof value === 'boolean' || decimals === null || !NAMING_VALUES.has(operator)) return null;
   if (Number(value.toFixed(decimals)) === value) return null;

@@ -27,6 +27,17 @@ export function decimalsOf({ name }: FactRef): number | null {
   return DECIMALS.get(name) ?? null;
 }
 
+/** Multiples that a domain lists one by one; of a fact with more they are a fact of its own, see `Multiples`. */
+const LISTED_MULTIPLES_MAX = 4096;
+
+/** Whether the multiples of a divisor are listed among the values of the fact. */
+export function listsMultiples(ref: FactRef, divisor: number): boolean {
+  const { domain } = ref.fact;
+  if (domain.type !== 'number' || divisor <= 0) return true;
+  const isStepped = domain.integer || decimalsOf(ref) !== null;
+  return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
+}
+
 interface TextForm {
   readonly pattern: RegExp;
   readonly words: string;
@@ -126,7 +137,8 @@ function wherever(
 
 /** Multiples of 1 / `steps`. */
 function stepped(low: number, high: number, steps: number): Domain {
-  return ordered(spansOf([[low, high]]), {
+  const all = spansOf([[low, high]]);
+  const domain = ordered(all, {
     below: (value) => {
       let number = Math.ceil(value * steps);
       while (number / steps >= value) number--;
@@ -139,6 +151,21 @@ function stepped(low: number, high: number, steps: number): Domain {
     },
     value: (number) => number / steps,
   });
+  return {
+    ...domain,
+    where: (operator, expected) => {
+      if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return domain.where(operator, expected);
+      const multiples = multiplesIn(all, Math.max(1, Math.round(Number(expected) * steps)));
+      return operator === 'multipleOf' ? multiples : without(all, multiples);
+    },
+  };
+}
+
+function multiplesIn(all: Spans, by: number): Spans {
+  const multiples: Span[] = [];
+  for (let number = Math.ceil(lowest(all) / by) * by; number <= highest(all); number += by)
+    multiples.push([number, number]);
+  return spansOf(multiples);
 }
 
 /** Any number: the constants have even numbers, what lies between two of them the odd one between. */

@@ -1,5 +1,5 @@
 import type { FactDomain, FactReading, FactValue } from '../../facts/fact.ts';
-import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../condition.ts';
+import { type Condition, comparisonsIn, type FactRef } from '../condition.ts';
 import { domainOf, highest, includes, intersect, lowest, overlaps, type Spans, spansOf } from './domain.ts';
 import {
   contradict,
@@ -11,6 +11,8 @@ import {
   type Ranges,
   relationRefs,
 } from './formula.ts';
+import { Multiples, type Pin } from './multiples.ts';
+import { Pieces } from './pieces.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
@@ -38,12 +40,13 @@ export class Reasoner {
   readonly #questionStepsMax: number;
   readonly #facts = new Map<string, NamedFact>();
   readonly #labels = new Map<Condition, readonly string[]>();
+  readonly #multiples = new Multiples();
   #numbered: Numbered | null = null;
   #formulas: Formulas | null = null;
   #stepsLeft: number;
 
   constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
-    this.#pieces = new Pieces(knowledge);
+    this.#pieces = new Pieces(this.#withMultiples(knowledge));
     this.#questionStepsMax = limits.questionStepsMax;
     this.#stepsLeft = limits.totalStepsMax;
     for (const { conditions, relations } of this.#pieces.all) {
@@ -54,7 +57,8 @@ export class Reasoner {
 
   /** Reads conditions that will be asked about: many questions are answered faster when all were read before. */
   prepare(conditions: readonly Condition[]): void {
-    for (const condition of conditions) {
+    for (const written of conditions) {
+      const condition = this.#multiples.rewrite(written);
       if (this.#labels.has(condition)) continue;
       const facts = collectFacts(condition);
       this.#labels.set(condition, [...facts.keys()]);
@@ -67,9 +71,24 @@ export class Reasoner {
     }
   }
 
-  /** Facts for which all of `must` hold and none of `mustNot`. */
-  find(must: readonly Condition[], mustNot: readonly Condition[] = []): Answer {
+  #withMultiples({ conditions, relations, definitions }: Knowledge): Knowledge {
+    const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
+    return {
+      conditions: conditions.map(rewrite),
+      relations,
+      definitions: definitions.map((defined) => ({
+        ...defined,
+        conditions: defined.conditions.map(rewrite),
+      })),
+    };
+  }
+
+  /** Facts for which all of `mustHold` hold and none of `mustNotHold`. */
+  find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): Answer {
     if (this.#stepsLeft <= 0) return { kind: 'undecided' };
+    const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
+    const must = mustHold.map(rewrite);
+    const mustNot = mustNotHold.map(rewrite);
     const asked = [...must, ...mustNot];
     this.prepare(asked);
     if (this.#numbered === null || this.#formulas === null) {
@@ -94,17 +113,54 @@ export class Reasoner {
   ): Answer {
     const labels = asked.flatMap((condition) => this.#labels.get(condition) ?? []);
     const relevant = this.#pieces.about(labels);
-    const known = relevant.pieces.flatMap(({ conditions }) => conditions.map((item) => formulas.of(item)));
+    const constantsOf = (label: string) => this.#facts.get(label)?.constants ?? [];
+    const known = [
+      ...relevant.pieces.flatMap(({ conditions }) => conditions),
+      ...this.#multiples.known(relevant.labels, constantsOf),
+    ].map((item) => formulas.of(item));
     const relations = relevant.pieces.flatMap((piece) => piece.relations);
     // Setting up a search is work, too, often more than the search itself.
     this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
-    const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
-    const search = new Search(numbered, relations, formulas, steps);
-    const found = search.run(wanted, known);
-    this.#stepsLeft -= search.stepsTaken;
+    const run = (pinned: readonly Formula[]): Found => {
+      const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
+      const search = new Search(numbered, relations, formulas, steps);
+      const found = search.run([...pinned, ...wanted], known);
+      this.#stepsLeft -= search.stepsTaken;
+      return found;
+    };
+    const found = run([]);
     if (found === 'none' || found === 'undecided') return { kind: found };
-    return { kind: 'witness', facts: valuesOf(relevant.labels, numbered, found) };
+    const values = valuesOf(relevant.labels, numbered, found);
+    // What the search found of multiples is shown by values near the constants of the question, if by any.
+    const pins = this.#multiples.pins(values, constantsOf).map((pin) => pinned(numbered, pin));
+    for (const more of [[], ...pins]) {
+      const facts = this.#shown(relevant.labels, numbered, more.length === 0 ? found : run(more));
+      if (facts !== null) return { kind: 'witness', facts };
+    }
+    return { kind: 'undecided' };
   }
+
+  /** The facts that a search found, with values that are the multiples that it says; null where there are none. */
+  #shown(
+    labels: ReadonlySet<string>,
+    numbered: Numbered,
+    found: Found,
+  ): ReadonlyMap<string, FactReading> | null {
+    if (found === 'none' || found === 'undecided') return null;
+    const indexOf = (label: string) => numbered.indexOf.get(label) ?? -1;
+    return this.#multiples.shown(
+      valuesOf(labels, numbered, found),
+      (label) => numbered.domains[indexOf(label)],
+      (label) => found[indexOf(label)] ?? [],
+    );
+  }
+}
+
+/** That a fact has this very value. */
+function pinned({ domains, indexOf }: Numbered, { label, value }: Pin): readonly Formula[] {
+  const index = indexOf.get(label) ?? -1;
+  const number = domains[index]?.number(value) ?? 0;
+  return [{ kind: 'within', index, allowed: [[number, number]] }];
 }
 
 function valuesOf(
@@ -161,58 +217,6 @@ function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
     domains: all.map(({ ref, constants }) => domainOf(ref, [...(shared.get(ref.fact.domain) ?? constants)])),
     indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
   };
-}
-
-/** A single piece of knowledge about the facts. */
-interface Piece {
-  readonly conditions: readonly Condition[];
-  readonly relations: readonly Relation[];
-  readonly labels: readonly string[];
-}
-
-/** Finds the knowledge that matters to a question. */
-class Pieces {
-  readonly all: readonly Piece[];
-  /** By the label of a fact: the pieces that matter as soon as it does. */
-  readonly #when = new Map<string, Piece[]>();
-
-  constructor(knowledge: Knowledge) {
-    this.all = [
-      ...knowledge.conditions.map((condition) => this.#add([condition], [], null)),
-      ...knowledge.relations.map((relation) => this.#add([], [relation], null)),
-      ...knowledge.definitions.map(({ of, conditions, relations }) => this.#add(conditions, relations, of)),
-    ];
-  }
-
-  /** The knowledge about these facts, and about the facts that it involves. */
-  about(asked: readonly string[]): {
-    readonly labels: ReadonlySet<string>;
-    readonly pieces: readonly Piece[];
-  } {
-    const labels = new Set(asked);
-    const relevant = new Set<Piece>();
-    // Iterating a set includes what is added to it meanwhile.
-    for (const label of labels) {
-      for (const piece of this.#when.get(label) ?? []) {
-        if (relevant.has(piece)) continue;
-        relevant.add(piece);
-        for (const other of piece.labels) labels.add(other);
-      }
-    }
-    // In the order in which they are known, so that the same question is searched in the same way.
-    return { labels, pieces: this.all.filter((piece) => relevant.has(piece)) };
-  }
-
-  /** A definition, unlike other knowledge, only matters when somebody asks for what it defines. */
-  #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
-    const refs = [...factsNamed(conditions), ...relations.flatMap(relationRefs)];
-    const labels = refs.map(({ label }) => label);
-    const piece = { conditions, relations, labels };
-    for (const label of defines === null ? new Set(labels) : [defines.label]) {
-      this.#when.getOrInsertComputed(label, () => []).push(piece);
-    }
-    return piece;
-  }
 }
 
 /** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */

@@ -218,6 +218,17 @@ describe('the difference between two rule sets', () => {
     expect(found).to.deep.equal({ examples: [], searched: true });
   });
 
+  it('shows a payer whose amount is the multiple that one version asks for', () => {
+    const round = '{ fact: amount, operator: multipleOf, value: 1000 }';
+    const isOver = '{ fact: amount, operator: greaterThan, value: 2500 }';
+    const rule = (conditions: string) =>
+      `rules:\n  - { name: round, priority: 95, conditions: { all: [${conditions}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "r" } } }\n`;
+    const { before, after } = compare(['verdicts.yaml', 'rules:\n', rule(`${round}, ${isOver}`)]);
+    const { examples } = diffExamples(before, after);
+    expect(examples.map(({ facts }) => facts['amount'])).to.include(3000);
+    for (const { facts } of examples) expect(Number(facts['amount']) % 1000).to.equal(0);
+  });
+
   it('lets each version compute its own values, such as the payment score', () => {
     const { before, after } = compare(['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3']);
     const { examples } = diffExamples(before, after);

@@ -13,6 +13,8 @@ const SIGNS: Readonly<Record<string, string>> = {
   greaterThanInclusive: '≥',
   in: 'in',
   notIn: 'not in',
+  multipleOf: 'is a multiple of',
+  notMultipleOf: 'is no multiple of',
   known: 'known =',
 };
 
