@@ -16,6 +16,7 @@ import { withEvidence } from '../../../src/evidence/source/evidence.ts';
 import { MONEY_ALONE } from '../../../src/rollout/objective.ts';
 import { comparisonsIn } from '../../../src/rules/condition.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
+import { decidingConditionsOf } from '../../../src/rules/rule-set.ts';
 import { clusteredInterval } from '../../../src/statistics/intervals.ts';
 import { edited, swap, whole } from '../../rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../service/current-rules.ts';
@@ -363,12 +364,11 @@ describe('the cells of facts', () => {
     place.draft('p2.v14', {
       file: 'bot-signals.yaml',
       from: '        - { fact: jsOk, operator: equal, value: false }',
-      to: '        - { fact: jsOk, operator: known, value: true }\n        - { fact: secondsSinceLastPaid, operator: known, value: false }',
+      to: '        - { fact: jsOk, operator: known, value: true }\n        - { fact: secondsSinceLastPaid, operator: known, value: false }\n        - any: [{ fact: amount, operator: multipleOf, value: 10 }, { fact: amount, operator: notMultipleOf, value: 0.3 }]',
     });
     const rules = place.rules('p2.v14');
     place.end();
-    const conditions = [...rules.groups.rules, ...rules.signals.rules, ...rules.verdicts.rules];
-    const comparisons = comparisonsIn(conditions.map(({ condition }) => condition));
+    const comparisons = comparisonsIn(decidingConditionsOf(rules));
     const sources = await recordedEvidence(liveBusyMonth);
     await withEvidence(all(sources.archive), async ({ duck }) => {
       const { sql, cells } = await factCells(duck, rules);
