@@ -263,13 +263,16 @@ function coveringRules(
     // When the search gave up, more rules may help it.
     if (left.kind === 'none' || highest === undefined)
       return before.filter((rule) => covering.includes(rule));
-    const taking = left.kind === 'witness' ? others.find((rule) => takes(rule, left.facts)) : undefined;
+    const taking =
+      left.kind === 'witness'
+        ? others.find(({ condition }) => matchesFacts(condition, left.facts))
+        : undefined;
     covering.push(taking ?? highest);
   }
 }
 
-/** Whether the rule matches these facts; those that it asks for and that are not among them do not count. */
-function takes({ condition }: Rule<unknown>, facts: ReadonlyMap<string, FactReading>): boolean {
+/** Whether a condition holds for these facts; those that it asks for and that are not among them do not count. */
+export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, FactReading>): boolean {
   const values: FactReading[] = [];
   for (const { label, index } of factsNamed([condition])) values[index] = facts.get(label) ?? null;
   return matcher(condition)(values);

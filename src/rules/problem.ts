@@ -28,7 +28,7 @@ export function formatProblem({ at, message }: Problem): string {
 }
 
 /** In the order a person reads files. */
-export function sortProblems(problems: readonly Problem[]): readonly Problem[] {
+export function sortProblems<One extends Problem>(problems: readonly One[]): readonly One[] {
   return problems.toSorted(
     (a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
   );

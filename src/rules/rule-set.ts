@@ -7,6 +7,7 @@ import { choice, meaning, showing } from '../shapes.ts';
 import type { Condition, FactRef } from './condition.ts';
 import type { Matcher } from './matcher.ts';
 import type { Location } from './problem.ts';
+import type { MeantBreaches } from './promises.ts';
 
 declare const ruleVersionBrand: unique symbol;
 
@@ -185,6 +186,8 @@ export interface ParsedRules {
   readonly limits: ReadonlyMap<ClientGroup, readonly string[]>;
   /** The lists that its rules name with `value: { list: NAME }`, by name. */
   readonly lists: ReadonlyMap<string, RuleList>;
+  /** What it does on purpose although it is promised otherwise. */
+  readonly meant: MeantBreaches;
 }
 
 /** All conditions of a rule set, in the order in which they are asked. */

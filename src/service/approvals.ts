@@ -20,7 +20,7 @@ import {
   type StoredProposal,
 } from '../access/proposals.ts';
 import type { DeskRelease } from '../authoring/desk/desk-thread.ts';
-import { foundObstacle, type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
+import { breachesIn, foundObstacle, type LostCases, lostCasesText } from '../authoring/desk/examine.ts';
 import { obstacleText, type RuleDesk } from '../authoring/desk/rule-desk.ts';
 import { Drafts, type OpenedDraft } from '../authoring/drafts.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
@@ -166,7 +166,7 @@ export class Approvals {
   ): Promise<LostCases | null> {
     const { desk, loadedRules } = this.#rules();
     if (draft !== undefined) await this.#drafts.layDown(platform, version, draft);
-    const lost = unobstructed(version, await desk.release(platform, version, digest));
+    const { lost } = unobstructed(version, await desk.release(platform, version, digest));
     await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
     await isTakenUp(() => loadedRules.get(version)?.released === true);
     if (draft !== undefined) await this.#drafts.discard(version, draft);
@@ -283,7 +283,7 @@ export class Approvals {
   async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
     const { version, digest, reason } = asked;
     const { desk, fleet } = this.#rules();
-    const lost = unobstructed(version, await desk.releasable(platform, version, digest));
+    const { lost, breaches } = unobstructed(version, await desk.releasable(platform, version, digest));
     const active = (await fleet.read())?.rollout?.active.version;
     return {
       subject: version,
@@ -291,6 +291,7 @@ export class Approvals {
       lines: [
         `${version} is fixed for good, and may be rolled out then`,
         'nothing is found in it, and all its cases pass',
+        ...breaches,
         ...(lost === null ? [] : [lostCasesText(lost)]),
         `reason: ${reason}`,
       ],
@@ -308,7 +309,8 @@ export class Approvals {
     const { platform } = draft;
     if (hasDraftName(version)) throw new ProposalRefused(obstacleText(version, { is: 'draft name' }));
     const begun = await this.#drafts.begun(version, draft);
-    const { digest: soundDigest, problems, coverage, lostCases } = await desk.check(platform, begun, null);
+    const checked = await desk.check(platform, begun, null);
+    const { digest: soundDigest, problems, notes, coverage, lostCases } = checked;
     const obstacle = foundObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
     if (soundDigest === null || obstacle !== null)
       throw new ProposalRefused(obstacleText(version, obstacle ?? { is: 'findings', problems }));
@@ -321,6 +323,7 @@ export class Approvals {
       basis: basisOfRelease(version, digest),
       lines: [
         `the draft ${version} of ${platform} is fixed for good, and may be rolled out then`,
+        ...breachesIn(notes),
         ...(lostCases === null ? [] : [lostCasesText(lostCases)]),
         ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
         `reason: ${reason}`,
@@ -395,9 +398,9 @@ function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
   };
 }
 
-function unobstructed(version: RuleVersion, { obstacle, lost }: DeskRelease): LostCases | null {
-  if (obstacle !== null) throw new ProposalRefused(obstacleText(version, obstacle));
-  return lost;
+function unobstructed(version: RuleVersion, asked: DeskRelease): DeskRelease {
+  if (asked.obstacle !== null) throw new ProposalRefused(obstacleText(version, asked.obstacle));
+  return asked;
 }
 
 async function orRefused<T>(act: () => Promise<T>): Promise<T> {

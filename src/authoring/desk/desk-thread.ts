@@ -20,8 +20,10 @@ import type { Problem } from '../../rules/problem.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { coverageOf, type RuleCoverage, type UpdatedCases, updateCases } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';
+import { brokenPromises } from '../promises.ts';
 import { type BegunDraft, completeDraft, problemsOfWhole } from './begun-draft.ts';
 import {
+  breachesIn,
   examine,
   type KnownLists,
   type LostCases,
@@ -154,10 +156,11 @@ function release({ folder, digest, isOnlyLook }: Releasing): DeskRelease {
   const loaded = loadRuleSet(folder);
   const files = readRuleFiles(folder, []);
   if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
-    return { obstacle: { is: 'other files' }, lost: null };
+    return { obstacle: { is: 'other files' }, lost: null, breaches: [] };
   const obstacle = releaseObstacle(folder, loaded.ruleSet, files);
   if (obstacle === null && !isOnlyLook) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
-  return { obstacle, lost: lostCases(folder, loaded.ruleSet, files) };
+  const breaches = breachesIn(brokenPromises(loaded.ruleSet, files));
+  return { obstacle, lost: lostCases(folder, loaded.ruleSet, files), breaches };
 }
 
 function orRefused<T>(write: () => T): T {
@@ -234,6 +237,8 @@ export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
 export interface DeskRelease {
   readonly obstacle: DeskObstacle | null;
   readonly lost: LostCases | null;
+  /** What it does although it is promised otherwise, in words. */
+  readonly breaches: readonly string[];
 }
 
 /** A folder, or a draft without one. */

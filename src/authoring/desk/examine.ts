@@ -16,6 +16,7 @@ import {
 } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { nearestName, type Problem, sortProblems } from '../../rules/problem.ts';
+import type { PromiseBreach } from '../../rules/promises.ts';
 import type { Example } from '../../rules/proof/example.ts';
 import {
   conditionsOf,
@@ -28,10 +29,11 @@ import {
 import { count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { runCases } from '../cases/cases.ts';
 import { parseCases } from '../cases/parse-cases.ts';
+import { brokenPromises } from '../promises.ts';
 import { prove } from '../prove.ts';
 
-/** A remark about a rule set, with facts that show it when there are any. */
-export type Remark = Problem & { readonly example?: Example | null };
+/** A remark about a rule set, with facts that show it when there are any, and the promise that it breaks. */
+export type Remark = Problem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
 
 interface Examined {
   readonly problems: readonly Remark[];
@@ -49,8 +51,13 @@ export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | 
   const { findings, notes } = prove(ruleSet, files);
   return {
     problems: sortProblems([...findings, ...caseProblems]),
-    notes: sortProblems([...notes, ...sharedListNotes(ruleSet, lists)]),
+    notes: sortProblems([...notes, ...brokenPromises(ruleSet, files), ...sharedListNotes(ruleSet, lists)]),
   };
+}
+
+/** What breaks a promise, in words, of all that is remarked. */
+export function breachesIn(remarks: readonly Remark[]): readonly string[] {
+  return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
 /** The shared lists that somebody may know of: a platform its own and those of the installation, the installation all. */

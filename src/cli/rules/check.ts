@@ -6,6 +6,7 @@ import { readConfig } from '../../config.ts';
 import { counted } from '../../counted.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { type Location, sortProblems } from '../../rules/problem.ts';
+import type { PromiseBreach } from '../../rules/promises.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';
 import { type RuleSet, versionNameRefusal } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
@@ -28,6 +29,8 @@ interface PlacedRemark extends Location {
   readonly message: string;
   /** Facts that show it. */
   readonly example?: Example;
+  /** What it breaks, by the name that ruleset.yaml has for it under "meant". */
+  readonly promise?: PromiseBreach;
 }
 
 interface Checked {
@@ -100,8 +103,14 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
 }
 
 /** A remark with its place as seen from the working folder. */
-export function placed(folder: string, { at, message, example }: Remark): PlacedRemark {
-  return { ...at, file: join(folder, at.file), message, ...(example ? { example } : {}) };
+export function placed(folder: string, { at, message, example, promise }: Remark): PlacedRemark {
+  return {
+    ...at,
+    file: join(folder, at.file),
+    message,
+    ...(example ? { example } : {}),
+    ...(promise ? { promise } : {}),
+  };
 }
 
 function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[], format: Format): string {

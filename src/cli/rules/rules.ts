@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import {
+  breachesIn,
   lostCases,
   lostCasesText,
   type ReleaseObstacle,
@@ -10,6 +11,7 @@ import {
   writeRelease,
 } from '../../authoring/desk/examine.ts';
 import { type RuleDiff, ruleDiff } from '../../authoring/diff/rule-diff.ts';
+import { brokenPromises } from '../../authoring/promises.ts';
 import { ruleSchemas, schemaFileName, schemaText } from '../../authoring/schema/rule-schema.ts';
 import { readConfig } from '../../config.ts';
 import { counted } from '../../counted.ts';
@@ -102,8 +104,10 @@ async function release(version: string, options: ReleaseOptions): Promise<void> 
   if (proposal !== null) return printProposed(INSTALLATION, proposal, json);
   const made = writeRelease(folder, ruleSet, files);
   const lost = lostCases(folder, ruleSet, files);
-  if (json) return print(JSON.stringify({ ...made, lostCases: lost }));
+  const breaches = breachesIn(brokenPromises(ruleSet, files));
+  if (json) return print(JSON.stringify({ ...made, lostCases: lost, brokenPromises: breaches }));
   print(`${version} is released: sha256:${made.digest}`);
+  for (const breach of breaches) print(`note: ${breach}`);
   if (lost !== null) print(`${lostCasesText(lost)}.`);
 }
 

@@ -3,6 +3,7 @@ import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { spellOutInvisible } from '../../invisible-characters.ts';
 import { nearestName, type Problem, sortProblems, suggest } from '../problem.ts';
+import { BREACH_MEANINGS, type MeantBreaches, PROMISE_BREACHES } from '../promises.ts';
 import {
   isRuleVersion,
   type ParsedRules,
@@ -94,7 +95,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   }
   const settings = { ...ruleSet.settings, ladder };
   const platforms = new Map([...ruleSet.platforms].map(([name, own]) => [name, override(settings, own)]));
-  const { ruleVersion: version, description } = ruleSet;
+  const { ruleVersion: version, description, meant } = ruleSet;
   const facts = refs.all();
   const lists = ruleLists.used();
   const rules = {
@@ -109,6 +110,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
     flags,
     limits,
     lists,
+    meant,
   };
   // Checked last: whether two rules can both be first, or which clients a rule matches, only shows in an otherwise sound rule set.
   const unclear = [...refuseEqualPriorities(rules), ...refuseHoldouts(rules)];
@@ -225,6 +227,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
       description: text('What this version is for.'),
       settings,
       platforms: orElse(platforms, NO_PLATFORMS),
+      meant: orElse(MEANT, NOTHING_MEANT),
     },
     (file) => file,
   );
@@ -246,6 +249,14 @@ function override(base: PlatformSettings, own: PlatformOverrides): PlatformSetti
     ladder: own.ladder ?? base.ladder,
   };
 }
+
+const NOTHING_MEANT: MeantBreaches = {};
+
+const MEANT = mapping(
+  'What this version does on purpose although the interface or the guide promises otherwise; each with why.',
+  Object.fromEntries(PROMISE_BREACHES.map((name) => [name, optional(text(BREACH_MEANINGS[name]))])),
+  (breaches): MeantBreaches => breaches,
+);
 
 const VERSION = parsed(
   { pattern: RULE_VERSION_PATTERN, description: "Equals the folder's name." },

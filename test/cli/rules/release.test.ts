@@ -22,6 +22,15 @@ describe('rules release, diff and new', () => {
     place.draft('p2.v14', { file: 'ladder.yaml', from: '[30s, 5m, 30m]', to: '[40s, 5m, 30m]' });
     place.draft('p2.v15', { file: 'bot-signals.yaml', from: `${NO_SCRIPT}3`, to: `${NO_SCRIPT}4` });
     place.draft('p2.v11-night');
+    place.draft('p2.v19', {
+      file: 'verdicts.yaml',
+      from: '\notherwise:',
+      to: '\n  - { name: large-first-order, priority: 55, conditions: { all: [{ fact: amount, operator: greaterThan, value: 5000 }, { fact: currency, operator: equal, value: EUR }] }, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\notherwise:',
+    });
+    appendFileSync(
+      place.path('rules', 'p2.v19', 'ruleset.yaml'),
+      'meant: { firstRequestWaits: "large orders cool down" }\n',
+    );
     for (const [version, ...lost] of [
       ['p2.v16', ''],
       ['p2.v9', 'readings.yaml'],
@@ -45,10 +54,17 @@ describe('rules release, diff and new', () => {
     expect([before, of, names.length]).to.deep.equal(['p2.v17', 50, 26]);
   });
 
+  it('release a version that breaks a promise, and say which and why', async () => {
+    const breach =
+      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; it is meant: large orders cool down';
+    const { stdout } = await place.scoring('rules', 'release', 'p2.v19');
+    expect(stdout.split('\n')[1]).to.equal(`note: ${breach}`);
+  });
+
   it('release nothing that was refused, and leave nothing of a refused draft', () => {
     const versions = readdirSync(place.rulesDir);
     const released = versions.filter((one) => existsSync(place.path('rules', one, 'release.json')));
-    expect(released).to.have.members(['p2.v9', 'p2.v10', 'p2.v11', 'p2.v17', 'p2.v18']);
+    expect(released).to.have.members(['p2.v9', 'p2.v10', 'p2.v11', 'p2.v17', 'p2.v18', 'p2.v19']);
     expect(versions).not.to.include('p2.v22');
   });
 

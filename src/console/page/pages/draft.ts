@@ -108,6 +108,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
       children: html`<p>
           Its files never change from then on. Nobody is decided by it before it is rolled out.
         </p>
+        ${breaches(checked)}
         ${reasonField(session.who)}`,
     });
   const hand = () =>
@@ -119,6 +120,7 @@ function Release({ draft: { copy, standing, take }, checked, list, session }: Re
         return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
       },
       children: html`<p>As it is now; whoever changes it later proposes it again.</p>
+        ${breaches(checked)}
         ${reasonField(session.who)}`,
     });
   const discard = () =>
@@ -168,6 +170,17 @@ async function download({ version, files }: WorkingCopy) {
   const { strToU8, zipSync } = await import('fflate/browser');
   const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
   saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
+}
+
+/** What it does although callers and analysts are promised otherwise. */
+function breaches(checked: CheckedDraft | null) {
+  const broken = checked?.notes.filter(({ promise }) => promise !== null) ?? [];
+  return (
+    broken.length > 0 &&
+    html`<ul class="notice">
+      ${broken.map(({ message }) => html`<li>${message}</li>`)}
+    </ul>`
+  );
 }
 
 /** Cases that are gone let wrong answers pass. */

@@ -104,6 +104,35 @@ describeOnStores('the proposed draft of a platform', (store) => {
     await decide('reject', body);
   });
 
+  it('is proposed with the promises that it breaks, whether it means to or not', async () => {
+    const large =
+      '\n  - { name: large-first-order, priority: 55, conditions: { all: [{ fact: amount, operator: greaterThan, value: 5000 }, { fact: currency, operator: equal, value: EUR }] }, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\notherwise:';
+    const edits = { 'verdicts.yaml': (text: string) => text.replace('\notherwise:', large) };
+    const breach =
+      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it';
+    const remark = async (draft: Draft | Awaited<ReturnType<typeof keep>>) =>
+      (await check(draft)).notes.map(({ promise, example }) => [promise, example]);
+    const silent = await keep('p2.v27', edits);
+    expect(await remark(silent)).to.deep.equal([
+      ['firstRequestWaits', 'secondsSinceLastVerdict is not known, amount = 5001, currency = EUR'],
+    ]);
+    const meant = await keep('p2.v28', {
+      ...edits,
+      'ruleset.yaml': (text) => `${text.trimEnd()}\nmeant: { firstRequestWaits: "large orders cool down" }\n`,
+    });
+    for (const [draft, why] of [
+      [
+        silent,
+        '; ask in the rule for attemptOpen, ladderLevel or waitRemainingSeconds, too, or say in ruleset.yaml why it is meant: meant: { firstRequestWaits: "why" }',
+      ],
+      [meant, '; it is meant: large orders cool down'],
+    ] as const) {
+      const proposed = await propose(draft);
+      expect(proposed.body.lines[1]).to.equal(`${breach}${why}`);
+      await decide('reject', proposed.body);
+    }
+  });
+
   it('is opened by the owner of the installation as it would be released, and by nobody else', async () => {
     const draft = await keep('p2.v22');
     const open = (by: Tenant, platform = 'replay') =>

@@ -28,6 +28,9 @@ import {
 const RemarkSchema = s.shape('A remark about a rule file', {
   ...ProblemSchema.properties,
   example: s.nullable(s.word('Facts that show it')),
+  promise: s.nullable(
+    s.word('The promise that it breaks, as ruleset.yaml names it under "meant"', 'firstRequestWaits'),
+  ),
 });
 
 export const CheckedDraftSchema = s.named(
@@ -79,8 +82,8 @@ const checkDraft = operation({
     }),
 });
 
-function told({ at, message, example }: Remark): s.Shape<typeof RemarkSchema> {
-  return { at, message, example: example ? formatExample(example) : null };
+function told({ at, message, example, promise }: Remark): s.Shape<typeof RemarkSchema> {
+  return { at, message, example: example ? formatExample(example) : null, promise: promise ?? null };
 }
 
 export const RewrittenCasesSchema = s.named(

@@ -1,0 +1,29 @@
+/** What the interface and the guide promise of every rule set, each named by what breaks it. */
+export const PROMISE_BREACHES = [
+  'firstRequestWaits',
+  'botPasses',
+  'blockedPasses',
+  'trustedIsFlagged',
+  'trustedIsRefused',
+  'earlyRequestIsGranted',
+  'firstLevelIsShort',
+] as const;
+
+export type PromiseBreach = (typeof PROMISE_BREACHES)[number];
+
+/** What `meant` says of each. */
+export const BREACH_MEANINGS: Readonly<Record<PromiseBreach, string>> = {
+  firstRequestWaits:
+    'Why a first request may get WAIT, although the interface (section 3.2) has no wait before it.',
+  botPasses: 'Why a payer who is flagged as a bot may get another answer than BLOCK.',
+  blockedPasses: 'Why a payer in the group BLOCKED may get another answer than BLOCK.',
+  trustedIsFlagged: 'Why a payer whom a person trusts may be flagged as a bot.',
+  trustedIsRefused: 'Why a payer whom a person trusts may get BLOCK.',
+  earlyRequestIsGranted:
+    'Why who asks before a wait is over may be shown a requisite, although the interface (section 3.2) has the next level of the ladder.',
+  firstLevelIsShort:
+    'Why level 1 of a ladder is shorter than 10s, although the interface (section 3.2) has tens of seconds.',
+};
+
+/** The breaches that a rule set means, each with why. */
+export type MeantBreaches = Readonly<Partial<Record<PromiseBreach, string | undefined>>>;
