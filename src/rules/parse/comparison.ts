@@ -15,7 +15,7 @@ import { isName, listNameRefusal } from '../rule-set.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
-import { BESIDE_CONDITIONS, meantOperator, meantPart, PARAMS } from './slip-hints.ts';
+import { BESIDE_CONDITIONS, hintOnCondition, meantOperator, meantPart, PARAMS } from './slip-hints.ts';
 import { unknownFactMessage } from './unknown-fact.ts';
 import { type Member, type Members, NO_MEMBERS, tooFarRight, type YamlFile } from './yaml-file.ts';
 
@@ -335,7 +335,7 @@ export class ConditionReader {
 
   #condition(node: Node, depth: number): Condition | null {
     if (depth > NESTING_LEVELS_MAX) return this.#tooDeep(node);
-    const members = this.#file.anyMembers(node, 'a condition');
+    const members = this.#file.anyMembers(node, 'a condition', hintOnCondition(this.#file.plain(node)));
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
     const [kind] = kinds;

@@ -27,6 +27,8 @@ interface Level {
   entries: number;
   /** Whether what belongs to the last entry may stand below it. */
   isOpen: boolean;
+  /** The last entry, if the one before it has neither a value nor anything below it. */
+  afterEmpty: LayoutLine | null;
 }
 
 const LINE = /^( *)((?:- +)*(?:-$)?)(.*)$/;
@@ -170,12 +172,13 @@ function place(kind: Level['kind'], column: number, line: LayoutLine, levels: Le
   if (top?.column === column && top.kind === kind) {
     top.entries += 1;
     top.lastKey = line.key;
+    top.afterEmpty = top.isOpen ? line : null;
     return null;
   }
   if (left !== undefined || !mayBegin(kind, column, line, top))
     return misplaced(kind, column, line, top, left);
   const lastKey = kind === 'members' ? line.key : null;
-  levels.push({ kind, column, first: line, lastKey, entries: 1, isOpen: true });
+  levels.push({ kind, column, first: line, lastKey, entries: 1, isOpen: true, afterEmpty: null });
   const isItem = kind === 'members' && column === line.indent && OF_ITEMS.has(top?.lastKey ?? '');
   return isItem ? missingDash(line) : null;
 }
@@ -208,21 +211,32 @@ function misplaced(
   top: Level | undefined,
   left: Level | undefined,
 ): SyntaxFault | null {
-  if (kind === 'members' && top?.kind === 'items' && top.column === column && top.first.key === line.key)
-    return missingDash(line, top.first);
+  const isBesideItems = kind === 'members' && top?.kind === 'items' && top.column === column;
+  if (isBesideItems && top.first.key === line.key) return missingDash(line, top.first);
+  if (isBesideItems && /^(?:\+|\d+[.)]) /.test(line.body)) return otherDash(line);
   if (kind === 'items' && top?.kind !== 'items' && left?.kind === 'members')
     return missingDash(left.first, line);
   const near = [top, left].find((level) => level?.kind === kind) ?? left ?? top;
   if (near === undefined) return null;
+  if (near.afterEmpty !== null && column > near.column)
+    return misindented(near.afterEmpty, near.column, column);
   // Of two lines that differ, the one with an odd number of blanks is the one that slipped.
   const firstSlipped = near.entries === 1 && near.column % 2 === 1 && column % 2 === 0;
-  const [slipped, has, others] = firstSlipped
-    ? [near.first, near.column, column]
-    : [line, column, near.column];
+  return firstSlipped ? misindented(near.first, near.column, column) : misindented(line, column, near.column);
+}
+
+function misindented({ number, offset }: LayoutLine, has: number, others: number): SyntaxFault {
   return {
-    offset: slipped.offset + has,
-    message: `line ${slipped.number} is indented by ${blanks(has)}, its neighbours by ${others}`,
+    offset: offset + has,
+    message: `line ${number} is indented by ${blanks(has)}, its neighbours by ${others}`,
   };
+}
+
+/** Items of a list as word processors number or mark them. */
+function otherDash({ offset, column, body }: LayoutLine): SyntaxFault {
+  const [sign = '', ...rest] = body.split(' ');
+  const message = `"${sign}" is no dash of a list; write "- ${beginningOf(rest.join(' '))}"`;
+  return { offset: offset + column, message };
 }
 
 function blanks(count: number): string {

@@ -237,7 +237,8 @@ const SHARE: Form<number> = parsed(
     return share > 0 && share <= HOLDOUT_SHARE_MAX ? share : null;
   },
   (text) => {
-    const hint = HOLDOUT.test(`${text}%`) ? `; write ${text}%` : '';
+    const meant = `${text.replace(/ ?%$/, '').replace(',', '.')}%`;
+    const hint = HOLDOUT.test(meant) && meant !== text ? `; write ${meant}` : '';
     return `must be a share of the clients above 0% and up to ${HOLDOUT_SHARE_MAX * 100}%, like 2% or 0.5%, not "${text}"${hint}`;
   },
 );

@@ -40,6 +40,9 @@ const OTHER_OPERATORS: Readonly<Record<string, string>> = {
   le: 'lessThanInclusive',
   lte: 'lessThanInclusive',
   atMost: 'lessThanInclusive',
+  'is in': 'in',
+  'not in': 'notIn',
+  'is not': 'notEqual',
   oneOf: 'in',
   anyOf: 'in',
   noneOf: 'notIn',
@@ -93,8 +96,8 @@ function pointed(digits: string): string | null {
   return PLAIN.test(digits) ? digits : null;
 }
 
-const YES = new Set(['yes', 'y', 'on', 'true', '1']);
-const NO = new Set(['no', 'n', 'off', 'false', '0']);
+const YES = new Set(['yes', 'y', 'on', 'true', '1', 'ja', 'oui']);
+const NO = new Set(['no', 'n', 'off', 'false', '0', 'nein', 'non']);
 
 /** The end of a message about what should be true or false. */
 export function hintOnBoolean(written: unknown): string {
@@ -138,8 +141,10 @@ export function hintOnList(node: Node | null): string {
   if (!isScalar(node)) return node === null ? '' : '; begin each item with "- "';
   const { value } = node;
   if (typeof value !== 'string' && typeof value !== 'number') return '';
+  if (/^-\S/.test(String(value))) return '; write a blank behind the dash of each item';
   const [, inner = String(value)] = /^\((.*)\)$/.exec(String(value)) ?? [];
-  const items = inner.split(/[,;]/).map((item) => item.trim());
+  const isOfCodes = /^[A-Z0-9_]{3,}(?: [A-Z0-9_]{3,})+$/.test(inner);
+  const items = inner.split(isOfCodes ? ' ' : /[,;]/).map((item) => item.trim());
   return items.includes('') ? '' : `; write [${items.join(', ')}]`;
 }
 
@@ -150,4 +155,19 @@ const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', n
 export function meantPart(name: string): string | null {
   const word = name.toLowerCase();
   return Object.hasOwn(OTHER_PARTS, word) ? (OTHER_PARTS[word] ?? null) : null;
+}
+
+/** The end of a message about what should be a condition, for one that is written as a formula. */
+export function hintOnCondition(written: unknown): string {
+  const [, fact, sign, value] = /^(\w+(?:\([^()]*\))?) *([=<>!≤≥]+) *(\S+)$/u.exec(String(written)) ?? [];
+  const operator = meantOperator(sign);
+  if (fact === undefined || operator === null) return '';
+  return `; write { ${factWithParams(fact)}, operator: ${operator}, value: ${value} }`;
+}
+
+/** `fact: verdicts, params: { window: 10m }` for `verdicts(10m)`, which is how reasons quote it. */
+export function factWithParams(text: string): string {
+  const [, name = text, param] = /^(\w+)\(([^()]*)\)$/.exec(text) ?? [];
+  if (param === undefined) return `fact: ${name}`;
+  return `fact: ${name}, params: { ${parseDuration(param) === null ? 'list' : 'window'}: ${param} }`;
 }

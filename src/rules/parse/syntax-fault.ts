@@ -1,4 +1,4 @@
-import { type Document, isNode, isScalar, type Node, visit, type YAMLError } from 'yaml';
+import { type Document, isNode, isScalar, type Node, visit, type YAMLError, type YAMLMap } from 'yaml';
 import { findLayoutFault } from './line-layout.ts';
 import { plainAmount } from './slip-hints.ts';
 import { isClosed, type SyntaxFault, type Token, tokensOf, withDepth } from './syntax-tokens.ts';
@@ -278,20 +278,24 @@ function faultInItem(token: Token, { token: opener, item }: OpenBracket, text: s
     return { offset: token.offset, message };
   }
   if (token.kind === 'colon' && item.filter(({ kind }) => kind === 'colon').length > 0 && last !== undefined)
-    return secondColon(last, text);
+    return secondColon(last, item, text);
   if (!beginsValue || last === undefined || last.kind === 'colon') return null;
   if (last.kind === 'plain')
     return { offset: last.offset, message: `put quotes around a text with ${token.text.charAt(0)} in it` };
-  if (isName(token, text)) return missingComma(token.offset, token.text);
+  if (isName(token, text)) return missingComma(token.offset, token.text.replaceAll(/^["']|["']$/g, ''));
   if (last.kind === 'quoted') return quoteInText(last);
   return last.kind === 'close' ? signAtBeginning(item.find(({ kind }) => kind === 'open') ?? last) : null;
 }
 
-function secondColon(last: Token, text: string): SyntaxFault {
+/** Members whose value has members itself. */
+const OF_MEMBERS: ReadonlySet<string | undefined> = new Set(['params', 'event', 'expect']);
+
+function secondColon(last: Token, item: readonly Token[], text: string): SyntaxFault {
   const [, before, name] = /^([\s\S]*\s)(\w+)$/.exec(last.text) ?? [];
   if (before !== undefined && name !== undefined && isMemberName(name, text))
     return missingComma(last.offset + before.length, name);
-  if (last.kind === 'plain' && isMemberName(last.text, text)) return missingComma(last.offset, last.text);
+  if (last.kind === 'plain' && (OF_MEMBERS.has(item[0]?.text) || isMemberName(last.text, text)))
+    return { offset: last.offset, message: `a "{" is missing before "${last.text}"` };
   return { offset: last.offset, message: 'put quotes around a text with a colon' };
 }
 
@@ -300,7 +304,8 @@ function missingComma(offset: number, name: string): SyntaxFault {
 }
 
 function isName({ kind, text: piece, offset }: Token, text: string): boolean {
-  return kind === 'plain' && text.startsWith(':', offset + piece.length) && isMemberName(piece, text);
+  if (!text.startsWith(':', offset + piece.length)) return false;
+  return kind === 'quoted' || (kind === 'plain' && isMemberName(piece, text));
 }
 
 /** Whether the file has a member of this name elsewhere, too. */
@@ -338,6 +343,8 @@ function unseparated(root: Node | null): SyntaxFault | null {
   visit(root, {
     Map: (_key, map) => {
       if (map.flow !== true) return undefined;
+      fault = bracedValues(map);
+      if (fault !== null) return visit.BREAK;
       for (const [index, { key, value }] of map.items.entries()) {
         if (value !== null || !isScalar(key)) continue;
         const before = map.items[index - 1];
@@ -348,6 +355,19 @@ function unseparated(root: Node | null): SyntaxFault | null {
     },
   });
   return fault;
+}
+
+/** `{ EUR, USD }`, which other languages have for a list. */
+function bracedValues(map: YAMLMap): SyntaxFault | null {
+  if (map.items.length === 0 || map.items.some(({ value }) => value !== null)) return null;
+  const keys = map.items.map(({ key }) => key).filter(isScalar);
+  if (keys.length < map.items.length || keys.some((key) => /[: ]/.test(sourceOf(key)))) return null;
+  return { offset: offsetOf(map), message: severalValues(keys.map(sourceOf)) };
+}
+
+function severalValues(values: readonly string[]): string {
+  const written = values.join(', ').replace(/^\((.*)\)$/, '$1');
+  return `several values stand in brackets; write [${written}]`;
 }
 
 function noMember(key: Node, nameBefore: unknown, valueBefore: unknown): SyntaxFault | null {
@@ -376,9 +396,7 @@ const COMMA_IN_TEXT = 'put quotes around a text with a comma';
 function commaInValue(name: string, before: string, behind: string): string {
   const number = /^-?\d[\d,.]*$/.test(before) ? commaInNumber(before, behind) : null;
   if (number !== null) return number;
-  return name === 'value' || name === 'list'
-    ? `several values stand in brackets; write [${before}, ${behind}]`
-    : COMMA_IN_TEXT;
+  return name === 'value' || name === 'list' ? severalValues([before, behind]) : COMMA_IN_TEXT;
 }
 
 /** What is said of a number that has a comma within; null when there is another one behind it. */

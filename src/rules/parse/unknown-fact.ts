@@ -1,9 +1,12 @@
 import { FACTS } from '../../facts/catalogue.ts';
 import { OTHER_WORDS } from '../../facts/other-words.ts';
 import { nearestName } from '../problem.ts';
+import { factWithParams } from './slip-hints.ts';
 
 /** What is said of a fact that there is not: the name that was probably meant, or where all are listed. */
 export function unknownFactMessage(name: string): string {
+  const [called = ''] = /^\w+(?=\()/.exec(name) ?? [];
+  if (FACTS.has(called)) return `unknown fact "${name}"; write ${factWithParams(name)}`;
   const nearest = nearestName(name, [...FACTS.keys()]);
   if (nearest !== null) return `unknown fact "${name}"; did you mean "${nearest}"?`;
   const [words, facts] = factsByOtherWords(name) ?? [null, []];

@@ -168,8 +168,8 @@ export class YamlFile {
   }
 
   /** A mapping whose member names are the author's own. */
-  anyMembers(node: Node | null, what: string): Members | null {
-    if (!isMap<Node, Node>(node)) return this.#wrongKind(node, `${what} must be a mapping`);
+  anyMembers(node: Node | null, what: string, hint = ''): Members | null {
+    if (!isMap<Node, Node>(node)) return this.#wrongKind(node, `${what} must be a mapping`, hint);
     const members = new Map<string, Member>();
     for (const pair of node.items) {
       const member = this.#member(node, pair, what);
