@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callerDocument } from '../src/http/caller/caller-api.ts';
+import { callerDocument } from '../src/http/openapi/caller-document.ts';
 import type { OperationObject } from '../src/http/openapi/document.ts';
 import { platformDocument } from '../src/http/platform/platform-operations.ts';
 

@@ -12,8 +12,9 @@ import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import { holdoutDraw } from './decision/holdout.ts';
-import { type CallerApiParts, callerApi, callerDocument } from './http/caller/caller-api.ts';
-import { servedDocument } from './http/openapi/docs.ts';
+import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
+import { callerDocument } from './http/openapi/caller-document.ts';
+import { documentRoutes, servedDocument } from './http/openapi/docs.ts';
 import type { NodeParts, Readiness } from './http/platform/parts.ts';
 import { platformApi } from './http/platform/platform-api.ts';
 import { certificateEndsMs } from './http/server/certificate.ts';
@@ -159,7 +160,12 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const isDraining = () => draining;
   const shared = { ...parts, service, keys, metrics, clientKeys };
   const document = servedDocument(callerDocument(parts.basePath));
-  const ofCallers = { ...shared, pseudonym, document, rateBuckets: store.rateBuckets };
+  const ofCallers = {
+    ...shared,
+    pseudonym,
+    documentRoutes: documentRoutes(document, parts.basePath),
+    rateBuckets: store.rateBuckets,
+  };
   const callers = callerListener(ofCallers, parts, isDraining);
   const platform = createListener(
     parts.platform,

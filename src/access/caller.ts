@@ -1,7 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { PlatformName } from '../client/client-key.ts';
 import type { AccessKey, Operation } from './access-keys.ts';
-import type { Person } from './identity-provider.ts';
 
 /** A key or person that uses the HTTP API. */
 export interface Actor {
@@ -21,7 +20,13 @@ export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Acto
 }
 
 /** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
-export function actorOfPerson({ sub, email }: Pick<Person, 'sub' | 'email'>): Actor {
+export function actorOfPerson({
+  sub,
+  email,
+}: {
+  readonly sub: string;
+  readonly email: string | null;
+}): Actor {
   const id = `person:${sub}`;
   return { id, owner: id, text: email === null ? id : `${id} (${email})` };
 }

@@ -1,3 +1,4 @@
+import type Router from '@koa/router';
 import Koa, { type ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { AccessKeys } from '../../access/access-keys.ts';
@@ -9,8 +10,6 @@ import { ruleVersion, verdictWord } from '../../rules/rule-set.ts';
 import type { ScoringService } from '../../service/scoring.ts';
 import { named, oneOf, shape, word } from '../../shapes.ts';
 import type { RateBuckets } from '../../state/rate-buckets.ts';
-import { documentRoutes, type ServedDocument } from '../openapi/docs.ts';
-import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
 import {
   addOperations,
   chapter,
@@ -165,7 +164,7 @@ const verdict = operation({
   },
 });
 
-const OPERATIONS = chapter('Scoring', { score, verdict });
+export const CALLER_OPERATIONS = chapter('Scoring', { score, verdict });
 
 export interface CallerApiParts {
   readonly service: ScoringService;
@@ -177,7 +176,8 @@ export interface CallerApiParts {
   readonly workLimit: WorkLimit;
   /** '' or a path like `/scoring`. */
   readonly basePath: string;
-  readonly document: ServedDocument;
+  /** What the listener answers besides: the document of these operations. */
+  readonly documentRoutes: Router<RequestState>;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -198,7 +198,7 @@ class TextKoa extends Koa<RequestState> {
 export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
   const router = strictRouter(parts.basePath);
-  addOperations(router, OPERATIONS, parts, {
+  addOperations(router, CALLER_OPERATIONS, parts, {
     keys,
     browsers: null,
     // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
@@ -208,7 +208,6 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
       ownWork(workLimit, state);
       return req.complete ? read() : workLimit.aside(read);
     },
-    approvals: null,
     searches: searchTurns(),
     // The listener bounds the work under way, and every body in time.
     own: () => {},
@@ -222,30 +221,6 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));
-  mountRoutes(app, router, documentRoutes(parts.document, parts.basePath));
+  mountRoutes(app, router, parts.documentRoutes);
   return app;
-}
-
-const DESCRIPTION = `Classifies a payer and says whether a payment requisite may be issued right now.
-
-Call score when the checkout is open and the amount is known, then verdict directly before a requisite is
-issued. Both are decisions, not pings: repeated verdicts move the payer up the cooldown ladder.
-
-Checks come in this order: rate, key (401), grant (403), body (415, 413, 400). About 20 requests a second
-are taken from one client IP; over it answers are delayed, then the connection is dropped without an answer.
-Unknown members of a body are ignored, and named in X-Ignored-Members. A member that comes twice is a 400. Whoever gets no answer to a verdict asks
-again with the same Idempotency-Key; with a new one the payer takes another step. An optional member
-that is null or "" is read like an absent one.`;
-
-/** The two operations of the interface; `basePath` is '' or a path like `/scoring`. */
-export function callerDocument(basePath: string): OpenApiDocument {
-  return documentOf({
-    title: 'Client Scoring Service',
-    description: DESCRIPTION,
-    serverUrl: basePath === '' ? '/' : basePath,
-    tags: [{ name: 'Scoring', description: 'What a checkout asks' }],
-    operations: OPERATIONS,
-    elsewhere: [],
-    isStrict: false,
-  });
 }

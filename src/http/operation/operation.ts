@@ -3,16 +3,14 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import type { Caller } from '../../access/caller.ts';
-import { ProposalRefused, type ProposedChange } from '../../access/proposals.ts';
 import { isJsonObject } from '../../files/json-object.ts';
 import { type TObject, type TSchema, Type } from '../../json-schema.ts';
-import type { Approvals } from '../../service/approvals.ts';
-import { choice, epochMs, named, oneOf, type Shape, shape, word, writtenMoments } from '../../shapes.ts';
+import { choice, named, oneOf, type Shape, writtenMoments } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
 import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
-import { HttpProblem, orRefused, type RefusalNote, refusal } from '../request/problems.ts';
+import type { RefusalNote } from '../request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnown } from './parameters.ts';
@@ -62,8 +60,6 @@ export interface Declared<Parts> extends OperationSpec {
   /** Null when no key is needed. */
   readonly grant: Grant | null;
   readonly body: RequestBodySpec | null;
-  /** Somebody else may have to approve what it asks for. */
-  readonly isGated: boolean;
   /** Checks the request and gives what to answer with: JSON, text or a stream; undefined for nothing. */
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
 }
@@ -97,8 +93,6 @@ interface Listener extends Callers {
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
   readonly searches: Turns;
-  /** Turns what somebody else has to approve into proposals; null where nothing needs approval. */
-  readonly approvals: Pick<Approvals, 'propose'> | null;
 }
 
 /** A request whose caller was granted the operation. */
@@ -113,33 +107,23 @@ export interface Asked<Body> {
   readonly body: () => Promise<Body>;
 }
 
-/** A change that somebody else may have to approve, and the secret of the key that it would let in. */
-export type Gated = ProposedChange & { readonly secret?: string };
-
 export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly grant: Grant;
   readonly body?: RequestBody<Body>;
   /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
   readonly isSearch?: true;
-  /** The change that it asks for, where somebody else may have to approve it; absent: nobody ever has to. */
-  readonly gate?: (asked: Asked<Body>, parts: Parts) => Promise<Gated>;
   readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
 }
 
 /** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
 export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Declared<Parts> {
-  const { answer, body, gate, grant, isSearch = false, ...rest } = spec;
-  const isGated = gate !== undefined;
+  const { answer, body, grant, isSearch = false, ...rest } = spec;
   return {
     ...rest,
-    ...(isGated
-      ? { answers: { ...rest.answers, ...PROPOSED }, refusals: [...(rest.refusals ?? []), NOT_PROPOSED] }
-      : {}),
-    isGated,
     grant,
     body: body ?? null,
     run: async (ctx, parts, listener) => {
-      const { isStrict, whileReading, searches, approvals } = listener;
+      const { isStrict, whileReading, searches } = listener;
       const caller = await authenticate(ctx, listener, grant);
       listener.own(ctx, caller.platform);
       if (isStrict) requireKnown(ctx, rest.parameters ?? []);
@@ -155,19 +139,12 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
           isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
         );
       const asked = { ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn };
-      const orProposed = async () => {
-        if (gate === undefined || approvals === null) return answer(asked, parts);
-        const { secret: key, ...change } = await gate(asked, parts);
-        const propose = () => approvals.propose(caller.platform, change, caller.actor);
-        const proposal = await orRefused(propose, NOT_PROPOSED.problem, ProposalRefused);
-        if (proposal === null) return answer(asked, parts);
-        ctx.status = 202;
-        return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt, ...(key && { key }) };
-      };
       // Verdicts take this path, so it makes no promise that they do not need.
-      const work = gate === undefined ? () => answer(asked, parts) : orProposed;
-      if (!isSearch) return await work();
-      const text = await inTurn(async () => jsonInSteps(asTold(rest.answers[200], await work())), '');
+      if (!isSearch) return answer(asked, parts);
+      const text = await inTurn(
+        async () => jsonInSteps(asTold(rest.answers[200], await answer(asked, parts))),
+        '',
+      );
       ctx.type = 'json';
       return text;
     },
@@ -185,31 +162,6 @@ function readBody<Body>(
     isStrict ? null : (members) => ctx.set('X-Ignored-Members', ignoredNames(members)),
   );
 }
-
-const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
-  202: {
-    description: 'Nothing was changed: somebody else has to approve it first (APPROVALS=required)',
-    content: {
-      'application/json': named(
-        'MadeProposal',
-        shape('What waits for somebody else', {
-          proposalId: word('Names it', '5f0c1d2e3a4b'),
-          expiresAt: epochMs('Until when it can be approved'),
-          key: Type.Optional(
-            word('The secret of a new key, which is shown only now and let in once it is approved'),
-          ),
-        }),
-      ),
-    },
-  },
-};
-
-const NOT_PROPOSED = refusal(
-  'not-proposed',
-  'It needs the approval of somebody else, and cannot be proposed like this.',
-  (detail: string) => new HttpProblem(409, 'not proposed', detail),
-  'p2.v10 is active already',
-);
 
 const IGNORED_NAMED_MAX = 10;
 const IGNORED_CHARACTERS_MAX = 64;
@@ -236,7 +188,6 @@ export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>):
     ...rest,
     grant: null,
     body: body ?? null,
-    isGated: false,
     run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
       ctx.state.operation = label;
       own(ctx, null);

@@ -19,6 +19,7 @@ import { choice, list, named, nextPlace, type Shape, shape, word } from '../../s
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../operation/operation.ts';
 import { PAGE_IN_TIME, pageInTime, pathText } from '../operation/parameters.ts';
 import { HttpProblem, notFound, orRefused, refusal } from '../request/problems.ts';
+import { gatedOperation } from './gated-operation.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(
@@ -94,7 +95,7 @@ const listKeys = operation({
   },
 });
 
-const issueKey = operation({
+const issueKey = gatedOperation({
   route: 'post /v1/platform/keys',
   summary: 'Issues a key of the platform',
   description:

@@ -14,7 +14,6 @@ import { chapter, DONE, jsonAnswer, jsonBody, operation, type RequestBody } from
 import * as query from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
 import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
-import { TOO_MANY_CHANGES, UNKNOWN_LIST } from '../request/refusals.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
   editList,
@@ -30,6 +29,7 @@ import {
   viewOfLists,
 } from './list-entries.ts';
 import type { PlatformParts } from './parts.ts';
+import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 
 const BAD_LIST_NAME = refusal(
   'bad-list-name',

@@ -24,9 +24,9 @@ import type { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import type { Store } from '../../state/store.ts';
 import type { Shares } from '../../work/turns.ts';
 import type { ServedDocument } from '../openapi/docs.ts';
-import type { BrowserSessions } from '../request/authenticate.ts';
 import type { RateLimit } from '../request/rate-limit.ts';
 import type { Address } from '../server/listener.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
 
 /**
  * Whether the process should get traffic. `why` says why not; of a ready process it says which clients cannot

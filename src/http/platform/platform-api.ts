@@ -9,7 +9,6 @@ import { LocalRateBuckets } from '../../state/rate-buckets.ts';
 import { Shares } from '../../work/turns.ts';
 import { docsRoutes, type ServedDocument, servedDocument } from '../openapi/docs.ts';
 import { addOperations, mountRoutes, searchTurns, strictRouter } from '../operation/operation.ts';
-import { BrowserSessions } from '../request/authenticate.ts';
 import { hiddenAddress } from '../request/rate-limit.ts';
 import { answerProblems } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
@@ -18,10 +17,12 @@ import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
 import { ListenerShares, PLATFORM_SHARES } from '../server/listener-shares.ts';
 import { delayRefusals } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
+import { BrowserSessions } from './browser-sessions.ts';
 import { HEALTH_PATHS } from './health.ts';
 import type { PlatformApiParts, PlatformParts } from './parts.ts';
 import { PLATFORM_OPERATIONS, platformDocument } from './platform-operations.ts';
 import { providerRoutes } from './provider-routes.ts';
+import { platformProblemOf } from './refusals.ts';
 
 /** The same for every listener of a process. */
 let ownDocument: ServedDocument | null = null;
@@ -33,7 +34,7 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
   app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));
-  app.use(answerProblems(log));
+  app.use(answerProblems(log, platformProblemOf));
   app.use(delayRefusals());
   const shares = new ListenerShares(PLATFORM_SHARES, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
@@ -45,7 +46,6 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const listener = {
     keys,
     browsers,
-    approvals,
     isStrict: true,
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
     own: shares.own.bind(shares),

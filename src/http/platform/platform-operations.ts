@@ -1,7 +1,7 @@
 import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
-import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from '../request/authenticate.ts';
 import { TOO_MANY_AT_ONCE } from '../request/refusals.ts';
 import { AUDIT_OPERATIONS } from './audit.ts';
+import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from './browser-sessions.ts';
 import { CLIENT_OPERATIONS } from './client/client.ts';
 import { DECISION_OPERATIONS, WHAT_IF_OPERATIONS } from './decisions.ts';
 import { EVENT_OPERATIONS } from './events.ts';

@@ -5,17 +5,11 @@ import { networkOf } from '../../decision/addresses.ts';
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, openOperation, operation } from '../operation/operation.ts';
 import * as query from '../operation/parameters.ts';
-import {
-  ANY_OF_THE_PLATFORM,
-  callerOf,
-  grantedOf,
-  grantRefusals,
-  OTHER_PLATFORM,
-  OTHER_SITE,
-} from '../request/authenticate.ts';
+import { ANY_OF_THE_PLATFORM, callerOf, grantedOf, grantRefusals } from '../request/authenticate.ts';
 import { HttpProblem, refusal, tooMany } from '../request/problems.ts';
 import { callerAddress } from '../request/rate-limit.ts';
 import { UNKNOWN_KEY } from '../request/refusals.ts';
+import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const SessionSchema = named(

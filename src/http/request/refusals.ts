@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { TooManyChanges } from '../../access/audit.ts';
-import { UnknownList } from '../../lists/list-editor.ts';
 import { TooManyWaiting } from '../../service/client-turns.ts';
 import { IdempotencyKeyReused } from '../../service/scoring.ts';
 import type { Shape } from '../../shapes.ts';
@@ -12,13 +10,19 @@ import { BODY_BYTES_MAX } from './body.ts';
 import { HttpProblem, notFound, type ProblemSchema, refusal, tooMany, unavailable } from './problems.ts';
 import type { RequestState } from './request-state.ts';
 
-/** Turns whatever was thrown into an answer; the one place that does. */
-export function answerProblems(log: Logger): Middleware<RequestState> {
+/**
+ * Turns whatever was thrown into an answer; the one place that does. `ownProblemOf` knows what the operations of one listener
+ * alone throw, and gives null for anything else.
+ */
+export function answerProblems(
+  log: Logger,
+  ownProblemOf: (error: unknown) => HttpProblem | null = () => null,
+): Middleware<RequestState> {
   return async (ctx, next) => {
     try {
       await next();
     } catch (error) {
-      const problem = problemOf(error);
+      const problem = ownProblemOf(error) ?? problemOf(error);
       ctx.state.failure = error instanceof HttpProblem ? null : error;
       if (problem.status === 500)
         log.error({ requestId: ctx.state.requestId, err: error }, 'unexpected error');
@@ -42,8 +46,6 @@ function problemOf(error: unknown): HttpProblem {
   if (error instanceof StoreUnavailable) return STATE_AWAY.problem();
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
   if (error instanceof TooManyTurns) return TOO_MANY_AT_ONCE.problem('platform');
-  if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
-  if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
 }
@@ -120,13 +122,6 @@ export const IDEMPOTENCY_KEY_REUSED = refusal(
     ),
 );
 
-export const UNKNOWN_LIST = refusal(
-  'unknown-list',
-  'The list was not made.',
-  (detail: string) => notFound(detail),
-  'There is no list "blokced"; did you mean "blocked"? A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
-);
-
 export const NOTHING_THERE = refusal(
   'not-found',
   'There is nothing at this path.',
@@ -159,16 +154,6 @@ export const TOO_MANY_AT_ONCE = refusal(
       1,
     ),
   'access key',
-);
-
-export const TOO_MANY_CHANGES = refusal(
-  'too-many-changes',
-  'The key makes more changes than the audit notes one by one.',
-  () =>
-    tooMany(
-      'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
-      60,
-    ),
 );
 
 /** What Node refuses before any route is asked: the connection ends with each of these. */

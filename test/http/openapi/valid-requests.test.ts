@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { callerDocument } from '../../../src/http/caller/caller-api.ts';
+import { callerDocument } from '../../../src/http/openapi/caller-document.ts';
 import type { OpenApiDocument, OperationObject } from '../../../src/http/openapi/document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { DescribedApi } from './described-api.ts';

@@ -122,7 +122,6 @@ describe('the body of an operation that needs no key', () => {
       own: () => {},
       openBodyMs: 20,
       searches: searchTurns(),
-      approvals: null,
     });
     const app = new Koa<RequestState>();
     app.use(answerProblems(createLog('silent')));

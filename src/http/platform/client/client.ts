@@ -29,11 +29,11 @@ import * as s from '../../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody } from '../../operation/operation.ts';
 import * as query from '../../operation/parameters.ts';
 import { HttpProblem, notFound, refusal, tooMany } from '../../request/problems.ts';
-import { TOO_MANY_CHANGES } from '../../request/refusals.ts';
 import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '../decisions.ts';
 import type { PlatformParts } from '../parts.ts';
+import { TOO_MANY_CHANGES } from '../refusals.ts';
 import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
-import { type AskedAboutClient, clientOperation } from './client-id-key.ts';
+import { type AskedAboutClient, clientOperation, gatedClientOperation } from './client-id-key.ts';
 
 const ClientSchema = s.named(
   'Client',
@@ -302,7 +302,7 @@ const OverrideBodySchema = Type.Object({
   expiresAt: Type.Optional(s.instant),
 });
 
-const overrideClient = clientOperation({
+const overrideClient = gatedClientOperation({
   route: 'put /v1/platform/client/override',
   summary: 'Blocks or trusts a client by decision',
   description: "A person's decision, which goes before what the rules count. It lifts no wait.",

@@ -14,6 +14,7 @@ import { versionText } from '../../../rules/rule-set.ts';
 import { meaning, type Shape, text } from '../../../shapes.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../../request/problems.ts';
+import { gatedOperation } from '../gated-operation.ts';
 import type { RolloutParts } from '../parts.ts';
 import { versionInBody } from './rule-version.ts';
 
@@ -114,7 +115,7 @@ const readRollout = operation({
     }),
 });
 
-const changeRollout = operation({
+const changeRollout = gatedOperation({
   route: 'post /v1/platform/rules/rollout',
   summary: 'Brings a version to shadow, canary or active',
   description: `${CANARY_MEMBERS.join(', ')} and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.`,

@@ -24,6 +24,7 @@ import * as s from '../../../shapes.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';
 import { HttpProblem, orRefused, refusal } from '../../request/problems.ts';
+import { gatedOperation } from '../gated-operation.ts';
 import type { RuleParts } from '../parts.ts';
 import { BAD_VERSION, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH, withinLimits } from './rule-version.ts';
 
@@ -245,7 +246,7 @@ const RELEASE_REFUSED = refusal(
   '2 cases of p2.v11 failed; mend them, or what they expect, first',
 );
 
-const releaseVersion = operation({
+const releaseVersion = gatedOperation({
   route: 'post /v1/platform/rules/versions/{version}/release',
   summary: 'Fixes a version for good',
   description:
