@@ -13,7 +13,7 @@ describe('a query parameter that an operation does not know', () => {
     expect(body).to.deep.include({
       title: 'bad request',
       detail:
-        'The parameter "verdct" is not known. Known are orderRef, clientIdKey, verdict, requestId, rule, ruleVersion, clientGroup, signal, sellPointKey, method, arm, amountMin, amountMax, outcome, from, to, after, limit, include.',
+        'The parameter "verdct" is not known. Known are orderRef, clientIdKey, verdict, requestId, rule, ruleVersion, clientGroup, signal, flag, sellPointKey, method, arm, amountMin, amountMax, outcome, from, to, after, limit, include.',
     });
   });
 
