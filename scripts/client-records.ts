@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { callerDocument } from '../src/http/openapi/caller-document.ts';
 import type { OperationObject } from '../src/http/openapi/document.ts';
+import { callerDocument } from '../src/http/platform/caller-document.ts';
 import { platformDocument } from '../src/http/platform/platform-operations.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { callerDocument } from '../../src/http/openapi/caller-document.ts';
+import { callerDocument } from '../../src/http/platform/caller-document.ts';
 import { platformDocument } from '../../src/http/platform/platform-operations.ts';
 
 /** A JSON value of an API document. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { build } from 'esbuild';
-import { callerDocument } from '../../src/http/openapi/caller-document.ts';
+import { callerDocument } from '../../src/http/platform/caller-document.ts';
 import { platformDocument } from '../../src/http/platform/platform-operations.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { issueKey } from '../service/issued-key.ts';

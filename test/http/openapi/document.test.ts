@@ -7,7 +7,7 @@ import { ARCHIVE_REGISTER, ID_FILE } from '../../../src/archive/archive-home.ts'
 import { TABLES } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
-import { callerDocument } from '../../../src/http/openapi/caller-document.ts';
+import { callerDocument } from '../../../src/http/platform/caller-document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { ownPart } from '../../../src/rules/folder/own-part.ts';

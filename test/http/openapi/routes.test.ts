@@ -1,7 +1,7 @@
 import Router from '@koa/router';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { callerDocument } from '../../../src/http/openapi/caller-document.ts';
+import { callerDocument } from '../../../src/http/platform/caller-document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { disagreements, operationsOf, routesOf } from './described-routes.ts';
 import { Live } from './live-api.ts';

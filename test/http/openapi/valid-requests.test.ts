@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { callerDocument } from '../../../src/http/openapi/caller-document.ts';
 import type { OpenApiDocument, OperationObject } from '../../../src/http/openapi/document.ts';
+import { callerDocument } from '../../../src/http/platform/caller-document.ts';
 import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
 import { DescribedApi } from './described-api.ts';
 import { type Ask, Live } from './live-api.ts';

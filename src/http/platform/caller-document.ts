@@ -1,5 +1,5 @@
 import { CALLER_OPERATIONS } from '../caller/caller-api.ts';
-import { documentOf, type OpenApiDocument } from './document.ts';
+import { documentOf, type OpenApiDocument } from '../openapi/document.ts';
 
 const DESCRIPTION = `Classifies a payer and says whether a payment requisite may be issued right now.
 
