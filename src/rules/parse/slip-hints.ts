@@ -127,7 +127,7 @@ function looseDuration(text: string): number | null {
 
 /** The end of a message about what should be a duration. */
 export function hintOnDuration(written: unknown): string {
-  if (typeof written === 'string' && /[,;]|\d[smhd] +\d/.test(written))
+  if (typeof written === 'string' && /;|\d[smhd] +\d/.test(written))
     return '; write a comma between the items of a list';
   if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a blank and #';
   if (typeof written === 'number' && Number.isSafeInteger(written) && written > 0)

@@ -8,6 +8,9 @@ import { countCurrentCases } from '../../service/current-rules.ts';
 import { Tenant } from '../../service/tenant.ts';
 import { describeConsole, NARROW } from '../console-tab.ts';
 
+const LARGE_FIRST_ORDER =
+  '\n  - { name: large-first-order, priority: 55, conditions: { all: [{ fact: amount, operator: greaterThan, value: 5000 }, { fact: currency, operator: equal, value: EUR }] }, event: { type: verdict, params: { verdict: WAIT, reason: "Wait." } } }\notherwise:';
+
 describeConsole("the console's page Draft", (tab) => {
   const editorOf = (page: Page) => page.getByRole('textbox', { name: 'verdicts.yaml', exact: true });
   const named = async (version: string) => {
@@ -157,6 +160,27 @@ describeConsole("the console's page Draft", (tab) => {
     );
     await told.click();
     await page.getByText('a honeypot is forgotten after a day', { exact: true }).waitFor();
+    await tab.expectNoFindings();
+  });
+
+  it('says before its release is proposed which promise it breaks, and why', async () => {
+    const opened = await tab.shop.ask<{ readonly files: readonly { path: string; text: string }[] }>(
+      'GET',
+      'rules/versions/p2.v10',
+    );
+    const texts = opened.body.files.map(({ path, text }) => {
+      if (path === 'verdicts.yaml') return [path, text.replace('\notherwise:', LARGE_FIRST_ORDER)];
+      if (path !== 'ruleset.yaml') return [path, text];
+      const renamed = text.replace('ruleVersion: p2.v10', 'ruleVersion: p2.v61').trimEnd();
+      return [path, `${renamed}\nmeant: { firstRequestWaits: "large orders cool down" }\n`];
+    });
+    await tab.shop.ask('PUT', 'rules/drafts/p2.v61', { from: 'p2.v10', files: Object.fromEntries(texts) });
+    await tab.open('#/rules/p2.v61', NARROW);
+    const told =
+      'a first request can get WAIT ("large-first-order"), and the interface (section 3.2) has no wait before it; it is meant: large orders cool down';
+    await tab.page.getByLabel('Problems').getByText(told).waitFor();
+    await tab.button('Propose its release …').click();
+    await tab.page.getByRole('dialog').getByText(told).waitFor();
     await tab.expectNoFindings();
   });
 
