@@ -1,8 +1,8 @@
-import { FACTS as CATALOGUE } from '../facts/catalogue.ts';
 import type { TObject, TSchema } from '../json-schema.ts';
 import { NamedError } from '../named-error.ts';
 import { momentOf, type Shape } from '../shapes.ts';
 import { type DuckRow, flagOf, numberOf, quote, quoteName, textOf } from './duck.ts';
+import { type FactTypes, factColumn, factLabel, factSource } from './fact-columns.ts';
 
 export interface Column {
   readonly name: string;
@@ -30,8 +30,6 @@ export interface Cells {
   /** Labels of the facts that a decision asked for and did not know; in its record they are null. */
   readonly facts_not_known?: readonly string[];
 }
-
-export type FactTypes = ReadonlyMap<string, ColumnType>;
 
 /** How the engine takes a record out of a line of JSON. */
 interface JsonSource {
@@ -178,7 +176,7 @@ function memberField(given: Described, member: string, { names, path, prefix }: 
     // What tells shapes apart is the same in every row.
     return { columns: [], source: () => ({ columns: [] }), read: () => value };
   }
-  if (schema.patternProperties !== undefined) return FACTS;
+  if (schema.patternProperties !== undefined) return own === 'facts' ? FACTS : jsonField(schema, column);
   if (schema.properties !== undefined)
     return objectField(schema, { names, path: own, prefix: column === '' ? '' : `${column}_` });
   if (schema.items?.properties !== undefined) return listField(schema.items.properties, column);
@@ -201,11 +199,15 @@ export function notKnownSql(label: string): string {
 const FACTS: Field = {
   columns: [],
   source: (path, facts) => ({
-    ...structOf([...facts]),
-    columns: [...facts.keys()].map((label) => ({
-      name: factColumn(label),
-      sql: `${path}.${quoteName(label)}`,
-    })),
+    ...structOf([
+      ...new Map(
+        [...facts].map(([key, type]) => factSource(key, type)).map(({ label, type }) => [label, type]),
+      ),
+    ]),
+    columns: [...facts].map(([key, type]) => {
+      const { label, sql } = factSource(key, type);
+      return { name: factColumn(key), sql: sql(`${path}.${quoteName(label)}`) };
+    }),
   }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
@@ -219,6 +221,18 @@ const FACTS: Field = {
     return facts;
   },
 };
+
+/** An object with names of its own, as the text of its JSON. */
+function jsonField(schema: Described, name: string): Field {
+  return {
+    columns: [{ name, type: 'VARCHAR', description: `${describe(schema)}; as JSON` }],
+    source: (path) => ({ type: 'JSON', columns: [{ name, sql: `${path}::VARCHAR` }] }),
+    read: (row) => {
+      const text = textOf(row[name]);
+      return text === null ? null : JSON.parse(text);
+    },
+  };
+}
 
 function listField(properties: Readonly<Record<string, Described>>, column: string): Field {
   const members = Object.entries(properties).map(([member, schema]) => ({
@@ -314,38 +328,4 @@ function itemsOf(cell: DuckRow[string] | undefined): readonly unknown[] | null {
 /** `waitFloorMs` is kept as `wait_floor_ms`. */
 function snakeCase(member: string): string {
   return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-const FACT = 'fact_';
-
-const columnsOfFacts = new Map<string, string>();
-
-/** `verdicts(10m)` is kept in the column `fact_verdicts_10m`: many engines take no brackets in a name. */
-export function factColumn(label: string): string {
-  return columnsOfFacts.getOrInsertComputed(label, () => FACT + label.replace('(', '_').replace(')', ''));
-}
-
-/** The label of a fact's column; null for any other column. */
-export function factLabel(column: string): string | null {
-  if (!column.startsWith(FACT)) return null;
-  const [name = '', ...window] = column.slice(FACT.length).split('_');
-  return window.length === 0 ? name : `${name}(${window.join('_')})`;
-}
-
-/** DuckDB's type of a fact's values, by its label; a fact that the catalogue does not know is a text. */
-export function factType(label: string): 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR' {
-  const [name = ''] = label.split('(');
-  const domain = CATALOGUE.get(name)?.domain;
-  switch (domain?.type) {
-    case 'number':
-      return domain.integer ? 'BIGINT' : 'DOUBLE';
-    case 'boolean':
-      return 'BOOLEAN';
-    case 'enum':
-    case 'text':
-    case undefined:
-      return 'VARCHAR';
-    default:
-      return domain satisfies never;
-  }
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DAY_MS } from '../rules/duration.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
+import type { FactKey, FactType, FactTypes } from './fact-columns.ts';
 import { dayOf } from './period.ts';
-import type { ColumnType, FactTypes } from './record-columns.ts';
 import { type ArchiveRow, widenFacts } from './tables.ts';
 
 /** Rows of one table, platform and day, as lines of JSON in a file. */
@@ -17,7 +17,7 @@ export interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {
 
 interface OpenDraft extends RowDraft {
   rows: number;
-  readonly facts: Map<string, ColumnType>;
+  readonly facts: Map<FactKey, FactType>;
 }
 
 /**

@@ -18,13 +18,17 @@ import {
 } from '../state/journal.ts';
 import { type DuckRow, quoteName } from './duck.ts';
 import {
-  type Cells,
-  type Column,
-  type ColumnType,
-  FACTS_NOT_KNOWN,
+  type FactKey,
+  type FactType,
   type FactTypes,
   factColumn,
+  factKey,
   factType,
+} from './fact-columns.ts';
+import {
+  type Cells,
+  type Column,
+  FACTS_NOT_KNOWN,
   type JsonColumn,
   RecordColumns,
 } from './record-columns.ts';
@@ -184,18 +188,19 @@ export function rowSource(table: TableName, facts: FactTypes) {
 }
 
 /** Makes the types wide enough for the facts of further rows. */
-export function widenFacts(types: Map<string, ColumnType>, rows: readonly ArchiveRow[]): void {
+export function widenFacts(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
   for (const { facts = {} } of rows)
     for (const label in facts) {
-      const before = types.get(label);
-      const value = facts[label];
-      const type = value === null ? (before ?? factType(label)) : widest(before, value);
-      if (type !== before) types.set(label, type);
+      const value = facts[label] ?? null;
+      const key = factKey(label, value);
+      const before = types.get(key);
+      const type = value === null || key !== label ? (before ?? factType(key)) : widest(before, value);
+      if (type !== before) types.set(key, type);
     }
 }
 
 /** Whole numbers are kept as such until the first that is not whole. */
-function widest(before: ColumnType | undefined, value: unknown): ColumnType {
+function widest(before: FactType | undefined, value: unknown): FactType {
   switch (typeof value) {
     case 'boolean':
       return 'BOOLEAN';

@@ -1,5 +1,11 @@
 import { MONEY } from '../facts/fact.ts';
-import { type Comparison, type Condition, comparisonsIn, foldCondition } from '../rules/condition.ts';
+import {
+  type Comparison,
+  type Condition,
+  comparisonsIn,
+  foldCondition,
+  isFactRef,
+} from '../rules/condition.ts';
 import { testText } from '../rules/condition-text.ts';
 import { formatDuration } from '../rules/duration.ts';
 import { comparisonMatcher } from '../rules/matcher.ts';
@@ -22,7 +28,9 @@ export function amountsWithoutCurrency({ name, condition }: Rule<unknown>): read
   const comparisons = comparisonsIn([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
   // Zero is zero in every currency.
-  const amounts = comparisons.filter(({ fact, value }) => fact.fact.domain === MONEY && value !== 0);
+  const amounts = comparisons.filter(
+    ({ fact, value }) => fact.fact.domain === MONEY && value !== 0 && !isFactRef(value),
+  );
   return amounts.map((comparison) => ({
     at: comparison.at,
     message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
@@ -42,7 +50,7 @@ export function payersNeverSeen({ name, condition }: Rule<unknown>, reasoner: Re
   return comparisons.flatMap((comparison) => {
     const { fact, operator, value, at } = comparison;
     const { absence } = fact.fact;
-    if (absence === undefined || thoughtOf.has(fact.label)) return [];
+    if (absence === undefined || thoughtOf.has(fact.label) || isFactRef(value)) return [];
     if (!comparisonMatcher(0, operator, value)([absence.mistakenFor])) return [];
     const others = withoutComparison(condition, comparison);
     // Whatever else the rule asks may rule these payers out anyhow.
@@ -63,8 +71,9 @@ function withoutComparison(condition: Condition, gone: Comparison): Condition {
 }
 
 /** `{ fact: clientsOnIp, params: { window: 1h }, operator: known, value: false }` */
-function knownText({ fact: { name, windowMs } }: Comparison, value: boolean): string {
-  const params = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
+function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: boolean): string {
+  const window = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
+  const params = attribute === undefined ? window : `, params: { name: ${attribute} }`;
   return `{ fact: ${name}${params}, operator: known, value: ${value} }`;
 }
 

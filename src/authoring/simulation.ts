@@ -47,7 +47,7 @@ const ORDERS_MAX = 100;
  * happens to them.
  */
 export class Simulation {
-  readonly #rules: RuleSet;
+  readonly rules: RuleSet;
   readonly #platform: PlatformName;
   readonly #lists: SharedLists;
   #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
@@ -55,7 +55,7 @@ export class Simulation {
   readonly #devices = new DeviceBook();
 
   constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
-    this.#rules = rules;
+    this.rules = rules;
     this.#platform = platform;
     this.#lists = lists;
   }
@@ -69,7 +69,7 @@ export class Simulation {
     const payer = this.#payer(clientIdKey);
     const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
     const sightings = this.#sightings(payer, known, now);
-    const result = decideScore(this.#rules, this.#standing(payer, sightings, now), request);
+    const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = asStored(result.nextState);
     return result;
   }
@@ -80,7 +80,7 @@ export class Simulation {
     this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now));
     const sightings = this.#sightings(payer, hints, now);
     const standing = this.#standing(payer, sightings, now);
-    const { decision, nextState } = decideVerdict(this.#rules, standing, request);
+    const { decision, nextState } = decideVerdict(this.rules, standing, request);
     payer.state = asStored(nextState);
     const order = token(request.orderRef);
     payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
@@ -119,7 +119,7 @@ export class Simulation {
 
   #sightings({ key, state }: Payer, devices: ShownDevices, now: number): Sightings {
     const marks = sightingMarks(state, now);
-    return this.#devices.sightings(key.clientIdKey, devices, this.#rules.sharing, now, marks);
+    return this.#devices.sightings(key.clientIdKey, devices, this.rules.sharing, now, marks);
   }
 
   #payer(clientIdKey: string): Payer {

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from '../json-schema.ts';
 import { list, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
+import {
+  type AttributeReading,
+  type Attributes,
+  attributesRead,
+  DECLARED_ATTRIBUTES_MAX,
+} from './attributes.ts';
 import type { DeviceCounts } from './known-devices.ts';
 
 /** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
@@ -12,12 +18,15 @@ export type HintKind =
   | 'trap'
   | 'userAgent'
   | 'automated'
-  | 'app';
+  | 'app'
+  | 'attribute';
 
 export interface Hint {
   readonly kind: HintKind;
-  /** The HMAC of a fingerprint or IP; empty for a sign. */
+  /** The HMAC of a fingerprint or IP; empty for others. */
   readonly id: string;
+  /** What the caller said of the payer under a name. */
+  readonly attribute?: { readonly name: string; readonly value: AttributeReading };
   /** Of an IP: shortened HMACs of the networks around it. */
   readonly networks?: readonly string[];
   /** Of a device seen while the secret of the HMACs was being changed: its id under the secret before. */
@@ -72,6 +81,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
   userAgentPresent: yesNo('A User-Agent was sent'),
   userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
   userAgentIsApp: yesNo("The User-Agent is that of a native app's HTTP library"),
+  attributes: Type.Optional(attributesRead),
 });
 
 export type ScoreHints = Shape<typeof ScoreHintsSchema>;
@@ -92,6 +102,8 @@ export interface KnownHints {
   readonly userAgentPresent: boolean;
   readonly userAgentIsAutomated: boolean;
   readonly userAgentIsApp: boolean;
+  /** What callers said of the payer; absent without any. */
+  readonly attributes?: Attributes;
   /** How many devices were remembered when a repeated score was first asked; absent: as many as now. */
   readonly devices?: DeviceCounts;
 }
@@ -183,7 +195,14 @@ function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
     userAgentPresent: has('userAgent'),
     userAgentIsAutomated: has('automated'),
     userAgentIsApp: has('app'),
+    ...(has('attribute') ? { attributes: attributesIn(known) } : {}),
   };
+}
+
+function attributesIn(known: readonly Hint[]): Attributes {
+  return Object.fromEntries(
+    known.flatMap(({ attribute }) => (attribute === undefined ? [] : [[attribute.name, attribute.value]])),
+  );
 }
 
 function* shownBy(score: ScoreHints): Generator<Hint> {
@@ -197,16 +216,22 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
   if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
   if (score.userAgentIsApp) yield { kind: 'app', id: '' };
+  if (score.attributes !== undefined)
+    for (const [name, value] of Object.entries(score.attributes))
+      yield { kind: 'attribute', id: '', attribute: { name, value } };
 }
 
 /** Adds a hint at the end; of too many devices the oldest is forgotten. */
 function show(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
   const isSame = (other: Hint) =>
-    other.kind === hint.kind && (other.id === hint.id || other.id === hint.formerId);
+    other.kind === hint.kind &&
+    (other.id === hint.id || other.id === hint.formerId) &&
+    other.attribute?.name === hint.attribute?.name;
   const known = shown.find((other) => isSame(other.hint));
   const others = shown.filter((other) => other !== known);
   const alike = others.filter((other) => other.hint.kind === hint.kind);
-  const forgotten = alike.length < DEVICES_MAX ? undefined : alike[0];
+  const most = hint.kind === 'attribute' ? DECLARED_ATTRIBUTES_MAX : DEVICES_MAX;
+  const forgotten = alike.length < most ? undefined : alike[0];
   // The same object, so that it is stored once for all scores.
   const kept = known !== undefined && isDeepStrictEqual(known.hint, hint) ? known.hint : hint;
   return [...others.filter((other) => other !== forgotten), { hint: kept, lastAt: now }];

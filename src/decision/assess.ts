@@ -88,6 +88,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
     switch (fact.kind) {
       case 'plain':
       case 'circumstantial':
+      case 'attribute':
         return fact.read(context);
       case 'windowed':
         return fact.read(context, windowMs);

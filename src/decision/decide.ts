@@ -1,4 +1,5 @@
 import { moneyText } from '../client/amount.ts';
+import { type Attributes, NO_ATTRIBUTES } from '../client/attributes.ts';
 import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
   type ClientState,
@@ -74,7 +75,7 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const settings = settingsOf(rules, client.platform);
   const { nextState, known, at } = contactByScore(state, request, now);
   const view = { ...asItStands(nextState, settings, standing.sightings, at), hints: known() };
-  const context = contextOf(view, settings, request, standing, now);
+  const context = contextOf(rules, view, settings, request, standing, now);
   const assessment = assess(rules, context, heldOutAt(standing, at));
   const answer = scoreAnswer(rules, settings, nextState, assessment, at);
   return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
@@ -133,7 +134,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = heldOutAt(standing, at);
-  const assessment = assess(rules, contextOf(view, settings, request, standing), isHeldOut);
+  const assessment = assess(rules, contextOf(rules, view, settings, request, standing), isHeldOut);
   const { lastWaitMs } = state;
   const ladderStanding = { ladderBefore, lastWaitMs, at };
   const concluded = concludeVerdict(rules, settings, assessment, ladderStanding, isHeldOut);
@@ -156,7 +157,7 @@ export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
   const now = momentFor(state, standing.now);
   const view = asItStands(state, settings, sightings, now);
-  return assess(rules, contextOf(view, settings, request, standing), heldOutAt(standing, now));
+  return assess(rules, contextOf(rules, view, settings, request, standing), heldOutAt(standing, now));
 }
 
 function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
@@ -178,9 +179,10 @@ function asItStands(
 }
 
 function contextOf(
+  rules: RuleSet,
   view: ContextView,
   settings: PlatformSettings,
-  request: PaymentRequest,
+  request: PaymentRequest & { readonly attributes?: Attributes },
   { client, lists = NO_LISTS }: Standing,
   listedAt = view.now,
 ): FactContext {
@@ -196,6 +198,8 @@ function contextOf(
       sellPointKey: request.sellPointKey,
     },
     smoothing: settings.smoothing,
+    attributes:
+      rules.attributes.size === 0 ? NO_ATTRIBUTES : { ...view.hints.attributes, ...request.attributes },
     isListed: (list) => lists.find(list, subjectOf(client, request, view.hints), listedAt) !== null,
   };
 }

@@ -1,3 +1,4 @@
+import { readAsDeclared } from '../client/attributes.ts';
 import { NO_ATTEMPTS } from '../client/ladder.ts';
 import type { Fact, FactReading } from '../facts/fact.ts';
 import { type FactRef, factsNamed } from '../rules/condition.ts';
@@ -54,10 +55,12 @@ export function prepareRedecision(
     const lacking = rules.facts.filter(({ label, fact }) => {
       const value = facts[label];
       if (value === undefined) return fact.kind !== 'concluded' && compared.has(label);
+      // Another version may declare an attribute differently, and reads its value so.
+      if (fact.kind === 'attribute') return false;
       return value === null ? fact.absence === undefined : typeof value !== typeName(fact);
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
-    const values = rules.facts.map(({ label }) => facts[label] ?? null);
+    const values = rules.facts.map(({ label, fact }) => readingOf(fact, facts[label]));
     // A verdict counts its own request, so its client is never new any more.
     const assessment = conclude(rules, values, false, isHeldOut);
     const standing = { ladderBefore, lastWaitMs, at };
@@ -73,6 +76,11 @@ export function prepareRedecision(
       ),
     };
   };
+}
+
+function readingOf(fact: Fact, value: FactReading | undefined): FactReading {
+  if (fact.kind !== 'attribute' || fact.declared === null) return value ?? null;
+  return readAsDeclared(fact.declared, value);
 }
 
 /** The same of one request. */

@@ -1,4 +1,12 @@
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
+import {
+  ATTRIBUTE_CHARACTERS_MAX,
+  ATTRIBUTES_MAX,
+  type Attributes,
+  type AttributeValue,
+  type DeclaredAttributes,
+  readAttributes,
+} from '../client/attributes.ts';
 import { ScoreHintsSchema } from '../client/hints.ts';
 import { Type } from '../json-schema.ts';
 import { key, nullable, type Shape, shape, text, word } from '../shapes.ts';
@@ -20,6 +28,18 @@ const toPayCurrency = Type.String({
   description: "ISO 4217 code; the platform's currency when absent",
 });
 
+/** Beyond the interface, and optional. What the rule set that decides does not declare is ignored. */
+const attributes = Type.Unsafe<Record<string, AttributeValue>>({
+  type: 'object',
+  maxProperties: ATTRIBUTES_MAX,
+  propertyNames: { type: 'string', minLength: 1, maxLength: ATTRIBUTE_CHARACTERS_MAX, storable: true },
+  patternProperties: {
+    '^.*$': { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX, storable: true },
+  },
+  description:
+    "The service's own and optional: what else the platform knows of the payer, by name, for rules that ask for it",
+});
+
 /** The score request of the interface, section 2.1. */
 export const ScoreBodySchema = Type.Object({
   sellPointKey,
@@ -36,6 +56,7 @@ export const ScoreBodySchema = Type.Object({
       honeypotTriggered: Type.Optional(Type.Boolean({ description: 'A trap field was filled in' })),
     }),
   ),
+  attributes: Type.Optional(attributes),
 });
 
 /** The verdict request of the interface, section 2.3. */
@@ -46,6 +67,7 @@ export const VerdictBodySchema = Type.Object({
   amountRequested,
   orderRef: key("Caller's order identifier, opaque to the service"),
   toPayCurrency: Type.Optional(toPayCurrency),
+  attributes: Type.Optional(attributes),
 });
 
 export type ScoreBody = Shape<typeof ScoreBodySchema>;
@@ -74,6 +96,8 @@ export type ScoreRequest = Shape<typeof ScoreRequestSchema>;
 /** A verdict request (interface, section 2.3). */
 export interface AskedVerdict extends PaymentRequest {
   readonly orderRef: string;
+  /** What the caller says of the payer, as far as the rule set declares it; absent without any. */
+  readonly attributes?: Attributes;
 }
 
 /** The same with the request's origin, for the decision record. */
@@ -113,6 +137,16 @@ export function scoreRequest(
   };
 }
 
+/** The request with what it says of the payer, as far as the rule set that decides declares it. */
+export function withAttributes<Request extends object>(
+  request: Request,
+  { attributes: declared }: { readonly attributes: DeclaredAttributes },
+  sent: ScoreBody['attributes'],
+): Request & { readonly attributes?: Attributes } {
+  const attributes = readAttributes(declared, sent);
+  return attributes === undefined ? request : { ...request, attributes };
+}
+
 function deviceOf({ fingerprint, address }: BodyDevice, pseudonym: Pseudonym) {
   return {
     fingerprint: fingerprint === null ? null : pseudonym('fingerprint', fingerprint),
@@ -131,4 +165,17 @@ export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, d
     arm,
     ...(draw === undefined ? {} : { draw }),
   };
+}
+
+/** Members by name, those of attributes too: two bodies that say the same are one request, in whatever order. */
+export function membersInOrder(body: VerdictBody): unknown {
+  const members = Object.entries(body).toSorted(byName);
+  if (body.attributes === undefined) return members;
+  return members.map(([name, value]) =>
+    typeof value === 'object' ? [name, Object.entries(value).toSorted(byName)] : [name, value],
+  );
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
 }

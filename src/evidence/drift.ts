@@ -8,13 +8,14 @@ import {
   quoteName,
   textOf,
 } from '../archive/duck.ts';
-import { factLabel, notKnownSql } from '../archive/record-columns.ts';
+import { factLabel, typeOfColumn } from '../archive/fact-columns.ts';
+import { notKnownSql } from '../archive/record-columns.ts';
 import { byVerdict, VERDICTS } from '../rules/rule-set.ts';
 import { populationStability } from '../statistics/distributions.ts';
 import { clusteredInterval } from '../statistics/intervals.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
 import { ordersOf, paidShareOf, scoredOrders, scoreFigures } from './score-figures.ts';
-import { columnsOf, type Evidence, knownRows, typeOfFact } from './source/evidence.ts';
+import { columnsOf, type Evidence, knownRows } from './source/evidence.ts';
 import { clusterOf } from './source/order-sums.ts';
 
 /**
@@ -180,7 +181,7 @@ function noValueSql(column: string): string {
 }
 
 function binsOf(duck: Duck, column: string, where: string): Promise<Bins> {
-  const type = typeOfFact(column);
+  const type = typeOfColumn(column);
   return type === 'BIGINT' || type === 'DOUBLE' ? tenths(duck, column, where) : values(duck, column);
 }
 

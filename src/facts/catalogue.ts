@@ -2,7 +2,14 @@ import { CLIENT_GROUPS } from '../client/client-state.ts';
 import { type Fact, YES_NO } from './fact.ts';
 import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
 import { KNOWN_DEVICE_FACTS } from './known-devices.ts';
-import { CALENDAR_FACTS, HINT_FACTS, LISTED_FACTS, REQUEST_FACTS, SHARING_FACTS } from './request.ts';
+import {
+  ATTRIBUTE_FACTS,
+  CALENDAR_FACTS,
+  HINT_FACTS,
+  LISTED_FACTS,
+  REQUEST_FACTS,
+  SHARING_FACTS,
+} from './request.ts';
 
 /** What earlier rules of the same decision concluded. */
 const CONCLUDED_FACTS = {
@@ -47,6 +54,7 @@ const FACT_THEMES = {
   request: REQUEST_FACTS,
   calendar: CALENDAR_FACTS,
   'shared lists': LISTED_FACTS,
+  attributes: ATTRIBUTE_FACTS,
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;
 

@@ -1,3 +1,4 @@
+import type { Attributes, DeclaredAttribute } from '../client/attributes.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { ClientGroup, ClientState, VerdictEvent } from '../client/client-state.ts';
 import type { KnownHints } from '../client/hints.ts';
@@ -113,6 +114,8 @@ export interface FactContext extends Circumstances {
   readonly smoothing: Smoothing;
   /** Whether the request has an entry on the shared list of this name. */
   readonly isListed: (list: string) => boolean;
+  /** What the caller says of the payer, in this request and in scores of the last 24 hours. */
+  readonly attributes: Attributes;
 }
 
 /** What the earlier rules of the same decision concluded, which later rules may ask for. */
@@ -203,6 +206,14 @@ export interface ListedFact extends FactDescription {
   readonly read: (context: FactContext, list: string) => boolean;
 }
 
+/** A fact that callers say and the rule set declares; `params: { name }` names it. */
+export interface AttributeFact extends FactDescription {
+  readonly kind: 'attribute';
+  /** Null in the catalogue, where no rule set declares it. */
+  readonly declared: DeclaredAttribute | null;
+  readonly read: (context: FactContext) => FactReading;
+}
+
 export interface ConcludedFact extends FactDescription {
   readonly kind: 'concluded';
   /** The first rule file that may ask for it. */
@@ -210,7 +221,7 @@ export interface ConcludedFact extends FactDescription {
   readonly read: (conclusions: Conclusions) => FactValue;
 }
 
-export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | ConcludedFact;
+export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | AttributeFact | ConcludedFact;
 
 /** Over 31 years; longer durations count as this one. */
 const SECONDS_MAX = 999_999_999;

@@ -7,6 +7,8 @@ export interface FactQuestion {
   readonly exampleIsFor: string;
   /** The conditions of a rule, in YAML, that `verdicts.yaml` takes. */
   readonly example: string;
+  /** What the `ruleset.yaml` of the example declares besides. */
+  readonly declares?: string;
   readonly facts: readonly FactName[];
 }
 
@@ -135,6 +137,22 @@ export const FACT_QUESTIONS: readonly FactQuestion[] = [
       'fingerprintPresent',
       'ipPresent',
     ],
+  },
+  {
+    question: 'What does the caller say of the payer?',
+    exampleIsFor: 'A card from another country than the address, with an e-mail of less than a week',
+    declares: `attributes:
+  cardCountry: { type: text, length: 2 }
+  ipCountry: { type: text, length: 2 }
+  emailAgeDays: { type: number, unit: days }`,
+    example: `conditions:
+  all:
+    - fact: attribute
+      params: { name: cardCountry }
+      operator: notEqual
+      value: { fact: attribute, params: { name: ipCountry } }
+    - { fact: attribute, params: { name: emailAgeDays }, operator: lessThan, value: 7 }`,
+    facts: ['attribute'],
   },
   {
     question: 'What did people decide about the payer?',

@@ -1,6 +1,7 @@
 import { live } from '../client/client-state.ts';
 import {
   type Absence,
+  type AttributeFact,
   absenceText,
   type CircumstantialFact,
   CLIENTS_ON_DEVICE_MAX,
@@ -83,6 +84,20 @@ export const HINT_FACTS = {
     ({ hints }) => hints.ips.length > 0,
   ),
 } as const satisfies Record<string, Fact>;
+
+/** What callers say besides, where the rule set declares it. */
+export const ATTRIBUTE_FACTS = {
+  attribute: {
+    kind: 'attribute',
+    domain: { type: 'text' },
+    unit: null,
+    description:
+      'What the caller says of the payer under this name, in this request or in a score of the last 24 hours; ruleset.yaml declares which names there are, and of what type. Not known of a payer without it, or with a value of another type.',
+    absence: { of: 'a payer of whom the caller does not say it', mistakenFor: '' },
+    declared: null,
+    read: () => null,
+  },
+} as const satisfies Record<string, AttributeFact>;
 
 /** Who is on lists that people change without a release. */
 export const LISTED_FACTS = {

@@ -41,6 +41,15 @@ const COUNTERS = {
     'field',
     'why',
   ],
+  scoring_unknown_attributes_total: [
+    'Attributes of requests whose value is not what the rule set that decides declares, and counts as not known',
+    'attribute',
+    'why',
+  ],
+  scoring_undeclared_attributes_total: [
+    'Attributes of requests that the rule set that decides does not declare, and ignores',
+    'operation',
+  ],
   scoring_placeholder_clients_total: [
     'Requests with a clientIdKey like guest or undefined, which makes all such payers one',
     'operation',

@@ -1,5 +1,6 @@
+import { ATTRIBUTE_FAULTS, type AttributeFault } from '../client/attributes.ts';
 import { ABSENT_REASONS, type AbsentHint, type AbsentReason } from '../decision/body-hints.ts';
-import { choice, count, nullable, type Shape, shape } from '../shapes.ts';
+import { choice, count, list, nullable, type Shape, shape, word } from '../shapes.ts';
 
 function sentHint(what: string) {
   return shape(`How often callers sent ${what}`, {
@@ -14,6 +15,18 @@ function sentHint(what: string) {
   });
 }
 
+const sentAttribute = shape('How often callers sent an attribute that the deciding rule set declares', {
+  name: word('The attribute', 'cardCountry'),
+  sent: count('How often'),
+  unknown: count('How often its value was not what is declared, and counted as not known'),
+  why: nullable(
+    choice(
+      ATTRIBUTE_FAULTS,
+      'Why most of them did: another type, a text that is too long, one that oneOf does not name, a number out of range. Null without one',
+    ),
+  ),
+});
+
 export const SentHintsSchema = shape('What callers told of payers in the last 24 hours', {
   ip: sentHint('an address'),
   fingerprint: sentHint('a fingerprint'),
@@ -21,14 +34,23 @@ export const SentHintsSchema = shape('What callers told of payers in the last 24
   placeholderClients: count(
     'Of these with a clientIdKey like guest or undefined: all payers who have it are one payer to the rules',
   ),
+  attributes: list(sentAttribute, 'By name'),
+  undeclaredAttributes: count('Attributes that the deciding rule set does not declare, and ignores'),
 });
 
 export type SentHints = Shape<typeof SentHintsSchema>;
 
 type Field = AbsentHint['field'];
 
-/** A label that is counted: requests, a field that was sent, or one that was absent and why. */
-export type HintLabel = 'requests' | 'placeholderClients' | Field | `${Field} ${AbsentReason}`;
+/** A label that is counted: requests, a field or an attribute that was sent, or one that says nothing and why. */
+export type HintLabel =
+  | 'requests'
+  | 'placeholderClients'
+  | 'undeclaredAttributes'
+  | Field
+  | `${Field} ${AbsentReason}`
+  | `attribute ${string}`
+  | `attribute ${string} ${AttributeFault}`;
 
 /** Counts by hour since 1970, and within it by what was counted. */
 export type HintCounts = Record<string, Partial<Record<HintLabel, number>>>;
@@ -48,8 +70,8 @@ export function countHint(counts: HintCounts, label: HintLabel, now: number): vo
 export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
   const sums = { ...a };
   for (const [hour, labels] of Object.entries(b)) {
-    const before: Readonly<Record<string, number>> = sums[hour] ?? {};
-    const added = Object.entries(labels).map(([label, number]) => [label, (before[label] ?? 0) + number]);
+    const before: Readonly<Record<string, number | undefined>> = sums[hour] ?? {};
+    const added = Object.entries(labels).map(([label, number = 0]) => [label, (before[label] ?? 0) + number]);
     sums[hour] = { ...before, ...Object.fromEntries(added) };
   }
   return Object.fromEntries(Object.entries(sums).slice(-HOURS_MAX));
@@ -60,15 +82,36 @@ export function sentHintsOf(counts: HintCounts, now: number): SentHints {
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);
   const sum = (label: HintLabel) => hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);
   const field = (name: Field) => {
-    const reasons = ABSENT_REASONS.map((why): [AbsentReason, number] => [why, sum(`${name} ${why}`)]);
-    const absent = reasons.reduce((total, [, number]) => total + number, 0);
-    const [[why] = [null]] = reasons.toSorted(([, a], [, b]) => b - a);
-    return { sent: sum(name), absent, why: absent === 0 ? null : why };
+    const [absent, why] = mostFrequent(ABSENT_REASONS, (reason) => sum(`${name} ${reason}`));
+    return { sent: sum(name), absent, why };
   };
   return {
     ip: field('ip'),
     fingerprint: field('fingerprint'),
     requests: sum('requests'),
     placeholderClients: sum('placeholderClients'),
+    attributes: attributeNames(hours).map((name) => {
+      const [unknown, why] = mostFrequent(ATTRIBUTE_FAULTS, (fault) => sum(`attribute ${name} ${fault}`));
+      return { name, sent: sum(`attribute ${name}`), unknown, why };
+    }),
+    undeclaredAttributes: sum('undeclaredAttributes'),
   };
+}
+
+/** How many there were of all reasons together, and which was the most frequent; null without any. */
+function mostFrequent<Reason>(
+  reasons: readonly Reason[],
+  countOf: (reason: Reason) => number,
+): readonly [total: number, most: Reason | null] {
+  const counts = reasons.map((reason) => [reason, countOf(reason)] as const);
+  const total = counts.reduce((sum, [, number]) => sum + number, 0);
+  const [[most] = [null]] = counts.toSorted(([, a], [, b]) => b - a);
+  return [total, total === 0 ? null : most];
+}
+
+const ATTRIBUTE_LABEL = /^attribute (\w+)$/;
+
+function attributeNames(hours: readonly (readonly [string, HintCounts[string]])[]): readonly string[] {
+  const labels = hours.flatMap(([, counts]) => Object.keys(counts));
+  return [...new Set(labels.flatMap((label) => ATTRIBUTE_LABEL.exec(label)?.[1] ?? []))].toSorted();
 }

@@ -1,5 +1,5 @@
 import type { FactReading, FactValue } from '../facts/fact.ts';
-import type { Expected, OperatorName } from './condition.ts';
+import { type ComparedWith, type Expected, isFactRef, type OperatorName } from './condition.ts';
 
 const SIGNS: Readonly<Record<OperatorName, string>> = {
   equal: '=',
@@ -20,8 +20,9 @@ export function signOf(operator: string): string {
   return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
 }
 
-/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`. */
-export function testText(operator: OperatorName, expected: Expected, list?: string): string {
+/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `= attribute(ipCountry)`. */
+export function testText(operator: OperatorName, expected: ComparedWith, list?: string): string {
+  if (isFactRef(expected)) return `${SIGNS[operator]} ${expected.label}`;
   if (operator === 'known') return expected === true ? 'is known' : 'is not known';
   return `${SIGNS[operator]} ${list === undefined ? valueText(expected) : `the list ${list}`}`;
 }
@@ -69,27 +70,44 @@ export function sharedListsText(names: readonly string[]): string {
 interface SeenFact {
   readonly fact: string;
   readonly operator: OperatorName;
-  readonly expected: Expected;
+  /** Null: the other fact is not known. */
+  readonly expected: Expected | null;
   /** The list of the rule set that the expected values stand in. */
   readonly list?: string;
+  /** The fact that it is compared with, by its label; `expected` is its value. */
+  readonly otherFact?: string;
   readonly seen: FactReading;
   readonly passed: boolean;
 }
 
 /** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
-export function seenText({ fact, operator, expected, list, seen, passed }: SeenFact): string {
+export function seenText(comparison: SeenFact): string {
+  const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
   const is = `${fact} is ${valueText(seen)}`;
   if (operator === 'known' && seen !== null)
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
+  if (otherFact !== undefined) return besideText(is, comparison, otherFact);
+  const limit =
+    typeof expected === 'object' && expected !== null
+      ? expected.map(valueText).join(', ')
+      : valueText(expected);
   if (list !== undefined) {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
-  return comparedText(operator, expected, is, passed);
+  return comparedText(is, operator, limit, passed);
 }
 
-function comparedText(operator: OperatorName, expected: Expected, is: string, passed: boolean): string {
-  const limit = typeof expected === 'object' ? expected.map(valueText).join(', ') : valueText(expected);
+/** "attribute(ipCountry) is DE, not attribute(cardCountry), which is FR" */
+function besideText(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
+  const other = `${otherFact}, which is ${valueText(expected)}`;
+  if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN}`;
+  const isEqual = (operator === 'equal') === passed;
+  if (operator === 'equal' || operator === 'notEqual') return `${is}, ${isEqual ? 'as' : 'not'} ${other}`;
+  return comparedText(is, operator, other, passed);
+}
+
+function comparedText(is: string, operator: OperatorName, limit: string, passed: boolean): string {
   const unless = passed ? '' : 'not ';
   const texts: Readonly<Record<OperatorName, string>> = {
     equal: passed ? is : `${is}, not ${limit}`,

@@ -11,12 +11,22 @@ export interface FactRef {
   readonly windowMs: number;
   /** The shared list that it asks about; only of a fact about lists. */
   readonly list?: string;
+  /** The attribute that it is; only of an attribute. */
+  readonly attribute?: string;
   /** Its index among the values of a decision. */
   readonly index: number;
 }
 
-/** What a fact is compared with: a list for `in` and `notIn`, one value for the other operators. */
+/** Constants that a fact is compared with: a list for `in` and `notIn`, one value for the other operators. */
 export type Expected = FactValue | readonly FactValue[];
+
+/** What a fact is compared with: constants, or another fact. */
+export type ComparedWith = Expected | FactRef;
+
+/** Whether a fact is compared with another fact. */
+export function isFactRef(value: ComparedWith): value is FactRef {
+  return typeof value === 'object' && 'label' in value;
+}
 
 /** The parts of a condition in json-rules-engine's terms, each with members of its own. */
 export type ConditionTree<Own, Compared> =
@@ -36,7 +46,7 @@ interface Written {
 interface Compared {
   readonly fact: FactRef;
   readonly operator: OperatorName;
-  readonly value: Expected;
+  readonly value: ComparedWith;
   /** The list of the rule set that the values stand in; absent when they stand in the condition itself. */
   readonly list?: string;
 }
@@ -119,7 +129,13 @@ export function comparisonsIn(conditions: readonly Condition[]): readonly Compar
 
 /** The facts that conditions compare, in the order of their first mention. */
 export function factsNamed(conditions: readonly Condition[]): readonly FactRef[] {
-  return [...new Map(comparisonsIn(conditions).map(({ fact }) => [fact.label, fact])).values()];
+  const named = comparisonsIn(conditions).flatMap(factsOf);
+  return [...new Map(named.map((fact) => [fact.label, fact])).values()];
+}
+
+/** The facts of a comparison: one, or two that are compared with each other. */
+export function factsOf({ fact, value }: Comparison): readonly FactRef[] {
+  return isFactRef(value) ? [fact, value] : [fact];
 }
 
 /** The conditions that are referred to by name, also from within each other. */

@@ -1,5 +1,5 @@
 import type { FactReading } from '../facts/fact.ts';
-import { type Condition, type Expected, foldCondition, type OperatorName } from './condition.ts';
+import { type Condition, type Expected, foldCondition, isFactRef, type OperatorName } from './condition.ts';
 import { isMultipleOf } from './multiples.ts';
 
 export type Matcher = (values: readonly FactReading[]) => boolean;
@@ -10,7 +10,10 @@ export function matcher(condition: Condition): Matcher {
     group: (kind, parts) => (kind === 'all' ? every(parts) : some(parts)),
     not: (part) => (values) => !part(values),
     reference: (_name, part) => part,
-    comparison: ({ fact, operator, value }) => comparisonMatcher(fact.index, operator, value),
+    comparison: ({ fact, operator, value }) =>
+      isFactRef(value)
+        ? pairMatcher(fact.index, operator, value.index)
+        : comparisonMatcher(fact.index, operator, value),
   });
 }
 
@@ -61,6 +64,15 @@ export function comparisonMatcher(index: number, operator: OperatorName, expecte
     default:
       return operator satisfies never;
   }
+}
+
+/** The same of two values of a decision: they match nothing where one of them is not known. */
+function pairMatcher(index: number, operator: OperatorName, other: number): Matcher {
+  return (values) => {
+    const expected = values[other];
+    if (expected === undefined || expected === null) return false;
+    return comparisonMatcher(index, operator, expected)(values);
+  };
 }
 
 function isKnown(seen: FactReading | undefined): boolean {

@@ -1,3 +1,4 @@
+import type { DeclaredAttributes } from '../client/attributes.ts';
 import type { ClientGroup } from '../client/client-state.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
@@ -170,6 +171,8 @@ export interface ParsedRules {
   readonly description: string;
   readonly settings: PlatformSettings;
   readonly platforms: ReadonlyMap<string, PlatformSettings>;
+  /** What callers may say of a payer, by name. */
+  readonly attributes: DeclaredAttributes;
   /** Every fact that decisions record, in the order of their values. */
   readonly facts: readonly FactRef[];
   readonly groups: { readonly rules: readonly Rule<GroupParams>[]; readonly otherwise: ClientGroup };

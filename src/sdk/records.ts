@@ -210,8 +210,9 @@ export interface Comparison {
     | 'multipleOf'
     | 'notMultipleOf'
     | 'known';
-  readonly expected: number | boolean | string | readonly (number | boolean | string)[];
+  readonly expected: number | boolean | string | null | readonly (number | boolean | string)[];
   readonly list?: string;
+  readonly otherFact?: string;
   readonly seen: number | boolean | string | null;
 }
 
@@ -499,6 +500,7 @@ export interface KeptScore {
     readonly userAgentPresent: boolean;
     readonly userAgentIsAutomated: boolean;
     readonly userAgentIsApp: boolean;
+    readonly attributes?: Readonly<Record<string, number | boolean | string | null>>;
   };
   readonly ruleVersion: string;
   readonly holdout?: readonly { readonly rule: string; readonly share: number; readonly heldOut: boolean }[];
@@ -946,6 +948,8 @@ export interface ScoreRequest {
         readonly honeypotTriggered?: boolean | undefined;
       }
     | undefined;
+  /** The service's own and optional: what else the platform knows of the payer, by name, for rules that ask for it */
+  readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
 /** A shared list */
@@ -1024,6 +1028,8 @@ export interface VerdictRequest {
   readonly orderRef: string;
   /** ISO 4217 code; the platform's currency when absent */
   readonly toPayCurrency?: string | undefined;
+  /** The service's own and optional: what else the platform knows of the payer, by name, for rules that ask for it */
+  readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
 /** An instruction, not an error: wait, then ask again */

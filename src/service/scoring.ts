@@ -13,13 +13,20 @@ import {
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type Binding, EVENTS_MAX, type Override } from '../client/client-state.ts';
 import type { Pseudonym } from '../decision/addresses.ts';
-import { type BodyDevice, isPlaceholderClient, readDevice } from '../decision/body-hints.ts';
+import { readDevice } from '../decision/body-hints.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
 import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '../decision/decision.ts';
 import { recordShape } from '../decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
-import { type ScoreBody, scoreRequest, type VerdictBody, verdictRequest } from '../decision/requests.ts';
+import {
+  membersInOrder,
+  type ScoreBody,
+  scoreRequest,
+  type VerdictBody,
+  verdictRequest,
+  withAttributes,
+} from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -49,6 +56,7 @@ import { EndedWaits } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
 import { isAskedByAnother, knownOrder } from './known-order.ts';
 import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
+import { SentCounts } from './sent-counts.ts';
 
 export interface ServiceParts {
   readonly store: Store;
@@ -129,6 +137,7 @@ export class ScoringService {
   readonly #holdoutDraw: HoldoutDraw;
   readonly #turns: ClientTurns;
   readonly #endedWaits: EndedWaits;
+  readonly #sent: SentCounts;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
@@ -136,6 +145,7 @@ export class ScoringService {
     this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
     this.#turns = new ClientTurns(parts);
     this.#endedWaits = new EndedWaits(parts.store.registers);
+    this.#sent = new SentCounts(parts);
   }
 
   /**
@@ -173,7 +183,7 @@ export class ScoringService {
         return stepOf(ask, tried);
       });
       this.#note(verdicts);
-      this.#noteSent('verdict', platform, body.clientIdKey);
+      this.#sent.verdict(platform, body, (verdicts ?? ask.choice).rules);
       return answered;
     } catch (error) {
       noteUnsure(error);
@@ -188,25 +198,27 @@ export class ScoringService {
     const client = store.clientKeys.of(platform, clientIdKey);
     const device = readDevice(body);
     const request = scoreRequest(body, pseudonym, formerPseudonym, device);
-    // The networks around an address are kept as long as its hint, and nowhere else.
-    const { networks: _, ...asTold } = request;
     const choice = ruleSource.choose(client);
+    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes);
     const turn = { operation: 'score', client, admitted };
+    let deciding = choice.rules;
     const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
-      const hints = contactByScore(before, request, now).known();
+      const hints = contactByScore(before, requestFor(choice.rules), now).known();
       const sightings = await seeDevices(store, { client, choice, state: before, hints, now });
       const standing = this.#standing({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
-        decideScore(rules, standing, request),
+        decideScore(rules, standing, requestFor(rules)),
       );
+      // The networks around an address are kept as long as its hint, and nowhere else.
+      const { networks: _, ...asTold } = requestFor(rules);
+      deciding = rules;
       const { answer, drawn, nextState: state } = result;
       const holdout = drawn.length === 0 ? {} : { holdout: drawn };
       const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
       return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
     });
     metrics.score(answer);
-    this.#noteSent('score', platform, clientIdKey);
-    this.#noteDevice(platform, body, device);
+    this.#sent.score(platform, body, device, deciding);
     return answer;
   }
 
@@ -370,7 +382,7 @@ export class ScoringService {
   }
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
-    const request = JSON.stringify(Object.entries(body).toSorted());
+    const request = JSON.stringify(membersInOrder(body));
     // As a number, because Redis keeps one in the place of a text's address.
     const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
@@ -379,31 +391,14 @@ export class ScoringService {
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
-      decideVerdict(rules, standing, verdictRequest(body, requestId, arm, choice.draw));
+      decideVerdict(
+        rules,
+        standing,
+        withAttributes(verdictRequest(body, requestId, arm, choice.draw), rules, body.attributes),
+      );
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const shadowed = decideByShadow(choice, decideBy);
     return { ...result, rules, shadowed, stageBefore: standing.state.stage };
-  }
-
-  /** Counts what a request told of its payer. */
-  #noteSent(operation: 'score' | 'verdict', platform: PlatformName, clientIdKey: string): void {
-    const { metrics, reporting, clock } = this.#parts;
-    const now = clock();
-    reporting?.sent(platform, 'requests', now);
-    if (!isPlaceholderClient(clientIdKey)) return;
-    metrics.count('scoring_placeholder_clients_total', { operation });
-    reporting?.sent(platform, 'placeholderClients', now);
-  }
-
-  #noteDevice(platform: PlatformName, { fingerprint, ip }: ScoreBody, { absent }: BodyDevice): void {
-    const { metrics, reporting, clock } = this.#parts;
-    const now = clock();
-    if (ip !== undefined) reporting?.sent(platform, 'ip', now);
-    if (fingerprint !== undefined) reporting?.sent(platform, 'fingerprint', now);
-    for (const { field, why } of absent) {
-      metrics.count('scoring_absent_hints_total', { field, why });
-      reporting?.sent(platform, `${field} ${why}`, now);
-    }
   }
 
   #note(verdicts: Verdicts | null): void {

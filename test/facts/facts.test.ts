@@ -49,6 +49,7 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
     isListed: (list) => list === 'blocked-devices',
+    attributes: {},
     asked: null,
     platform: platformName('demo'),
     timeZone: 'UTC',
@@ -94,6 +95,7 @@ function readFact(fact: Fact, context: FactContext, windowMs: number, conclusion
   switch (fact.kind) {
     case 'plain':
     case 'circumstantial':
+    case 'attribute':
       return fact.read(context);
     case 'windowed':
       return fact.read(context, windowMs);
@@ -282,10 +284,12 @@ describe('facts', () => {
     // A test below compares all of them with the sightings.
     const sharing = Object.keys(SHARING_FACTS);
     const concluded = ['clientGroup', 'botWeight', 'isBot'];
+    // What it is, a rule set declares; attribute.test.ts has the values.
+    const declared = ['attribute'];
     // orders.test.ts has theirs.
     const orders = Object.keys(ORDER_FACTS);
     const facts = [NAIVE, NAIVE_VELOCITY].flatMap((naive) => Object.keys(naive));
-    const named = [...facts, ...orders, ...sharing, ...concluded];
+    const named = [...facts, ...orders, ...sharing, ...concluded, ...declared];
     expect([...FACTS.keys()].filter((name) => !named.includes(name))).to.deep.equal([]);
     expect(named.filter((name) => !FACTS.has(name))).to.deep.equal([]);
   });
@@ -353,6 +357,7 @@ describe('facts', () => {
       'userAgentIsAutomated',
       'userAgentIsApp',
       ...Object.keys(KNOWN_DEVICE_FACTS),
+      'attribute',
     ]);
     expect(read('secondsSinceFirstSeen', context)).to.equal(0);
   });

@@ -11,11 +11,13 @@ describe('the questions that facts answer', () => {
     expect(named.toSorted()).to.deep.equal([...FACTS.keys()].toSorted());
   });
 
-  for (const { question, example, facts } of FACT_QUESTIONS)
+  for (const { question, example, declares = '', facts } of FACT_QUESTIONS)
     it(`have an example that a rule takes and that asks for a fact: ${question}`, () => {
       const lines = example.split('\n').map((line) => `    ${line}`);
       const rule = `rules:\n  - name: example\n    priority: 999\n${lines.join('\n')}\n    event: { type: verdict, params: { verdict: BLOCK, reason: "." } }\n`;
-      expect(problemsOf({ 'verdicts.yaml': swap('rules:\n', rule) })).to.deep.equal([]);
+      const declaring = (sound: string) => `${sound}\n${declares}\n`;
+      const edits = { 'verdicts.yaml': swap('rules:\n', rule), 'ruleset.yaml': declaring };
+      expect(problemsOf(edits)).to.deep.equal([]);
       expect(facts.some((name) => example.includes(`fact: ${name},`))).to.equal(true);
     });
 });

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
+import { attributeFact } from '../../src/facts/attribute.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
 import type { Fact, FactReading, FactValue } from '../../src/facts/fact.ts';
 import { type OperatorName, operatorsFor } from '../../src/rules/condition.ts';
+import type { Edit } from './sound-rules.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
 type Written = Readonly<Record<string, unknown>>;
@@ -9,6 +11,8 @@ type Written = Readonly<Record<string, unknown>>;
 const TEXTS = ['card', 'transfer', 'eur'] as const;
 const CURRENCIES = ['EUR', 'USD', 'USDT'] as const;
 const WINDOWS = ['1m', '10m', '24h'] as const;
+const EQUALITY = ['equal', 'notEqual'] as const;
+const ORDER = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'] as const;
 
 interface NamedFact {
   readonly name: string;
@@ -67,7 +71,48 @@ function expected(operator: OperatorName, value: fc.Arbitrary<FactValue>): fc.Ar
   return operator === 'in' || operator === 'notIn' ? fc.array(value, { minLength: 1, maxLength: 3 }) : value;
 }
 
-const ANY_COMPARISON = fc.oneof(...[...FACTS].map(([name, fact]) => comparison(name, fact)));
+const ATTRIBUTES = {
+  cardCountry: { type: 'text', length: 8 },
+  ipCountry: { type: 'text' },
+  emailAgeDays: { type: 'number', unit: 'days' },
+  accountAgeDays: { type: 'number', unit: 'days' },
+  usualAmount: { type: 'number', unit: 'currency units' },
+  cartCategory: { type: 'text', oneOf: ['games', 'food'] },
+  returning: { type: 'boolean' },
+} as const;
+
+/** Adds the attributes that random rules ask for to a `ruleset.yaml`. */
+export const DECLARING: Edit = (sound) => `${sound}\nattributes: ${JSON.stringify(ATTRIBUTES)}\n`;
+
+/** Facts that are compared with each other, by their names; `amount` is a fact of its own. */
+const PAIRS = [
+  ['cardCountry', 'ipCountry'],
+  ['cartCategory', 'ipCountry'],
+  ['emailAgeDays', 'accountAgeDays'],
+  ['usualAmount', 'amount'],
+  ['amount', 'usualAmount'],
+] as const;
+
+function named(name: string): Written {
+  return name === 'amount' ? { fact: name } : { fact: 'attribute', params: { name } };
+}
+
+const OF_ATTRIBUTES = Object.entries(ATTRIBUTES).map(([name, { type, ...more }]) => {
+  const declared = { name, type, length: 64, unit: null, oneOf: null, ...more };
+  return comparison('attribute', attributeFact(declared)).map((written) => ({ ...written, ...named(name) }));
+});
+
+const OF_PAIRS = PAIRS.map(([one, other]) =>
+  fc
+    .constantFrom<OperatorName>(...(/Country/.test(other) ? EQUALITY : [...EQUALITY, ...ORDER]))
+    .map((operator) => ({ ...named(one), operator, value: named(other) })),
+);
+
+const OF_FACTS = [...FACTS].flatMap(([name, fact]) =>
+  fact.kind === 'attribute' ? [] : [comparison(name, fact)],
+);
+
+const ANY_COMPARISON = fc.oneof(...OF_FACTS, ...OF_ATTRIBUTES, ...OF_PAIRS);
 
 /** A condition that starts with all, any, not or condition, nested `depth` levels at most. */
 function boolean(depth: number, names: readonly string[]): fc.Arbitrary<Written> {

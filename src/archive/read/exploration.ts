@@ -1,5 +1,7 @@
 import type { PlatformName } from '../../client/client-key.ts';
 import type { DecisionFilter } from '../../decision/decision-filter.ts';
+import { attributeLabel } from '../../facts/attribute.ts';
+import { NOT_KNOWN } from '../../rules/condition-text.ts';
 import type { Verdict } from '../../rules/rule-set.ts';
 import {
   type Contribution,
@@ -8,14 +10,16 @@ import {
   type TwoTimes,
 } from '../../statistics/distributions.ts';
 import type { ArchiveGap } from '../archive-log.ts';
-import { type Bind, type DuckRow, numbersOf, textOf } from '../duck.ts';
+import { type Bind, type DuckRow, numbersOf, quote, quoteName, textOf } from '../duck.ts';
+import { attributeColumns } from '../fact-columns.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '../order-status.ts';
+import { notKnownSql } from '../record-columns.ts';
 import type { UnreadDecisions } from '../unread-decisions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';
 import { filterCondition, type Past, type Source, unreadOf } from './past.ts';
 
-/** What decisions may be split by, as SQL over the table of decisions. */
+/** What decisions may be split by, as SQL over the table of decisions; an attribute by the columns that it may have. */
 const SPLITS = {
   verdict: 'verdict',
   rule: 'rule',
@@ -29,6 +33,7 @@ const SPLITS = {
   arm: 'arm',
   bot: "if(is_bot, 'bot', 'no bot')",
   waitLevel: "if(verdict = 'WAIT', ladder_after_level::VARCHAR, NULL)",
+  attribute: '',
 } as const;
 
 export type SplitName = keyof typeof SPLITS;
@@ -57,6 +62,8 @@ export interface ExplorationAsk extends TimeSpan {
   /** Null for all platforms. */
   readonly platform: PlatformName | null;
   readonly by: SplitName;
+  /** Which attribute decisions are split by; only with `by: attribute`. */
+  readonly attribute?: string | null;
   /** What is counted; null for all verdicts. */
   readonly verdict: Verdict | null;
   readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
@@ -192,15 +199,32 @@ function lookedAt([source, bind]: Place, { filter, platform }: ExplorationAsk, s
     WHERE ${filterCondition({ ...filter, ...within(span) }, bind)})`;
 }
 
+/** SQL: the value that decisions are split by. */
+function splitSql({ by, attribute }: ExplorationAsk): string {
+  if (by !== 'attribute') return SPLITS[by];
+  const name = attribute ?? '';
+  const values = attributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
+  const unknown = `if(${notKnownSql(attributeLabel(name))}, ${quote(NOT_KNOWN)}, NULL)`;
+  return `coalesce(${[...values, unknown].join(', ')})`;
+}
+
+/** SQL: the columns of an attribute also where no decision has it. */
+function attributeSql({ by, attribute }: ExplorationAsk): string {
+  if (by !== 'attribute') return '';
+  const columns = attributeColumns(attribute ?? '');
+  const nulls = columns.map(([column, type]) => `NULL::${type} AS ${quoteName(column)}`);
+  return ` UNION ALL BY NAME SELECT ${nulls.join(', ')} WHERE false`;
+}
+
 function slotSql(
   place: Place,
   ask: ExplorationAsk,
   { first, stepMs }: { readonly first: number; readonly stepMs: number },
 ): string {
-  const { by, verdict, money } = ask;
+  const { verdict, money } = ask;
   const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
-  const valued = `SELECT ${slot}, ${SPLITS[by]} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
-  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(place, ask, ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+  const valued = `SELECT ${slot}, ${splitSql(ask)} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
+  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(place, ask, ask)}${attributeSql(ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
     ${money ? `, ${ASKED_SQL}, ${paidSql(place, ask)}` : ''}
     SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS granted, NULL AS paid
       FROM looked GROUP BY slot

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { Archive, type ErasedClients } from '../archive.ts';
 import type { Segment } from '../archive-log.ts';
 import { Duck, type QueryAnswer, quote } from '../duck.ts';
+import { factColumn } from '../fact-columns.ts';
 import { whileFrozen } from '../frozen-archive.ts';
 import { makeOrderViews } from '../order-status.ts';
-import { factColumn } from '../record-columns.ts';
 import { emptyTable, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '../tables.ts';
 
 export interface Queried<T> {

@@ -12,7 +12,8 @@ import type { JournalPage, Store } from '../../state/store.ts';
 import { UnknownCursor } from '../../state/store-errors.ts';
 import type { ArchiveGap, ArchiveState } from '../archive-log.ts';
 import { BATCH_ROWS_MAX, type Duck, numberOf, numbersOf, quote, quoteName } from '../duck.ts';
-import { type ColumnType, factColumn } from '../record-columns.ts';
+import { type FactKey, type FactType, type FactTypes, factColumn } from '../fact-columns.ts';
+import type { ColumnType } from '../record-columns.ts';
 import {
   isAboutClients,
   isAfterSql,
@@ -80,7 +81,7 @@ interface Parts {
 export class UnshippedRows {
   readonly #parts: Parts;
   /** Of all facts that were read, and those that the table has a column for. */
-  readonly #facts = new Map<string, ColumnType>();
+  readonly #facts = new Map<FactKey, FactType>();
   #columns = new Map<string, ColumnType>();
   #begun = false;
   /** How far the journal was read. */
@@ -381,7 +382,7 @@ class RowLines {
   }
 }
 
-const NO_FACTS: ReadonlyMap<string, ColumnType> = new Map();
+const NO_FACTS: FactTypes = new Map();
 
 const NOTHING_REMOVED: ReadonlyMap<string, number> = new Map();
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { heldOutOf } from '../../decision/holdout.ts';
-import { scoreRequest, verdictRequest } from '../../decision/requests.ts';
+import { scoreRequest, verdictRequest, withAttributes } from '../../decision/requests.ts';
 import { Type } from '../../json-schema.ts';
 import { type RuleSetTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import { editedYaml, placeOfNamed } from '../../rules/folder/draft.ts';
@@ -97,7 +97,11 @@ function act(
     case 'score': {
       const { answer, signals } = simulation.score(
         clientIdKey,
-        scoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
+        withAttributes(
+          scoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
+          simulation.rules,
+          action.body.attributes,
+        ),
         now,
       );
       return { ...answer, signals };
@@ -105,7 +109,11 @@ function act(
     case 'verdict': {
       const decision = simulation.verdict(
         clientIdKey,
-        verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
+        withAttributes(
+          verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
+          simulation.rules,
+          action.body.attributes,
+        ),
         now,
       );
       const { flags = [] } = decision;

@@ -5,6 +5,7 @@ import {
   parseMoney,
   REQUESTED_CURRENCY_PATTERN,
 } from '../../client/amount.ts';
+import { ATTRIBUTE_CHARACTERS_MAX, ATTRIBUTES_MAX, type AttributeValue } from '../../client/attributes.ts';
 import {
   isPlatformName,
   PLATFORM_NAME_FORM,
@@ -227,6 +228,29 @@ const toPayCurrency = optional(
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
 const maybe = optional(orNull(text('Null: none.')));
 
+/** A text, a number, or true or false. */
+const SAID: Form<AttributeValue> = {
+  schema: { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX },
+  read: (file, node, what) => {
+    const value = file.plain(node);
+    const isSaid = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    if (isSaid && [...String(value)].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
+    const allowed = `a text of at most ${ATTRIBUTE_CHARACTERS_MAX} characters, a number, or true or false`;
+    return file.report(node, `${what} must be ${allowed}`);
+  },
+};
+
+const attributes = optional(
+  telling(
+    byName('What the caller says of the payer, by name; of any type, as a caller may send it.', {}, SAID, {
+      each: (name) => `attribute "${name}"`,
+      refusal: () => null,
+      most: [ATTRIBUTES_MAX, (size) => `a request has at most ${ATTRIBUTES_MAX} attributes, not ${size}`],
+    }),
+    { maxProperties: ATTRIBUTES_MAX },
+  ),
+);
+
 const SCORE = requested(
   mapping(
     'A score request; {} is that of an ordinary payer.',
@@ -245,10 +269,23 @@ const SCORE = requested(
           sent,
         ),
       ),
+      attributes,
     },
-    ({ sellPointKey: at, amountRequested: amount, selectedMethodKey, ...others }): Action => ({
+    ({
+      sellPointKey: at,
+      amountRequested: amount,
+      selectedMethodKey,
+      attributes: said,
+      ...others
+    }): Action => ({
       kind: 'score',
-      body: { sellPointKey: at, amountRequested: amount, selectedMethodKey, ...sent(others) },
+      body: {
+        sellPointKey: at,
+        amountRequested: amount,
+        selectedMethodKey,
+        ...sent(others),
+        ...sayings(said),
+      },
     }),
   ),
 );
@@ -256,10 +293,10 @@ const SCORE = requested(
 const VERDICT = requested(
   mapping(
     'A verdict request; {} is that of an ordinary payer.',
-    { sellPointKey, amountRequested, method, orderRef, toPayCurrency },
-    ({ toPayCurrency: currency, ...body }): Action => ({
+    { sellPointKey, amountRequested, method, orderRef, toPayCurrency, attributes },
+    ({ toPayCurrency: currency, attributes: said, ...body }): Action => ({
       kind: 'verdict',
-      body: { ...body, ...sent({ toPayCurrency: currency }) },
+      body: { ...body, ...sent({ toPayCurrency: currency }), ...sayings(said) },
     }),
   ),
 );
@@ -343,6 +380,10 @@ function requested(form: Form<Action>): Form<Action> {
         ? file.report(node, `${what} has no request; {} is the one of an ordinary payer`)
         : form.read(file, node, what),
   };
+}
+
+function sayings(said: ReadonlyMap<string, AttributeValue> | undefined) {
+  return said === undefined ? {} : { attributes: Object.fromEntries(said) };
 }
 
 /** Without the members that a request lacks. */

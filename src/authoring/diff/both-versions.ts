@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { DeclaredAttributes } from '../../client/attributes.ts';
 import { platformName } from '../../client/client-key.ts';
 import { type LadderSettings, resetsOf } from '../../client/ladder.ts';
+import { attributeLabel } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { YES_NO } from '../../facts/fact.ts';
@@ -12,6 +14,7 @@ import {
   type FoldOf,
   factsNamed,
   foldCondition,
+  isFactRef,
 } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import {
@@ -91,13 +94,13 @@ export function placesOf(before: ParsedRules, after: ParsedRules): readonly Plac
 export function layOver(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
   const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
   const is = withDraws({ ...after, settings: place.after, platforms: new Map() });
-  const apart = new FactsApart(after, place);
+  const apart = new FactsApart(before, after, place);
   const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
   const asked = comparisonsIn([...decidingConditionsOf(was.rules), ...decidingConditionsOf(is.rules)]);
   const always = [place.is, ...drawsTogether([...was.draws, ...is.draws]), ...apart.together(place, asked)];
   const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
-    const more = other.facts.filter(({ name }) => !apart.has(name));
+    const more = other.facts.filter((ref) => !apart.isApart(ref));
     return {
       ...rules,
       facts: [...new Map([...rules.facts, ...more].map((ref) => [ref.label, ref])).values()],
@@ -166,13 +169,14 @@ class FactsApart {
   readonly #suffix: string;
   readonly #names: Set<string>;
 
-  constructor({ version }: ParsedRules, { before: was, after: is }: Place) {
-    this.#suffix = ` in ${version}`;
+  constructor(before: ParsedRules, after: ParsedRules, { before: was, after: is }: Place) {
+    this.#suffix = ` in ${after.version}`;
     this.#names = new Set([
       ...(isDeepStrictEqual(was.smoothing, is.smoothing) ? [] : ['paymentScore']),
       ...(was.currency === is.currency ? [] : MONEY_FACTS),
       ...(was.timeZone === is.timeZone ? [] : CLOCKS.map(({ name }) => name)),
       ...(resetsAlike(was.ladder, is.ladder) ? [] : LADDER_FACTS),
+      ...declaredApart(before.attributes, after.attributes),
     ]);
   }
 
@@ -180,8 +184,13 @@ class FactsApart {
     return this.#names.has(name);
   }
 
+  /** Whether the version after computes the fact differently: its names are those of facts, and labels of attributes. */
+  isApart({ name, label }: FactRef): boolean {
+    return this.#names.has(name) || this.#names.has(label);
+  }
+
   relabelled(ref: FactRef): FactRef {
-    return this.has(ref.name) ? { ...ref, label: `${ref.label}${this.#suffix}` } : ref;
+    return this.isApart(ref) ? { ...ref, label: `${ref.label}${this.#suffix}` } : ref;
   }
 
   /** Whether one of these is a fact of the version after alone. */
@@ -208,7 +217,7 @@ class FactsApart {
       group: (kind, conditions, { at }) => ({ kind, conditions, at }),
       not: (part, { at }) => ({ kind: 'not', condition: part, at }),
       reference: (name, part, { at }) => ({ kind: 'reference', name, condition: part, at }),
-      comparison: (comparison) => ({ ...comparison, fact: this.relabelled(comparison.fact) }),
+      comparison: (comparison) => this.#comparison(comparison),
     };
     return foldCondition(condition, relabelling);
   }
@@ -235,8 +244,14 @@ class FactsApart {
     return known;
   }
 
+  #comparison(comparison: Comparison): Comparison {
+    const { fact, value } = comparison;
+    const compared = isFactRef(value) ? this.relabelled(value) : value;
+    return { ...comparison, fact: this.relabelled(fact), value: compared };
+  }
+
   #alike(one: Comparison): Condition {
-    const other = { ...one, fact: this.relabelled(one.fact) };
+    const other = this.#comparison(one);
     return allOf(implies(one, other), implies(other, one));
   }
 
@@ -273,6 +288,15 @@ class FactsApart {
 
 function resetsAlike(was: LadderSettings, is: LadderSettings): boolean {
   return was.resetAfterMs === is.resetAfterMs && isDeepStrictEqual(was.resetsAfterMs, is.resetsAfterMs);
+}
+
+/** Labels of the attributes that two versions declare differently. */
+function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
+  const apart = [...after].filter(([name, declared]) => {
+    const was = before.get(name);
+    return was !== undefined && !isDeepStrictEqual(was, declared);
+  });
+  return apart.map(([name]) => attributeLabel(name));
 }
 
 function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {

@@ -1,4 +1,10 @@
-import { type Comparison, type Condition, type FactRef, foldCondition } from '../../rules/condition.ts';
+import {
+  type Comparison,
+  type Condition,
+  type FactRef,
+  foldCondition,
+  isFactRef,
+} from '../../rules/condition.ts';
 import { testText } from '../../rules/condition-text.ts';
 import type { ReasonPart } from '../../rules/rule-set.ts';
 
@@ -41,7 +47,7 @@ function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): Pla
 
 function plainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
   // The order of a list makes no difference.
-  const expected = typeof value === 'object' ? [...new Set(value)].toSorted() : value;
+  const expected = typeof value !== 'object' || isFactRef(value) ? value : [...new Set(value)].toSorted();
   const test = testText(operator, expected, expand ? undefined : list);
   return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
 }

@@ -164,6 +164,11 @@ const NOT_KNOWN: ReadonlySet<string> = new Set([
   'secondsSinceLastVerdict',
 ]);
 
+/** An ordinary caller sends no attributes. */
+function isUnknown({ name, attribute }: FactRef): boolean {
+  return attribute !== undefined || NOT_KNOWN.has(name);
+}
+
 /** A first request of a payer who was scored before, on a device that nobody else uses; by names of facts. */
 const ORDINARY: Readonly<Record<string, FactValue>> = {
   lastOutcome: 'NONE',
@@ -204,7 +209,7 @@ class OrdinaryPayer {
     this.#wishes = new Map(
       asked.map((ref) => [
         ref.label,
-        NOT_KNOWN.has(ref.name)
+        isUnknown(ref)
           ? compare(ref, 'known', false)
           : compare(ref, 'equal', ref.name === 'currency' ? currency : ordinary(ref)),
       ]),

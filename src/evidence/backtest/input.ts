@@ -1,5 +1,6 @@
 import { type BatchCell, type Duck, type DuckBatch, numberOf } from '../../archive/duck.ts';
 import { decimalText } from '../../client/amount.ts';
+import type { Attributes } from '../../client/attributes.ts';
 import { isPlatformName, type PlatformName } from '../../client/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '../../client/client-state.ts';
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
@@ -120,6 +121,7 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
     verdict: VERDICTS.find((known) => known === rows.text('verdict', row)) ?? 'GET_NEW',
     orderKey: rows.integer('order_key', row),
     sightings: sightingsAt(rows, row),
+    ...attributesAt(rows, row),
   };
 }
 
@@ -152,7 +154,13 @@ function scoreAt(rows: Rows, row: number): ScoreRequest {
     userAgentPresent: rows.flag('user_agent_present', row) === true,
     userAgentIsAutomated: rows.flag('user_agent_is_automated', row) === true,
     userAgentIsApp: rows.flag('user_agent_is_app', row) === true,
+    ...attributesAt(rows, row),
   };
+}
+
+function attributesAt(rows: Rows, row: number): { readonly attributes?: Attributes } {
+  const text = rows.maybeText('attributes', row);
+  return text === null ? {} : { attributes: JSON.parse(text) };
 }
 
 function reportAt(rows: Rows, row: number): DatedReport {

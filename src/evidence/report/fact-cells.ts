@@ -1,5 +1,6 @@
 import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
-import { factColumn, notKnownSql } from '../../archive/record-columns.ts';
+import { columnOf, factLabel, typeOfColumn } from '../../archive/fact-columns.ts';
+import { notKnownSql } from '../../archive/record-columns.ts';
 import { platformName } from '../../client/client-key.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
@@ -10,7 +11,7 @@ import {
   type Redecided,
 } from '../../decision/redecision.ts';
 import type { FactReading } from '../../facts/fact.ts';
-import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
+import { type Comparison, comparisonsIn, type FactRef, factsOf, isFactRef } from '../../rules/condition.ts';
 import { matcher } from '../../rules/matcher.ts';
 import { decidingConditionsOf, type Matchable, type RuleSet } from '../../rules/rule-set.ts';
 import { columnsOf } from '../source/evidence.ts';
@@ -36,18 +37,24 @@ interface FactCells {
 
 /** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
 export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
-  const known = new Set(await columnsOf(duck, 'decisions'));
-  const compared = comparisonsIn(ruleSets.flatMap(decidingConditionsOf)).filter(
-    ({ fact: { label, fact } }) => fact.kind !== 'circumstantial' && known.has(factColumn(label)),
+  const columns = new RecordedColumns(await columnsOf(duck, 'decisions'));
+  const compared = comparisonsIn(ruleSets.flatMap(decidingConditionsOf)).filter((comparison) =>
+    factsOf(comparison).every((ref) => ref.fact.kind !== 'circumstantial' && columns.hasFact(ref)),
   );
-  const labels = new Map(compared.map(({ fact }) => [factColumn(fact.label), fact.label]));
+  const refs = [...new Map(compared.flatMap(factsOf).map((ref) => [columnOf(ref), ref])).values()];
+  // Values of facts that are compared with each other must be those of one decision.
+  const paired = new Set(compared.flatMap((one) => (isFactRef(one.value) ? factsOf(one).map(columnOf) : [])));
   const circumstances = await makeCircumstances(duck, ruleSets);
   const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
-  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap(testsOf))].join(', ')})`;
-  const values = [...labels].map(
-    ([column, label]) =>
-      `, any_value(${quoteName(column)}) AS ${quoteName(column)}, any_value(${notKnownSql(label)}) AS ${quoteName(notKnownName(column))}`,
-  );
+  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap((one) => testsOf(one, columns)))].join(', ')})`;
+  const values = refs.flatMap((ref) => {
+    const [name, sql] = [columnOf(ref), columns.sql(ref)];
+    const value = paired.has(name) ? PAIRED_VALUE(sql) : `any_value(${sql})`;
+    return [
+      `, ${value} AS ${quoteName(name)}`,
+      `, any_value(${notKnownSql(ref.label)}) AS ${quoteName(notKnownName(name))}`,
+    ];
+  });
   const rows = await duck.rows(`SELECT ${sql} AS cell, any_value(${HELD_OUT_SQL}) AS held_out,
     any_value(${circumstance}) AS circumstance${values.join('')} FROM decisions GROUP BY cell`);
   return {
@@ -59,8 +66,9 @@ export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Pr
         recorded: {
           ...(circumstances[numberOf(row['circumstance']) ?? 0] ?? ANYWHERE),
           facts: Object.fromEntries(
-            [...labels].flatMap(([column, label]) => {
-              const value = factOf(row, column);
+            refs.flatMap((ref) => {
+              const { label } = ref;
+              const value = factOf(row, columnOf(ref));
               return value === undefined ? [] : [[label, value]];
             }),
           ),
@@ -70,6 +78,31 @@ export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Pr
     }),
   };
 }
+
+/** The columns in which decisions keep their facts. */
+class RecordedColumns {
+  readonly #columns: ReadonlySet<string>;
+  readonly #labels: ReadonlySet<string | null>;
+
+  constructor(columns: readonly string[]) {
+    this.#columns = new Set(columns);
+    this.#labels = new Set(columns.map(factLabel));
+  }
+
+  /** Whether some decision may have the fact. */
+  hasFact({ label }: FactRef): boolean {
+    return this.#labels.has(label);
+  }
+
+  /** SQL: the value of the fact; an attribute may have been recorded with values of other types alone. */
+  sql(ref: FactRef): string {
+    const column = columnOf(ref);
+    return this.#columns.has(column) ? quoteName(column) : `NULL::${typeOfColumn(column)}`;
+  }
+}
+
+/** SQL: the value that one and the same decision of a cell has, whichever column it is asked of. */
+const PAIRED_VALUE = (sql: string) => `arg_min({value: ${sql}}, (decided_at, client_hash, seq)).value`;
 
 /** SQL: the rules that were skipped when a row of `decisions` was decided. */
 const HELD_OUT_SQL =
@@ -140,16 +173,19 @@ function notKnownName(column: string): string {
 }
 
 /** SQL: what tells values apart that the comparison tells apart. */
-function testsOf(comparison: Comparison): readonly string[] {
-  const { label, fact } = comparison.fact;
-  return fact.absence === undefined
-    ? valueTests(comparison)
-    : [notKnownSql(label), ...valueTests(comparison)];
+function testsOf(comparison: Comparison, columns: RecordedColumns): readonly string[] {
+  const known = factsOf(comparison).filter(({ fact }) => fact.absence !== undefined);
+  return [...known.map(({ label }) => notKnownSql(label)), ...valueTests(comparison, columns)];
 }
 
-function valueTests({ fact: { label, fact }, operator, value }: Comparison): readonly string[] {
-  const column = quoteName(factColumn(label));
+function valueTests({ fact: ref, operator, value }: Comparison, columns: RecordedColumns): readonly string[] {
+  const { fact } = ref;
+  const column = columns.sql(ref);
   if (operator === 'known') return [];
+  if (isFactRef(value)) {
+    const other = columns.sql(value);
+    return [`${column} = ${other}`, ...(fact.domain.type === 'number' ? [`${column} < ${other}`] : [])];
+  }
   const constants = [value].flat();
   if (operator === 'multipleOf' || operator === 'notMultipleOf')
     return constants.map((divisor) => multipleSql(column, Number(divisor)));

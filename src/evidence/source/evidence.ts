@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import { Archive, type ErasedClients } from '../../archive/archive.ts';
 import type { ArchiveGap, Segment } from '../../archive/archive-log.ts';
 import { Duck, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
+import { factColumn, factLabel, typeOfColumn } from '../../archive/fact-columns.ts';
 import { whileFrozen } from '../../archive/frozen-archive.ts';
 import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-status.ts';
 import { asOfBy, erasedSql } from '../../archive/read/as-of.ts';
-import { factColumn, factLabel, factType } from '../../archive/record-columns.ts';
 import { importJournal } from '../../archive/ship/journal-file.ts';
 import { emptyTable, NEEDED_FACTS, TABLES, type TableName } from '../../archive/tables.ts';
 import type { PlatformName } from '../../client/client-key.ts';
@@ -245,15 +245,10 @@ export async function makeDecisionsView(duck: Duck, rows: string, name = 'decisi
   const columns = await columnsOf(duck, rows);
   const facts = columns.filter((name) => factLabel(name) !== null);
   const missing = [...NEEDED_FACTS.keys()].map(factColumn).filter((name) => !facts.includes(name));
-  const typed = facts.map((name) => `${quoteName(name)}::${typeOfFact(name)} AS ${quoteName(name)}`);
-  const nulls = missing.map((name) => `, NULL::${typeOfFact(name)} AS ${quoteName(name)}`).join('');
+  const typed = facts.map((name) => `${quoteName(name)}::${typeOfColumn(name)} AS ${quoteName(name)}`);
+  const nulls = missing.map((name) => `, NULL::${typeOfColumn(name)} AS ${quoteName(name)}`).join('');
   const replaced = typed.length === 0 ? '' : `REPLACE (${typed.join(', ')})`;
   await duck.run(`CREATE OR REPLACE VIEW ${name} AS SELECT * ${replaced}${nulls} FROM ${rows}`);
-}
-
-/** DuckDB's type for the column of a fact. */
-export function typeOfFact(column: string): ReturnType<typeof factType> {
-  return factType(factLabel(column) ?? '');
 }
 
 /** DuckDB's type of these texts as numbers. */

@@ -4,8 +4,11 @@ import {
   type DuckAppender,
   type DuckBatch,
   numberOf,
+  quote,
+  quoteName,
 } from '../../archive/duck.ts';
-import type { Column } from '../../archive/record-columns.ts';
+import { attributeColumns, factLabel } from '../../archive/fact-columns.ts';
+import { type Column, notKnownSql } from '../../archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
 import { DeviceBook } from '../../authoring/device-book.ts';
 import { repeatOutcome } from '../../client/changes.ts';
@@ -19,6 +22,7 @@ import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import { countsAs } from '../../client/outcomes.ts';
 import { PAYMENT_NOTED_MS, SIGHTING_MARKS, sightingMarks } from '../../client/sighting-marks.ts';
+import { attributeLabel, attributeOfLabel } from '../../facts/attribute.ts';
 import {
   everyQuestion,
   NO_SIGHTINGS,
@@ -312,12 +316,12 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
     UNION ALL BY NAME SELECT 'waitEnded' AS kind, ${at('ended_at')}, ${CLIENT} FROM waits_ended
     UNION ALL BY NAME SELECT 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
       amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated,
-      user_agent_is_app
+      user_agent_is_app, attributes
       FROM scores
     UNION ALL BY NAME SELECT 'verdict' AS kind, ${at('decided_at')}, decisions.platform,
       decisions.client_hash, client_id_key, ${JOURNAL_ORDER_SQL}, order_ref,
       hash(decisions.client_hash, order_ref) AS order_key, sell_point_key, fact_method AS method, fact_amount AS asked_amount,
-      fact_currency AS currency, rule_version, digest, verdict${counts.map((name) => `, ${name}`).join('')}
+      fact_currency AS currency, rule_version, digest, verdict, ${await attributesSql(duck)} AS attributes${counts.map((name) => `, ${name}`).join('')}
       FROM decisions LEFT JOIN (SELECT "at" AS shared_at, * EXCLUDE ("at") FROM shared_devices) shared
         ON shared.client_hash = decisions.client_hash AND shared.seq = decisions.seq
         AND shared_at = epoch_ms(decided_at)
@@ -330,6 +334,23 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
   await duck.run(`CREATE OR REPLACE VIEW inputs AS
     SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
     FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
+}
+
+/** SQL: what a verdict's request said, as JSON; null where nothing is recorded. */
+async function attributesSql(duck: Duck): Promise<string> {
+  const columns = await columnsOf(duck, 'decisions');
+  const names = new Set(columns.flatMap((column) => attributeOfLabel(factLabel(column) ?? '') ?? []));
+  if (names.size === 0) return 'NULL::VARCHAR';
+  const members = [...names].map((name) => {
+    const known = attributeColumns(name).flatMap(([column]) =>
+      columns.includes(column) ? [quoteName(column)] : [],
+    );
+    const values = known.map((column) => `to_json(${column})::VARCHAR`);
+    const isAsked = [notKnownSql(attributeLabel(name)), ...known.map((column) => `${column} IS NOT NULL`)];
+    const start = quote(`${JSON.stringify(name)}:`);
+    return `if(${isAsked.join(' OR ')}, ${start} || coalesce(${values.join(', ')}, 'null'), NULL)`;
+  });
+  return `'{' || nullif(concat_ws(',', ${members.join(', ')}), '') || '}'`;
 }
 
 /** Columns of few texts: as numbers of an ENUM they are sorted and read faster. */

@@ -16,12 +16,12 @@ export function factsPage(): string {
   return pageOf(
     'Facts',
     'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
-    FACT_QUESTIONS.map(({ question, exampleIsFor, example, facts }) => {
+    FACT_QUESTIONS.map(({ question, exampleIsFor, example, declares, facts }) => {
       const entries = facts.flatMap((name) => {
         const fact = FACTS.get(name);
         return fact === undefined ? [] : [factEntry([name, fact])];
       });
-      return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
+      return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n${declared(declares)}<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
     }).join('\n'),
   );
 }
@@ -106,6 +106,11 @@ function definitions(entries: readonly Entry[]): string {
   return `<dl>\n${lines.join('\n')}\n</dl>`;
 }
 
+function declared(text: string | undefined): string {
+  if (text === undefined) return '';
+  return `<pre><code># ruleset.yaml\n${escaped(text)}</code></pre>\n`;
+}
+
 function pageOf(title: string, intro: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -126,13 +131,19 @@ function escaped(text: string): string {
 
 /** How a rule writes the fact, with the type of its value. */
 function factEntry([name, fact]: [string, Fact]): Entry {
-  const value = fact.unit ?? valuesOf(fact.domain);
   const notes = [
-    ...(fact.kind === 'listed' ? ['of a shared list'] : value === '' ? [] : [value]),
+    ...ofWhat(fact),
     ...(fact.kind === 'windowed' ? [`up to ${formatDuration(fact.longestWindowMs)}`] : []),
     ...(fact.kind === 'concluded' ? [`from ${fact.from}.yaml on`] : []),
   ];
   return { word: notes.length === 0 ? name : `${name} (${notes.join('; ')})`, meaning: fact.description };
+}
+
+function ofWhat(fact: Fact): readonly string[] {
+  if (fact.kind === 'listed') return ['of a shared list'];
+  if (fact.kind === 'attribute') return ['by name, as ruleset.yaml declares it'];
+  const value = fact.unit ?? valuesOf(fact.domain);
+  return value === '' ? [] : [value];
 }
 
 function valuesOf(domain: FactDomain): string {

@@ -11,6 +11,7 @@ import {
   type TimeSpan,
 } from '../../archive/read/exploration.ts';
 import { UnreadDecisionsSchema } from '../../archive/unread-decisions.ts';
+import { ATTRIBUTE_NAME_PATTERN, isAttributeName } from '../../client/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
@@ -89,6 +90,9 @@ export const ExplorationSchema = named(
 );
 
 const BY = query.choice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
+const ATTRIBUTE = query.text('attribute', 'With by=attribute: which one', {
+  pattern: ATTRIBUTE_NAME_PATTERN,
+});
 const FROM = query.instant('from', 'The beginning; absent: as `span` says');
 const SPAN = query.choice('span', SPAN_NAMES, 'Without from: how long it is, in whole slots; absent: day');
 const TO = query.instant('to', 'The end; absent: now, of at most ten seconds ago, or `asOf`');
@@ -120,6 +124,7 @@ const readExploration = operation({
     FROM,
     TO,
     BY,
+    ATTRIBUTE,
     VERDICT,
     ...COMMON_FILTERS,
     AGAINST_FROM,
@@ -149,13 +154,23 @@ function askOf(ctx: query.RouteContext, caller: Caller, now: number): Exploratio
   return {
     ...span,
     platform: platformOf(ctx, caller),
-    by: BY.read(ctx) ?? 'verdict',
+    ...splitOf(ctx),
     verdict: VERDICT.read(ctx),
     filter: commonFilterOf(ctx),
     against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
     asOf,
     money: INCLUDE.read(ctx) !== null,
   };
+}
+
+function splitOf(ctx: query.RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
+  const [by, attribute] = [BY.read(ctx) ?? 'verdict', ATTRIBUTE.read(ctx)];
+  const isSound = attribute === null || isAttributeName(attribute);
+  if (!isSound || (by === 'attribute') !== (attribute !== null))
+    throw query.BAD_PARAMETER.problem(
+      'The parameter attribute names one, like cardCountry, and goes with by=attribute.',
+    );
+  return attribute === null ? { by } : { by, attribute };
 }
 
 /** The same for all who ask within ten seconds, so that it is worked out once. */

@@ -194,7 +194,8 @@ const strictAjv = bodyAjv({ allErrors: false });
 
 function bodyAjv(options: Options): Ajv2020 {
   // The compiler and the test of the API document check the schemas; once more at every start takes twice as long.
-  const made = new Ajv2020({ strict: true, validateSchema: false, meta: false, ...options });
+  const common = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false };
+  const made = new Ajv2020({ ...common, ...options });
   made.addKeyword({
     keyword: 'wellFormed',
     type: 'string',
@@ -254,7 +255,9 @@ function closedPart(part: unknown): unknown {
 
 /** Takes optional members that are null or '' out of an object, and out of the objects in it. */
 function leaveOutBlanks(schema: TSchema, value: unknown): void {
-  if (!Type.IsObject(schema) || typeof value !== 'object' || value === null) return;
+  if (typeof value !== 'object' || value === null) return;
+  if ('patternProperties' in schema) leaveOutBlankMembers(value);
+  if (!Type.IsObject(schema)) return;
   for (const [name, member] of Object.entries(schema.properties)) {
     if (!Object.hasOwn(value, name)) continue;
     const given: unknown = Reflect.get(value, name);
@@ -262,6 +265,12 @@ function leaveOutBlanks(schema: TSchema, value: unknown): void {
     if (isBlank && !schema.required?.includes(name)) Reflect.deleteProperty(value, name);
     else leaveOutBlanks(member, given);
   }
+}
+
+/** Of an object with any names, each of which is optional. */
+function leaveOutBlankMembers(value: object): void {
+  for (const [name, given] of Object.entries(value))
+    if (given === null || given === '') Reflect.deleteProperty(value, name);
 }
 
 function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
@@ -274,7 +283,9 @@ function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
 }
 
 function faultOf(error: ErrorObject): PointedDetail {
-  const member: unknown = error.params['missingProperty'] ?? error.params['additionalProperty'];
+  // A name that is refused is a member of its own, whatever is wrong with it.
+  const member: unknown =
+    error.params['missingProperty'] ?? error.params['additionalProperty'] ?? error.propertyName;
   const below =
     member === undefined
       ? ''
@@ -284,18 +295,24 @@ function faultOf(error: ErrorObject): PointedDetail {
 }
 
 /** What is wrong and what is allowed, in words. */
-function explain({ keyword, params, message, instancePath, parentSchema, data }: ErrorObject): string {
+function explain(error: ErrorObject): string {
+  const { keyword, params, message, instancePath, parentSchema, data, propertyName } = error;
+  const ofName = propertyName === undefined ? '' : 'has a name that ';
   switch (keyword) {
     case 'required':
       return 'is required';
+    case 'propertyNames':
+      return 'has a name that is not allowed';
+    case 'maxProperties':
+      return `must have at most ${params['limit']} members`;
     case 'additionalProperties':
       return `is not known${suggest(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
     case 'type':
-      return `must be ${ARTICLES[String(params['type'])] ?? params['type']}`;
+      return `must be ${[params['type']].flat().map(articleOf).join(' or ')}`;
     case 'minLength':
-      return 'must not be empty';
+      return `${ofName}must not be empty`;
     case 'maxLength':
-      return `must have at most ${params['limit']} characters`;
+      return `${ofName}must have at most ${params['limit']} characters`;
     case 'minItems':
       return `must have at least ${params['limit']} ${params['limit'] === 1 ? 'item' : 'items'}`;
     case 'maxItems':
@@ -324,6 +341,10 @@ function explain({ keyword, params, message, instancePath, parentSchema, data }:
 }
 
 const NOT_WELL_FORMED = 'must be well-formed Unicode, without lone surrogates';
+
+function articleOf(type: unknown): string {
+  return ARTICLES[String(type)] ?? String(type);
+}
 
 const ARTICLES: Readonly<Record<string, string>> = {
   string: 'a JSON string',

@@ -8,8 +8,10 @@ import {
   type FactRef,
   type FoldOf,
   foldCondition,
+  isFactRef,
   namedConditions,
   OPERATORS,
+  type OperatorName,
 } from '../condition.ts';
 import { formatDuration } from '../duration.ts';
 import { matcher } from '../matcher.ts';
@@ -34,8 +36,13 @@ const SEEN = {
     OPERATORS,
     "json-rules-engine's, those of multiples, and known: whether there is a value",
   ),
-  expected: Type.Union([factValue, Type.Array(factValue)]),
+  expected: Type.Union([factReading, Type.Array(factValue)], {
+    description: 'What it is compared with; null: the other fact is not known',
+  }),
   list: Type.Optional(s.word('The list of the rule set that the expected values stand in')),
+  otherFact: Type.Optional(
+    s.word('Another fact that it is compared with, by label; `expected` is its value'),
+  ),
   seen: factReading,
 };
 
@@ -245,10 +252,15 @@ export function traceCondition(condition: Condition, values: readonly FactReadin
     not: (inner, part) => ({ kind: 'not', ...judged(part), condition: inner }),
     reference: (name, inner, part) => ({ kind: 'reference', name, ...judged(part), condition: inner }),
     comparison: (comparison) => {
-      const { fact, operator, value: expected, list } = comparison;
+      const { fact, operator, value, list } = comparison;
       const seen = valueSeen(fact, values);
       const named = list === undefined ? {} : { list };
       const judgement = { ...judged(comparison), fact: fact.label };
+      if (isFactRef(value)) {
+        const other = { expected: valueSeen(value, values), otherFact: value.label };
+        return { kind: 'comparison', ...judgement, operator, ...other, seen };
+      }
+      const expected = value;
       return { kind: 'comparison', ...judgement, operator, expected, ...named, seen };
     },
   });
@@ -277,12 +289,16 @@ const ENGINE_CONDITION: FoldOf<EngineCondition> = {
   not: (part) => ({ not: part }),
   reference: (name) => ({ condition: name }),
   comparison: ({ fact, operator, value }) => {
-    return { fact: fact.name, operator, value, ...engineParams(fact) };
+    const expected = isFactRef(value) ? { fact: value.name, ...engineParams(value) } : value;
+    return { fact: fact.name, operator, value: expected, ...engineParams(fact) };
   },
 };
 
-function engineParams({ windowMs, list }: FactRef): { readonly params?: Readonly<Record<string, string>> } {
+function engineParams({ windowMs, list, attribute }: FactRef): {
+  readonly params?: Readonly<Record<string, string>>;
+} {
   if (list !== undefined) return { params: { list } };
+  if (attribute !== undefined) return { params: { name: attribute } };
   return windowMs === 0 ? {} : { params: { window: formatDuration(windowMs) } };
 }
 
@@ -307,8 +323,18 @@ export function buildEngine(rules: readonly Rule<object>[]): Engine {
     allowUndefinedFacts: false,
     allowUndefinedConditions: false,
   });
-  // Its own operators, in which a fact without a value, null, matches no comparison.
-  engine.addOperator('notEqual', (seen: unknown, expected: unknown) => seen !== null && seen !== expected);
+  // Its own operators, in which a fact without a value, null, matches no comparison: neither it nor what it is compared with.
+  engine.addOperator('equal', (seen: unknown, expected: unknown) => seen !== null && seen === expected);
+  engine.addOperator(
+    'notEqual',
+    (seen: unknown, expected: unknown) => seen !== null && expected !== null && seen !== expected,
+  );
+  for (const [name, holds] of ENGINE_ORDER)
+    engine.addOperator(
+      name,
+      (seen: unknown, expected: unknown) =>
+        typeof seen === 'number' && typeof expected === 'number' && holds(seen, expected),
+    );
   engine.addOperator(
     'notIn',
     (seen: unknown, expected: unknown) =>
@@ -340,10 +366,19 @@ export function runEngine(
   const engine = buildEngine(rules);
   const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
   for (const name of new Set(facts.map((ref) => ref.name))) {
-    engine.addFact(name, ({ window, list }) => recordedValue(byLabel, name, window ?? list));
+    engine.addFact(name, ({ window, list, name: attribute }) =>
+      recordedValue(byLabel, name, window ?? list ?? attribute),
+    );
   }
   return engine.run();
 }
+
+const ENGINE_ORDER: readonly (readonly [OperatorName, (seen: number, limit: number) => boolean])[] = [
+  ['lessThan', (seen, limit) => seen < limit],
+  ['lessThanInclusive', (seen, limit) => seen <= limit],
+  ['greaterThan', (seen, limit) => seen > limit],
+  ['greaterThanInclusive', (seen, limit) => seen >= limit],
+];
 
 function engineRule({ name, priority, condition, params }: Rule<object>): RuleProperties {
   return {

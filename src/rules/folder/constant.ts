@@ -1,10 +1,13 @@
 import { isMap, isScalar, isSeq, type Scalar, type YAMLMap } from 'yaml';
+import { type DeclaredAttributes, NONE_DECLARED } from '../../client/attributes.ts';
+import { attributeFact } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import { DOMAINS } from '../../facts/fact.ts';
+import { DOMAINS, type Fact } from '../../facts/fact.ts';
 import { NamedError } from '../../named-error.ts';
 import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '../../shapes.ts';
 import { signOf } from '../condition-text.ts';
 import { formatDuration } from '../duration.ts';
+import { ATTRIBUTES } from '../parse/attributes.ts';
 import { MEANINGS } from '../parse/form.ts';
 import { PRIOR_RANGE, type RuleFiles } from '../parse/parse.ts';
 import { LADDER_MS_MAX } from '../parse/rule-ladders.ts';
@@ -52,9 +55,14 @@ export function constantsOf(files: RuleFiles): readonly Constant[] {
   const [ladder, ruleset] = [open('ladder'), open('ruleset')];
   const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
   const flags = open('flags');
+  const attributes = mapAt(ruleset.root, 'attributes');
   const names: Names = {
     lists: [...files.keys()].flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []),
     ladders: keysOf(mapAt(ladder.root, 'ladders')),
+    attributes:
+      attributes === null
+        ? NONE_DECLARED
+        : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NONE_DECLARED),
     waits: rulesIn(verdicts.root).filter((rule) => paramsOf(rule)?.get('verdict') === 'WAIT'),
   };
   const all: readonly (readonly [YamlFile, readonly Found[]])[] = [
@@ -101,6 +109,7 @@ interface Names {
   readonly lists: readonly string[];
   readonly ladders: readonly string[];
   readonly waits: readonly YAMLMap[];
+  readonly attributes: DeclaredAttributes;
 }
 
 interface Written {
@@ -198,7 +207,7 @@ function meaningOfParam(key: string, { ladders }: Names): Meaning | null {
 function inCondition(
   condition: unknown,
   own: Pick<Found, 'owner' | 'usedBy'>,
-  { lists }: Names,
+  { lists, attributes }: Names,
 ): readonly Found[] {
   const comparisons = partsWith('fact', condition);
   return comparisons.flatMap((comparison) => {
@@ -206,15 +215,19 @@ function inCondition(
     const alike = comparisons.filter((other) => other.get('fact') === name);
     const number = alike.length === 1 ? '' : `[${alike.indexOf(comparison)}]`;
     const path = `${own.owner}.${name}${number}`;
-    const fact = FACTS.get(name);
+    const fact = factOf(name, comparison, attributes);
     const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
-    const params = scalarsBelow(path, comparison.get('params', true)).map((one) => ({
+    // Which attribute is asked for is no constant.
+    const chosen = fact?.kind === 'attribute' ? null : comparison.get('params', true);
+    const params = scalarsBelow(path, chosen).map((one) => ({
       ...one,
       ...(one.key === 'window'
         ? meaning(durationUpTo(longest), MEANINGS.window)
         : meaning(TEXT, MEANINGS.sharedList)),
     }));
     const value = comparison.get('value', true);
+    // Another fact is no constant.
+    if (isMap(value) && value.has('fact')) return [];
     const compared: Meaning = {
       sign: signOf(String(comparison.get('operator'))),
       allowed: fact?.domain ?? TEXT,
@@ -228,6 +241,12 @@ function inCondition(
     }));
     return [...params, ...values].map(({ key: _, ...found }) => ({ ...found, ...own }));
   });
+}
+
+/** What a comparison asks for; an attribute as the rule set declares it. */
+function factOf(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
+  const declared = attributes.get(String(mapAt(comparison, 'params')?.get('name')));
+  return name === 'attribute' && declared !== undefined ? attributeFact(declared) : FACTS.get(name);
 }
 
 const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;

@@ -9,9 +9,10 @@ import {
   type OperatorName,
   operatorsFor,
 } from '../condition.ts';
-import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
+import { formatDuration } from '../duration.ts';
 import { suggest } from '../problem.ts';
 import { isName, listNameRefusal } from '../rule-set.ts';
+import type { FactRefs } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
@@ -93,6 +94,7 @@ class ComparisonReader {
     }
     if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
     if (fact.kind === 'listed') return this.#sharedList(name, fact, member, params);
+    if (fact.kind === 'attribute') return this.#attribute(member, params);
     if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
     return this.#refs.intern(name, fact, 0);
   }
@@ -136,6 +138,28 @@ class ComparisonReader {
     return this.#refs.internListed(name, fact, listName);
   }
 
+  #attribute(member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      const message = '"attribute" asks for what the caller says; add params: { name: cardCountry }';
+      return this.#file.report(member.value, message);
+    }
+    const name = this.#file.members(params.value, 'params', ['name'], ['name'])?.get('name');
+    const asked = name === undefined ? null : this.#file.text(name.value, 'name');
+    if (name === undefined || asked === null) return null;
+    const ref = this.#refs.attribute(asked);
+    return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
+  }
+
+  /** The fact that another is compared with: two attributes, or an attribute and the amount, of one type and unit. */
+  #otherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
+    const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
+    const fact = members?.get('fact');
+    const other = fact === undefined ? null : this.#fact(fact, members?.get('params'));
+    if (other === null) return null;
+    const refusal = comparisonRefusal(ref, operator, other);
+    return refusal === null ? other : this.#file.report(node, refusal);
+  }
+
   /** Where the fact is not known, only whether there is such an operator. */
   #operator(node: Node, ref: FactRef | null): OperatorName | null {
     const meant = OPERATORS.find((name) => name === meantOperator(this.#file.plain(node)));
@@ -154,22 +178,19 @@ class ComparisonReader {
     }
     return this.#file.report(
       node,
-      `operator "${operator}" does not fit "${ref.name}", ${domainInWords(domain)}; allowed: ${allowed.join(', ')}`,
+      `operator "${operator}" does not fit "${spokenName(ref)}", ${domainInWords(domain)}; allowed: ${allowed.join(', ')}`,
     );
   }
 
   /** Where the operator is not known, a list may be meant as well as one value. */
   #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
-    const what = `value for "${ref.name}"`;
+    const what = `value for "${spokenName(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
     if (operator === KNOWN) {
       const value = this.#file.boolean(node, 'value of operator "known"');
       return value === null ? null : { value };
     }
-    if (operator !== 'in' && operator !== 'notIn') {
-      const value = readFactValue({ file: this.#file, node, what }, ref, operator);
-      return value === null ? null : { value };
-    }
+    if (operator !== 'in' && operator !== 'notIn') return this.#single(node, ref, operator);
     if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
@@ -179,6 +200,13 @@ class ComparisonReader {
     return values.length === items.length ? { value: values } : null;
   }
 
+  #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+    const value = this.#file.hasMember(node, 'fact')
+      ? this.#otherFact(node, ref, operator)
+      : readFactValue({ file: this.#file, node, what: `value for "${spokenName(ref)}"` }, ref, operator);
+    return value === null ? null : { value };
+  }
+
   /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
   #listed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
     const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
@@ -186,12 +214,41 @@ class ComparisonReader {
     if (member === undefined || name === null) return null;
     const list = this.#lists.named(name, this.#file, member.value);
     if (list === null) return null;
-    const what = `entry for "${ref.name}"`;
-    const value = this.#lists.valuesFor(list, ref.name, (entry) =>
+    const what = `entry for "${spokenName(ref)}"`;
+    const value = this.#lists.valuesFor(list, spokenName(ref), (entry) =>
       readFactValue({ file: list.file, node: entry, what }, ref, operator),
     );
     return value === null ? null : { value, list: name };
   }
+}
+
+/** Why two facts are not compared with each other; null where they are. */
+function comparisonRefusal(ref: FactRef, operator: OperatorName | null, other: FactRef): string | null {
+  if (operator === 'multipleOf' || operator === 'notMultipleOf')
+    return `operator "${operator}" takes a number, and no other fact`;
+  const both = [ref, other];
+  const isComparable = ({ name, attribute }: FactRef) => attribute !== undefined || name === 'amount';
+  const odd = both.find((one) => !isComparable(one));
+  if (odd !== undefined || both.every(({ attribute }) => attribute === undefined))
+    return `"${(odd ?? other).label}" is not compared with another fact: only attributes are, with each other and with the amount; write a value`;
+  if (ref.label === other.label) return `"${ref.label}" is compared with itself`;
+  const [kind, otherKind] = both.map(kindInWords);
+  if (kind !== otherKind)
+    return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
+  const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
+  if (unit === otherUnit) return null;
+  const declared = both.find(({ attribute }) => attribute === undefined)?.fact.unit;
+  const how = declared === undefined ? 'declare one unit for both' : `declare unit: ${declared}`;
+  return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
+}
+
+/** A fact as messages call it: an attribute by its own name. */
+function spokenName({ name, label, attribute }: FactRef): string {
+  return attribute === undefined ? name : label;
+}
+
+function kindInWords({ fact: { domain } }: FactRef): string {
+  return domain.type === 'enum' ? 'a text' : domainInWords(domain);
 }
 
 function usableIn(fact: Fact): string {
@@ -214,70 +271,6 @@ function domainInWords(domain: FactDomain): string {
     default:
       return domain satisfies never;
   }
-}
-
-/** The facts that a rule set uses, each with its index among the values of a decision. */
-export class FactRefs {
-  readonly #refs = new Map<string, FactRef>();
-
-  /**
-   * Starts with every concluded fact, and every plain one but those on demand: decisions record them whether rules
-   * ask or not. Only a fact that belongs to all rule sets from their first version on may be one of these, because
-   * records name facts by index.
-   */
-  constructor() {
-    for (const [name, fact] of FACTS) {
-      const isAlwaysRecorded = fact.kind === 'concluded' || (fact.kind === 'plain' && fact.onDemand !== true);
-      if (isAlwaysRecorded) this.intern(name, fact, 0);
-    }
-  }
-
-  intern(name: string, fact: Fact, windowMs: number): FactRef {
-    const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#named(label, { name, fact, windowMs });
-  }
-
-  /** A fact about the shared list of this name. */
-  internListed(name: string, fact: ListedFact, list: string): FactRef {
-    return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
-  }
-
-  all(): readonly FactRef[] {
-    return [...this.#refs.values()];
-  }
-
-  #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
-    return this.#refs.getOrInsertComputed(label, () => ({ label, ...named, index: this.#refs.size }));
-  }
-}
-
-/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. */
-export function factOfPlaceholder(
-  placeholder: string,
-  refs: FactRefs,
-  allowed: () => readonly string[],
-): FactRef | string {
-  const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
-  const name = match?.[1] ?? placeholder;
-  const fact = FACTS.get(name);
-  if (fact === undefined) return `unknown fact "${name}"${suggest(placeholder, allowed())}`;
-  const window = match?.[2];
-  if (fact.kind === 'listed') {
-    return window !== undefined && isName(window)
-      ? refs.internListed(name, fact, window)
-      : `"${name}" needs a shared list: {${name}(blocked-devices)}`;
-  }
-  if (fact.kind !== 'windowed')
-    return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
-  const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
-  return windowMs === null
-    ? `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`
-    : refs.intern(name, fact, windowMs);
-}
-
-function parseWindow(text: string, longestMs: number): number | null {
-  const windowMs = parseDuration(text);
-  return windowMs !== null && windowMs <= longestMs ? windowMs : null;
 }
 
 /** Nobody can read rules that are nested deeper than this. */

@@ -64,8 +64,14 @@ function textRefusal(value: string, ref: FactRef): string | null {
   if (form !== null && !form.pattern.test(value))
     return `"${value}" can never match "${ref.name}": ${form.words}`;
   const length = [...value].length;
-  if (length <= KEY_CHARACTERS_MAX) return null;
-  return `a value of ${length} characters can never match "${ref.name}", which has ${KEY_CHARACTERS_MAX} at most`;
+  const longest = longestText(ref);
+  if (length <= longest) return null;
+  return `a value of ${length} characters can never match "${ref.label}", which has ${longest} at most`;
+}
+
+/** In characters. */
+function longestText({ fact }: FactRef): number {
+  return fact.kind === 'attribute' ? (fact.declared?.length ?? KEY_CHARACTERS_MAX) : KEY_CHARACTERS_MAX;
 }
 
 function endOf(value: string): 'beginning' | 'end' {

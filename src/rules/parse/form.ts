@@ -23,6 +23,8 @@ export const MEANINGS = {
   window: 'How far the fact looks back.',
   sharedList: 'The shared list, which changes without a release.',
   list: 'The list in lists/NAME.yaml, without the ending.',
+  attribute: 'The attribute, which ruleset.yaml declares.',
+  unit: 'Of a number: like days or currency units; numbers are compared with each other only in one unit.',
 } as const;
 
 /** How something is written in a rule file: declared once, for editors and for the reader. */

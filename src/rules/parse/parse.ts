@@ -1,3 +1,4 @@
+import { NONE_DECLARED } from '../../client/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '../../client/client-key.ts';
 import { CLIENT_GROUPS, type ClientGroup } from '../../client/client-state.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
@@ -11,8 +12,9 @@ import {
   RULE_VERSION_FORM,
   RULE_VERSION_PATTERN,
 } from '../rule-set.ts';
-import { FactRefs } from './comparison.ts';
+import { ATTRIBUTES } from './attributes.ts';
 import { refuseEqualPriorities } from './equal-priorities.ts';
+import { FactRefs } from './fact-refs.ts';
 import {
   amounts,
   byName,
@@ -75,7 +77,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const ladder = open('ladder.yaml', ladders.file);
   const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
   // Each file adds the facts it asks for, so this order is the order of values in a decision.
-  const refs = new FactRefs();
+  const refs = new FactRefs(ruleSet?.attributes ?? null);
   const named = new Map([...files].filter(([path]) => FILE_NAME.test(path)));
   const ruleLists = new RuleLists(named, problems);
   const names = { refs, lists: ruleLists, ladders };
@@ -95,7 +97,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   }
   const settings = { ...ruleSet.settings, ladder };
   const platforms = new Map([...ruleSet.platforms].map(([name, own]) => [name, override(settings, own)]));
-  const { ruleVersion: version, description, meant } = ruleSet;
+  const { ruleVersion: version, description, meant, attributes } = ruleSet;
   const facts = refs.all();
   const lists = ruleLists.used();
   const rules = {
@@ -103,6 +105,7 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
     description,
     settings,
     platforms,
+    attributes,
     facts,
     groups,
     signals,
@@ -226,6 +229,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
       ),
       description: text('What this version is for.'),
       settings,
+      attributes: orElse(ATTRIBUTES, NONE_DECLARED),
       platforms: orElse(platforms, NO_PLATFORMS),
       meant: orElse(MEANT, NOTHING_MEANT),
     },

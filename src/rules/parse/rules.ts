@@ -17,13 +17,8 @@ import {
   type VerdictParams,
   weightOfSignals,
 } from '../rule-set.ts';
-import {
-  ConditionReader,
-  type FactRefs,
-  factOfPlaceholder,
-  type RuleNames,
-  type RuleStage,
-} from './comparison.ts';
+import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
+import { type FactRefs, factOfPlaceholder } from './fact-refs.ts';
 import {
   called,
   choice,

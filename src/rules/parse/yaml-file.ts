@@ -244,6 +244,11 @@ export class YamlFile {
     return isMap(node);
   }
 
+  /** Whether the node is a mapping with a member of this name. */
+  hasMember(node: Node, name: string): boolean {
+    return isMap(node) && node.has(name);
+  }
+
   isNull(node: Node): boolean {
     return isScalar(node) && node.value === null;
   }

@@ -2,6 +2,7 @@ import { paymentScore } from '../../client/payment-score.ts';
 import { type Comparison, type Condition, type FactRef, type FoldOf, foldCondition } from '../condition.ts';
 import { type SignalParams, weightOfSignals } from '../rule-set.ts';
 import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
+import { withoutPair } from './pairs.ts';
 import type { Relation } from './relations.ts';
 
 /** A condition as a search needs it: no "not", which in proofs holds wherever its part does not, every comparison the set of numbers that it allows. */
@@ -45,7 +46,8 @@ export class Formulas {
     return this.#negations.getOrInsertComputed(formula, () => this.#negate(formula));
   }
 
-  #comparison({ fact, operator, value }: Comparison): Formula {
+  #comparison(comparison: Comparison): Formula {
+    const { fact, operator, value } = withoutPair(comparison);
     const index = this.#facts.indexOf.get(fact.label);
     const domain = index === undefined ? undefined : this.#facts.domains[index];
     if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);

@@ -1,5 +1,5 @@
 import type { FactDomain, FactReading, FactValue } from '../../facts/fact.ts';
-import { type Condition, comparisonsIn, type FactRef } from '../condition.ts';
+import { type Comparison, type Condition, comparisonsIn, type FactRef, factsOf } from '../condition.ts';
 import { domainOf, highest, includes, intersect, lowest, overlaps, type Spans, spansOf } from './domain.ts';
 import {
   contradict,
@@ -12,6 +12,7 @@ import {
   relationRefs,
 } from './formula.ts';
 import { Multiples, type Pin } from './multiples.ts';
+import { ofPairs, withoutPair } from './pairs.ts';
 import { Pieces } from './pieces.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
@@ -36,7 +37,10 @@ const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 1
 
 /** Answers whether conditions can hold together, given what is known about the facts. */
 export class Reasoner {
-  readonly #pieces: Pieces;
+  readonly #knowledge: Knowledge;
+  #pieces: Pieces;
+  /** Of all conditions that were read. */
+  readonly #comparisons: Comparison[] = [];
   readonly #questionStepsMax: number;
   readonly #facts = new Map<string, NamedFact>();
   readonly #labels = new Map<Condition, readonly string[]>();
@@ -46,7 +50,8 @@ export class Reasoner {
   #stepsLeft: number;
 
   constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
-    this.#pieces = new Pieces(this.#withMultiples(knowledge));
+    this.#knowledge = this.#withMultiples(knowledge);
+    this.#pieces = new Pieces(this.#knowledge);
     this.#questionStepsMax = limits.questionStepsMax;
     this.#stepsLeft = limits.totalStepsMax;
     for (const { conditions, relations } of this.#pieces.all) {
@@ -60,7 +65,9 @@ export class Reasoner {
     for (const written of conditions) {
       const condition = this.#multiples.rewrite(written);
       if (this.#labels.has(condition)) continue;
-      const facts = collectFacts(condition);
+      const comparisons = comparisonsIn([condition]);
+      this.#comparisons.push(...comparisons);
+      const facts = collectFacts(comparisons);
       this.#labels.set(condition, [...facts.keys()]);
       for (const { ref, constants } of facts.values()) {
         const known = noteFact(this.#facts, ref);
@@ -92,6 +99,7 @@ export class Reasoner {
     const asked = [...must, ...mustNot];
     this.prepare(asked);
     if (this.#numbered === null || this.#formulas === null) {
+      this.#relatePairs();
       this.#numbered = numberFacts(this.#facts);
       this.#formulas = new Formulas(this.#numbered);
     }
@@ -103,6 +111,20 @@ export class Reasoner {
     this.#stepsLeft -= wanted.length;
     if (contradict(wanted)) return { kind: 'none' };
     return this.#search(this.#numbered, formulas, asked, wanted);
+  }
+
+  /** Relates the facts that conditions compare with each other, as far as all conditions so far tell their values apart. */
+  #relatePairs(): void {
+    const conditions = ofPairs(this.#comparisons);
+    if (conditions.length === 0) return;
+    this.#pieces = new Pieces({
+      ...this.#knowledge,
+      conditions: [...this.#knowledge.conditions, ...conditions],
+    });
+    const read = this.#comparisons.length;
+    this.prepare(conditions);
+    // These say of pairs what follows, and tell no further values apart.
+    this.#comparisons.length = read;
   }
 
   #search(
@@ -182,9 +204,11 @@ interface NamedFact {
   readonly constants: Set<FactValue>;
 }
 
-function collectFacts(condition: Condition): Map<string, NamedFact> {
+function collectFacts(comparisons: readonly Comparison[]): Map<string, NamedFact> {
   const facts = new Map<string, NamedFact>();
-  for (const { fact, value } of comparisonsIn([condition])) {
+  for (const comparison of comparisons) {
+    for (const ref of factsOf(comparison)) noteFact(facts, ref);
+    const { fact, value } = withoutPair(comparison);
     const { constants } = noteFact(facts, fact);
     for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { factColumn } from '../../../src/archive/record-columns.ts';
+import { factColumn } from '../../../src/archive/fact-columns.ts';
 import { type Experiment, experimentOf } from '../../../src/evidence/experiment/experiment-report.ts';
 import type { OrderCounts } from '../../../src/evidence/presentation.ts';
 import { armNet, onlyRuleLacking } from '../../../src/evidence/report/arm-net.ts';

@@ -5,7 +5,7 @@ import type { FactReading } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
 import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
-import { randomVerdicts, readingsOf, valuesOf } from '../../rule-fixtures/random-rules.ts';
+import { DECLARING, randomVerdicts, readingsOf, valuesOf } from '../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const RULES_A_RUN = 20;
@@ -13,7 +13,7 @@ const RULES_A_RUN = 20;
 const RUNS = 100;
 
 function withVerdicts(verdicts: string): RuleSet {
-  return edited({ 'verdicts.yaml': whole(verdicts) });
+  return edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING });
 }
 
 /** A value for each fact, picked by `choices`. */
@@ -105,6 +105,28 @@ describe('compiled rules', () => {
       }
     });
   }
+
+  it('compare two attributes, and nothing where one of them is not known', async () => {
+    const country = (name: string) => `{ fact: attribute, params: { name: ${name} } }`;
+    const { rules } = single(
+      `{ fact: attribute, params: { name: cardCountry }, operator: notEqual, value: ${country('ipCountry')} }`,
+    );
+    for (const [card, ip, holds] of [
+      ['DE', 'FR', true],
+      ['DE', 'DE', false],
+      ['DE', null, false],
+      [null, 'FR', false],
+      [null, null, false],
+    ] as const) {
+      const values = rules.facts.map((ref) =>
+        ref.attribute === 'cardCountry' ? card : ref.attribute === 'ipCountry' ? ip : (valuesOf(ref)[0] ?? 0),
+      );
+      const { results } = await runEngine(rules.verdicts.rules, rules.facts, values);
+      expect([rules.verdicts.rules[0]?.matches(values), results.length === 1], `${card} ${ip}`).to.deep.equal(
+        [holds, holds],
+      );
+    }
+  });
 
   it(`agree with json-rules-engine on ${RULES_A_RUN * RUNS} random rules and facts, and on which one is first`, async () => {
     let pairs = 0;

@@ -7,6 +7,7 @@ import { allOf, anyOf, compare, not } from '../../../src/rules/proof/built-condi
 import { type Answer, Reasoner } from '../../../src/rules/proof/reasoner.ts';
 import { knowledgeOf, NOTHING_KNOWN, type Relation } from '../../../src/rules/proof/relations.ts';
 import { weightOfSignals } from '../../../src/rules/rule-set.ts';
+import { CHECKOUT_ATTRIBUTES, declaring } from '../../rule-fixtures/declared-attributes.ts';
 import {
   allAssignments,
   anyCondition,
@@ -62,6 +63,63 @@ describe('a reasoner', () => {
       },
     );
     fc.assert(property, { numRuns: 200 });
+  });
+
+  it('finds texts that are compared with each other exactly when trying all of them does', () => {
+    const words = ['x', 'y', 'text 1', 'text 2', 'text 3'];
+    const text = (index: number, label: string): SmallFact => {
+      const absence = { of: 'a payer without one', mistakenFor: '' };
+      const described = { kind: 'plain', domain: { type: 'text' }, unit: null, description: label } as const;
+      const ref = { label, name: label, fact: { ...described, absence, read: () => '' }, windowMs: 0, index };
+      return { ref, values: [...words, null], constants: ['x', 'y'] };
+    };
+    const facts = [text(0, 'card'), text(1, 'address'), text(2, 'account')];
+    const pair = fc
+      .tuple(
+        fc.shuffledSubarray([...facts], { minLength: 2, maxLength: 2 }),
+        fc.constantFrom('equal', 'notEqual'),
+      )
+      .map(([[one, other], operator]): Condition => {
+        if (one === undefined || other === undefined) throw new Error('two facts');
+        return { ...compare(one.ref, operator, ''), value: other.ref };
+      });
+    const any = fc.oneof(pair, pair.map(not), anyCondition(facts, 1));
+    const assignments = allAssignments(facts);
+    const property = fc.property(
+      fc.array(any, { minLength: 1, maxLength: 4 }),
+      fc.array(any, { maxLength: 3 }),
+      (must, mustNot) => {
+        const holds = (values: readonly FactReading[]) =>
+          must.every((condition) => matcher(condition)(values)) &&
+          !mustNot.some((condition) => matcher(condition)(values));
+        const answer = new Reasoner().find(must, mustNot);
+        expect(answer.kind).to.equal(assignments.some(holds) ? 'witness' : 'none');
+        if (answer.kind === 'witness')
+          expect(holds(valuesOf(answer, facts)), JSON.stringify(witness(answer))).to.equal(true);
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('knows that of two numbers one is not below and above the other, whatever they are compared with', () => {
+    const rules = edited({ 'ruleset.yaml': declaring(CHECKOUT_ATTRIBUTES) });
+    const [amount, usual] = ['amount', 'attribute(usualAmount)'].map((label) => {
+      return rules.facts.find((ref) => ref.label === label) ?? known(label);
+    });
+    if (amount === undefined || usual === undefined) throw new Error('two facts');
+    const above: Condition = { ...compare(amount, 'greaterThan', 0), value: usual };
+    const below: Condition = { ...compare(usual, 'greaterThan', 0), value: amount };
+    const reasoner = new Reasoner();
+    const kindOf = (...must: readonly Condition[]) => reasoner.find(must).kind;
+    expect(kindOf(above)).to.equal('witness');
+    expect(kindOf(above, below)).to.equal('none');
+    expect(kindOf(above, compare(usual, 'known', false))).to.equal('none');
+    expect(kindOf(above, compare(usual, 'greaterThan', 100), compare(amount, 'lessThan', 100))).to.equal(
+      'none',
+    );
+    expect(kindOf(above, compare(usual, 'lessThan', 100), compare(amount, 'greaterThan', 100))).to.equal(
+      'witness',
+    );
   });
 
   it('finds facts with a given sum and order exactly when trying all of them does', () => {

@@ -21,11 +21,13 @@ interface ExploredProps {
   view: View;
   session: Session;
   status: RolloutStatus | null;
+  /** Names of those that callers sent lately. */
+  attributes: readonly string[];
   children: Html;
 }
 
 /** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
-export function Explored({ found, view, session, status, children }: ExploredProps) {
+export function Explored({ found, view, session, status, attributes, children }: ExploredProps) {
   const lists = useAnswer(may(session, 'lists:read') ? LISTS : null).data?.lists;
   const rollout = status?.rollout;
   const { by, verdict, measure } = view;
@@ -41,7 +43,7 @@ export function Explored({ found, view, session, status, children }: ExploredPro
   const chart = { title, note, kind: 'bars' as const, at: found.slots, series, marks, brush };
   return html`<section class="card">
       <h2 class="only-read">What was decided</h2>
-      ${h(Controls, { view })}
+      ${h(Controls, { view, attributes })}
       ${h(Chart, { ...chart, format: measure === 'share' ? percent : count })}
       ${h(Values, { found, view })}
       ${found.asOf && h(AsKnown, found.asOf)}
@@ -50,11 +52,13 @@ export function Explored({ found, view, session, status, children }: ExploredPro
     ${h(Happened, { title: 'What happened in this time', marks: marks.toReversed() })}`;
 }
 
-function Controls({ view: { query, by, verdict, measure } }: { view: View }) {
+function Controls({ view, attributes }: Pick<ExploredProps, 'view' | 'attributes'>) {
+  const { query, by, verdict, measure } = view;
+  const splits = [...SPLIT_NAMES, ...attributes.map((name) => `attribute(${name})`)];
   const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
     ${choice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
-    ${choice('Split by', SPLIT_NAMES, { chosen: by, go: go('by') })}
+    ${choice('Split by', splits, { chosen: by, go: go('by') })}
     ${choice('As', MEASURES, { chosen: measure, go: go('measure') })}
     ${FILTERS.filter((name) => query.has(name)).map(
       (name) => html`<a href=${withWords({ [name]: null })}>Not only ${query.get(name)} ✕</a>`,

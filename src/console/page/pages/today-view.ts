@@ -24,6 +24,9 @@ export const SPLITS = [
   ['arm', 'arm'],
 ] as const;
 
+/** A split by what callers say of payers, like `attribute(cardCountry)`. */
+const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
+
 /** The parameters that narrow what is counted. */
 export const FILTERS = SPLITS.flatMap(([, parameter]) =>
   parameter === null || parameter === 'verdict' ? [] : [parameter],
@@ -50,7 +53,9 @@ export function parameterOf(dimension: string) {
 }
 
 function narrowed({ query, by, verdict, measure }: View) {
-  const asked = new URLSearchParams({ by, ...(verdict && { verdict }) });
+  const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
+  const split = attribute === undefined ? { by } : { by: 'attribute', attribute };
+  const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
   for (const name of FILTERS) if (query.has(name)) asked.set(name, query.get(name) ?? '');
   if (measure === 'money') asked.set('include', 'money');
   return asked;

@@ -40,7 +40,8 @@ export function TodayPage({ session, place, time }: PageProps) {
     ${
       found &&
       answered(isSame ? verdicts : other, (all) => {
-        const props = { found: all.exploration, view, session, status };
+        const attributes = (reporting?.hints.attributes ?? []).map(({ name }) => name);
+        const props = { found: all.exploration, view, session, status, attributes };
         const why = { ...props, found, earlier, propose };
         return h(Explored, props, h(WhyChanged, why));
       })
@@ -109,8 +110,15 @@ const WHY_EMPTY = {
   notPublic: 'an address that many hosts have at the same time, like one of a proxy inside your network',
 } as const;
 
+const WHY_UNKNOWN = {
+  type: 'of another type than declared',
+  length: 'texts that are longer than declared',
+  oneOf: 'none of the texts that are declared',
+  range: 'numbers too large to be told apart',
+} as const;
+
 /** What callers send that says nothing about payers. */
-function emptyHints({ ip, fingerprint, requests, placeholderClients }: Reporting['hints']) {
+function emptyHints({ ip, fingerprint, requests, placeholderClients, attributes }: Reporting['hints']) {
   const empty = [
     ['ip', ip],
     ['fingerprint', fingerprint],
@@ -134,6 +142,15 @@ function emptyHints({ ip, fingerprint, requests, placeholderClients }: Reporting
         ${` ${count(placeholderClients)}`} of ${count(requests)} requests had a clientIdKey like guest or
         undefined: send one of its own for each payer.
       </p>`,
+    ...attributes.map(
+      ({ name, sent, unknown, why }) =>
+        why !== null &&
+        html`<p>
+          <b>Values of the attribute ${name} are not known to the rules.</b> In the last 24 hours
+          ${` ${count(unknown)}`} of ${count(sent)} were ${WHY_UNKNOWN[why]}: rules that ask for it do not see
+          these payers. Send what ruleset.yaml declares.
+        </p>`,
+    ),
   ];
 }
 

@@ -1,0 +1,118 @@
+import type { AttributeReading } from './attributes.ts';
+import type { ClientState } from './client-state.ts';
+import type { Hint, HintKind, Hints } from './hints.ts';
+import { type DeviceCounts, KNOWN_DEVICES_MAX } from './known-devices.ts';
+
+/**
+ * A sign has no id; `networks` are those around an IP, joined by blanks, or 0 where only `formerId` follows. The age
+ * is null for a hint that has expired, which only remembered scores still use.
+ */
+type HintRow =
+  | [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string]
+  | AttributeRow;
+
+/** An attribute's name, and its value alone in a list. */
+type AttributeRow = [kind: number, age: number | null, name: string, value: [AttributeReading]];
+
+/**
+ * `knew`: the indexes of the hints that the score knew, and below 0 how many devices were known where those were not
+ * all.
+ */
+type AskedRow = [request: string, age: number, changesSince: number, ...knew: number[]];
+
+/** The stored form of hints, a part of that of a client's state. */
+export type HintsRow = [scoredAge: number, hints: HintRow[], asked: AskedRow[]];
+
+/** The index in this list is stored. */
+const HINT_KINDS = [
+  'fingerprint',
+  'ip',
+  'noScript',
+  'trap',
+  'userAgent',
+  'automated',
+  'script',
+  'app',
+  'attribute',
+] as const satisfies readonly HintKind[];
+
+type Now = Pick<ClientState, 'lastAt' | 'changes'>;
+
+export function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsRow {
+  const { lastAt } = now;
+  const rows = shown.map(({ hint, lastAt: at }) => encodeHint(hint, lastAt - at));
+  const places = new Map(shown.map(({ hint }, place) => [hint, place]));
+  const placeOf = (hint: Hint) => {
+    const known = places.get(hint) ?? rows.push(encodeHint(hint, null)) - 1;
+    places.set(hint, known);
+    return known;
+  };
+  return [
+    lastAt - scoredAt,
+    rows,
+    asked.map(({ request, at, changes, knew, devices }): AskedRow => {
+      const counts = encodeCounts(devices, knew);
+      return [request, lastAt - at, now.changes - changes, ...knew.map(placeOf), ...counts];
+    }),
+  ];
+}
+
+const COUNTS = KNOWN_DEVICES_MAX + 1;
+
+function encodeCounts({ fingerprints, ips }: DeviceCounts, knew: readonly Hint[]): readonly number[] {
+  const shown = shownDevices(knew);
+  const isAll = shown.fingerprints === fingerprints && shown.ips === ips;
+  return isAll ? [] : [-1 - fingerprints * COUNTS - ips];
+}
+
+function decodeCounts(cell: number, knew: readonly Hint[]): DeviceCounts {
+  if (cell >= 0) return shownDevices(knew);
+  const counts = -1 - cell;
+  return { fingerprints: Math.floor(counts / COUNTS), ips: counts % COUNTS };
+}
+
+/** How many devices are among the hints that a score knew. */
+function shownDevices(knew: readonly Hint[]): DeviceCounts {
+  const count = (wanted: HintKind) => knew.filter(({ kind }) => kind === wanted).length;
+  return { fingerprints: count('fingerprint'), ips: count('ip') };
+}
+
+function encodeHint({ kind, id, networks, formerId, attribute }: Hint, age: number | null): HintRow {
+  const code = HINT_KINDS.indexOf(kind);
+  if (attribute !== undefined) return [code, age, attribute.name, [attribute.value]];
+  const row: Exclude<HintRow, AttributeRow> = [code, age];
+  if (kind === 'fingerprint' || kind === 'ip') row.push(id);
+  if (networks !== undefined) row.push(networks.join(' '));
+  else if (formerId !== undefined) row.push(0);
+  if (formerId !== undefined) row.push(formerId);
+  return row;
+}
+
+export function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, changes }: Now): Hints {
+  const hints = rows.map(decodeHint);
+  const at = (place: number) => {
+    const hint = hints[place];
+    if (hint === undefined) throw new Error(`client state has no hint ${place}`);
+    return hint;
+  };
+  return {
+    scoredAt: lastAt - scoredAge,
+    shown: rows.flatMap(([, age], place) =>
+      age === null ? [] : [{ hint: at(place), lastAt: lastAt - age }],
+    ),
+    asked: asked.map(([request, age, changesSince, ...cells]) => {
+      const knew = cells.filter((cell) => cell >= 0).map(at);
+      const devices = decodeCounts(cells.at(-1) ?? 0, knew);
+      return { request, at: lastAt - age, changes: changes - changesSince, knew, devices };
+    }),
+  };
+}
+
+function decodeHint([code, , id = '', networks = 0, formerId]: HintRow): Hint {
+  const kind = HINT_KINDS[code];
+  if (kind === undefined) throw new Error(`client state has a hint of the unknown kind ${code}`);
+  if (typeof networks === 'object') return { kind, id: '', attribute: { name: id, value: networks[0] } };
+  const around = networks === 0 ? {} : { networks: networks.split(' ') };
+  const former = formerId === undefined ? {} : { formerId };
+  return { kind, id, ...around, ...former };
+}

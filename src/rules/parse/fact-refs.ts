@@ -1,0 +1,96 @@
+import { ATTRIBUTE_NAME_FORM, type DeclaredAttributes, isAttributeName } from '../../client/attributes.ts';
+import { attributeFact, attributeLabel } from '../../facts/attribute.ts';
+import { FACTS } from '../../facts/catalogue.ts';
+import type { AttributeFact, Fact, ListedFact } from '../../facts/fact.ts';
+import type { FactRef } from '../condition.ts';
+import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
+import { suggest } from '../problem.ts';
+import { isName } from '../rule-set.ts';
+
+/** The facts that a rule set uses, each with its index among the values of a decision. */
+export class FactRefs {
+  readonly #refs = new Map<string, FactRef>();
+  readonly #attributes: DeclaredAttributes | null;
+
+  /**
+   * Starts with every plain and concluded fact and every declared attribute: decisions record them whether rules ask or
+   * not. `attributes` is null where it could not be read what is declared. Only a fact that
+   * belongs to all rule sets from their first version on may be one of these, because records name facts by index.
+   */
+  constructor(attributes: DeclaredAttributes | null = null) {
+    this.#attributes = attributes;
+    for (const [name, fact] of FACTS) {
+      const isAlwaysRecorded = fact.kind === 'concluded' || (fact.kind === 'plain' && fact.onDemand !== true);
+      if (isAlwaysRecorded) this.intern(name, fact, 0);
+    }
+    for (const declared of attributes?.values() ?? [])
+      this.#internAttribute(attributeFact(declared), declared.name);
+  }
+
+  intern(name: string, fact: Fact, windowMs: number): FactRef {
+    const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
+    return this.#named(label, { name, fact, windowMs });
+  }
+
+  /** A fact about the shared list of this name. */
+  internListed(name: string, fact: ListedFact, list: string): FactRef {
+    return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
+  }
+
+  /** The attribute of this name, why there is none, or null where nobody knows. */
+  attribute(name: string): FactRef | string | null {
+    const known = this.#refs.get(attributeLabel(name));
+    if (known !== undefined || this.#attributes === null) return known ?? null;
+    if (!isAttributeName(name))
+      return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
+    const names = [...this.#attributes.keys()];
+    const near = names.length === 0 ? '' : suggest(name, names);
+    const hint = near === '' ? `; declare it there: attributes: { ${name}: { type: text } }` : near;
+    return `ruleset.yaml declares no attribute "${name}"${hint}`;
+  }
+
+  #internAttribute(fact: AttributeFact, attribute: string): FactRef {
+    return this.#named(attributeLabel(attribute), { name: 'attribute', fact, windowMs: 0, attribute });
+  }
+
+  all(): readonly FactRef[] {
+    return [...this.#refs.values()];
+  }
+
+  #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
+    return this.#refs.getOrInsertComputed(label, () => ({ label, ...named, index: this.#refs.size }));
+  }
+}
+
+/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. */
+export function factOfPlaceholder(
+  placeholder: string,
+  refs: FactRefs,
+  allowed: () => readonly string[],
+): FactRef | string {
+  const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
+  const name = match?.[1] ?? placeholder;
+  const fact = FACTS.get(name);
+  if (fact === undefined) return `unknown fact "${name}"${suggest(placeholder, allowed())}`;
+  const window = match?.[2];
+  if (fact.kind === 'listed') {
+    return window !== undefined && isName(window)
+      ? refs.internListed(name, fact, window)
+      : `"${name}" needs a shared list: {${name}(blocked-devices)}`;
+  }
+  if (fact.kind === 'attribute') {
+    const ref = window === undefined ? null : refs.attribute(window);
+    return ref ?? `"${name}" needs the name of one that ruleset.yaml declares: {${name}(cardCountry)}`;
+  }
+  if (fact.kind !== 'windowed')
+    return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
+  const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
+  return windowMs === null
+    ? `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`
+    : refs.intern(name, fact, windowMs);
+}
+
+function parseWindow(text: string, longestMs: number): number | null {
+  const windowMs = parseDuration(text);
+  return windowMs !== null && windowMs <= longestMs ? windowMs : null;
+}

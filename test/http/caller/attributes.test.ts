@@ -1,0 +1,178 @@
+import { expect } from 'chai';
+import { asking } from '../../rule-fixtures/declared-attributes.ts';
+import { edited } from '../../rule-fixtures/sound-rules.ts';
+import type { Problem } from '../../service/http-call.ts';
+import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
+
+const DAY_SECONDS = 24 * 3600;
+
+const BLOCKS_FOREIGN_CARDS =
+  '{ fact: attribute, params: { name: cardCountry }, operator: notEqual, value: { fact: attribute, params: { name: ipCountry } } }';
+
+interface Reporting {
+  readonly hints: {
+    readonly attributes: readonly {
+      readonly name: string;
+      readonly sent: number;
+      readonly unknown: number;
+      readonly why: string | null;
+    }[];
+    readonly undeclaredAttributes: number;
+  };
+}
+
+describe('the attributes of a checkout', () => {
+  const { service, shop } = serviceOfSuite(() => ({ rules: edited(asking(BLOCKS_FOREIGN_CARDS)) }));
+
+  const verdictOf = async (clientIdKey: string, attributes?: object, more: object = {}) => {
+    const sent = attributes === undefined ? {} : { attributes };
+    const { body } = await shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1`, ...sent, ...more });
+    return body.verdict;
+  };
+
+  const factsOf = async (clientIdKey: string) => {
+    const { body } = await shop.ask<{ decisions: readonly { facts: Record<string, unknown> }[] }>(
+      'GET',
+      `client?clientIdKey=${clientIdKey}`,
+    );
+    const facts = Object.entries(body.decisions[0]?.facts ?? {});
+    return Object.fromEntries(facts.filter(([label]) => label.startsWith('attribute(')));
+  };
+
+  it('decide where a rule asks for them, and are recorded whether one asks or not', async () => {
+    expect(await verdictOf('away', { cardCountry: 'DE', ipCountry: 'FR', emailAgeDays: 3 })).to.equal(
+      'BLOCK',
+    );
+    expect(await verdictOf('home', { cardCountry: 'DE', ipCountry: 'DE' })).to.equal('GET_NEW');
+    expect(await verdictOf('silent')).to.equal('GET_NEW');
+    expect(await factsOf('away')).to.deep.equal({
+      'attribute(cardCountry)': 'DE',
+      'attribute(ipCountry)': 'FR',
+      'attribute(emailAgeDays)': 3,
+      'attribute(usualAmount)': null,
+      'attribute(cartCategory)': null,
+      'attribute(returning)': null,
+    });
+  });
+
+  it('are not known with a value of another type, too long or outside oneOf, and break no checkout', async () => {
+    const wrong = {
+      cardCountry: 'DEU',
+      ipCountry: 49,
+      cartCategory: 'toys',
+      emailAgeDays: true,
+      shoeSize: 43,
+    };
+    expect(await verdictOf('wrong', wrong)).to.equal('GET_NEW');
+    expect(new Set(Object.values(await factsOf('wrong')))).to.deep.equal(new Set([null]));
+    const metrics = await (await fetch(`${shop.platformUrl}/metrics`)).text();
+    expect(metrics).to.match(/scoring_unknown_attributes_total\{attribute="cardCountry",why="length"\} 1/);
+    expect(metrics).to.match(/scoring_unknown_attributes_total\{attribute="cartCategory",why="oneOf"\} 1/);
+    expect(metrics).to.match(/scoring_undeclared_attributes_total\{operation="verdict"\} 1/);
+    expect(metrics).not.to.include('shoeSize');
+    const { hints } = (await shop.ask<Reporting>('GET', 'reporting')).body;
+    expect(hints.undeclaredAttributes).to.equal(1);
+    expect(hints.attributes.find(({ name }) => name === 'ipCountry')).to.deep.equal({
+      name: 'ipCountry',
+      sent: 3,
+      unknown: 1,
+      why: 'type',
+    });
+  });
+
+  it('hold for the verdicts of 24 hours after a score', async () => {
+    await shop.score({ clientIdKey: 'scored', attributes: { cardCountry: 'DE', ipCountry: 'FR' } });
+    expect(await verdictOf('scored')).to.equal('BLOCK');
+    service.clock.moveSeconds(DAY_SECONDS);
+    expect(await verdictOf('scored')).to.equal('GET_NEW');
+  });
+
+  it('of a verdict win over those of a score, also where their value is not known', async () => {
+    const said = { cardCountry: 'DE', ipCountry: 'FR' };
+    await shop.score({ clientIdKey: 'moved', attributes: said });
+    expect(await verdictOf('moved', { ipCountry: 'DE' })).to.equal('GET_NEW');
+    await shop.score({ clientIdKey: 'mistaken', attributes: said });
+    expect(await verdictOf('mistaken', { ipCountry: 49 })).to.equal('GET_NEW');
+    expect((await factsOf('mistaken'))['attribute(ipCountry)']).to.equal(null);
+  });
+
+  it('are a part of the request that an Idempotency-Key stands for, in whatever order', async () => {
+    const ask = (attributes: object) =>
+      shop.verdict({ clientIdKey: 'again', orderRef: 'again-1', attributes }, { 'Idempotency-Key': 'again' });
+    expect((await ask({ cardCountry: 'DE', ipCountry: 'DE' })).status).to.equal(200);
+    const repeated = await ask({ ipCountry: 'DE', cardCountry: 'DE' });
+    expect([repeated.status, repeated.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true']);
+    expect((await ask({ cardCountry: 'DE', ipCountry: 'FR' })).status).to.equal(422);
+  });
+
+  it('split decisions in Explore by their values', async () => {
+    const ask = (query: string) =>
+      shop.ask<{ exploration: { values: readonly { value: string; decisions: readonly number[] }[] } }>(
+        'GET',
+        `explore?${query}`,
+      );
+    const { body } = await ask('by=attribute&attribute=ipCountry&span=week');
+    expect(body.exploration.values.map(({ value }) => value)).to.have.members(['DE', 'FR', 'not known']);
+    expect((await ask('by=attribute&attribute=never')).body.exploration.values).to.deep.equal([]);
+    for (const query of ['by=attribute', 'by=rule&attribute=ipCountry', 'by=attribute&attribute=a-b'])
+      expect((await ask(query)).status, query).to.equal(400);
+  });
+
+  it('that are null or empty count as absent', async () => {
+    expect(await verdictOf('blank', { cardCountry: null, ipCountry: '' })).to.equal('GET_NEW');
+    expect(await factsOf('blank')).to.include({ 'attribute(cardCountry)': null });
+  });
+
+  for (const [what, attributes, pointer, detail] of [
+    ['a list', ['DE'], '/attributes', 'must be a JSON object'],
+    ['a text', 'DE', '/attributes', 'must be a JSON object'],
+    [
+      'an object in an object',
+      { card: { country: 'DE' } },
+      '/attributes/card',
+      'must be a JSON string or a JSON number or true or false',
+    ],
+    [
+      'a text of 65 characters',
+      { note: 'x'.repeat(65) },
+      '/attributes/note',
+      'must have at most 64 characters',
+    ],
+    ['U+0000', { note: 'a\0' }, '/attributes/note', 'must not contain U+0000'],
+    [
+      'a name of 65 characters',
+      { ['n'.repeat(65)]: 1 },
+      `/attributes/${'n'.repeat(65)}`,
+      'has a name that must have at most 64 characters',
+    ],
+    ['a name without characters', { '': 1 }, '/attributes/', 'has a name that must not be empty'],
+    [
+      '17 of them',
+      Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`a${n}`, n])),
+      '/attributes',
+      'must have at most 16 members',
+    ],
+  ] as const) {
+    it(`are refused by name in another form: ${what}`, async () => {
+      for (const operation of ['score', 'verdict'] as const) {
+        const body = (operation === 'score' ? scoreBody : verdictBody)({ attributes });
+        const { status, body: problem } = await shop.post<Problem>(operation, body);
+        expect(status).to.equal(400);
+        expect(problem.errors?.[0]).to.deep.equal({ pointer, detail });
+      }
+    });
+  }
+
+  it('may be 16, with texts and names of 64 characters', async () => {
+    const attributes = Object.fromEntries(
+      Array.from({ length: 16 }, (_, n) => [
+        `${String.fromCodePoint(65 + n)}${'😀'.repeat(63)}`,
+        '😀'.repeat(64),
+      ]),
+    );
+    expect((await shop.verdict({ clientIdKey: 'many', orderRef: 'many-1', attributes })).status).to.equal(
+      200,
+    );
+  });
+});
