@@ -1,6 +1,6 @@
-import type { FactDomain, FactReading, FactValue } from '../../facts/fact.ts';
-import { type Comparison, type Condition, comparisonsIn, type FactRef, factsOf } from '../condition.ts';
-import { domainOf, highest, includes, intersect, lowest, overlaps, type Spans, spansOf } from './domain.ts';
+import type { FactReading } from '../../facts/fact.ts';
+import { type Comparison, type Condition, comparisonsIn } from '../condition.ts';
+import { highest, includes, intersect, lowest, overlaps, type Spans, spansOf } from './domain.ts';
 import {
   contradict,
   type Formula,
@@ -12,7 +12,8 @@ import {
   relationRefs,
 } from './formula.ts';
 import { Multiples, type Pin } from './multiples.ts';
-import { ofPairs, withoutPair } from './pairs.ts';
+import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
+import { ofPairs } from './pairs.ts';
 import { Pieces } from './pieces.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
@@ -197,50 +198,6 @@ function valuesOf(
     if (domain !== undefined) values.set(label, domain.value(lowest(left[index] ?? [])));
   }
   return values;
-}
-
-interface NamedFact {
-  readonly ref: FactRef;
-  readonly constants: Set<FactValue>;
-}
-
-function collectFacts(comparisons: readonly Comparison[]): Map<string, NamedFact> {
-  const facts = new Map<string, NamedFact>();
-  for (const comparison of comparisons) {
-    for (const ref of factsOf(comparison)) noteFact(facts, ref);
-    const { fact, value } = withoutPair(comparison);
-    const { constants } = noteFact(facts, fact);
-    for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
-  }
-  return facts;
-}
-
-function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact {
-  return facts.getOrInsertComputed(ref.label, () => ({ ref, constants: new Set<FactValue>() }));
-}
-
-/**
- * Numbers that are not whole are numbered by the constants they are compared with. Facts of one domain, as all
- * amounts are, share them, so that relations can compare the numbers of one with those of another.
- */
-function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
-  const shared = new Map<FactDomain, Set<FactValue>>();
-  for (const { ref, constants } of facts) {
-    const { domain } = ref.fact;
-    if (domain.type !== 'number' || domain.integer) continue;
-    shared.set(domain, (shared.get(domain) ?? new Set()).union(constants));
-  }
-  return shared;
-}
-
-function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
-  const all = [...facts.values()];
-  const shared = sharedConstants(all);
-  return {
-    refs: all.map(({ ref }) => ref),
-    domains: all.map(({ ref, constants }) => domainOf(ref, [...(shared.get(ref.fact.domain) ?? constants)])),
-    indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
-  };
 }
 
 /** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */
