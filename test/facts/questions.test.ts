@@ -34,6 +34,9 @@ describe('a fact that there is not', () => {
     expect(unknownFactMessage('account age')).to.equal(
       'unknown fact "account age"; what others call account age is asked here with "secondsSinceFirstSeen"',
     );
+    expect(unknownFactMessage('card_country')).to.equal(
+      'unknown fact "card_country"; what only the caller knows, like card country, is an attribute: declare it in ruleset.yaml, and ask { fact: attribute, params: { name: cardCountry } }',
+    );
     expect(unknownFactMessage('xyz')).to.equal(
       'unknown fact "xyz"; a running service lists all facts by question at /docs/facts',
     );
@@ -41,7 +44,7 @@ describe('a fact that there is not', () => {
 
   it('is recognised by every entry of the table, which names facts that there are', () => {
     for (const [words, facts] of OTHER_WORDS) {
-      expect(unknownFactMessage(words), words).to.match(/did you mean|is asked here with/);
+      expect(unknownFactMessage(words), words).to.match(/did you mean|is asked here with|is an attribute/);
       for (const fact of facts) expect(FACTS.has(fact), fact).to.equal(true);
     }
   });

@@ -12,8 +12,15 @@ export function unknownFactMessage(name: string): string {
   const [words, facts] = factsByOtherWords(name) ?? [null, []];
   if (words === null)
     return `unknown fact "${name}"; a running service lists all facts by question at /docs/facts`;
+  if (facts.includes('attribute'))
+    return `unknown fact "${name}"; what only the caller knows, like ${words}, is an attribute: declare it in ruleset.yaml, and ask { fact: attribute, params: { name: ${attributeNameOf(words)} } }`;
   const named = facts.map((fact) => `"${fact}"`).join(' or ');
   return `unknown fact "${name}"; what others call ${words} is asked here with ${named}`;
+}
+
+/** `card country` makes `cardCountry`. */
+function attributeNameOf(words: string): string {
+  return words.replaceAll(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The longest entry of the table whose words all stand in the name, as other products write names. */
