@@ -8,11 +8,12 @@ import {
   minuteOf,
   moneyText,
   showTimesInUtc,
+  VERSION_FORM,
   VERSION_NAME,
 } from '../../src/console/page/parts/format.ts';
 import { marksOf } from '../../src/console/page/parts/marks.ts';
 import type { RolloutEntry } from '../../src/rollout/rollout.ts';
-import { RULE_VERSION_PATTERN } from '../../src/rules/rule-set.ts';
+import { RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '../../src/rules/rule-set.ts';
 import { versionOf } from '../rollout/rule-folders.ts';
 
 describe('the value of a fact in the console', () => {
@@ -93,6 +94,7 @@ describe('the upper end of a chart', () => {
 describe("the console's field for the name of a version", () => {
   it('takes what the service takes', () => {
     expect(`^${VERSION_NAME}$`).to.equal(RULE_VERSION_PATTERN);
+    expect(VERSION_FORM).to.equal(RULE_VERSION_FORM);
   });
 });
 

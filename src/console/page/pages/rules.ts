@@ -10,6 +10,7 @@ import {
   duration,
   shortDigest,
   takenName,
+  VERSION_FORM,
   VERSION_NAME,
   versionAfter,
 } from '../parts/format.ts';
@@ -337,8 +338,8 @@ function BeginDraft({ list, kept, from }: BeginDraftProps) {
   const names = list.map(({ version }) => version);
   const preferred = names.find((name) => name === from) ?? list.find((one) => one.sound)?.version;
   const called = nextName([...names, ...kept.map(({ version }) => version)]);
-  const title = 'p<number>.v<number>, or with a word at its end';
-  const name = { name: 'version', required: true, pattern: VERSION_NAME, title, defaultValue: called };
+  const pattern = { pattern: VERSION_NAME, title: VERSION_FORM };
+  const name = { name: 'version', required: true, ...pattern, defaultValue: called };
   return html`<section class="card">
     <h2>Begin a draft</h2>
     <form class="filters" onSubmit=${begin}>

@@ -122,8 +122,14 @@ export function shortDigest(digest: string | null | undefined) {
   return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
 }
 
-/** How a version is named, for the field of a form; a test holds it equal to what the service takes. */
+/** How a version is named, for the field of a form; tests hold it equal to what the service takes. */
 export const VERSION_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?';
+
+/** The same in words. */
+export const VERSION_FORM = [
+  'p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it,',
+  'of at most 16 small letters and digits, like p2.v11-night',
+].join(' ');
 
 /** Why a version cannot have this name. */
 export function takenName(version: string) {

@@ -2,7 +2,7 @@ import { ask, type Refusal, useHealing, whoTypes } from '../api.ts';
 import { h, html, useEffect, useRef, useState } from '../html.ts';
 import { DRAFTS, keptDraft } from '../questions.ts';
 import { field, goTo, sent } from './form.ts';
-import { VERSION_NAME } from './format.ts';
+import { VERSION_FORM, VERSION_NAME } from './format.ts';
 import { toVersion } from './links.ts';
 import { Trouble, useAttempt } from './notice.ts';
 import { keep, keptCopyOf, renamedCopy, type WorkingCopy } from './working-copy.ts';
@@ -218,7 +218,13 @@ function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoC
     <p>${detail}</p>
     ${theirs && h(Lines, { theirs, mine: copy })}
     <form class="filters" onSubmit=${keepMine}>
-      ${field('keep mine as', { name: 'name', required: true, pattern: VERSION_NAME, defaultValue: free })}
+      ${field('keep mine as', {
+        name: 'name',
+        required: true,
+        pattern: VERSION_NAME,
+        title: VERSION_FORM,
+        defaultValue: free,
+      })}
       <div class="buttons">
         <button type="submit">Keep mine as a new draft</button>
         <button type="button" onClick=${leave}>${theirs ? 'Take theirs' : 'Leave it'}</button>
