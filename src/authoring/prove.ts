@@ -28,7 +28,14 @@ import {
   weightOfSignals,
   withoutHoldout,
 } from '../rules/rule-set.ts';
-import { amountsWithoutCurrency, longNumbers, partText, payersNeverSeen, unboundHoldout } from './remarks.ts';
+import {
+  amountsWithoutCurrency,
+  longNumbers,
+  partText,
+  payersNeverSeen,
+  personalAttributes,
+  unboundHoldout,
+} from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is sound. */
 interface Finding extends Problem {
@@ -64,6 +71,7 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
     ...askedTwice(signals, anyRequest),
     ...[...verdicts.rules, ...flags.rules].flatMap((rule) => remarksOn(rule, aVerdict)),
     ...longNumbers(files),
+    ...personalAttributes(rules, files),
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),

@@ -10,11 +10,11 @@ import { testText } from '../rules/condition-text.ts';
 import { formatDuration } from '../rules/duration.ts';
 import { comparisonMatcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
-import { YamlFile } from '../rules/parse/yaml-file.ts';
+import { memberAt, YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Problem } from '../rules/problem.ts';
 import { allOf, compare } from '../rules/proof/built-conditions.ts';
 import type { Reasoner } from '../rules/proof/reasoner.ts';
-import type { Rule } from '../rules/rule-set.ts';
+import type { ParsedRules, Rule } from '../rules/rule-set.ts';
 
 /** An order that a rule would have held back may cost any amount when its client is held out. */
 export function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
@@ -79,6 +79,45 @@ function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: b
 
 /** The files with values that facts are compared with. */
 const COMPARING_FILE = /^(groups|bot-signals|verdicts|flags|lists\/.*)\.yaml$/;
+
+/** Words that name what says who somebody is, where they end the name of an attribute. */
+const PERSONAL_WORDS = [
+  'email',
+  'mail',
+  'phone',
+  'telephone',
+  'mobile',
+  'msisdn',
+  'iban',
+  'pan',
+  'card',
+  'passport',
+  'ssn',
+];
+const NUMBER_WORDS = ['number', 'no', 'nr', 'id'];
+const NUMBERED_WORDS = ['card', 'account', 'bank', 'passport', 'tax', 'phone'];
+
+/** Attributes whose names look like personal data that would be kept in clear. */
+export function personalAttributes({ attributes }: ParsedRules, files: RuleFiles): readonly Problem[] {
+  const declared = [...attributes.values()].filter(({ type, oneOf, pseudonym, name }) => {
+    return type === 'text' && oneOf === null && !pseudonym && isPersonal(name);
+  });
+  return declared.map(({ name }) => ({
+    at: memberAt(files, 'ruleset.yaml', 'attributes'),
+    message: `the attribute "${name}" looks like what says who a payer is, and is kept in clear in records, the archive and the feed; declare it with pseudonym: true, or let callers send less, like a domain or a country`,
+  }));
+}
+
+function isPersonal(name: string): boolean {
+  const words = name
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split('_')
+    .filter(Boolean);
+  const [before = '', last = ''] = words.slice(-2);
+  if (words.length === 1) return PERSONAL_WORDS.includes(before);
+  return PERSONAL_WORDS.includes(last) || (NUMBER_WORDS.includes(last) && NUMBERED_WORDS.includes(before));
+}
 
 /** As many digits as every double holds. */
 const EXACT_DIGITS = 15;

@@ -54,6 +54,8 @@ export interface DeclaredAttribute {
   readonly unit: string | null;
   /** The only texts that are known; null: any. */
   readonly oneOf: readonly string[] | null;
+  /** A text is kept as a pseudonym alone, and never in clear. */
+  readonly pseudonym: boolean;
 }
 
 export type DeclaredAttributes = ReadonlyMap<string, DeclaredAttribute>;
@@ -95,6 +97,7 @@ function findTextFault(
 export function readAttributes(
   declared: DeclaredAttributes,
   sent: Readonly<Record<string, AttributeValue>> | undefined,
+  hide: (text: string) => string,
 ): Attributes | undefined {
   if (sent === undefined || declared.size === 0) return undefined;
   const known: Record<string, AttributeReading> = {};
@@ -102,11 +105,22 @@ export function readAttributes(
   for (const [name, attribute] of declared) {
     const value = Object.hasOwn(sent, name) ? sent[name] : undefined;
     if (value === undefined) continue;
-    // Negative zero would come back from the store as zero.
-    const told = value === 0 ? 0 : value;
-    known[name] = findAttributeFault(attribute, told) === null ? told : null;
+    known[name] = findAttributeFault(attribute, value) === null ? kept(attribute, value, hide) : null;
   }
   return Object.keys(known).length === 0 ? undefined : known;
+}
+
+/** What no text looks like by chance: a text in clear that begins so is not known. */
+const PSEUDONYM_MARK = 'hmac:';
+
+function kept(
+  { pseudonym }: DeclaredAttribute,
+  value: AttributeValue,
+  hide: (text: string) => string,
+): AttributeValue {
+  if (pseudonym) return `${PSEUDONYM_MARK}${hide(String(value))}`;
+  // Negative zero would come back from the store as zero.
+  return value === 0 ? 0 : value;
 }
 
 interface SentAttributes {
@@ -138,5 +152,8 @@ export function readAsDeclared(
   value: AttributeReading | undefined,
 ): AttributeReading {
   if (value === undefined || value === null) return null;
+  // Another version may have kept the text in clear, or hidden it.
+  const isHidden = typeof value === 'string' && value.startsWith(PSEUDONYM_MARK);
+  if (isHidden || declared.pseudonym) return isHidden && declared.pseudonym ? value : null;
   return findAttributeFault(declared, value) === null ? value : null;
 }

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
  * Replaces a fingerprint or IP by a keyed hash (HMAC), so that it can be compared but not read back.
  * `kind` keeps an IP and a fingerprint of the same text apart.
  */
-export type Pseudonym = (kind: 'fingerprint' | 'ip', text: string) => string;
+export type Pseudonym = (kind: 'fingerprint' | 'ip' | 'attribute', text: string) => string;
 
 /** An IP address. An IPv4 address within IPv6 is the IPv4 address. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;

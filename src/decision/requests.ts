@@ -142,8 +142,11 @@ export function withAttributes<Request extends object>(
   request: Request,
   { attributes: declared }: { readonly attributes: DeclaredAttributes },
   sent: ScoreBody['attributes'],
+  pseudonym: Pseudonym,
 ): Request & { readonly attributes?: Attributes } {
-  const attributes = readAttributes(declared, sent);
+  // Most requests have none, and a function costs an allocation.
+  if (sent === undefined) return request;
+  const attributes = readAttributes(declared, sent, (text) => pseudonym('attribute', text));
   return attributes === undefined ? request : { ...request, attributes };
 }
 

@@ -199,7 +199,7 @@ export class ScoringService {
     const device = readDevice(body);
     const request = scoreRequest(body, pseudonym, formerPseudonym, device);
     const choice = ruleSource.choose(client);
-    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes);
+    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes, pseudonym);
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
     const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
@@ -394,7 +394,12 @@ export class ScoringService {
       decideVerdict(
         rules,
         standing,
-        withAttributes(verdictRequest(body, requestId, arm, choice.draw), rules, body.attributes),
+        withAttributes(
+          verdictRequest(body, requestId, arm, choice.draw),
+          rules,
+          body.attributes,
+          this.#parts.pseudonym,
+        ),
       );
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const shadowed = decideByShadow(choice, decideBy);

@@ -7,6 +7,7 @@ import { formatProblem } from '../../src/rules/problem.ts';
 import type { Example } from '../../src/rules/proof/example.ts';
 import { Reasoner } from '../../src/rules/proof/reasoner.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
+import { asking, declaring } from '../rule-fixtures/declared-attributes.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
 import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../rule-fixtures/sound-rules.ts';
 import { itTells } from '../rule-fixtures/told.ts';
@@ -285,6 +286,17 @@ const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
   'signals that ask for one fact, one of which reaches the threshold alone': {
     'bot-signals.yaml': whole(`rules:\n${CROWDED(2, '1h', 4)}${CROWDED(4, '24h', 30)}threshold: 4\n`),
   },
+  'attributes whose names look like personal data, beside some that do not': {
+    'ruleset.yaml': declaring(
+      '{ email: { type: text }, cardNumber: { type: text }, billing_phone: { type: text }, iban: { type: text, pseudonym: true }, cardCountry: { type: text }, emailDomain: { type: text }, phoneAge: { type: number } }',
+    ),
+  },
+  'an amount that is above an attribute and not': asking(
+    '{ fact: amount, operator: greaterThan, value: { fact: attribute, params: { name: usualAmount } } }\n        - { fact: attribute, params: { name: usualAmount }, operator: greaterThanInclusive, value: { fact: amount } }',
+  ),
+  'two countries that are different and one': asking(
+    '{ fact: attribute, params: { name: cardCountry }, operator: notEqual, value: { fact: attribute, params: { name: ipCountry } } }\n        - { fact: attribute, params: { name: cardCountry }, operator: equal, value: DE }\n        - { fact: attribute, params: { name: ipCountry }, operator: in, value: [DE] }',
+  ),
 };
 
 describe('proving a rule set tells of', () => {

@@ -4,12 +4,15 @@ import {
   checkAttributes,
   type DeclaredAttribute,
   findAttributeFault,
+  readAsDeclared,
   readAttributes,
 } from '../../src/client/attributes.ts';
 
 function declared(name: string, more: Partial<DeclaredAttribute> = {}): DeclaredAttribute {
-  return { name, type: 'text', length: 64, unit: null, oneOf: null, ...more };
+  return { name, type: 'text', length: 64, unit: null, oneOf: null, pseudonym: false, ...more };
 }
+
+const hide = (text: string) => text.toUpperCase();
 
 const DECLARED = new Map(
   [
@@ -42,7 +45,7 @@ describe('the attributes of a request', () => {
 
   it('are read where they are declared, in the order of the declarations, and not known with a fault', () => {
     const sent = { returning: true, shoeSize: 43, emailAgeDays: '3 days', cardCountry: 'DE' };
-    const read = readAttributes(DECLARED, sent);
+    const read = readAttributes(DECLARED, sent, hide);
     expect(Object.entries(read ?? {})).to.deep.equal([
       ['cardCountry', 'DE'],
       ['emailAgeDays', null],
@@ -51,15 +54,27 @@ describe('the attributes of a request', () => {
   });
 
   it('are none where nothing was sent, nothing is declared, or nothing of both', () => {
-    expect(readAttributes(DECLARED, undefined)).to.equal(undefined);
-    expect(readAttributes(new Map(), { cardCountry: 'DE' })).to.equal(undefined);
-    expect(readAttributes(DECLARED, { shoeSize: 43 })).to.equal(undefined);
+    expect(readAttributes(DECLARED, undefined, hide)).to.equal(undefined);
+    expect(readAttributes(new Map(), { cardCountry: 'DE' }, hide)).to.equal(undefined);
+    expect(readAttributes(DECLARED, { shoeSize: 43 }, hide)).to.equal(undefined);
   });
 
   it('take nothing from the prototype of objects', () => {
     const sent: Record<string, AttributeValue> = JSON.parse('{"__proto__":"x","constructor":"y"}');
     const names = ['constructor', 'toString'].map((name) => [name, declared(name)] as const);
-    expect(readAttributes(new Map(names), sent)).to.deep.equal({ constructor: 'y' });
+    expect(readAttributes(new Map(names), sent, hide)).to.deep.equal({ constructor: 'y' });
+  });
+
+  it('are kept as a pseudonym alone where they are declared so, and read by versions that declare them alike', () => {
+    const hidden = declared('email', { pseudonym: true, length: 5 });
+    const read = (email: AttributeValue) =>
+      readAttributes(new Map([['email', hidden]]), { email }, hide)?.['email'];
+    expect(read('a@b.c')).to.equal('hmac:A@B.C');
+    expect(read('a@b.cd')).to.equal(null);
+    expect(readAsDeclared(hidden, 'hmac:A@B.C')).to.equal('hmac:A@B.C');
+    expect(readAsDeclared(hidden, 'a@b.c')).to.equal(null);
+    expect(readAsDeclared(declared('email'), 'hmac:A@B.C')).to.equal(null);
+    expect(readAsDeclared(declared('email'), 'a@b.c')).to.equal('a@b.c');
   });
 
   it('are counted by name with what is wrong with them, and the others together', () => {

@@ -98,7 +98,7 @@ function named(name: string): Written {
 }
 
 const OF_ATTRIBUTES = Object.entries(ATTRIBUTES).map(([name, { type, ...more }]) => {
-  const declared = { name, type, length: 64, unit: null, oneOf: null, ...more };
+  const declared = { name, type, length: 64, unit: null, oneOf: null, pseudonym: false, ...more };
   return comparison('attribute', attributeFact(declared)).map((written) => ({ ...written, ...named(name) }));
 });
 

@@ -11,7 +11,7 @@ import {
   type TimeSpan,
 } from '../../archive/read/exploration.ts';
 import { UnreadDecisionsSchema } from '../../archive/unread-decisions.ts';
-import { ATTRIBUTE_NAME_PATTERN, isAttributeName } from '../../client/attributes.ts';
+import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '../../client/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '../../client/client-key.ts';
 import { Type } from '../../json-schema.ts';
 import { DAY_MS } from '../../rules/duration.ts';
@@ -89,8 +89,12 @@ export const ExplorationSchema = named(
   }),
 );
 
-const BY = query.choice('by', SPLIT_NAMES, 'What decisions are split by; absent: verdict');
-const ATTRIBUTE = query.text('attribute', 'With by=attribute: which one', {
+const BY = query.choice(
+  'by',
+  SPLIT_NAMES.filter((name) => name !== 'attribute'),
+  'What decisions are split by; absent: verdict',
+);
+const ATTRIBUTE = query.text('attribute', 'Splits decisions by this attribute, whatever `by` says', {
   pattern: ATTRIBUTE_NAME_PATTERN,
 });
 const FROM = query.instant('from', 'The beginning; absent: as `span` says');
@@ -164,13 +168,10 @@ function askOf(ctx: query.RouteContext, caller: Caller, now: number): Exploratio
 }
 
 function splitOf(ctx: query.RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
-  const [by, attribute] = [BY.read(ctx) ?? 'verdict', ATTRIBUTE.read(ctx)];
-  const isSound = attribute === null || isAttributeName(attribute);
-  if (!isSound || (by === 'attribute') !== (attribute !== null))
-    throw query.BAD_PARAMETER.problem(
-      'The parameter attribute names one, like cardCountry, and goes with by=attribute.',
-    );
-  return attribute === null ? { by } : { by, attribute };
+  const attribute = ATTRIBUTE.read(ctx);
+  if (attribute === null) return { by: BY.read(ctx) ?? 'verdict' };
+  if (isAttributeName(attribute)) return { by: 'attribute', attribute };
+  throw query.BAD_PARAMETER.problem(`The parameter attribute has ${ATTRIBUTE_NAME_FORM}.`);
 }
 
 /** The same for all who ask within ten seconds, so that it is worked out once. */

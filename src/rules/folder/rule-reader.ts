@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { attributeFact } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { BackgroundWork, LimitExceeded } from '../../work/background-work.ts';
 import { compile } from '../evaluate/compile.ts';
@@ -66,7 +67,8 @@ export class ThreadedReader implements RuleReader {
 /** The list, the conditions and the reasons of rules have the same facts, here as in the thread that read them. */
 function withFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {
-    const fact = FACTS.get(ref.name);
+    const declared = rules.attributes.get(ref.attribute ?? '');
+    const fact = declared === undefined ? FACTS.get(ref.name) : attributeFact(declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
     Object.assign(ref, { fact });
   }

@@ -18,10 +18,12 @@ import {
   mapping,
   numberIn,
   optional,
+  orElse,
   type Place,
   refined,
   telling,
   text,
+  yesNo,
 } from './form.ts';
 
 const WORDS_MAX = 100;
@@ -56,6 +58,7 @@ interface Written {
   readonly length: number | undefined;
   readonly unit: string | undefined;
   readonly oneOf: readonly string[] | undefined;
+  readonly pseudonym: boolean;
 }
 
 const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
@@ -70,15 +73,19 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
     ),
     unit: optional(text(MEANINGS.unit)),
     oneOf: optional(ONE_OF),
+    pseudonym: orElse(
+      yesNo('Of a text: it is kept as an HMAC alone, and never in clear; for what says who the payer is.'),
+      false,
+    ),
   },
-  ({ type, length = ATTRIBUTE_CHARACTERS_MAX, unit, oneOf }: Written) => {
-    return { type, length, unit: unit ?? null, oneOf: oneOf ?? null };
+  ({ type, length = ATTRIBUTE_CHARACTERS_MAX, unit, oneOf, pseudonym }: Written) => {
+    return { type, length, unit: unit ?? null, oneOf: oneOf ?? null, pseudonym };
   },
   checkMembers,
 );
 
 /** Which type a member belongs to. */
-const MEMBER_TYPES = { length: 'text', oneOf: 'text', unit: 'number' } as const;
+const MEMBER_TYPES = { length: 'text', oneOf: 'text', pseudonym: 'text', unit: 'number' } as const;
 
 function checkMembers({ type }: Partial<Written>, { file, members }: Place): boolean {
   let fits = true;
@@ -97,6 +104,9 @@ function checkMembers({ type }: Partial<Written>, { file, members }: Place): boo
       length.key,
       '"oneOf" names the texts that count, so that "length" says nothing; remove one of them',
     );
+  const pseudonym = members.get('pseudonym');
+  if (type === 'text' && pseudonym !== undefined && members.has('oneOf'))
+    refuse(pseudonym.key, 'the texts of oneOf say nobody who the payer is; remove "pseudonym" or "oneOf"');
   return fits;
 }
 

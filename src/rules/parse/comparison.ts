@@ -191,6 +191,7 @@ class ComparisonReader {
       return value === null ? null : { value };
     }
     if (operator !== 'in' && operator !== 'notIn') return this.#single(node, ref, operator);
+    if (isHidden(ref)) return this.#file.report(node, hiddenText(ref));
     if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
@@ -201,6 +202,7 @@ class ComparisonReader {
   }
 
   #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+    if (isHidden(ref) && !this.#file.hasMember(node, 'fact')) return this.#file.report(node, hiddenText(ref));
     const value = this.#file.hasMember(node, 'fact')
       ? this.#otherFact(node, ref, operator)
       : readFactValue({ file: this.#file, node, what: `value for "${spokenName(ref)}"` }, ref, operator);
@@ -235,11 +237,21 @@ function comparisonRefusal(ref: FactRef, operator: OperatorName | null, other: F
   const [kind, otherKind] = both.map(kindInWords);
   if (kind !== otherKind)
     return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
+  if (isHidden(ref) !== isHidden(other))
+    return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never alike; declare both with pseudonym: true`;
   const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
   if (unit === otherUnit) return null;
   const declared = both.find(({ attribute }) => attribute === undefined)?.fact.unit;
   const how = declared === undefined ? 'declare one unit for both' : `declare unit: ${declared}`;
   return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
+}
+
+function isHidden({ fact }: FactRef): boolean {
+  return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
+}
+
+function hiddenText({ label }: FactRef): string {
+  return `"${label}" is kept as a pseudonym alone, which no constant equals; ask whether it is known, or compare it with another attribute that has pseudonym: true`;
 }
 
 /** A fact as messages call it: an attribute by its own name. */

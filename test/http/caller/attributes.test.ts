@@ -112,11 +112,10 @@ describe('the attributes of a checkout', () => {
         'GET',
         `explore?${query}`,
       );
-    const { body } = await ask('by=attribute&attribute=ipCountry&span=week');
+    const { body } = await ask('attribute=ipCountry&span=week');
     expect(body.exploration.values.map(({ value }) => value)).to.have.members(['DE', 'FR', 'not known']);
-    expect((await ask('by=attribute&attribute=never')).body.exploration.values).to.deep.equal([]);
-    for (const query of ['by=attribute', 'by=rule&attribute=ipCountry', 'by=attribute&attribute=a-b'])
-      expect((await ask(query)).status, query).to.equal(400);
+    expect((await ask('attribute=never')).body.exploration.values).to.deep.equal([]);
+    expect((await ask('attribute=a-b')).status).to.equal(400);
   });
 
   it('that are null or empty count as absent', async () => {
@@ -174,5 +173,48 @@ describe('the attributes of a checkout', () => {
     expect((await shop.verdict({ clientIdKey: 'many', orderRef: 'many-1', attributes })).status).to.equal(
       200,
     );
+  });
+});
+
+describe('attributes and personal data', () => {
+  const SECRET_MAIL = 'ann@example.org';
+  const CLEAR_TEXT = 'Xylophone';
+  const { service, shop } = serviceOfSuite(() => ({
+    rules: edited(
+      asking(
+        '{ fact: attribute, params: { name: email }, operator: equal, value: { fact: attribute, params: { name: accountEmail } } }',
+        '{ email: { type: text, pseudonym: true }, accountEmail: { type: text, pseudonym: true }, hobby: { type: text } }',
+      ),
+    ),
+  }));
+
+  const ask = async (clientIdKey: string, attributes: object) => {
+    const { body } = await shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1`, attributes });
+    return body.verdict;
+  };
+
+  const keptOf = async (clientIdKey: string) => {
+    const entries = (await service.store.readJournal(null, 1000)).entries;
+    const exported = await shop.ask<object>('GET', `client/export?clientIdKey=${clientIdKey}`);
+    const feed = await shop.ask<object>('GET', 'events');
+    return JSON.stringify([entries, exported.body, feed.body, await shop.decisions({ clientIdKey })]);
+  };
+
+  it('are compared as pseudonyms, which an export and the journal have in the place of the text', async () => {
+    await shop.score({ clientIdKey: 'ann', attributes: { accountEmail: SECRET_MAIL } });
+    expect(await ask('ann', { email: SECRET_MAIL, hobby: CLEAR_TEXT })).to.equal('BLOCK');
+    expect(await ask('ben', { email: SECRET_MAIL, accountEmail: 'ben@example.org' })).to.equal('GET_NEW');
+    const kept = await keptOf('ann');
+    expect(kept).not.to.include('example.org');
+    expect(kept).to.match(/"attribute\(email\)":"hmac:[\w-]{22}"/);
+    expect(kept).to.include(CLEAR_TEXT);
+  });
+
+  it('are gone with the payer who is erased', async () => {
+    await shop.score({ clientIdKey: 'cat', attributes: { hobby: 'Quilting' } });
+    await ask('cat', { hobby: 'Quilting' });
+    expect(await keptOf('cat')).to.include('Quilting');
+    await shop.ask('DELETE', 'client?clientIdKey=cat');
+    expect(await keptOf('cat')).not.to.include('Quilting');
   });
 });

@@ -135,6 +135,20 @@ describe('reading rule sets in a thread', () => {
     expect(plainParts(there.ruleSet)).to.deep.equal(plainParts(here.ruleSet));
   });
 
+  it('gives the same attributes, and facts that read them', async () => {
+    writeFileSync(
+      join(rulesDir, 'p2.v10', 'ruleset.yaml'),
+      `${SOUND_FILES.get('ruleset.yaml')}\nattributes: { age: { type: number }, card: { type: text, length: 2 } }\n`,
+    );
+    rmSync(join(rulesDir, 'p2.v10', 'release.json'));
+    const loaded = await threaded.load(await version());
+    const facts = (loaded.ok ? loaded.ruleSet.facts : []).filter(({ attribute }) => attribute !== undefined);
+    expect(facts.map(({ label, fact: { domain } }) => [label, domain.type])).to.deep.equal([
+      ['attribute(age)', 'number'],
+      ['attribute(card)', 'text'],
+    ]);
+  });
+
   it('refuses cases that are a link out of the folder of rule sets', async () => {
     addVersion(rulesDir, 'p2.v11', []);
     symlinkSync(temporaryDirectory(), join(rulesDir, 'p2.v11', 'cases'));

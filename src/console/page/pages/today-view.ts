@@ -54,7 +54,7 @@ export function parameterOf(dimension: string) {
 
 function narrowed({ query, by, verdict, measure }: View) {
   const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
-  const split = attribute === undefined ? { by } : { by: 'attribute', attribute };
+  const split = attribute === undefined ? { by } : { attribute };
   const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
   for (const name of FILTERS) if (query.has(name)) asked.set(name, query.get(name) ?? '');
   if (measure === 'money') asked.set('include', 'money');
