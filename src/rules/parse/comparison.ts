@@ -1,6 +1,6 @@
 import { isScalar, type Node } from 'yaml';
 import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain, ListedFact, WindowedFact } from '../../facts/fact.ts';
+import type { Fact, ListedFact, WindowedFact } from '../../facts/fact.ts';
 import {
   type Comparison,
   type Condition,
@@ -12,6 +12,7 @@ import {
 import { formatDuration } from '../duration.ts';
 import { suggest } from '../problem.ts';
 import { isName, listNameRefusal } from '../rule-set.ts';
+import { comparisonRefusal, domainInWords, hiddenText, isHidden, spokenName } from './compared-facts.ts';
 import type { FactRefs } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
@@ -224,65 +225,11 @@ class ComparisonReader {
   }
 }
 
-/** Why two facts are not compared with each other; null where they are. */
-function comparisonRefusal(ref: FactRef, operator: OperatorName | null, other: FactRef): string | null {
-  if (operator === 'multipleOf' || operator === 'notMultipleOf')
-    return `operator "${operator}" takes a number, and no other fact`;
-  const both = [ref, other];
-  const isComparable = ({ name, attribute }: FactRef) => attribute !== undefined || name === 'amount';
-  const odd = both.find((one) => !isComparable(one));
-  if (odd !== undefined || both.every(({ attribute }) => attribute === undefined))
-    return `"${(odd ?? other).label}" is not compared with another fact: only attributes are, with each other and with the amount; write a value`;
-  if (ref.label === other.label) return `"${ref.label}" is compared with itself`;
-  const [kind, otherKind] = both.map(kindInWords);
-  if (kind !== otherKind)
-    return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
-  if (isHidden(ref) !== isHidden(other))
-    return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never alike; declare both with pseudonym: true`;
-  const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
-  if (unit === otherUnit) return null;
-  const declared = both.find(({ attribute }) => attribute === undefined)?.fact.unit;
-  const how = declared === undefined ? 'declare one unit for both' : `declare unit: ${declared}`;
-  return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
-}
-
-function isHidden({ fact }: FactRef): boolean {
-  return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
-}
-
-function hiddenText({ label }: FactRef): string {
-  return `"${label}" is kept as a pseudonym alone, which no constant equals; ask whether it is known, or compare it with another attribute that has pseudonym: true`;
-}
-
-/** A fact as messages call it: an attribute by its own name. */
-function spokenName({ name, label, attribute }: FactRef): string {
-  return attribute === undefined ? name : label;
-}
-
-function kindInWords({ fact: { domain } }: FactRef): string {
-  return domain.type === 'enum' ? 'a text' : domainInWords(domain);
-}
-
 function usableIn(fact: Fact): string {
   if (fact.kind !== 'concluded') return 'every file';
   return STAGES.slice(STAGES.indexOf(fact.from))
     .map((stage) => `${stage}.yaml`)
     .join(' and ');
-}
-
-function domainInWords(domain: FactDomain): string {
-  switch (domain.type) {
-    case 'number':
-      return 'a number';
-    case 'boolean':
-      return 'true or false';
-    case 'enum':
-      return `one of ${domain.values.join(', ')}`;
-    case 'text':
-      return 'a text';
-    default:
-      return domain satisfies never;
-  }
 }
 
 /** Nobody can read rules that are nested deeper than this. */
