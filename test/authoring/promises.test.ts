@@ -1,14 +1,24 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { runCases } from '../../src/authoring/cases/cases.ts';
 import { brokenPromises } from '../../src/authoring/promises.ts';
 import { loadRuleSet, readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
 import { formatProblem } from '../../src/rules/problem.ts';
-import { BREACH_MEANINGS, PROMISE_BREACHES } from '../../src/rules/promises.ts';
+import { BREACH_MEANINGS, PROMISE_BREACHES, type PromiseBreach } from '../../src/rules/promises.ts';
 import { formatExample } from '../../src/rules/proof/example.ts';
+import {
+  anyLife,
+  anyScoreRequest,
+  anySightings,
+  anyVerdictRequest,
+  type Life,
+  live,
+  type SimulatedVerdict,
+} from '../rule-fixtures/random-life.ts';
 import { editsOf } from '../rule-fixtures/rule-edits.ts';
-import { edited, editedFiles, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
+import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
 import { itTells, paragraphsOf } from '../rule-fixtures/told.ts';
 
 const RULES = new URL('../../rules/examples', import.meta.url).pathname;
@@ -45,6 +55,90 @@ function shownBy(steps: readonly string[], rules: ReturnType<typeof edited>): re
       );
 }
 
+/** What breaks a promise whatever the order of the rules. */
+const FAULTS = {
+  none: (text: string) => text,
+  early: swap(
+    'waitRemainingSeconds, operator: greaterThan, value: 0',
+    'waitRemainingSeconds, operator: greaterThan, value: 60',
+  ),
+  first: swap('otherwise: { verdict: GET_NEW', 'otherwise: { verdict: WAIT'),
+} as const;
+
+/** Two priorities of a file that change places. */
+const anyOrder = fc
+  .record({
+    file: fc.constantFrom('verdicts.yaml', 'groups.yaml'),
+    swapped: fc.uniqueArray(fc.constantFrom(100, 90, 80, 70, 60, 50), { minLength: 2, maxLength: 2 }),
+    exempt: fc.boolean(),
+    fault: fc.constantFrom('none', 'early', 'first'),
+  })
+  .map(({ file, swapped: [one = 0, other = 0], exempt, fault }) => {
+    const ranks = new Map([
+      [one, other],
+      [other, one],
+    ]);
+    const inFile: Edit = (text) =>
+      text.replaceAll(/(?<=priority: )\d+/g, (rank) => `${ranks.get(Number(rank)) ?? rank}`);
+    const nobodyExempt = swap(
+      'exempt:\n  any:\n    - { fact: overrideGroup, operator: equal, value: TRUSTED }\n',
+      '',
+    );
+    const changes = {
+      'verdicts.yaml': edits(FAULTS[fault], ...(file === 'verdicts.yaml' ? [inFile] : [])),
+      ...(file === 'groups.yaml' ? { 'groups.yaml': inFile } : {}),
+      ...(exempt ? {} : { 'bot-signals.yaml': nobodyExempt }),
+    };
+    return { name: `${file} ${one} ${other} ${exempt} ${fault}`, changes };
+  });
+
+/** What makes a payer a bot, trusted or blocked, which few lives have. */
+const anyHistory: fc.Arbitrary<Life['happenings']> = fc.array(
+  fc.oneof(
+    fc.record({
+      gapMs: fc.constant(1000),
+      kind: fc.constant('score'),
+      request: anyScoreRequest.map((request) => ({ ...request, honeypotTriggered: true })),
+      sightings: anySightings,
+    }),
+    fc.record({
+      gapMs: fc.constantFrom(1000, 31_000),
+      kind: fc.constant('verdict'),
+      request: anyVerdictRequest,
+      sightings: anySightings,
+    }),
+    fc.record({
+      gapMs: fc.constant(1000),
+      kind: fc.constant('outcome'),
+      order: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'),
+      outcome: fc.constant({ outcome: 'UNPAID', cause: null }),
+    }),
+    fc.record({
+      gapMs: fc.constant(1000),
+      kind: fc.constant('override'),
+      group: fc.constantFrom('TRUSTED', 'BLOCKED'),
+    }),
+  ),
+  { minLength: 4, maxLength: 20 },
+);
+
+/** What a verdict broke, by what had happened to the payer. */
+function breachesBy({ before, decision }: SimulatedVerdict, isFirst: boolean): readonly PromiseBreach[] {
+  const { verdict, isBot, clientGroup, at } = decision;
+  const isTrusted = before.override?.group === 'TRUSTED';
+  const isEarly = before.ladder.waitUntil !== null && before.ladder.waitUntil > at;
+  const breaches: Readonly<Record<PromiseBreach, boolean>> = {
+    firstRequestWaits: isFirst && verdict === 'WAIT',
+    botPasses: isBot && verdict !== 'BLOCK',
+    blockedPasses: clientGroup === 'BLOCKED' && verdict !== 'BLOCK',
+    trustedIsFlagged: isTrusted && isBot,
+    trustedIsRefused: isTrusted && !isBot && verdict === 'BLOCK',
+    earlyRequestIsGranted: isEarly && !isTrusted && verdict.startsWith('GET_'),
+    firstLevelIsShort: false,
+  };
+  return PROMISE_BREACHES.filter((name) => breaches[name]);
+}
+
 describe('the promises of a rule set:', () => {
   itTells(
     FILE,
@@ -71,6 +165,22 @@ describe('the promises of a rule set:', () => {
       'ruleset.yaml:9:21  botPasses must be a text, not true',
       'ruleset.yaml:9:42  blockedPasses must not be empty',
     ]);
+  });
+
+  it('no life breaks one that is not told, whatever the order of the rules', () => {
+    const toldOf = new Map<string, ReadonlySet<string>>();
+    const property = fc.property(anyOrder, anyHistory, anyLife, (order, history, life) => {
+      const rules = edited(order.changes);
+      const told = toldOf.getOrInsertComputed(order.name, () => {
+        const notes = brokenPromises(rules, editedFiles(order.changes));
+        return new Set(notes.flatMap((note) => ('promise' in note ? [note.promise] : [])));
+      });
+      const { verdicts } = live({ ...life, rules, happenings: [...history, ...life.happenings] });
+      for (const [index, verdict] of verdicts.entries())
+        for (const breach of breachesBy(verdict, index === 0))
+          expect([...told], order.name).to.include(breach);
+    });
+    fc.assert(property, { numRuns: 150 });
   });
 
   for (const folder of EXAMPLES)
