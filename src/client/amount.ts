@@ -68,6 +68,35 @@ export function compareAmounts(a: string, b: string): number {
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
 
+/** The sum of two decimal texts, exact. */
+export function addAmounts(a: string, b: string): string {
+  return normalAmount(decimalOfUnits(unitsOf(a) + unitsOf(b)));
+}
+
+/** An amount as a whole number of a power of ten. */
+export interface ScaledAmount {
+  readonly mantissa: number;
+  readonly exponent: number;
+}
+
+/** The amount rounded to so many digits, which a number holds. */
+export function roundToDigits(amount: string, digits: number): ScaledAmount {
+  const units = unitsOf(amount).toString();
+  const cut = Math.max(0, units.length - digits);
+  const kept =
+    BigInt(units.slice(0, units.length - cut)) + (Number(units.charAt(units.length - cut)) >= 5 ? 1n : 0n);
+  const text = kept.toString();
+  const bare = text.replace(/0+$/, '');
+  if (bare === '') return { mantissa: 0, exponent: 0 };
+  return { mantissa: Number(bare), exponent: cut - FRACTION_DIGITS_MAX + text.length - bare.length };
+}
+
+/** The decimal text of such an amount. */
+export function scaledText({ mantissa, exponent }: ScaledAmount): string {
+  const power = exponent + FRACTION_DIGITS_MAX;
+  return normalAmount(decimalOfUnits(BigInt(mantissa) * 10n ** BigInt(power)));
+}
+
 /** `a` less `b`, exact; 0 when `b` is the larger one. */
 export function subtractAmounts(a: string, b: string): string {
   const difference = unitsOf(a) - unitsOf(b);

@@ -2,6 +2,7 @@ import {
   amountOfOrder,
   type Binding,
   type ClientState,
+  forgetOldRequests,
   newestGrantedOrders,
   type Override,
   recentlyEnded,
@@ -123,7 +124,8 @@ function applyReport(
   report: DatedReport,
   now: number,
 ): OutcomeChange {
-  const events = rememberedEvents(state.events, Math.max(now, state.lastAt));
+  const remembered = forgetOldRequests(state, Math.max(now, state.lastAt));
+  const { events } = remembered;
   const askedNow = amountOfOrder(events, orderToken) ?? before?.amount;
   const reportedOrder = addReport(known, report, exposure, known === null ? askedNow : known.amount);
   const effect = effectOf(known, reportedOrder, report);
@@ -145,7 +147,7 @@ function applyReport(
   return {
     effect,
     state: {
-      ...touch(state, Math.max(now, report.occurredAt)),
+      ...touch({ ...state, ...remembered }, Math.max(now, report.occurredAt)),
       events: settleOrder(events, orderToken),
       outcomes,
       ladder,

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '../json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import { type DayTallies, dayOf, forgetTallies, NO_DAY_TALLIES, tallyRequests } from './day-tallies.ts';
 import { type AskedScore, type Hints, rememberedHints } from './hints.ts';
 import { type KnownDevices, NO_KNOWN_DEVICES, rememberedDevices } from './known-devices.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
@@ -137,6 +138,8 @@ export interface ClientState {
   readonly outcomes: OutcomeTally;
   readonly hints: Hints | null;
   readonly knownDevices: KnownDevices;
+  /** Of the requests that are not among the events any more. */
+  readonly dayTallies: DayTallies;
   readonly binding: Binding | null;
   readonly override: Override | null;
   /** Of the newest stage for which a version was drawn; null: none. */
@@ -165,6 +168,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   outcomes: NO_OUTCOMES,
   hints: null,
   knownDevices: NO_KNOWN_DEVICES,
+  dayTallies: NO_DAY_TALLIES,
   binding: null,
   override: null,
   stage: null,
@@ -212,10 +216,6 @@ export function momentFor(state: ClientState, clockMs: number): number {
 export const AWAITED_MS_MAX = 30 * 24 * 3600_000;
 export const AWAITED_EVENTS_MAX = 8;
 
-export function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
-  return [...rememberedEvents(events, event.at), event].slice(-EVENTS_MAX);
-}
-
 /**
  * The events that a window reaches at `now`, or whose outcome is awaited. Forgetting others earlier makes no
  * difference as long as nothing was reported meanwhile. The same list when none is forgotten.
@@ -229,6 +229,33 @@ export function rememberedEvents(events: readonly VerdictEvent[], now: number): 
   );
   const recent = events.filter(({ at }) => at > oldest);
   return [...awaited.slice(-AWAITED_EVENTS_MAX), ...recent];
+}
+
+type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
+
+/** The requests with another one, for which the oldest leave. */
+export function rememberRequest(requests: Requests, event: VerdictEvent): Requests {
+  const kept = rememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
+  return { events: [...kept, event], dayTallies: tallyForgotten(requests, kept, event.at) };
+}
+
+/** The requests that are remembered at `now`; those that are forgotten are tallied by day. */
+export function forgetOldRequests(requests: Requests, now: number): Requests {
+  const events = rememberedEvents(requests.events, now);
+  return { events, dayTallies: tallyForgotten(requests, events, now) };
+}
+
+function tallyForgotten({ events, dayTallies }: Requests, kept: Requests['events'], now: number): DayTallies {
+  if (kept.length === events.length) return forgetTallies(dayTallies, now);
+  const remembered = new Set(kept);
+  const forgotten = events.filter((event) => !remembered.has(event));
+  return tallyRequests(dayTallies, forgotten, newestGrants(events), now);
+}
+
+/** The last granted request of each order on each day of UTC: an order counts once a day. */
+function newestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
+  const granted = events.filter((event) => event.granted);
+  return new Set(new Map(granted.map((event) => [`${event.order} ${dayOf(event.at)}`, event])).values());
 }
 
 /** How long a wait that was ended counts against the next one. */
@@ -245,7 +272,7 @@ export function recentlyEnded(waits: readonly EndedWait[], now: number): readonl
 export function compact(state: ClientState, now: number): ClientState {
   return {
     ...state,
-    events: rememberedEvents(state.events, now),
+    ...forgetOldRequests(state, now),
     hints: rememberedHints(state.hints, now),
     knownDevices: rememberedDevices(state.knownDevices, now),
     endedWaits: recentlyEnded(state.endedWaits, now),

@@ -1,4 +1,5 @@
 import type { ClientState } from './client-state.ts';
+import { talliesWithClockBack } from './day-tallies.ts';
 import type { Hints } from './hints.ts';
 import { devicesWithClockBack } from './known-devices.ts';
 import type { DatedReport } from './order.ts';
@@ -25,6 +26,7 @@ export function withClockBack(state: ClientState, clockMs: number): ClientState 
   return {
     ...dateAgain(state, laterStaysLater(noted, clockMs, aheadMs)),
     lastAt: clockMs,
+    dayTallies: talliesWithClockBack(state.dayTallies, state.lastAt, clockMs),
     knownDevices: devicesWithClockBack(state.knownDevices, state.lastAt, clockMs),
     ladder: { ...state.ladder, waitUntil: orNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)) },
   };

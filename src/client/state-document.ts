@@ -1,4 +1,5 @@
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
+import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
 import { ageOf } from './instant.ts';
 import { type KnownDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
@@ -35,6 +36,7 @@ type Document = [
   outcomes: OutcomesRow,
   hints?: HintsRow | 0,
   knownDevices?: string | 0,
+  dayTallies?: string | 0,
   binding?: ClientState['binding'] | 0,
   override?: ClientState['override'] | 0,
   stage?: StageRow | 0,
@@ -56,6 +58,7 @@ export function encodeClientState(state: ClientState): string {
     encodeOutcomes(state.outcomes, state.lastAt),
     state.hints === null ? 0 : encodeHints(state.hints, state),
     encodeDevices(state.knownDevices),
+    state.dayTallies || 0,
     state.binding ?? 0,
     state.override ?? 0,
     state.stage === null ? 0 : encodeStage(state.stage),
@@ -88,6 +91,7 @@ export function decodeClientState(text: string): ClientState {
     outcomes,
     hints = 0,
     knownDevices = 0,
+    dayTallies = 0,
     binding = 0,
     override = 0,
     stage = 0,
@@ -111,6 +115,7 @@ export function decodeClientState(text: string): ClientState {
     outcomes: decodeOutcomes(outcomes, lastAt),
     hints: hints === 0 ? null : decodeHints(hints, { lastAt, changes }),
     knownDevices: decodeDevices(knownDevices),
+    dayTallies: dayTallies || NO_DAY_TALLIES,
     binding: binding || null,
     override: override || null,
     stage: stage === 0 ? null : decodeStage(stage),

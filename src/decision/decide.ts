@@ -9,7 +9,7 @@ import {
   live,
   markStage,
   momentFor,
-  rememberEvent,
+  rememberRequest,
   token,
   touch,
   type VerdictEvent,
@@ -131,7 +131,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const hints = knownHints(state.hints, at);
   const early = waitRemainingMs(ladderBefore, at) > 0;
   const event = eventOf(request, settings, hints, early, at);
-  const seen = touch({ ...state, events: rememberEvent(state.events, event) }, at);
+  const seen = touch({ ...state, ...rememberRequest(state, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = heldOutAt(standing, at);
   const assessment = assess(rules, contextOf(rules, view, settings, request, standing), isHeldOut);

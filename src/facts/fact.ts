@@ -195,6 +195,10 @@ export interface CircumstantialFact extends FactDescription {
 export interface WindowedFact extends FactDescription {
   readonly kind: 'windowed';
   readonly longestWindowMs: number;
+  /** Longer windows are of whole days; absent: windows may be of any length. */
+  readonly wholeDaysAboveMs?: number;
+  /** What values it can have in a window that is not longer than that; absent: those of its domain. */
+  readonly domainWithinDay?: FactDomain;
   /** Of a fact about who shares a device: which device, and who is counted. */
   readonly sharing: { readonly on: keyof Sightings; readonly counts: keyof SharingCounts } | null;
   readonly read: (context: FactContext, windowMs: number) => number | null;
@@ -314,6 +318,17 @@ export function secondsSinceLast(
 /** The sentence of a fact's description that says of whom it has no value. */
 export function absenceText({ of }: Absence): string {
   return `Not known of ${of}.`;
+}
+
+/** The fact with the domain that it has over this window; `windowMs` is 0 for a fact without one. */
+export function factOver(fact: Fact, windowMs: number): Fact {
+  if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
+  return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };
+}
+
+/** Whether the window is of several whole days of UTC, and not of so many milliseconds. */
+export function countsWholeDays(fact: Fact, windowMs: number): boolean {
+  return fact.kind === 'windowed' && windowMs > (fact.wholeDaysAboveMs ?? fact.longestWindowMs);
 }
 
 /** Counted or summed up over a window. */

@@ -1,5 +1,6 @@
 import { moneyOf, sumOfAmounts } from '../client/amount.ts';
 import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '../client/client-state.ts';
+import { DAY_COUNT_MAX, type DayTally, TALLIED_METHODS_MAX } from '../client/day-tallies.ts';
 import { waitRemainingMs } from '../client/ladder.ts';
 import { OUTCOME_CAUSES, type Outcome, type OutcomeCause, settledAmount } from '../client/order.ts';
 import {
@@ -15,6 +16,7 @@ import {
   unpaidChain,
 } from '../client/outcomes.ts';
 import { paymentScore } from '../client/payment-score.ts';
+import { amountsOfDays, countMethods, TALLIED_METHODS, TALLIED_REQUESTS, tallied } from './day-windows.ts';
 import {
   count,
   type Fact,
@@ -149,13 +151,13 @@ export const ORDER_FACTS = {
       );
     },
   ),
-  attemptedAmount: windowed(
-    MONEY,
-    'currency units',
-    `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests.`,
-    EVENT_WINDOW_MS_MAX,
-    (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
-  ),
+  attemptedAmount: tallied({
+    domain: MONEY,
+    unit: 'currency units',
+    description: `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, in a window above a day once a day, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests; the sum of a day before has 7 digits.`,
+    within: (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
+    onDays: (seen, { request, asked }) => sumIn(request.currency, amountsOfDays(seen, asked)),
+  }),
 } as const satisfies Record<string, WindowedFact>;
 
 function ofCause(cause: OutcomeCause, description: string): WindowedFact {
@@ -227,20 +229,39 @@ const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
 
 /** How often and how changeably the client asks for verdicts. */
 export const VELOCITY_FACTS = {
-  verdicts: velocity('requests', 'Verdict requests of this client.', (events) => events.length),
-  attempts: velocity('requests', 'Verdicts that let a requisite be shown, before this request.', (events) =>
-    countWhere(events, (event) => event.granted),
+  verdicts: requests(
+    'Verdict requests of this client.',
+    () => true,
+    ({ granted, waited, blocked }) => granted + waited + blocked,
   ),
-  waits: velocity('requests', 'Verdicts of this client that were WAIT, before this request.', (events) =>
-    countWhere(events, (event) => event.waited),
+  attempts: requests(
+    'Verdicts that let a requisite be shown, before this request.',
+    (event) => event.granted,
+    (tally) => tally.granted,
   ),
-  blocks: velocity('requests', 'Verdicts of this client that were BLOCK, before this request.', (events) =>
-    countWhere(events, (event) => event.blocked),
+  waits: requests(
+    'Verdicts of this client that were WAIT, before this request.',
+    (event) => event.waited,
+    (tally) => tally.waited,
   ),
-  earlyRequests: velocity('requests', 'Verdict requests made before an imposed wait was over.', (events) =>
-    countWhere(events, (event) => event.early),
+  blocks: requests(
+    'Verdicts of this client that were BLOCK, before this request.',
+    (event) => event.blocked,
+    (tally) => tally.blocked,
   ),
-  distinctMethods: distinct('methods', 'Different payment methods asked for.', (event) => event.method),
+  earlyRequests: requests(
+    'Verdict requests made before an imposed wait was over.',
+    (event) => event.early,
+    (tally) => tally.early,
+  ),
+  distinctMethods: tallied({
+    domain: TALLIED_METHODS,
+    domainWithinDay: count(EVENTS_MAX),
+    unit: 'methods',
+    description: `Different payment methods asked for. ${AMONG_REQUESTS} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
+    within: (context, windowMs) => countDistinct(eventsWithin(context, windowMs), (event) => event.method),
+    onDays: countMethods,
+  }),
   distinctAmounts: distinct(
     'amounts',
     'Different amounts asked for; 10 EUR and 10 USD are two, 10 and 10.00 are one.',
@@ -260,19 +281,21 @@ export const VELOCITY_FACTS = {
   ),
 } as const satisfies Record<string, WindowedFact>;
 
-function velocity(
-  unit: string,
+/** Counts the requests that are of a kind; `tally` says how many of a day's are. */
+function requests(
   description: string,
-  read: (events: readonly VerdictEvent[]) => number,
-  bound = `Counted up to ${EVENTS_MAX}.`,
+  isCounted: (event: VerdictEvent) => boolean,
+  tally: (day: DayTally) => number,
 ): WindowedFact {
-  return windowed(
-    count(EVENTS_MAX),
-    unit,
-    `${description} ${bound}`,
-    EVENT_WINDOW_MS_MAX,
-    (context, windowMs) => read(eventsWithin(context, windowMs)),
-  );
+  return tallied({
+    domain: TALLIED_REQUESTS,
+    domainWithinDay: count(EVENTS_MAX),
+    unit: 'requests',
+    description: `${description} Counted up to ${EVENTS_MAX}, and of each day before up to ${DAY_COUNT_MAX} of each answer.`,
+    within: (context, windowMs) => countWhere(eventsWithin(context, windowMs), isCounted),
+    onDays: ({ events, tallies }) =>
+      tallies.reduce((total, day) => total + tally(day), countWhere(events, isCounted)),
+  });
 }
 
 function distinct(
@@ -280,7 +303,13 @@ function distinct(
   description: string,
   pick: (event: VerdictEvent) => string | null,
 ): WindowedFact {
-  return velocity(unit, description, (events) => countDistinct(events, pick), AMONG_REQUESTS);
+  return windowed(
+    count(EVENTS_MAX),
+    unit,
+    `${description} ${AMONG_REQUESTS}`,
+    EVENT_WINDOW_MS_MAX,
+    (context, windowMs) => countDistinct(eventsWithin(context, windowMs), pick),
+  );
 }
 
 /** Events are in order of time, so a window is the end of the list. */

@@ -3,6 +3,7 @@ import { ProposalSchema, Proposals, proposalView } from '../access/proposals.ts'
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import type { ClientState } from '../client/client-state.ts';
+import { readTallies } from '../client/day-tallies.ts';
 import { listDevices } from '../client/known-devices.ts';
 import { DecisionSchema } from '../decision/decision.ts';
 import type { PlatformNames } from '../decision/shared-lists.ts';
@@ -96,13 +97,17 @@ export async function* clientExport(
 
 /** The state with its packed lists as people may read them. */
 function legibleState(state: ClientState) {
-  const { knownDevices, lastAt } = state;
+  const { knownDevices, dayTallies, lastAt } = state;
   return {
     ...state,
     knownDevices: {
       fingerprints: listDevices(knownDevices.fingerprints, lastAt),
       ips: listDevices(knownDevices.ips, lastAt),
     },
+    dayTallies: readTallies(dayTallies).map(({ amounts, ...tally }) => ({
+      ...tally,
+      amounts: Object.fromEntries(amounts),
+    })),
   };
 }
 

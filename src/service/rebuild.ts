@@ -8,7 +8,7 @@ import {
   type ClientState,
   deviceToken,
   markStage,
-  rememberEvent,
+  rememberRequest,
   token,
   touch,
   UNKNOWN_CLIENT,
@@ -181,10 +181,10 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
 
 function afterVerdict(state: ClientState, decision: Decision): ClientState {
   const { at, seq, ladderAfter, draw } = decision;
-  const events = rememberEvent(state.events, eventOf(state, decision));
+  const requests = rememberRequest(state, eventOf(state, decision));
   const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
   return {
-    ...touch({ ...state, events }, at),
+    ...touch({ ...state, ...requests }, at),
     seq,
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',

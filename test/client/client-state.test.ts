@@ -9,7 +9,7 @@ import {
   EVENTS_MAX,
   isNewClient,
   live,
-  rememberEvent,
+  rememberRequest,
   settleOrder,
   touch,
   touchByScore,
@@ -111,6 +111,11 @@ describe('what is known of a client', () => {
 });
 
 const DAY_MS = 24 * 3600_000;
+
+/** The remembered requests after another one. */
+function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
+  return rememberRequest({ ...UNKNOWN_CLIENT, events }, event).events;
+}
 
 describe('a compacted payer', () => {
   it('always gets the answers of the whole one', () => {

@@ -17,6 +17,7 @@ import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { clientKey } from './client-keys.ts';
 import {
   type Asked,
+  type AskedAnswer,
   LONG_RESET_AFTER_MS,
   METHODS,
   type Payer,
@@ -53,7 +54,9 @@ ${verdictRule('refuse', 4, 'verdict: BLOCK')}
 ${verdictRule('usual', 3, 'verdict: WAIT')}
 ${verdictRule('brief', 2, 'verdict: WAIT, ladder: brief')}
 ${verdictRule('long', 1, 'verdict: WAIT, ladder: long')}
-otherwise: { verdict: GET_NEW, reason: "r" }
+otherwise:
+  verdict: GET_NEW
+  reason: "{verdicts(2d)} {verdicts(30d)} {attempts(2d)} {attempts(30d)} {attemptedAmount(7d)}"
 `,
 });
 
@@ -63,7 +66,7 @@ class FirstPayer implements Payer {
   /** What the store knows of orders that were asked for. */
   readonly #granted = new Map<string, boolean>();
 
-  ask({ order: orderRef, amount, method }: Asked, now: number): number | null {
+  ask({ order: orderRef, amount, method }: Asked, now: number): AskedAnswer {
     const payment = { sellPointKey: 's', method, amount: String(amount), currency: null };
     const standing = { client: CLIENT, state: this.#state, sightings: NO_SIGHTINGS, now };
     const request = { ...payment, orderRef, requestId: 'r', arm: 'active' } as const;
@@ -71,7 +74,13 @@ class FirstPayer implements Payer {
     expect(decision.verdict).to.equal(METHODS[method].verdict);
     this.#state = asStored(nextState);
     this.#granted.set(orderRef, decision.verdict === 'GET_NEW' || this.#granted.get(orderRef) === true);
-    return decision.waitFloorMs ?? null;
+    const fact = (label: string) => Number(decision.facts[label]);
+    return {
+      waitFloorMs: decision.waitFloorMs ?? null,
+      askedOnDays: [fact('verdicts(2d)'), fact('verdicts(30d)')],
+      grantedOnDays: [fact('attempts(2d)'), fact('attempts(30d)')],
+      attempted: fact('attemptedAmount(7d)'),
+    };
   }
 
   report({ order: orderRef, result, moment, amount }: Reported, now: number): OutcomeEffect {

@@ -9,6 +9,8 @@ export type ResultName = (typeof RESULTS)[number];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
+const dayOf = (at: number) => Math.floor(at / DAY_MS);
+
 interface Report {
   readonly result: ResultName;
   readonly at: number;
@@ -73,6 +75,15 @@ export interface Scored {
   readonly sign: 'noScript' | 'script' | 'trap' | 'userAgent' | 'automated' | 'app' | null;
 }
 
+export interface AskedAnswer {
+  readonly waitFloorMs: number | null;
+  /** What was asked, this request included, and how many of the requests before were granted, over 2 and 30 days. */
+  readonly askedOnDays: readonly number[];
+  readonly grantedOnDays: readonly number[];
+  /** The money asked for in 7 days. */
+  readonly attempted: number;
+}
+
 /** The state of a payer after an event. */
 export interface PayerStanding {
   readonly level: number;
@@ -87,8 +98,7 @@ export interface PayerStanding {
 
 /** The events of a payer, each at a time in epoch ms. */
 export interface Payer {
-  /** Gives `waitFloorMs`. */
-  ask(asked: Asked, clockMs: number): number | null;
+  ask(asked: Asked, clockMs: number): AskedAnswer;
   report(reported: Reported, clockMs: number): OutcomeEffect;
   /** Gives the hints that the score is answered from, sorted, and how many fingerprints it takes as known. */
   score(scored: Scored, clockMs: number): readonly string[];
@@ -127,6 +137,8 @@ export class SecondPayer implements Payer {
   readonly #scores: { readonly at: number; readonly shows: readonly string[] }[] = [];
   readonly #firstScores = new Map<string, { readonly at: number; readonly known: readonly string[] }>();
   #devices: readonly Device[] = [];
+  /** All requests that ever were. */
+  readonly #all: Request[] = [];
 
   report({ order, result, moment, amount }: Reported, clockMs: number): OutcomeEffect {
     const now = this.#moment(clockMs);
@@ -167,8 +179,33 @@ export class SecondPayer implements Payer {
     this.#ladder = { ...this.#ladder, attemptOpen: false, waitUntil: level === 0 ? null : now };
   }
 
-  ask({ order, amount, method }: Asked, clockMs: number): number | null {
+  ask(asked: Asked, clockMs: number): AskedAnswer {
     const now = this.#moment(clockMs);
+    const waitFloorMs = this.#answer(asked, now);
+    // Days 1, 2, 4.
+    const { order, amount, method } = asked;
+    const onDays = (days: number) => this.#all.filter(({ at }) => dayOf(at) > dayOf(now) - days);
+    const granted = (days: number) => onDays(days).filter((request) => request.granted).length;
+    const [askedOnDays, grantedOnDays] = [
+      [onDays(2).length + 1, onDays(30).length + 1],
+      [granted(2), granted(30)],
+    ];
+    const money = new Map<string, number>();
+    for (const request of onDays(7))
+      if (request.granted) money.set(`${request.order} ${dayOf(request.at)}`, request.amount);
+    money.set(`${order} ${dayOf(now)}`, amount);
+    const attempted = [...money.values()].reduce((sum, one) => sum + one, 0);
+    this.#all.push({
+      at: now,
+      order,
+      amount,
+      granted: METHODS[method].verdict === 'GET_NEW',
+      reportedSince: false,
+    });
+    return { waitFloorMs, askedOnDays, grantedOnDays, attempted };
+  }
+
+  #answer({ order, amount, method }: Asked, now: number): number | null {
     const { verdict, levelsMs } = METHODS[method];
     const request = { at: now, order, amount, granted: verdict === 'GET_NEW', reportedSince: false };
     this.#requests = [...this.#remembered(now), request].slice(-64);
@@ -209,8 +246,7 @@ export class SecondPayer implements Payer {
   }
 
   #shown(fingerprint: string | null, now: number): readonly Device[] {
-    const day = (at: number) => Math.floor(at / DAY_MS);
-    const kept = this.#devices.filter(({ lastAt }) => day(now) - day(lastAt) < 90);
+    const kept = this.#devices.filter(({ lastAt }) => dayOf(now) - dayOf(lastAt) < 90);
     if (fingerprint === null) return kept;
     const firstAt = kept.find((device) => device.fingerprint === fingerprint)?.firstAt ?? now;
     const others = kept.filter((device) => device.fingerprint !== fingerprint);

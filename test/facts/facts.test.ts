@@ -7,6 +7,7 @@ import {
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '../../src/client/client-state.ts';
+import { type DayTally, readTallies } from '../../src/client/day-tallies.ts';
 import { type KnownHints, knownHints } from '../../src/client/hints.ts';
 import { noteDevice } from '../../src/client/known-devices.ts';
 import type { Outcome } from '../../src/client/order.ts';
@@ -31,6 +32,7 @@ import { anyState, NOW } from '../rule-fixtures/random-states.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const NO_HINTS = knownHints(null, NOW);
 
 const WINDOWS_MS = [1000, MINUTE_MS, 3_600_000, DAY_MS] as const;
@@ -279,6 +281,29 @@ const NAIVE_VELOCITY: Readonly<Record<string, (events: readonly VerdictEvent[]) 
   distinctIps: distinct(({ ip }) => ip),
 };
 
+/** Every count over whole days, from the requests of those days and the tallies of forgotten ones. */
+const NAIVE_DAYS: Readonly<
+  Record<string, (events: readonly VerdictEvent[], tallies: readonly DayTally[]) => number>
+> = {
+  verdicts: (events, tallies) =>
+    events.length + total(tallies, ({ granted, waited, blocked }) => granted + waited + blocked),
+  attempts: (events, tallies) =>
+    events.filter(({ granted }) => granted).length + total(tallies, ({ granted }) => granted),
+  waits: (events, tallies) =>
+    events.filter(({ waited }) => waited).length + total(tallies, ({ waited }) => waited),
+  blocks: (events, tallies) =>
+    events.filter(({ blocked }) => blocked).length + total(tallies, ({ blocked }) => blocked),
+  earlyRequests: (events, tallies) =>
+    events.filter(({ early }) => early).length + total(tallies, ({ early }) => early),
+  distinctMethods: (events, tallies) =>
+    new Set([...events.map(({ method }) => method.slice(0, 4)), ...tallies.flatMap(({ methods }) => methods)])
+      .size,
+};
+
+function total(tallies: readonly DayTally[], count: (tally: DayTally) => number): number {
+  return tallies.reduce((sum, tally) => sum + count(tally), 0);
+}
+
 describe('facts', () => {
   it('each have a naive twin in this test', () => {
     // A test below compares all of them with the sightings.
@@ -318,6 +343,34 @@ describe('facts', () => {
       );
     });
   }
+
+  for (const [name, naive] of Object.entries(NAIVE_DAYS)) {
+    it(`count ${name} on whole days in each window above a day`, () => {
+      fc.assert(
+        fc.property(anyContext, fc.constantFrom(2, 3, 7, 30), (context, days) => {
+          const { events, dayTallies } = context.state;
+          const first = Math.floor(NOW / DAY_MS) - days + 1;
+          const seen = events.filter(({ at }) => at >= first * DAY_MS);
+          const tallies = readTallies(dayTallies).filter(({ day }) => day >= first);
+          expect(read(name, context, days * DAY_MS)).to.equal(naive(seen, tallies));
+        }),
+      );
+    });
+  }
+
+  it('are never less in a longer window: within a day, of two days, of thirty', () => {
+    fc.assert(
+      fc.property(anyContext, fc.nat(2 * DAY_MS), (context, laterMs) => {
+        const later = { ...context, now: NOW + laterMs };
+        for (const name of [...Object.keys(NAIVE_DAYS), 'attemptedAmount']) {
+          const values = [HOUR_MS, DAY_MS, 2 * DAY_MS, 3 * DAY_MS, 30 * DAY_MS].map((windowMs) =>
+            Number(read(name, later, windowMs)),
+          );
+          expect(values, name).to.deep.equal(values.toSorted((a, b) => a - b));
+        }
+      }),
+    );
+  });
 
   it('leave out an event exactly as old as the window, and count one a millisecond younger', () => {
     const seen = (at: number) => eventAt(at, { fingerprint: 'f', ip: 'i' });

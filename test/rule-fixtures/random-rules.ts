@@ -60,7 +60,7 @@ function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
   }
   if (fact.kind !== 'windowed') return asked;
   return fc
-    .tuple(asked, fc.constantFrom(...WINDOWS))
+    .tuple(asked, fc.constantFrom(...WINDOWS, ...(fact.wholeDaysAboveMs === undefined ? [] : ['2d', '30d'])))
     .map(([written, window]) => ({ ...written, params: { window } }));
 }
 

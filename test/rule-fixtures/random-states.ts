@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Binding, ClientState, Override, VerdictEvent } from '../../src/client/client-state.ts';
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
+import { type DayTallies, NO_DAY_TALLIES, tallyRequests } from '../../src/client/day-tallies.ts';
 import type { Hint, Hints } from '../../src/client/hints.ts';
 import { noteDevice } from '../../src/client/known-devices.ts';
 import type { Ladder } from '../../src/client/ladder.ts';
@@ -130,6 +131,16 @@ const devices: fc.Arbitrary<string> = fc
     shown.toSorted(byTime).reduce((packed, { id, at }) => noteDevice(packed, { id, formerId: null }, at), ''),
   );
 
+/** Requests of the last 40 days that are remembered by day. */
+const dayTallies: fc.Arbitrary<DayTallies> = fc
+  .array(
+    fc
+      .record({ asked: event, age: fc.nat(40 * DAY_MS) })
+      .map(({ asked, age }) => ({ ...asked, at: NOW - age })),
+    { maxLength: 20 },
+  )
+  .map((asked) => tallyRequests(NO_DAY_TALLIES, asked.toSorted(byTime), new Set(asked), NOW));
+
 const binding: fc.Arbitrary<Binding> = fc.record({
   requisiteRef: text,
   acceptorKeys: fc.array(text, { minLength: 1, maxLength: 3 }),
@@ -161,6 +172,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     outcomes,
     hints: maybe(hints),
     knownDevices: fc.record({ fingerprints: devices, ips: devices }),
+    dayTallies,
     binding: maybe(binding),
     override: maybe(override),
     stage: maybe(fc.record({ since: past, blocked: fc.boolean(), waited: fc.boolean(), bot: fc.boolean() })),

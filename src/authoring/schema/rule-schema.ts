@@ -1,6 +1,6 @@
 import { ATTRIBUTE_CHARACTERS_MAX, ATTRIBUTE_NAME_PATTERN } from '../../client/attributes.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain } from '../../facts/fact.ts';
+import type { Fact, FactDomain, WindowedFact } from '../../facts/fact.ts';
 import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
@@ -149,28 +149,30 @@ interface FactKind {
   readonly absence?: Fact['absence'];
   /** How its texts are written; null when any text may occur. */
   readonly pattern: string | null;
-  /** Null for a fact without a window. */
-  readonly longestWindowMs: number | null;
+  /** What a window may be; null for a fact without one. */
+  readonly window: WindowLimits | null;
   readonly ofSharedList: boolean;
 }
+
+type WindowLimits = Pick<WindowedFact, 'longestWindowMs' | 'wholeDaysAboveMs'>;
 
 /** Facts that are compared alike need to be described once. */
 function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
   const kinds = new Map<string, FactKind>();
   for (const [name, fact] of facts) {
     const { domain, absence } = fact;
-    const longestWindowMs = fact.kind === 'windowed' ? fact.longestWindowMs : null;
+    const window = fact.kind === 'windowed' ? windowLimits(fact) : null;
     const ofSharedList = fact.kind === 'listed';
     const pattern = textForm({ name })?.pattern.source ?? null;
-    const key = JSON.stringify([domain, absence !== undefined, pattern, longestWindowMs, ofSharedList]);
+    const key = JSON.stringify([domain, absence !== undefined, pattern, window, ofSharedList]);
     const names = [...(kinds.get(key)?.names ?? []), name];
     const known = absence === undefined ? {} : { absence };
-    kinds.set(key, { names, domain, ...known, pattern, longestWindowMs, ofSharedList });
+    kinds.set(key, { names, domain, ...known, pattern, window, ofSharedList });
   }
   return [...kinds.values()];
 }
 
-function comparison({ names, pattern, longestWindowMs, ofSharedList, ...fact }: FactKind): JsonSchema {
+function comparison({ names, pattern, window, ofSharedList, ...fact }: FactKind): JsonSchema {
   const operators = operatorsFor(fact);
   const scalar = scalarOf(fact.domain, pattern ?? NO_BLANK_ENDS);
   const value = valueFor(operators, names.includes('amount') ? { anyOf: [scalar, AN_ATTRIBUTE] } : scalar);
@@ -180,7 +182,7 @@ function comparison({ names, pattern, longestWindowMs, ofSharedList, ...fact }: 
     then: {
       allOf: [
         { properties: { operator: { enum: operators } } },
-        ofSharedList ? LIST_PARAMS : params(longestWindowMs),
+        ofSharedList ? LIST_PARAMS : params(window),
         value,
       ],
     },
@@ -279,11 +281,18 @@ const LIST_PARAMS: JsonSchema = {
   },
 };
 
-function params(longestWindowMs: number | null): JsonSchema {
-  if (longestWindowMs === null) return { properties: { params: false } };
+function windowLimits({ longestWindowMs, wholeDaysAboveMs }: WindowLimits): WindowLimits {
+  return wholeDaysAboveMs === undefined ? { longestWindowMs } : { longestWindowMs, wholeDaysAboveMs };
+}
+
+function params(limits: WindowLimits | null): JsonSchema {
+  if (limits === null) return { properties: { params: false } };
+  const { longestWindowMs, wholeDaysAboveMs } = limits;
+  const wholeDays =
+    wholeDaysAboveMs === undefined ? '' : `, whole days above ${formatDuration(wholeDaysAboveMs)}`;
   const window = {
     ...DURATION_TEXT,
-    description: `How far to look back: ${formatDuration(longestWindowMs)} at most, like 10m.`,
+    description: `How far to look back: ${formatDuration(longestWindowMs)} at most${wholeDays}, like 10m.`,
   };
   return {
     required: ['params'],

@@ -2,11 +2,11 @@ import { isMap, isScalar, isSeq, type Scalar, type YAMLMap } from 'yaml';
 import { type DeclaredAttributes, NONE_DECLARED } from '../../client/attributes.ts';
 import { attributeFact } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import { DOMAINS, type Fact } from '../../facts/fact.ts';
+import { DOMAINS, type Fact, factOver } from '../../facts/fact.ts';
 import { NamedError } from '../../named-error.ts';
 import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '../../shapes.ts';
 import { signOf } from '../condition-text.ts';
-import { formatDuration } from '../duration.ts';
+import { formatDuration, parseDuration } from '../duration.ts';
 import { ATTRIBUTES } from '../parse/attributes.ts';
 import { MEANINGS } from '../parse/form.ts';
 import { PRIOR_RANGE, type RuleFiles } from '../parse/parse.ts';
@@ -243,10 +243,13 @@ function inCondition(
   });
 }
 
-/** What a comparison asks for; an attribute as the rule set declares it. */
+/** What a comparison asks for, over its window; an attribute as the rule set declares it. */
 function factOf(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
-  const declared = attributes.get(String(mapAt(comparison, 'params')?.get('name')));
-  return name === 'attribute' && declared !== undefined ? attributeFact(declared) : FACTS.get(name);
+  const params = mapAt(comparison, 'params');
+  const declared = attributes.get(String(params?.get('name')));
+  if (name === 'attribute' && declared !== undefined) return attributeFact(declared);
+  const fact = FACTS.get(name);
+  return fact === undefined ? undefined : factOver(fact, parseDuration(String(params?.get('window'))) ?? 0);
 }
 
 const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;

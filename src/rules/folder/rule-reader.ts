@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { attributeFact } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
+import { factOver } from '../../facts/fact.ts';
 import { BackgroundWork, LimitExceeded } from '../../work/background-work.ts';
 import { compile } from '../evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '../rule-set.ts';
@@ -70,7 +71,7 @@ function withFacts(rules: ParsedRules): ParsedRules {
     const declared = rules.attributes.get(ref.attribute ?? '');
     const fact = declared === undefined ? FACTS.get(ref.name) : attributeFact(declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
-    Object.assign(ref, { fact });
+    Object.assign(ref, { fact: factOver(fact, ref.windowMs) });
   }
   return rules;
 }

@@ -9,11 +9,10 @@ import {
   type OperatorName,
   operatorsFor,
 } from '../condition.ts';
-import { formatDuration } from '../duration.ts';
 import { suggest } from '../problem.ts';
 import { isName, listNameRefusal } from '../rule-set.ts';
 import { comparisonRefusal, domainInWords, hiddenText, isHidden, spokenName } from './compared-facts.ts';
-import type { FactRefs } from './fact-refs.ts';
+import { type FactRefs, whyNoWindow } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
@@ -115,12 +114,8 @@ class ComparisonReader {
     if (window === undefined) return null;
     const windowMs = this.#file.duration(window.value, 'window');
     if (windowMs === null) return null;
-    if (windowMs > fact.longestWindowMs) {
-      return this.#file.report(
-        window.value,
-        `"${name}" looks back ${formatDuration(fact.longestWindowMs)} at most, not ${formatDuration(windowMs)}`,
-      );
-    }
+    const why = whyNoWindow(name, fact, windowMs);
+    if (why !== null) return this.#file.report(window.value, why);
     return this.#refs.intern(name, fact, windowMs);
   }
 

@@ -1,9 +1,15 @@
 import { ATTRIBUTE_NAME_FORM, type DeclaredAttributes, isAttributeName } from '../../client/attributes.ts';
 import { attributeFact, attributeLabel } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
-import type { AttributeFact, Fact, ListedFact } from '../../facts/fact.ts';
+import {
+  type AttributeFact,
+  type Fact,
+  factOver,
+  type ListedFact,
+  type WindowedFact,
+} from '../../facts/fact.ts';
 import type { FactRef } from '../condition.ts';
-import { DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
+import { DAY_MS, DURATION_FORM, formatDuration, parseDuration } from '../duration.ts';
 import { suggest } from '../problem.ts';
 import { isName } from '../rule-set.ts';
 
@@ -29,7 +35,7 @@ export class FactRefs {
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#named(label, { name, fact, windowMs });
+    return this.#named(label, { name, fact: factOver(fact, windowMs), windowMs });
   }
 
   /** A fact about the shared list of this name. */
@@ -84,13 +90,27 @@ export function factOfPlaceholder(
   }
   if (fact.kind !== 'windowed')
     return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
-  const windowMs = window === undefined ? null : parseWindow(window, fact.longestWindowMs);
-  return windowMs === null
-    ? `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`
-    : refs.intern(name, fact, windowMs);
+  return windowedPlaceholder(name, fact, window, refs);
 }
 
-function parseWindow(text: string, longestMs: number): number | null {
-  const windowMs = parseDuration(text);
-  return windowMs !== null && windowMs <= longestMs ? windowMs : null;
+function windowedPlaceholder(
+  name: string,
+  fact: WindowedFact,
+  window: string | undefined,
+  refs: FactRefs,
+): FactRef | string {
+  const windowMs = window === undefined ? null : parseDuration(window);
+  if (windowMs === null) return `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`;
+  return whyNoWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
+}
+
+/** Why a fact has no such window; null when it has. */
+export function whyNoWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
+  const { longestWindowMs, wholeDaysAboveMs = longestWindowMs } = fact;
+  const written = formatDuration(windowMs);
+  if (windowMs > longestWindowMs)
+    return `"${name}" looks back ${formatDuration(longestWindowMs)} at most, not ${written}`;
+  if (windowMs <= wholeDaysAboveMs || windowMs % DAY_MS === 0) return null;
+  const nearest = formatDuration(Math.ceil(windowMs / DAY_MS) * DAY_MS);
+  return `"${name}" counts whole days in a window above ${formatDuration(wholeDaysAboveMs)}, like ${nearest}, not ${written}`;
 }

@@ -2,8 +2,9 @@ import { CLIENT_GROUPS } from '../../client/client-state.ts';
 import { resetsOf } from '../../client/ladder.ts';
 import type { Smoothing } from '../../client/payment-score.ts';
 import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
-import { YES_NO } from '../../facts/fact.ts';
+import { countsWholeDays, YES_NO } from '../../facts/fact.ts';
 import type { Condition, FactRef } from '../condition.ts';
+import { DAY_MS } from '../duration.ts';
 import { complement } from '../negation.ts';
 import {
   type GroupParams,
@@ -254,9 +255,12 @@ function ofRequestBefore(
   const last = facts.plain('secondsSinceLastVerdict');
   return verdicts.flatMap((count) => {
     const lately = compare(last, 'lessThan', count.windowMs / 1000);
+    // The first of several whole days may have begun less than a day ago.
+    const surelyMs = countsWholeDays(count.fact, count.windowMs) ? count.windowMs - DAY_MS : count.windowMs;
+    const surelySeen = compare(last, 'lessThan', surelyMs / 1000);
     // A verdict counts itself, a score does not.
     const counted = compare(count, 'greaterThan', moment === 'a verdict' ? 1 : 0);
-    return [implies(compare(count, 'greaterThan', 1), lately), implies(lately, counted)];
+    return [implies(compare(count, 'greaterThan', 1), lately), implies(surelySeen, counted)];
   });
 }
 

@@ -16,9 +16,16 @@ import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
 
 const WINDOWED = [...FACTS].filter(([, { kind }]) => kind === 'windowed').map(([name]) => name);
+/** Some that random lives make a difference to; whole days where the fact has them. */
+function windowsOf(name: string): readonly string[] {
+  const fact = FACTS.get(name);
+  const hasDays = fact?.kind === 'windowed' && fact.wholeDaysAboveMs !== undefined;
+  return ['1m', '10m', '2h', ...(hasDays ? ['24h', '2d', '30d'] : [])];
+}
+
 const ON_DEMAND = [...FACTS].filter(([, fact]) => fact.kind === 'plain' && fact.onDemand === true);
 const PLACEHOLDERS = [
-  ...WINDOWED.flatMap((name) => ['1m', '10m', '2h'].map((window) => `{${name}(${window})}`)),
+  ...WINDOWED.flatMap((name) => windowsOf(name).map((window) => `{${name}(${window})}`)),
   ...ON_DEMAND.map(([name]) => `{${name}}`),
 ];
 
