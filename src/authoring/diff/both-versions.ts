@@ -294,7 +294,8 @@ function resetsAlike(was: LadderSettings, is: LadderSettings): boolean {
 function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
   const apart = [...after].filter(([name, declared]) => {
     const was = before.get(name);
-    return was !== undefined && !isDeepStrictEqual(was, declared);
+    // A unit says which attributes may be compared, and nothing of their values.
+    return was !== undefined && !isDeepStrictEqual({ ...was, unit: null }, { ...declared, unit: null });
   });
   return apart.map(([name]) => attributeLabel(name));
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { DeclaredAttribute } from '../../client/attributes.ts';
 import type { LadderSettings } from '../../client/ladder.ts';
 import { counted } from '../../counted.ts';
 import { type Condition, namedConditions } from '../../rules/condition.ts';
@@ -26,6 +27,7 @@ import { type DiffExamples, diffExamples, diffExamplesWithin, FOUND } from './ex
 
 const DIFF_PARTS = [
   'settings',
+  'attributes',
   'ladder',
   'platforms',
   'limits',
@@ -143,6 +145,7 @@ function valueChange(
 export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
   return [
     ...textDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
+    ...textDifferences('attributes', attributeTexts(before), attributeTexts(after)),
     ...textDifferences('ladder', ladderTexts(before.settings.ladder), ladderTexts(after.settings.ladder)),
     ...platformDifferences(before, after),
     ...textDifferences('limits', limitTexts(before), limitTexts(after)),
@@ -338,6 +341,17 @@ function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
     scoringLimits: String(scoringLimits),
   };
   return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
+}
+
+/** What callers may say, as `ruleset.yaml` declares it. */
+function attributeTexts({ attributes }: ParsedRules): Texts {
+  return new Map([...attributes].map(([name, declared]) => [name, attributeText(declared)]));
+}
+
+function attributeText({ type, length, unit, oneOf, pseudonym }: DeclaredAttribute): string {
+  const text = oneOf === null ? `text of ${length} characters at most` : `one of ${oneOf.join(', ')}`;
+  const value = type === 'text' ? text : unit === null ? type : `${type} of ${unit}`;
+  return pseudonym ? `${value}, kept as a pseudonym` : value;
 }
 
 /** The ladder without a name, the named ones, and when they are forgotten. */

@@ -14,6 +14,8 @@ export interface Domain {
   readonly where: (operator: OperatorName, expected: Expected) => Spans;
   readonly value: (number: number) => FactReading;
   readonly number: (value: FactReading) => number;
+  /** The number of 0 where values may be below it: to be shown in the place of the least one. */
+  readonly zero?: number;
 }
 
 /** Facts that are rounded, and to how many decimals. */
@@ -66,6 +68,15 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
   ],
 ]);
 
+/** A text of one character, another for each number from 0: as short as an attribute may be declared. */
+export function shortText(number: number): string {
+  return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
+}
+
+const LETTERS = 26;
+
+const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: shortText };
+
 /** How the values of a text fact are written; null when any text may occur. */
 export function textForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
   return TEXT_FORMS.get(name) ?? null;
@@ -87,6 +98,7 @@ function withUnknown(known: Domain): Domain {
       operator === 'known' && expected !== true ? alone : known.where(operator, expected),
     value: (number) => (number === unknown ? null : known.value(number)),
     number: (value) => (value === null ? unknown : known.number(value)),
+    ...(known.zero === undefined ? {} : { zero: known.zero }),
   };
 }
 
@@ -95,6 +107,7 @@ function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   switch (domain.type) {
     case 'number': {
       const decimals = domain.integer ? 0 : decimalsOf(ref);
+      if (decimals === null && domain.min < 0) return withZero(domain, constants);
       if (decimals === null) return continuous(domain.min, domain.max, constants);
       const steps = 10 ** decimals;
       return stepped(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
@@ -104,7 +117,7 @@ function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
     case 'enum':
       return listed(domain.values);
     case 'text':
-      return listed(texts(constants, textForm(ref)));
+      return listed(texts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : textForm(ref)));
     default:
       return domain satisfies never;
   }
@@ -188,6 +201,14 @@ function continuous(min: number, max: number, constants: readonly FactValue[]): 
     },
     value: (number) => (number % 2 === 0 ? points[number / 2] : (gap((number - 1) / 2) ?? undefined)) ?? min,
   });
+}
+
+function withZero(
+  { min, max }: { readonly min: number; readonly max: number },
+  constants: readonly FactValue[],
+): Domain {
+  const domain = continuous(min, max, [...constants, 0]);
+  return { ...domain, zero: domain.number(0) };
 }
 
 interface Order {

@@ -8,6 +8,7 @@ import {
   type OperatorName,
 } from '../condition.ts';
 import { allOf, anyOf, compare, implies, inner, not } from './built-conditions.ts';
+import { shortText } from './domain.ts';
 
 /**
  * How two facts of one request stand to each other is a fact of its own to proofs: below, equal or above for numbers, equal
@@ -101,7 +102,8 @@ function constantsOf(refs: readonly FactRef[], comparisons: readonly Comparison[
 
 function ofNumbers({ one, other, standing }: Pair, comparisons: readonly Comparison[]): readonly Condition[] {
   const stands = (name: Standing) => compare(standing, 'equal', name);
-  return constantsOf([one, other], comparisons).flatMap((limit) => {
+  const limits = new Set<FactValue>([0, ...constantsOf([one, other], comparisons)]);
+  return [...limits].flatMap((limit) => {
     const side = (operator: OperatorName) => [compare(one, operator, limit), compare(other, operator, limit)];
     const [oneBelow, otherBelow] = side('lessThan').map((below) => below);
     const [oneAbove, otherAbove] = side('greaterThan').map((above) => above);
@@ -117,7 +119,16 @@ function ofNumbers({ one, other, standing }: Pair, comparisons: readonly Compari
   });
 }
 
-/** Enough texts that no rule names, for every fact of a pair to have one of its own. */
+function unnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly string[] {
+  const found: string[] = [];
+  for (let number = 0; found.length < count; number++) {
+    const text = shortText(number);
+    if (!named.has(text)) found.push(text);
+  }
+  return found;
+}
+
+/** There are enough texts that no rule names, for every fact of a pair to have one of its own. */
 function ofTexts(
   { one, other, standing }: Pair,
   pairs: readonly Pair[],
@@ -127,7 +138,7 @@ function ofTexts(
   const named = constantsOf(texts, comparisons);
   const words = texts.flatMap(({ fact: { domain } }) => (domain.type === 'enum' ? domain.values : []));
   const flags = one.fact.domain.type === 'boolean' ? [true, false] : [];
-  const some = flags.length > 0 ? [] : texts.map((_, place) => `text ${place + 1}`);
+  const some = flags.length > 0 ? [] : unnamedTexts(texts.length, new Set([...named, ...words]));
   const values = [...new Set([...named, ...words, ...some, ...flags])].filter((value) => {
     return typeof value === (flags.length > 0 ? 'boolean' : 'string');
   });

@@ -1,6 +1,15 @@
 import type { FactReading } from '../../facts/fact.ts';
 import { type Comparison, type Condition, comparisonsIn } from '../condition.ts';
-import { highest, includes, intersect, lowest, overlaps, type Spans, spansOf } from './domain.ts';
+import {
+  type Domain,
+  highest,
+  includes,
+  intersect,
+  lowest,
+  overlaps,
+  type Spans,
+  spansOf,
+} from './domain.ts';
 import {
   contradict,
   type Formula,
@@ -195,9 +204,13 @@ function valuesOf(
   for (const label of labels) {
     const index = indexOf.get(label) ?? -1;
     const domain = domains[index];
-    if (domain !== undefined) values.set(label, domain.value(lowest(left[index] ?? [])));
+    if (domain !== undefined) values.set(label, domain.value(shownNumber(domain, left[index] ?? [])));
   }
   return values;
+}
+
+function shownNumber({ zero }: Domain, left: Spans): number {
+  return zero !== undefined && includes(left, [[zero, zero]]) ? zero : lowest(left);
 }
 
 /** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */
