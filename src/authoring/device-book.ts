@@ -1,11 +1,12 @@
 import type { KnownHints } from '../client/hints.ts';
 import {
+  BITS_OF_MARK,
   markBits,
   markBitsAfterPayment,
-  SIGHTING_MARKS,
   type SightingMarks,
   UNMARKED,
 } from '../client/sighting-marks.ts';
+import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from '../client/verdict-steps.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
   moreShared,
@@ -14,6 +15,7 @@ import {
   type SharingCounts,
   type SharingQuestions,
   type Sightings,
+  verdictsOnDevice,
   withMarksOf,
 } from '../facts/fact.ts';
 
@@ -30,16 +32,26 @@ export class DeviceBook<Client = string> {
     fingerprint: new Map(),
     ip: new Map(),
   };
+  /** For each device the verdicts by step, of each length of steps. */
+  readonly #verdicts: Readonly<Record<Kind, Map<string, readonly Map<number, number>[]>>> = {
+    fingerprint: new Map(),
+    ip: new Map(),
+  };
   /** The newest devices of each client, the newest last. */
   readonly #devicesOf = new Map<Client, readonly (readonly [Kind, string])[]>();
 
+  /** `questions` say whether the verdict is counted on the devices. */
   record(
     client: Client,
     { fingerprints, ips }: ShownDevices,
     now: number,
     marks: SightingMarks = UNMARKED,
+    questions: SharingQuestions | null = null,
   ): void {
     const bits = markBits(marks);
+    if (questions?.fingerprint.notes.verdicts === true)
+      for (const id of fingerprints) this.#countVerdict('fingerprint', id, now);
+    if (questions?.ip.notes.verdicts === true) for (const id of ips) this.#countVerdict('ip', id, now);
     for (const id of fingerprints) this.#see('fingerprint', id, client, { at: now, bits });
     for (const id of ips) this.#see('ip', id, client, { at: now, bits });
   }
@@ -71,6 +83,21 @@ export class DeviceBook<Client = string> {
     };
   }
 
+  #countVerdict(kind: Kind, id: string, now: number): void {
+    const rings = this.#verdicts[kind].getOrInsertComputed(id, () => VERDICT_STEPS.map(() => new Map()));
+    for (const [ring, counts] of rings.entries()) {
+      const step = stepOf(ring, now);
+      counts.set(step, Math.min(VERDICTS_OF_STEP_MAX, (counts.get(step) ?? 0) + 1));
+      for (const old of counts.keys()) if (old <= step - (VERDICT_STEPS[ring]?.kept ?? 0)) counts.delete(old);
+    }
+  }
+
+  #verdictsSince(kind: Kind, id: string, windowMs: number, now: number): number {
+    const { ring, first } = stepsOf(windowMs, now);
+    const counts = this.#verdicts[kind].get(id)?.[ring] ?? new Map<number, number>();
+    return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
+  }
+
   #see(kind: Kind, id: string, client: Client, { at, bits }: Sighting): void {
     const devices = this.#devices[kind];
     const seen = devices.get(id);
@@ -100,13 +127,16 @@ export class DeviceBook<Client = string> {
     { client, questions, now, marks: own }: Asking<Client>,
   ): ReadonlyMap<number, SharingCounts> {
     const counts = new Map<number, SharingCounts>();
-    const { windowsMs, marks } = questions[kind];
+    const { windowsMs, marks, verdictWindowsMs } = questions[kind];
     for (const id of ids) {
       const seen = this.#devices[kind].get(id);
       for (const windowMs of windowsMs) {
         const others = othersSince(seen, client, now - windowMs);
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, others.clients + 1);
-        const here = withMarksOf({ ...others, clients }, own, marks);
+        const verdicts = verdictWindowsMs.includes(windowMs)
+          ? verdictsOnDevice(this.#verdictsSince(kind, id, windowMs, now), clients)
+          : 0;
+        const here = withMarksOf({ ...others, clients, verdicts }, own, marks);
         counts.set(windowMs, moreShared(here, counts.get(windowMs)));
       }
     }
@@ -139,11 +169,16 @@ class SeenClients<Client> {
   /** The one seen longest ago comes first. */
   readonly #last = new Map<Client, Sighting>();
   /** The times of all, and of those with each mark, in order, so that counting needs no walk over a thousand clients. */
-  readonly #times: Record<keyof SharingCounts, number[]> = {
+  readonly #times: Record<Counted, number[]> = {
     clients: [],
     paying: [],
     unpaid: [],
     blocked: [],
+    orders1: [],
+    orders2: [],
+    orders4: [],
+    orders8: [],
+    orders16: [],
   };
 
   note(client: Client, { at: now, bits }: Sighting): void {
@@ -172,15 +207,17 @@ class SeenClients<Client> {
   othersSince(client: Client, since: number): SharingCounts {
     const own = this.#last.get(client);
     const ownNames = own !== undefined && own.at > since ? timesWith(own.bits) : [];
-    const count = (name: keyof SharingCounts) => {
+    const count = (name: Counted) => {
       const times = this.#times[name];
       return times.length - firstAfter(times, since) - (ownNames.includes(name) ? 1 : 0);
     };
     return {
       clients: count('clients'),
+      verdicts: 0,
       paying: count('paying'),
       unpaid: count('unpaid'),
       blocked: count('blocked'),
+      unpaidOrders: ORDER_DIGITS.reduce((sum, { name, weight }) => sum + weight * count(name), 0),
     };
   }
 
@@ -192,13 +229,26 @@ class SeenClients<Client> {
   }
 }
 
+/** The unpaid orders of a client as the digits of a binary number, each with the bit that tells it. */
+const ORDER_DIGITS = [
+  { name: 'orders1', weight: 1 },
+  { name: 'orders2', weight: 2 },
+  { name: 'orders4', weight: 4 },
+  { name: 'orders8', weight: 8 },
+  { name: 'orders16', weight: 16 },
+] as const;
+
+/** What is counted of clients: all of them, and those with a mark. */
+type Counted = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
+
 /** For each number of bits: where a client with these marks counts. */
-const TIMES_WITH: readonly (readonly (keyof SharingCounts)[])[] = Array.from({ length: 8 }, (_, bits) => [
+const TIMES_WITH: readonly (readonly Counted[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
-  ...SIGHTING_MARKS.filter((mark) => (bits & markBits({ ...UNMARKED, [mark]: true })) !== 0),
+  ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
+  ...ORDER_DIGITS.flatMap(({ name, weight }) => (((bits >> 3) & weight) !== 0 ? [name] : [])),
 ]);
 
-function timesWith(bits: number): readonly (keyof SharingCounts)[] {
+function timesWith(bits: number): readonly Counted[] {
   return TIMES_WITH[bits] ?? [];
 }
 
@@ -210,7 +260,15 @@ function othersSince<Client>(
   if (seen === undefined) return NOBODY_SEEN;
   if (seen instanceof SeenClients) return seen.othersSince(client, since);
   if (seen.client === client || seen.at <= since) return NOBODY_SEEN;
-  return { ...NOBODY_SEEN, ...Object.fromEntries(timesWith(seen.bits).map((name) => [name, 1])) };
+  const { bits } = seen;
+  return {
+    clients: 1,
+    verdicts: 0,
+    paying: bits & 1,
+    unpaid: (bits >> 1) & 1,
+    blocked: (bits >> 2) & 1,
+    unpaidOrders: bits >> 3,
+  };
 }
 
 function insert(times: number[], at: number): void {

@@ -77,7 +77,7 @@ export class Simulation {
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
     const payer = this.#payer(clientIdKey);
     const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
-    this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now));
+    this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now), this.rules.sharing);
     const sightings = this.#sightings(payer, hints, now);
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.rules, standing, request);

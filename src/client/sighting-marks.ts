@@ -9,14 +9,37 @@ export interface SightingMarks {
   readonly unpaid: boolean;
   /** The answer before was BLOCK, or a person blocked the client. */
   readonly blocked: boolean;
+  /** How many of its orders are unpaid, up to UNPAID_ORDERS_MAX; 0 where no rule set asks for them. */
+  readonly unpaidOrders: number;
 }
+
+/** As many as five bits hold. */
+export const UNPAID_ORDERS_MAX = 31;
 
 export type SightingMark = keyof SightingMarks;
 
-/** In this order the stores keep them as bits, the first one lowest. */
-export const SIGHTING_MARKS = ['paying', 'unpaid', 'blocked'] as const satisfies readonly SightingMark[];
+/** In this order the stores keep them as bits, the first one lowest, and the unpaid orders as the bits above. */
+export const SIGHTING_MARKS = [
+  'paying',
+  'unpaid',
+  'blocked',
+  'unpaidOrders',
+] as const satisfies readonly SightingMark[];
 
-export const UNMARKED: SightingMarks = { paying: false, unpaid: false, blocked: false };
+export const UNMARKED: SightingMarks = { paying: false, unpaid: false, blocked: false, unpaidOrders: 0 };
+
+/** The bits that tell each of the marks. */
+export const BITS_OF_MARK = {
+  paying: 1,
+  unpaid: 2,
+  blocked: 4,
+  unpaidOrders: UNPAID_ORDERS_MAX << 3,
+} as const satisfies Record<SightingMark, number>;
+
+/** The bits of some marks together. */
+export function bitsOfMarks(marks: readonly SightingMark[]): number {
+  return marks.reduce((bits, mark) => bits | BITS_OF_MARK[mark], 0);
+}
 
 /** How long after a sighting a payment is still noted on it. */
 export const PAYMENT_NOTED_MS = 24 * 3600_000;
@@ -29,12 +52,13 @@ export function sightingMarks(
     paying: state.outcomes.paidCount > 0,
     unpaid: lastOutcome(state.outcomes) === 'UNPAID',
     blocked: state.lastVerdictBlocked || live(state.override, now)?.group === 'BLOCKED',
+    unpaidOrders: Math.min(UNPAID_ORDERS_MAX, state.outcomes.unpaidCount),
   };
 }
 
-/** The marks as a number: 1 for paying, 2 for unpaid, 4 for blocked. */
-export function markBits({ paying, unpaid, blocked }: SightingMarks): number {
-  return (paying ? 1 : 0) | (unpaid ? 2 : 0) | (blocked ? 4 : 0);
+/** The marks as a number: 1 for paying, 2 for unpaid, 4 for blocked, and 8 for each unpaid order. */
+export function markBits({ paying, unpaid, blocked, unpaidOrders }: SightingMarks): number {
+  return (paying ? 1 : 0) | (unpaid ? 2 : 0) | (blocked ? 4 : 0) | (unpaidOrders << 3);
 }
 
 /** The bits of the marks after a payment of the client: it pays, and its newest order may be unpaid all the same. */

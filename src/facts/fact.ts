@@ -5,6 +5,7 @@ import type { KnownHints } from '../client/hints.ts';
 import type { Ladder } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
 import { SIGHTING_MARKS, type SightingMark, type SightingMarks } from '../client/sighting-marks.ts';
+import { VERDICTS_ON_DEVICE_MAX } from '../client/verdict-steps.ts';
 import { Type } from '../json-schema.ts';
 import { always, list, named, type Shape, shape, yesNo } from '../shapes.ts';
 
@@ -15,9 +16,10 @@ interface FactRequest {
   readonly sellPointKey: string;
 }
 
-/** How many distinct clients were seen on a device, and how many of them had each mark. */
+/** How many distinct clients were seen on a device, how many of them had each mark, and how often they asked there. */
 export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
   readonly clients: number;
+  readonly verdicts: number;
 }
 
 /** Who was seen on the payer's fingerprint and IP, by window in ms; the payer included. */
@@ -31,11 +33,36 @@ export interface SharingQuestion {
   readonly windowsMs: readonly number[];
   /** Others count as 0. */
   readonly marks: readonly SightingMark[];
+  /** The windows among them in which the verdicts are counted, too. */
+  readonly verdictWindowsMs: readonly number[];
+  /** What is noted of a verdict for those who ask later: some rule set that decides meanwhile asks for it. */
+  readonly notes: SharingNotes;
 }
+
+/** What is noted on a device only where a rule set asks for it. */
+export interface SharingNotes {
+  readonly verdicts: boolean;
+  readonly unpaidOrders: boolean;
+}
+
+/** What is asked where nothing is. */
+export const NO_QUESTION: SharingQuestion = {
+  windowsMs: [],
+  marks: [],
+  verdictWindowsMs: [],
+  notes: { verdicts: false, unpaidOrders: false },
+};
 
 export type SharingQuestions = Readonly<Record<keyof Sightings, SharingQuestion>>;
 
-export const NOBODY_SEEN: SharingCounts = { clients: 0, paying: 0, unpaid: 0, blocked: 0 };
+export const NOBODY_SEEN: SharingCounts = {
+  clients: 0,
+  verdicts: 0,
+  paying: 0,
+  unpaid: 0,
+  blocked: 0,
+  unpaidOrders: 0,
+};
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
@@ -44,6 +71,11 @@ export function everyQuestion(questions: readonly SharingQuestions[]): SharingQu
   const on = (kind: keyof Sightings): SharingQuestion => ({
     windowsMs: [...new Set(questions.flatMap((question) => question[kind].windowsMs))],
     marks: SIGHTING_MARKS.filter((mark) => questions.some((question) => question[kind].marks.includes(mark))),
+    verdictWindowsMs: [...new Set(questions.flatMap((question) => question[kind].verdictWindowsMs))],
+    notes: {
+      verdicts: questions.some((question) => question[kind].notes.verdicts),
+      unpaidOrders: questions.some((question) => question[kind].notes.unpaidOrders),
+    },
   });
   return { fingerprint: on('fingerprint'), ip: on('ip') };
 }
@@ -66,19 +98,27 @@ export function withMarksOf(
   marks: readonly SightingMark[],
 ): SharingCounts {
   const counted = (mark: SightingMark) =>
-    marks.includes(mark) ? Math.min(CLIENTS_ON_DEVICE_MAX, counts[mark] + (own[mark] ? 1 : 0)) : 0;
+    marks.includes(mark) ? Math.min(CLIENTS_ON_DEVICE_MAX, counts[mark] + Number(own[mark])) : 0;
   return {
     clients: counts.clients,
+    verdicts: counts.verdicts,
+    unpaidOrders: counted('unpaidOrders'),
     paying: counted('paying'),
     unpaid: counted('unpaid'),
     blocked: counted('blocked'),
   };
 }
 
-/** All counts are of one device, so that rules may compare them. */
+/** All counts are of one device, so that rules may compare them; but for the verdicts, which are of the busiest. */
 export function moreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
-  return more > 0 ? other : one;
+  const [shared, less] = more > 0 ? [other, one] : [one, other];
+  return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
+}
+
+/** The verdicts on a device where these clients were seen: at least one each, also where counting began later. */
+export function verdictsOnDevice(counted: number, clients: number): number {
+  return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
 }
 
 /** How many clients a fingerprint or IP remembers; counts stop there. */
@@ -199,6 +239,8 @@ export interface WindowedFact extends FactDescription {
   readonly wholeDaysAboveMs?: number;
   /** What values it can have in a window that is not longer than that; absent: those of its domain. */
   readonly domainWithinDay?: FactDomain;
+  /** Why a window that is short enough cannot be asked for all the same; null where it can. */
+  readonly windowRefusal?: (windowMs: number) => string | null;
   /** Of a fact about who shares a device: which device, and who is counted. */
   readonly sharing: { readonly on: keyof Sightings; readonly counts: keyof SharingCounts } | null;
   readonly read: (context: FactContext, windowMs: number) => number | null;

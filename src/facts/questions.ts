@@ -73,20 +73,27 @@ export const FACT_QUESTIONS: readonly FactQuestion[] = [
   },
   {
     question: 'Who else uses the device or the address?',
-    exampleIsFor: 'Five or more payers on one device within a week, of whom nobody has paid',
+    exampleIsFor:
+      'Five or more payers on one device within a week, of whom nobody has paid, or 20 requests within an hour from one address',
     example: `conditions:
-  all:
-    - { fact: clientsOnFingerprint, params: { window: 7d }, operator: greaterThanInclusive, value: 5 }
-    - { fact: payingClientsOnFingerprint, params: { window: 7d }, operator: equal, value: 0 }`,
+  any:
+    - all:
+        - { fact: clientsOnFingerprint, params: { window: 7d }, operator: greaterThanInclusive, value: 5 }
+        - { fact: payingClientsOnFingerprint, params: { window: 7d }, operator: equal, value: 0 }
+    - { fact: verdictsOnIp, params: { window: 1h }, operator: greaterThanInclusive, value: 20 }`,
     facts: [
       'clientsOnFingerprint',
       'payingClientsOnFingerprint',
       'unpaidClientsOnFingerprint',
       'blockedClientsOnFingerprint',
+      'verdictsOnFingerprint',
+      'unpaidOrdersOnFingerprint',
       'clientsOnIp',
       'payingClientsOnIp',
       'unpaidClientsOnIp',
       'blockedClientsOnIp',
+      'verdictsOnIp',
+      'unpaidOrdersOnIp',
     ],
   },
   {

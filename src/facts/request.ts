@@ -1,4 +1,10 @@
 import { live } from '../client/client-state.ts';
+import { UNPAID_ORDERS_MAX } from '../client/sighting-marks.ts';
+import {
+  VERDICT_WINDOW_MS_MAX,
+  VERDICTS_ON_DEVICE_MAX,
+  verdictWindowRefusal,
+} from '../client/verdict-steps.ts';
 import {
   type Absence,
   type AttributeFact,
@@ -124,6 +130,9 @@ const COUNTED = {
     'Clients of the platform, this one included, who {asked} while their newest order with a result was unpaid, and have not paid within 24 hours after it',
   blocked:
     'Clients of the platform, this one included, who {asked} while a person had them blocked, or after an answer BLOCK',
+  unpaidOrders: `Unpaid orders, up to ${UNPAID_ORDERS_MAX} of each as it stood then, of the clients of the platform, this one included, who {asked}`,
+  verdicts:
+    'Verdicts of the platform, this one included, of clients who {asked}, and at least one of each of them. Counted in steps of ten minutes up to 2 hours, of an hour up to a day: all within the window, and those of up to one step before it',
 } as const satisfies Record<keyof SharingCounts, string>;
 
 /** How many payers share a device or address, and of what kind they are. */
@@ -132,10 +141,14 @@ export const SHARING_FACTS = {
   payingClientsOnFingerprint: sharing('fingerprint', 'paying'),
   unpaidClientsOnFingerprint: sharing('fingerprint', 'unpaid'),
   blockedClientsOnFingerprint: sharing('fingerprint', 'blocked'),
+  verdictsOnFingerprint: verdictsOn('fingerprint'),
+  unpaidOrdersOnFingerprint: unpaidOrdersOn('fingerprint'),
   clientsOnIp: sharing('ip', 'clients'),
   payingClientsOnIp: sharing('ip', 'paying'),
   unpaidClientsOnIp: sharing('ip', 'unpaid'),
   blockedClientsOnIp: sharing('ip', 'blocked'),
+  verdictsOnIp: verdictsOn('ip'),
+  unpaidOrdersOnIp: unpaidOrdersOn('ip'),
 } as const satisfies Record<string, WindowedFact>;
 
 const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
@@ -156,6 +169,26 @@ function sharing(on: keyof Sightings, counts: keyof SharingCounts): WindowedFact
     sharing: { on, counts },
     read: ({ sightings, hints }, windowMs) =>
       hints[DEVICES_OF[on]].length === 0 ? null : (sightings[on].get(windowMs)?.[counts] ?? 0),
+  };
+}
+
+/** Of orders, not of clients. */
+function unpaidOrdersOn(on: keyof Sightings): WindowedFact {
+  return { ...sharing(on, 'unpaidOrders'), unit: 'orders' };
+}
+
+/** Of the busiest of several devices, which need not be the most shared one. */
+function verdictsOn(on: keyof Sightings): WindowedFact {
+  const fact = sharing(on, 'verdicts');
+  return {
+    ...fact,
+    domain: count(VERDICTS_ON_DEVICE_MAX),
+    unit: 'verdicts',
+    description: fact.description
+      .replace('of several the most shared one', 'of several the busiest one')
+      .replace(`up to ${CLIENTS_ON_DEVICE_MAX}.`, `up to ${VERDICTS_ON_DEVICE_MAX}.`),
+    longestWindowMs: VERDICT_WINDOW_MS_MAX,
+    windowRefusal: verdictWindowRefusal,
   };
 }
 

@@ -182,12 +182,22 @@ export interface RuleChoice {
   readonly fallback?: RuleSet;
   /** Decides the same verdict on a copy, to be compared. */
   readonly shadow?: RuleSet;
+  /** All versions that decide for some client meanwhile: what they ask of devices is noted of every verdict. */
+  readonly alongside?: readonly RuleSet[];
 }
 
 /** What any rule set of the request may ask the sharing counters for. */
-export function sharingQuestions({ rules, fallback, shadow }: RuleChoice): SharingQuestions {
-  if (fallback === undefined && shadow === undefined) return rules.sharing;
-  return everyQuestion([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
+export function sharingQuestions({ rules, fallback, shadow, alongside }: RuleChoice): SharingQuestions {
+  const isAlone = fallback === undefined && shadow === undefined;
+  const own = isAlone
+    ? rules.sharing
+    : everyQuestion([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
+  if (alongside === undefined) return own;
+  const { fingerprint, ip } = everyQuestion(alongside.map(({ sharing }) => sharing));
+  return {
+    fingerprint: { ...own.fingerprint, notes: fingerprint.notes },
+    ip: { ...own.ip, notes: ip.notes },
+  };
 }
 
 export interface VerdictSeen {

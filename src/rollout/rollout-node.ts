@@ -125,8 +125,9 @@ export class RolloutNode implements RuleSource {
     if (drawn === null) return { rules: active, arm: 'active' };
     const { draw, candidate } = drawn;
     const rules = candidate === null ? undefined : candidates[rollout.candidates.indexOf(candidate)];
-    if (rules === undefined) return { rules: active, arm: 'active', draw };
-    return { rules, arm: 'candidate', draw, fallback: active };
+    const alongside = [active, ...candidates];
+    if (rules === undefined) return { rules: active, arm: 'active', draw, alongside };
+    return { rules, arm: 'candidate', draw, fallback: active, alongside };
   }
 
   observe(seen: VerdictSeen, isRecorded: boolean): void {

@@ -20,12 +20,12 @@ interface SeenDevices {
 
 /**
  * Who was seen on the client's devices, for all windows of the chosen rules; of several devices the most shared
- * one counts. `record` notes the client on all of them first.
+ * one counts. Recording notes the client on all of them before: a first time, or again for a verdict that is noted already.
  */
 export async function seeDevices(
   store: Store,
   { client, choice, state, hints, now }: SeenDevices,
-  record = false,
+  recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
   // While the secret changes, devices count under both names: under the new ones nobody was seen yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
@@ -38,7 +38,9 @@ export async function seeDevices(
     Array.from({ length: devices }, (_, index) => {
       const fingerprint = fingerprints[index] ?? null;
       const ip = ips[index] ?? null;
-      return store.sightings({ client, at: now, fingerprint, ip, sharing, marks, record });
+      const record = recording !== 'no';
+      const isRepeated = recording === 'again';
+      return store.sightings({ client, at: now, fingerprint, ip, sharing, marks, record, isRepeated });
     }),
   );
   return seen.reduce(mostShared, NO_SIGHTINGS);
@@ -65,8 +67,16 @@ export async function noteOnDevices(
   const { state, now } = asking;
   const marks = markBits(sightingMarks(state, now));
   if (before?.marks === marks) return before;
-  const sightings = await seeDevices(store, { ...asking, hints: knownHints(state.hints, now) }, true);
+  const sightings = await seeDevices(
+    store,
+    { ...asking, hints: knownHints(state.hints, now) },
+    isNotedNowhere(before) ? 'first' : 'again',
+  );
   return { marks, sightings };
+}
+
+function isNotedNowhere(seen: DevicesSeen | null): boolean {
+  return seen === null || seen === NO_DEVICES;
 }
 
 /**

@@ -82,7 +82,7 @@ export const deviceMember = (clientHash: string): string => clientHash.slice(0, 
 /** All that may stand for a client on a device: it, and it behind the letter of each mark. */
 export const deviceMembers = (clientHash: string): readonly string[] => {
   const member = deviceMember(clientHash);
-  return [member, ...['p', 'u', 'b'].map((letter) => letter + member)];
+  return [member, ...['p', 'u', 'b', '1', '2', '3', '4', '5'].map((letter) => letter + member)];
 };
 
 /** 72 bits that stand for an orderRef of a platform. */

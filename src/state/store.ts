@@ -209,6 +209,8 @@ export interface SightingsAsk {
   readonly marks: SightingMarks;
   /** Notes the client and its marks on its device first: a verdict counts, a score does not. */
   readonly record: boolean;
+  /** The verdict was noted already, and is decided again: it counts no second time among those of its device. */
+  readonly isRepeated?: boolean;
 }
 
 /** A client has paid: that is noted where it was seen after `since` (epoch ms). */

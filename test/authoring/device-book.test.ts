@@ -7,10 +7,20 @@ import {
   type SightingMarks,
   UNMARKED,
 } from '../../src/client/sighting-marks.ts';
-import { CLIENTS_ON_DEVICE_MAX, SHARING_WINDOW_MS_MAX, type SharingCounts } from '../../src/facts/fact.ts';
+import {
+  CLIENTS_ON_DEVICE_MAX,
+  NOBODY_SEEN,
+  SHARING_WINDOW_MS_MAX,
+  type SharingCounts,
+} from '../../src/facts/fact.ts';
 
 const HOUR_MS = 3_600_000;
-const asking = (...windowsMs: readonly number[]) => ({ windowsMs, marks: SIGHTING_MARKS });
+const asking = (...windowsMs: readonly number[]) => ({
+  windowsMs,
+  marks: SIGHTING_MARKS,
+  verdictWindowsMs: windowsMs.filter((windowMs) => windowMs <= 24 * HOUR_MS),
+  notes: { verdicts: true, unpaidOrders: true },
+});
 const QUESTIONS = { fingerprint: asking(HOUR_MS, 24 * HOUR_MS), ip: asking(SHARING_WINDOW_MS_MAX) };
 
 interface Sight {
@@ -62,9 +72,11 @@ class NotedSights {
 
 /** The counts that a client without marks sees who comes to these. */
 function countsWithOneMore(seen: readonly NotedSight[]): SharingCounts {
-  const having = (mark: SightingMark) => seen.filter(({ marks }) => marks[mark]).length;
+  const having = (mark: SightingMark) => seen.reduce((sum, { marks }) => sum + Number(marks[mark]), 0);
   return {
     clients: seen.length + 1,
+    verdicts: 0,
+    unpaidOrders: having('unpaidOrders'),
     paying: having('paying'),
     unpaid: having('unpaid'),
     blocked: having('blocked'),
@@ -92,7 +104,12 @@ describe('the device book', () => {
   });
 
   it('counts the clients with each mark like a count over all sightings and payments', () => {
-    const marks = fc.record({ paying: fc.boolean(), unpaid: fc.boolean(), blocked: fc.boolean() });
+    const marks = fc.record({
+      paying: fc.boolean(),
+      unpaid: fc.boolean(),
+      blocked: fc.boolean(),
+      unpaidOrders: fc.nat(31),
+    });
     const step = fc.tuple(sight, marks, fc.constantFrom('seen', 'seen', 'paid'), fc.boolean());
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -112,7 +129,7 @@ describe('the device book', () => {
           }
           const { fingerprint } = book.sightings('eve', shown, QUESTIONS, now);
           for (const [windowMs, counts] of fingerprint)
-            expect(counts).to.deep.equal(noted.counts(device, now - windowMs));
+            expect({ ...counts, verdicts: 0 }).to.deep.equal(noted.counts(device, now - windowMs));
         }
       }),
     );
@@ -126,10 +143,10 @@ describe('the device book', () => {
     const shown = (...fingerprints: readonly string[]) => ({ fingerprints, ips: [] });
     const counts = (...ids: readonly string[]) =>
       book.sightings('ann', shown(...ids), QUESTIONS, 1000).fingerprint.get(HOUR_MS);
-    expect(counts('x', 'y')).to.deep.equal({ clients: 3, paying: 0, unpaid: 0, blocked: 0 });
-    expect(counts('y', 'x')).to.deep.equal({ clients: 3, paying: 0, unpaid: 0, blocked: 0 });
+    expect(counts('x', 'y')).to.deep.equal({ ...NOBODY_SEEN, clients: 3, verdicts: 3, paying: 0 });
+    expect(counts('y', 'x')).to.deep.equal({ ...NOBODY_SEEN, clients: 3, verdicts: 3, paying: 0 });
     book.record('fay', shown('x'), 1000);
-    expect(counts('y', 'x')).to.deep.equal({ clients: 4, paying: 2, unpaid: 0, blocked: 0 });
+    expect(counts('y', 'x')).to.deep.equal({ ...NOBODY_SEEN, clients: 4, verdicts: 4, paying: 2 });
   });
 
   it('counts the most shared one of several devices', () => {
@@ -139,6 +156,22 @@ describe('the device book', () => {
     book.record('ann', shown, 1000);
     const { fingerprint, ip } = book.sightings('ann', shown, QUESTIONS, 1000);
     expect([fingerprint.get(HOUR_MS)?.clients, ip.size]).to.deep.equal([3, 0]);
+  });
+
+  it('counts the verdicts on a device in steps, as the stores do', () => {
+    const book = new DeviceBook();
+    const shown = { fingerprints: ['x'], ips: [] };
+    const minute = 60_000;
+    for (const at of [0, 1, 9, 10, 70, 75]) book.record('ann', shown, at * minute, UNMARKED, QUESTIONS);
+    book.record('bob', shown, 75 * minute);
+    const verdicts = (windowMs: number, at: number) => {
+      const questions = { fingerprint: asking(windowMs), ip: asking() };
+      return book.sightings('ann', shown, questions, at * minute).fingerprint.get(windowMs)?.verdicts;
+    };
+    expect(verdicts(10 * minute, 79)).to.equal(2);
+    expect(verdicts(60 * minute, 79)).to.equal(3);
+    expect(verdicts(3 * HOUR_MS, 79)).to.equal(6);
+    expect(verdicts(24 * HOUR_MS, 24 * 60 + 60)).to.equal(2);
   });
 
   it('remembers only the newest clients of a device', () => {

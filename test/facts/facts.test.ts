@@ -61,7 +61,14 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
 }
 
 const anyCount = fc.integer({ min: 0, max: CLIENTS_ON_DEVICE_MAX });
-const count = fc.record({ clients: anyCount, paying: anyCount, unpaid: anyCount, blocked: anyCount });
+const count = fc.record({
+  clients: anyCount,
+  verdicts: anyCount,
+  paying: anyCount,
+  unpaid: anyCount,
+  blocked: anyCount,
+  unpaidOrders: anyCount,
+});
 const sighted = fc
   .array(count, { minLength: 4, maxLength: 4 })
   .map((counts) => new Map(WINDOWS_MS.map((windowMs, n) => [windowMs, counts[n] ?? NOBODY_SEEN])));
@@ -386,14 +393,18 @@ describe('facts', () => {
 
   it('take the clients on a device from the sightings of the window, or 0', () => {
     const sightings = {
-      fingerprint: new Map([[MINUTE_MS, { clients: 4, paying: 1, unpaid: 2, blocked: 3 }]]),
-      ip: new Map([[MINUTE_MS, { clients: 8, paying: 5, unpaid: 6, blocked: 7 }]]),
+      fingerprint: new Map([
+        [MINUTE_MS, { clients: 4, verdicts: 9, paying: 1, unpaid: 2, blocked: 3, unpaidOrders: 10 }],
+      ]),
+      ip: new Map([
+        [MINUTE_MS, { clients: 8, verdicts: 11, paying: 5, unpaid: 6, blocked: 7, unpaidOrders: 12 }],
+      ]),
     };
     const context = contextOf({}, { sightings, hints: { ...NO_HINTS, fingerprints: ['f'], ips: ['i'] } });
-    const names = ['clients', 'payingClients', 'unpaidClients', 'blockedClients'];
-    expect(names.map((name) => read(`${name}OnFingerprint`, context))).to.deep.equal([4, 1, 2, 3]);
-    expect(names.map((name) => read(`${name}OnIp`, context))).to.deep.equal([8, 5, 6, 7]);
-    expect(names.map((name) => read(`${name}OnIp`, context, DAY_MS))).to.deep.equal([0, 0, 0, 0]);
+    const names = ['clients', 'payingClients', 'unpaidClients', 'blockedClients', 'verdicts', 'unpaidOrders'];
+    expect(names.map((name) => read(`${name}OnFingerprint`, context))).to.deep.equal([4, 1, 2, 3, 9, 10]);
+    expect(names.map((name) => read(`${name}OnIp`, context))).to.deep.equal([8, 5, 6, 7, 11, 12]);
+    expect(names.map((name) => read(`${name}OnIp`, context, DAY_MS))).to.deep.equal([0, 0, 0, 0, 0, 0]);
   });
 
   it('are not known where nothing tells them: of what never happened, and of no device or score', () => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { attributeFact } from '../../src/facts/attribute.ts';
 import { FACTS } from '../../src/facts/catalogue.ts';
-import type { Fact, FactReading, FactValue } from '../../src/facts/fact.ts';
+import type { Fact, FactReading, FactValue, WindowedFact } from '../../src/facts/fact.ts';
 import { type OperatorName, operatorsFor } from '../../src/rules/condition.ts';
+import { parseDuration } from '../../src/rules/duration.ts';
 import type { Edit } from './sound-rules.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
@@ -60,8 +61,14 @@ function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
   }
   if (fact.kind !== 'windowed') return asked;
   return fc
-    .tuple(asked, fc.constantFrom(...WINDOWS, ...(fact.wholeDaysAboveMs === undefined ? [] : ['2d', '30d'])))
+    .tuple(asked, fc.constantFrom(...windowsFor(fact)))
     .map(([written, window]) => ({ ...written, params: { window } }));
+}
+
+/** The windows that the fact may be counted over. */
+function windowsFor({ windowRefusal, wholeDaysAboveMs }: WindowedFact): readonly string[] {
+  const windows = [...WINDOWS, ...(wholeDaysAboveMs === undefined ? [] : ['2d', '30d'])];
+  return windows.filter((window) => (windowRefusal?.(parseDuration(window) ?? 0) ?? null) === null);
 }
 
 function expected(operator: OperatorName, value: fc.Arbitrary<FactValue>): fc.Arbitrary<unknown> {

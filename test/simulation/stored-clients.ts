@@ -3,6 +3,7 @@ import { token } from '../../src/client/client-state.ts';
 import { encodeOrder } from '../../src/client/order-text.ts';
 import { markBits, markBitsAfterPayment } from '../../src/client/sighting-marks.ts';
 import { encodeClientState } from '../../src/client/state-document.ts';
+import { stepOf, stepsOf } from '../../src/client/verdict-steps.ts';
 import type { Decision } from '../../src/decision/decision.ts';
 import {
   decisionOf,
@@ -16,6 +17,7 @@ import {
   CLIENTS_ON_DEVICE_MAX,
   type SharingCounts,
   type Sightings,
+  verdictsOnDevice,
   withMarksOf,
 } from '../../src/facts/fact.ts';
 import {
@@ -46,6 +48,8 @@ export interface JournalRow {
 export class StoredClients {
   readonly #clients = new Map<string, StoredClient>();
   readonly #devices = new Map<string, Map<string, Sighting>>();
+  /** When the verdicts on a device were asked that some rule set counts. */
+  readonly #verdicts = new Map<string, readonly number[]>();
   readonly #claims = new Map<string, string>();
   readonly #shapes = new Map<string, RecordShape>();
   #journal: readonly JournalRow[] = [];
@@ -179,7 +183,13 @@ export class StoredClients {
     if (device === null) return;
     const seen = this.#devices.get(device) ?? new Map<string, Sighting>();
     const at = Math.max(ask.at, seen.get(ask.client.hash)?.at ?? ask.at);
-    seen.set(ask.client.hash, { at, bits: markBits(ask.marks) });
+    const { notes } = ask.sharing[kind];
+    const ordersBefore = (seen.get(ask.client.hash)?.bits ?? 0) & ~7;
+    const own = markBits(ask.marks);
+    const bits = notes.unpaidOrders ? own : (own & 7) | ordersBefore;
+    seen.set(ask.client.hash, { at, bits });
+    if (notes.verdicts && ask.isRepeated !== true)
+      this.#verdicts.set(device, [...(this.#verdicts.get(device) ?? []), ask.at]);
     const newest = [...seen].sort(([, one], [, other]) => other.at - one.at).slice(0, CLIENTS_ON_DEVICE_MAX);
     this.#devices.set(device, new Map(newest));
   }
@@ -188,13 +198,24 @@ export class StoredClients {
     const device = deviceOf(ask, kind);
     if (device === null) return new Map();
     const others = [...(this.#devices.get(device) ?? [])].filter(([hash]) => hash !== ask.client.hash);
-    const { windowsMs, marks } = ask.sharing[kind];
+    const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
+    const verdictsIn = (windowMs: number) => {
+      const { ring, first } = stepsOf(windowMs, ask.at);
+      return (this.#verdicts.get(device) ?? []).filter((at) => stepOf(ring, at) >= first).length;
+    };
     return new Map(
       windowsMs.map((windowMs) => {
         const recent = others.filter(([, { at }]) => at > ask.at - windowMs);
         const having = (bit: number) => recent.filter(([, { bits }]) => (bits & bit) !== 0).length;
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, recent.length + 1);
-        const seen = { clients, paying: having(1), unpaid: having(2), blocked: having(4) };
+        const seen = {
+          clients,
+          verdicts: verdictWindowsMs.includes(windowMs) ? verdictsOnDevice(verdictsIn(windowMs), clients) : 0,
+          unpaidOrders: recent.reduce((sum, [, { bits }]) => sum + (bits >> 3), 0),
+          paying: having(1),
+          unpaid: having(2),
+          blocked: having(4),
+        };
         return [windowMs, withMarksOf(seen, ask.marks, marks)];
       }),
     );

@@ -9,6 +9,7 @@ import { type ClientState, token, touch } from '../../src/client/client-state.ts
 import type { OrderOutcome } from '../../src/client/order.ts';
 import { UNMARKED } from '../../src/client/sighting-marks.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import { NO_QUESTION } from '../../src/facts/fact.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { JournalEntry } from '../../src/state/journal.ts';
 import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
@@ -139,7 +140,7 @@ export async function verdict(
 }
 
 export function askFor(client: ClientKey, ask: Partial<SightingsAsk>): SightingsAsk {
-  const question = { windowsMs: [10 * MINUTE_MS], marks: [] };
+  const question = { ...NO_QUESTION, windowsMs: [10 * MINUTE_MS] };
   const sharing = { fingerprint: question, ip: question };
   return { client, at: T0, fingerprint: null, ip: null, sharing, marks: UNMARKED, record: false, ...ask };
 }

@@ -5,9 +5,9 @@ import { type ClientKey, clientNumber, decisionId } from '../../src/client/clien
 import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
 import { SIGHTING_MARKS, type SightingMarks, UNMARKED } from '../../src/client/sighting-marks.ts';
 import { verdictAnswer } from '../../src/decision/decision.ts';
-import { CLIENTS_ON_DEVICE_MAX, type Sightings } from '../../src/facts/fact.ts';
+import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from '../../src/facts/fact.ts';
 import type { JournalRecord } from '../../src/state/journal.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { SightingsAsk, Store } from '../../src/state/store.ts';
 import { until } from '../servers/until.ts';
 import {
   askFor,
@@ -28,8 +28,6 @@ import { describeListLog } from './list-log-conformance.ts';
 import { endOfJournal, entriesAbout, readAll } from './read-journal.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
-
-const NO_QUESTION = { windowsMs: [], marks: [] };
 
 /** A store that was made for the tests. */
 export interface StoreUnderTest {
@@ -250,7 +248,7 @@ function describeOrders(store: () => Store): void {
 function describeSightings(store: () => Store): void {
   const record = true;
   const count = async (client: ClientKey, device: string, at = T0, windowMs = 10 * MINUTE_MS) => {
-    const sharing = { fingerprint: { windowsMs: [windowMs], marks: [] }, ip: NO_QUESTION };
+    const sharing = { fingerprint: { ...NO_QUESTION, windowsMs: [windowMs] }, ip: NO_QUESTION };
     const seen = await store().sightings(askFor(client, { at, fingerprint: device, sharing }));
     return seen.fingerprint.get(windowMs)?.clients;
   };
@@ -274,8 +272,8 @@ function describeSightings(store: () => Store): void {
         fingerprint: 'f',
         ip: 'i',
         sharing: {
-          fingerprint: { windowsMs: [MINUTE_MS, 10 * MINUTE_MS], marks: [] },
-          ip: { windowsMs: [1.5 * MINUTE_MS, 10 * MINUTE_MS], marks: [] },
+          fingerprint: { ...NO_QUESTION, windowsMs: [MINUTE_MS, 10 * MINUTE_MS] },
+          ip: { ...NO_QUESTION, windowsMs: [1.5 * MINUTE_MS, 10 * MINUTE_MS] },
         },
         record,
       }),
@@ -299,7 +297,7 @@ function describeSightings(store: () => Store): void {
     at = T0,
     ago = 10 * MINUTE_MS,
   ) => {
-    const question = { windowsMs: [ago], marks: SIGHTING_MARKS };
+    const question = { ...NO_QUESTION, windowsMs: [ago], marks: SIGHTING_MARKS };
     const sharing = { fingerprint: question, ip: question };
     const seen = await store().sightings(
       askFor(client, { at, fingerprint: device, ip: device, sharing, marks }),
@@ -320,7 +318,7 @@ function describeSightings(store: () => Store): void {
     await noteAs(newClient(platform), 'device', { unpaid: true });
     await noteAs(newClient(platform), 'device', { blocked: true });
     await noteAs(newClient(platform), 'device', { paying: true, unpaid: true, blocked: true });
-    const counts = { clients: 5, paying: 2, unpaid: 2, blocked: 2 };
+    const counts = { ...NOBODY_SEEN, clients: 5, paying: 2, unpaid: 2, blocked: 2 };
     expect(await marksOn(asking, 'device')).to.deep.equal(counts);
     const paying = { ...UNMARKED, paying: true };
     expect(await marksOn(asking, 'device', paying)).to.deep.equal({ ...counts, paying: 3 });
@@ -330,6 +328,7 @@ function describeSightings(store: () => Store): void {
       paying: 1,
     });
     expect(await marksOn(newClient(platform), 'new', paying)).to.deep.equal({
+      ...NOBODY_SEEN,
       clients: 1,
       paying: 1,
       unpaid: 0,
@@ -342,7 +341,7 @@ function describeSightings(store: () => Store): void {
     const client = newClient(platform);
     await noteAs(client, 'device', { unpaid: true, blocked: true });
     await noteAs(client, 'device', { paying: true });
-    const counts = { clients: 2, paying: 1, unpaid: 0, blocked: 0 };
+    const counts = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 0 };
     expect(await marksOn(newClient(platform), 'device')).to.deep.equal(counts);
     await noteAs(client, 'device', {});
     expect(await marksOn(newClient(platform), 'device')).to.deep.equal({ ...counts, paying: 0 });
@@ -351,7 +350,7 @@ function describeSightings(store: () => Store): void {
   it('count marks in the window of their client, and only those that are asked for', async () => {
     const platform = newPlatform();
     await noteAs(newClient(platform), 'device', { paying: true });
-    const counts = { clients: 2, paying: 1, unpaid: 0, blocked: 0 };
+    const counts = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 0 };
     const asking = newClient(platform);
     expect(await marksOn(asking, 'device', UNMARKED, T0 + 999, 1000)).to.deep.equal(counts);
     expect(await marksOn(asking, 'device', UNMARKED, T0 + 1000, 1000)).to.deep.equal({
@@ -378,7 +377,7 @@ function describeSightings(store: () => Store): void {
     await store().notePayment({ client: newClient(client.platform), since: T0, isUnpaid: false });
     const at = T0 + MINUTE_MS;
     const seen = (device: string) => marksOn(newClient(client.platform), device, UNMARKED, at);
-    const marked = { clients: 2, paying: 1, unpaid: 0, blocked: 1 };
+    const marked = { ...NOBODY_SEEN, clients: 2, paying: 1, unpaid: 0, blocked: 1 };
     expect(await seen('old')).to.deep.equal({ ...marked, paying: 0, unpaid: 1 });
     expect(await seen('young')).to.deep.equal(marked);
     expect(await seen('newest')).to.deep.equal(marked);
@@ -391,6 +390,7 @@ function describeSightings(store: () => Store): void {
     await store().commit({ ...change, state: { ...change.state, hints: hintsOn('device', 'device') } });
     await store().notePayment({ client, since: T0 - 1, isUnpaid: true });
     expect(await marksOn(newClient(client.platform), 'device')).to.deep.equal({
+      ...NOBODY_SEEN,
       clients: 2,
       paying: 1,
       unpaid: 1,
@@ -406,6 +406,7 @@ function describeSightings(store: () => Store): void {
       await noteAs(client, 'crowd', index < 3 ? all : {}, T0 + index);
     const at = T0 + crowd.length;
     expect(await marksOn(newClient(platform), 'crowd', UNMARKED, at)).to.deep.equal({
+      ...NOBODY_SEEN,
       clients: CLIENTS_ON_DEVICE_MAX,
       paying: 0,
       unpaid: 0,
@@ -414,6 +415,7 @@ function describeSightings(store: () => Store): void {
     await noteAs(newClient(platform), 'quiet', all);
     await noteAs(newClient(platform), 'quiet', {}, T0 + 7 * DAY_MS);
     expect(await marksOn(newClient(platform), 'quiet', UNMARKED, T0 + 7 * DAY_MS, 7 * DAY_MS)).to.deep.equal({
+      ...NOBODY_SEEN,
       clients: 2,
       paying: 0,
       unpaid: 0,
@@ -424,6 +426,103 @@ function describeSightings(store: () => Store): void {
   it('say nothing about a device that was not sent', async () => {
     const seen = await store().sightings(askFor(newClient(), { record }));
     expect([seen.fingerprint.size, seen.ip.size]).to.deep.equal([0, 0]);
+  });
+
+  const withNotes = { verdicts: true, unpaidOrders: true };
+  const askingAll = (windowsMs: readonly number[]) => {
+    const verdictWindowsMs = windowsMs.filter((windowMs) => windowMs <= DAY_MS);
+    const question = { windowsMs, marks: SIGHTING_MARKS, verdictWindowsMs, notes: withNotes };
+    return { fingerprint: question, ip: question };
+  };
+  const noteAll = (client: ClientKey, at: number, more: Partial<SightingsAsk> = {}) =>
+    store().sightings(
+      askFor(client, {
+        at,
+        fingerprint: 'd',
+        ip: 'd',
+        record,
+        sharing: askingAll([10 * MINUTE_MS]),
+        ...more,
+      }),
+    );
+  const countsNow = async (client: ClientKey, at: number, windowMs: number) => {
+    const sharing = askingAll([windowMs]);
+    const seen = await store().sightings(askFor(client, { at, fingerprint: 'd', ip: 'd', sharing }));
+    expect(seen.ip).to.deep.equal(seen.fingerprint);
+    return seen.fingerprint.get(windowMs);
+  };
+  // The beginning of an hour.
+  const HOUR = Math.floor(T0 / (60 * MINUTE_MS)) * 60 * MINUTE_MS;
+
+  it('count the verdicts on a device in steps, all within the window and up to a step more', async () => {
+    const platform = newPlatform();
+    const [one, other] = [newClient(platform), newClient(platform)];
+    const verdicts = async (at: number, windowMs: number) =>
+      (await countsNow(newClient(platform), at, windowMs))?.verdicts;
+    for (const minute of [0, 1, 9, 10, 70])
+      await noteAll(minute % 2 === 0 ? one : other, HOUR + minute * MINUTE_MS);
+    const first = await noteAll(one, HOUR + 75 * MINUTE_MS);
+    expect(first.fingerprint.get(10 * MINUTE_MS)?.verdicts, 'this request included').to.equal(2);
+    const at = HOUR + 79 * MINUTE_MS;
+    expect(await verdicts(at, 10 * MINUTE_MS)).to.equal(2);
+    expect(await verdicts(at, 60 * MINUTE_MS), 'from minute 10 on').to.equal(3);
+    expect(await verdicts(at, 70 * MINUTE_MS), 'from minute 0 on').to.equal(6);
+    expect(await verdicts(at, 3 * 60 * MINUTE_MS)).to.equal(6);
+    expect(await verdicts(HOUR + DAY_MS + 59 * MINUTE_MS, DAY_MS)).to.equal(6);
+    expect(await verdicts(HOUR + DAY_MS + 60 * MINUTE_MS, DAY_MS)).to.equal(2);
+    expect(await verdicts(HOUR + 3 * DAY_MS, DAY_MS), 'the asking client alone').to.equal(1);
+  });
+
+  it('count a verdict once that is decided again, and none where no rule set asks for them', async () => {
+    const platform = newPlatform();
+    const client = newClient(platform);
+    await noteAll(client, HOUR);
+    await noteAll(client, HOUR, { isRepeated: true });
+    await noteAll(client, HOUR, { sharing: askFor(client, {}).sharing });
+    await noteAll(client, HOUR, { record: false });
+    expect((await countsNow(client, HOUR, 10 * MINUTE_MS))?.verdicts).to.equal(1);
+  });
+
+  it('have at least one verdict of each client, also of those from before verdicts were counted', async () => {
+    const platform = newPlatform();
+    for (let number = 0; number < 3; number++)
+      await noteAll(newClient(platform), HOUR, { sharing: askFor(newClient(), {}).sharing });
+    expect(await countsNow(newClient(platform), HOUR, 10 * MINUTE_MS)).to.include({
+      clients: 4,
+      verdicts: 4,
+    });
+  });
+
+  it('count verdicts apart from the clients, of whom none is forgotten for them', async () => {
+    const platform = newPlatform();
+    for (let hour = 0; hour < 30; hour++)
+      await noteAll(newClient(platform), HOUR + hour * 60 * MINUTE_MS + hour * MINUTE_MS);
+    const at = HOUR + 30 * 60 * MINUTE_MS;
+    const counts = await countsNow(newClient(platform), at, 7 * DAY_MS);
+    expect(counts).to.include({ clients: 31, paying: 0, unpaidOrders: 0 });
+  });
+
+  it('sum the unpaid orders of the clients, as each stood when it asked last', async () => {
+    const platform = newPlatform();
+    const having = (unpaidOrders: number) => ({ marks: { ...UNMARKED, unpaidOrders } });
+    const [one, other, third] = [newClient(platform), newClient(platform), newClient(platform)];
+    const orders = async (client: ClientKey, unpaidOrders: number, at = HOUR) => {
+      const sharing = askingAll([10 * MINUTE_MS]);
+      const ask = { at, fingerprint: 'd', ip: 'd', sharing, ...having(unpaidOrders) };
+      return (await store().sightings(askFor(client, ask))).ip.get(10 * MINUTE_MS)?.unpaidOrders;
+    };
+    await noteAll(one, HOUR, having(3));
+    await noteAll(other, HOUR, having(31));
+    expect(await orders(third, 0)).to.equal(34);
+    expect(await orders(third, 2)).to.equal(36);
+    expect(await orders(one, 5), 'the asking client as it stands now').to.equal(36);
+    await noteAll(other, HOUR + 1, having(4));
+    expect(await orders(third, 0)).to.equal(7);
+    await noteAll(one, HOUR + 2, { ...having(0), sharing: askFor(one, {}).sharing });
+    expect(await orders(third, 0), 'noted for a rule set that does not ask').to.equal(7);
+    await noteAll(one, HOUR + 3, having(0));
+    expect(await orders(third, 0)).to.equal(4);
+    expect(await orders(third, 0, HOUR + 10 * MINUTE_MS + 1), 'outside of the window').to.equal(0);
   });
 
   it('leave out a client last seen exactly at the edge of the window', async () => {

@@ -179,6 +179,8 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   distinctIps: 1,
   clientsOnFingerprint: 1,
   clientsOnIp: 1,
+  verdictsOnFingerprint: 1,
+  verdictsOnIp: 1,
   knownFingerprints: 1,
   knownIps: 1,
   scoredBefore: true,

@@ -134,7 +134,8 @@ function sightingsAt(rows: Rows, row: number): Sightings {
     sightings[on].set(windowMs, { ...known, [counts]: clients });
   }
   for (const windows of [sightings.fingerprint, sightings.ip])
-    for (const [windowMs, { clients }] of windows) if (clients < 2) windows.delete(windowMs);
+    for (const [windowMs, { clients, verdicts }] of windows)
+      if (clients < 2 && verdicts < 2) windows.delete(windowMs);
   return sightings.fingerprint.size + sightings.ip.size === 0 ? NO_SIGHTINGS : sightings;
 }
 

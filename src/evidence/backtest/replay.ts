@@ -176,9 +176,11 @@ export class Replays {
     const hints = knownHints(state.hints, momentFor(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
     const seen = (kind: keyof Sightings, { sharing }: RuleSet, own: SightingMarks) => {
-      const { windowsMs, marks } = sharing[kind];
-      const counts = (windowMs: number) =>
-        withMarksOf(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
+      const { windowsMs, marks, verdictWindowsMs } = sharing[kind];
+      const counts = (windowMs: number) => {
+        const seen = withMarksOf(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
+        return verdictWindowsMs.includes(windowMs) ? seen : { ...seen, verdicts: 0 };
+      };
       return new Map(shown[kind] ? windowsMs.map((windowMs) => [windowMs, counts(windowMs)]) : []);
     };
     return (rules: RuleSet, from: ClientState): Omit<Standing, 'state'> => ({
@@ -245,7 +247,7 @@ function exposureIn(
   return grantedThen && then !== 'turnedAway' ? null : then;
 }
 
-const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1 };
+const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1, verdicts: 1 };
 
 interface Told extends OutcomeChange {
   readonly from: ClientState;

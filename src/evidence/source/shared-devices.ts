@@ -47,17 +47,18 @@ export interface SharingColumn {
 }
 
 const KINDS = ['fingerprint', 'ip'] as const satisfies readonly (keyof Sightings)[];
-const COLUMN = /^(?:(paying|unpaid|blocked)_)?on_(fingerprint|ip)_(\d+)$/;
+const COLUMN = /^(?:(paying|unpaid|blocked|unpaidOrders|verdicts)_)?on_(fingerprint|ip)_(\d+)$/;
 
 function sharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
   return KINDS.flatMap((on) => {
-    const { windowsMs, marks } = questions[on];
-    return windowsMs.flatMap((windowMs) =>
-      (['clients', ...marks] as const).map((counts): SharingColumn => {
+    const { windowsMs, marks, verdictWindowsMs } = questions[on];
+    return windowsMs.flatMap((windowMs) => {
+      const verdicts = verdictWindowsMs.includes(windowMs) ? (['verdicts'] as const) : [];
+      return (['clients', ...verdicts, ...marks] as const).map((counts): SharingColumn => {
         const name = `${counts === 'clients' ? '' : `${counts}_`}on_${on}_${windowMs}`;
         return { name, on, windowMs, counts };
-      }),
-    );
+      });
+    });
   });
 }
 
@@ -65,7 +66,7 @@ export function sharingColumnsAmong(names: readonly string[]): readonly SharingC
   return names.flatMap((name) => {
     const [, mark, onThere, windowMs] = COLUMN.exec(name) ?? [];
     const on = KINDS.find((known) => known === onThere);
-    const counts = SIGHTING_MARKS.find((known) => known === mark) ?? 'clients';
+    const counts = [...SIGHTING_MARKS, 'verdicts' as const].find((known) => known === mark) ?? 'clients';
     return on === undefined ? [] : [{ name, on, windowMs: Number(windowMs), counts }];
   });
 }
@@ -102,7 +103,7 @@ export class SeenDevices {
     if (scored === undefined) return NO_SIGHTINGS;
     const hints = knownHints(scored, at);
     const book = this.#bookOf(platform);
-    book.record(client, hints, at, sightingMarks(life, at));
+    book.record(client, hints, at, sightingMarks(life, at), this.#questions);
     return book.sightings(client, hints, this.#questions, at);
   }
 
@@ -158,7 +159,7 @@ export async function countSharedDevices(
     `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
   );
   if (columns.length === 0) return [];
-  const asksForMarks = columns.some((column) => column.counts !== 'clients');
+  const asksForMarks = columns.some(({ counts }) => counts !== 'clients' && counts !== 'verdicts');
   await duck.run(
     `CREATE OR REPLACE VIEW device_events AS ${DEVICE_EVENTS}${asksForMarks ? MARK_EVENTS : ''}`,
   );

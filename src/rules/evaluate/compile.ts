@@ -35,9 +35,13 @@ function sharingQuestion({ facts }: ParsedRules, on: keyof Sightings): SharingQu
     const sharing = fact.kind === 'windowed' ? fact.sharing : null;
     return sharing?.on === on ? [{ windowMs, counts: sharing.counts }] : [];
   });
+  const marks = SIGHTING_MARKS.filter((mark) => asked.some(({ counts }) => counts === mark));
+  const ofVerdicts = asked.filter(({ counts }) => counts === 'verdicts');
   return {
     windowsMs: [...new Set(asked.map(({ windowMs }) => windowMs))],
-    marks: SIGHTING_MARKS.filter((mark) => asked.some(({ counts }) => counts === mark)),
+    marks,
+    verdictWindowsMs: ofVerdicts.map(({ windowMs }) => windowMs),
+    notes: { verdicts: ofVerdicts.length > 0, unpaidOrders: marks.includes('unpaidOrders') },
   };
 }
 

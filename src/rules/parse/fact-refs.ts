@@ -106,10 +106,12 @@ function windowedPlaceholder(
 
 /** Why a fact has no such window; null when it has. */
 export function whyNoWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
-  const { longestWindowMs, wholeDaysAboveMs = longestWindowMs } = fact;
+  const { longestWindowMs, wholeDaysAboveMs = longestWindowMs, windowRefusal } = fact;
   const written = formatDuration(windowMs);
   if (windowMs > longestWindowMs)
     return `"${name}" looks back ${formatDuration(longestWindowMs)} at most, not ${written}`;
+  const refusal = windowRefusal?.(windowMs) ?? null;
+  if (refusal !== null) return `"${name}" ${refusal}, not ${written}`;
   if (windowMs <= wholeDaysAboveMs || windowMs % DAY_MS === 0) return null;
   const nearest = formatDuration(Math.ceil(windowMs / DAY_MS) * DAY_MS);
   return `"${name}" counts whole days in a window above ${formatDuration(wholeDaysAboveMs)}, like ${nearest}, not ${written}`;

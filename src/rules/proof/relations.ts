@@ -206,15 +206,21 @@ function countedWhereShown(facts: FactsByName, device: string, isShown: string):
   const all = facts.windows(`clientsOn${device}`);
   return [
     ...all.map((seen) => implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0))),
-    ...[...all, ...markCounts(facts, device)].flatMap((seen) =>
+    ...[...all, ...markCounts(facts, device), ...facts.windows(`verdictsOn${device}`)].flatMap((seen) =>
       iff(facts.is(isShown, true), compare(seen, 'known', true)),
     ),
   ];
 }
 
-/** Of those who share a device, how many have each mark. */
+/** Marks that a client has or has not. */
+const CLIENT_MARKS = SIGHTING_MARKS.filter((mark) => mark !== 'unpaidOrders');
+
+/** Of those who share a device, how many have each mark, and how many orders they left unpaid. */
 function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
-  return SIGHTING_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
+  return [
+    ...CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`)),
+    ...facts.windows(`unpaidOrdersOn${device}`),
+  ];
 }
 
 /** What being known and asking for a verdict imply: the request is counted already. */
@@ -338,7 +344,10 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
   const amongAll = ['Fingerprint', 'Ip'].flatMap((device) =>
     facts.windows(`clientsOn${device}`).flatMap((all) => {
       const isSame = ({ windowMs }: FactRef) => windowMs === all.windowMs;
-      return atMost(markCounts(facts, device).filter(isSame), all);
+      const marked = CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
+      const asked = facts.windows(`verdictsOn${device}`).filter(isSame);
+      // Each client asked at least once.
+      return [...atMost(marked.filter(isSame), all), ...asked.flatMap((verdicts) => atMost([all], verdicts))];
     }),
   );
   const parts = [...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));

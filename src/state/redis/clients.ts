@@ -3,22 +3,15 @@ import { ClientOfflineError, ErrorReply } from '@redis/client';
 import { token } from '../../client/client-state.ts';
 import type { Hint } from '../../client/hints.ts';
 import { encodeOrder } from '../../client/order-text.ts';
-import { markBits, type SightingMark, UNMARKED } from '../../client/sighting-marks.ts';
 import { encodeClientState } from '../../client/state-document.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
-import {
-  CLIENTS_ON_DEVICE_MAX,
-  type SharingCounts,
-  type SharingQuestion,
-  type Sightings,
-} from '../../facts/fact.ts';
 import { journalText } from '../journal.ts';
 import * as redis from '../keys.ts';
 import { RETENTION } from '../retention.ts';
-import type { Change, LoadAlso, SightingsAsk, Stamp, Store } from '../store.ts';
+import type { Change, LoadAlso, Stamp, Store } from '../store.ts';
 import { StoreLate, StoreUnavailable } from '../store-errors.ts';
 import { answerOf, readSnapshot } from '../stored-parts.ts';
-import type { RedisConnection, RedisDoor, SendTogether } from './connection/connection.ts';
+import type { RedisConnection, SendTogether } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
@@ -328,98 +321,6 @@ function readCommitReply(what: string, reply: unknown): CommitStatus {
     default:
       throw new BadReply(what, reply);
   }
-}
-
-const sightingsScript = new RedisScript('sightings.lua');
-const notePaymentScript = new RedisScript('note-payment-1.lua');
-
-/** One sorted set in which a client is noted, counted, or both. */
-interface Place {
-  readonly key: string;
-  readonly member: string;
-  readonly keptMs: number;
-  readonly length: number;
-  readonly question: SharingQuestion;
-}
-
-/** Who was seen on which device: one command; in a cluster one a key, because the keys lie on different servers. */
-export function redisSightings(door: RedisDoor): Store['sightings'] {
-  const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
-    const [first] = places;
-    if (first === undefined) return [];
-    const keys = [first.key, ...places.slice(1).map(({ key }) => key)] as const;
-    const own = String(markBits(ask.marks));
-    const args = [String(ask.at), ask.record ? '1' : '0', own, ...places.flatMap(placeArgs)];
-    return sightingsScript.on(door, [...keys], args, (what, reply) => {
-      const counts = itemsOf(what, reply);
-      const asked = places.reduce((sum, place) => sum + countsIn(place), 0);
-      if (counts.length !== asked) throw new BadReply(what, counts);
-      return counts.map((count) => wholeOf(what, count));
-    });
-  };
-  return async (ask) => {
-    const fingerprint = devicePlace(ask, 'fingerprint');
-    const ip = devicePlace(ask, 'ip');
-    const places = [fingerprint, ip].filter((place) => place !== null);
-    const counts = door.connection.sharded
-      ? (await Promise.all(places.map((place) => count(ask, [place])))).flat()
-      : await count(ask, places);
-    const ofFingerprint = counts.slice(0, fingerprint === null ? 0 : countsIn(fingerprint));
-    const ofIp = counts.slice(ofFingerprint.length);
-    return { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
-  };
-}
-
-function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
-  const { client, sharing } = ask;
-  const id = ask[kind];
-  if (id === null) return null;
-  return {
-    key: redis.deviceKey(kind, client.platform, id),
-    member: redis.deviceMember(client.hash),
-    keptMs: RETENTION.sightingMs,
-    length: CLIENTS_ON_DEVICE_MAX,
-    question: sharing[kind],
-  };
-}
-
-function placeArgs({ member, keptMs, length, question: { windowsMs, marks } }: Place): readonly string[] {
-  const counted = markBits({ ...UNMARKED, ...Object.fromEntries(marks.map((mark) => [mark, true])) });
-  return [member, keptMs, length, counted, windowsMs.length, ...windowsMs].map(String);
-}
-
-/** How many counts come back for a place. */
-function countsIn({ question: { windowsMs, marks } }: Place): number {
-  return windowsMs.length * (1 + marks.length);
-}
-
-function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, SharingCounts> {
-  const { windowsMs, marks } = place?.question ?? { windowsMs: [], marks: [] };
-  const each = 1 + marks.length;
-  return new Map(
-    windowsMs.map((windowMs, index) => {
-      const [clients = 1, ...marked] = counts.slice(index * each, (index + 1) * each);
-      const count = (mark: SightingMark) => marked[marks.indexOf(mark)] ?? 0;
-      return [
-        windowMs,
-        { clients, paying: count('paying'), unpaid: count('unpaid'), blocked: count('blocked') },
-      ];
-    }),
-  );
-}
-
-/** Notes a payment on the devices that the client's notes name: no verdict waits for it. */
-export function redisPayments(door: RedisDoor): Store['notePayment'] {
-  const { commands } = door.connection;
-  return async ({ client: { platform, hash }, since, isUnpaid }) => {
-    const notes = redis.notesKey(hash);
-    const names = await door.runOn(notes)(() => commands.hKeys(notes));
-    const devices = (['fingerprint', 'ip'] as const).flatMap((kind) =>
-      notedNames(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
-    );
-    const args = [redis.deviceMember(hash), String(Math.max(0, since)), isUnpaid ? '1' : '0'];
-    await Promise.all(devices.map((device) => notePaymentScript.on(door, [device], args, wholeOf)));
-  };
 }
 
 /** What a client's notes of one kind are about. */

@@ -7,7 +7,7 @@ import type { ExpectedInstallation } from '../known-installation.ts';
 import { RETENTION } from '../retention.ts';
 import type { Store } from '../store.ts';
 import type { RunCall } from '../store-errors.ts';
-import { redisClients, redisPayments, redisSightings } from './clients.ts';
+import { redisClients } from './clients.ts';
 import { connectRedis, type RedisConnection, type RedisDoor } from './connection/connection.ts';
 import { callLimitMs, NodeCalls, RoundTrips, tokenLimitMs } from './connection/node-calls.ts';
 import { checked, isTextOrNothing } from './connection/reply.ts';
@@ -28,6 +28,7 @@ import {
   redisVersions,
   setRegister,
 } from './shared-records.ts';
+import { redisPayments, redisSightings } from './sightings.ts';
 import { redisStoredTexts } from './stored-texts.ts';
 
 /** What a test or a simulation may replace. */

@@ -4,8 +4,15 @@ import { token } from '../../client/client-state.ts';
 import { encodeOrder } from '../../client/order-text.ts';
 import { markBits, markBitsAfterPayment } from '../../client/sighting-marks.ts';
 import { encodeClientState } from '../../client/state-document.ts';
+import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from '../../client/verdict-steps.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
-import { CLIENTS_ON_DEVICE_MAX, type SharingCounts, type Sightings, withMarksOf } from '../../facts/fact.ts';
+import {
+  CLIENTS_ON_DEVICE_MAX,
+  type SharingCounts,
+  type Sightings,
+  verdictsOnDevice,
+  withMarksOf,
+} from '../../facts/fact.ts';
 import { UNSETTLED_MS } from '../clock-jumps.ts';
 import { journalText } from '../journal.ts';
 import { RETENTION } from '../retention.ts';
@@ -66,6 +73,17 @@ function sightingStatements(sql: Prepare) {
       // What a clock noted that was ahead does not stay ahead.
       `INSERT INTO sightings (device, client, at, expires_at, marks) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at, marks = excluded.marks`,
     ),
+    // The unpaid orders that are not asked for stay as they were noted.
+    putMarkedSighting: sql(
+      `INSERT INTO sightings (device, client, at, expires_at, marks) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET at = iif(at > excluded.at + ${UNSETTLED_MS}, excluded.at, max(at, excluded.at)), expires_at = excluded.expires_at, marks = excluded.marks | (marks & ~7)`,
+    ),
+    countVerdict: sql(
+      `INSERT INTO device_verdicts (device, ring, step, verdicts, expires_at) VALUES (?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET verdicts = min(${VERDICTS_OF_STEP_MAX}, verdicts + 1), expires_at = excluded.expires_at`,
+    ),
+    trimVerdicts: sql('DELETE FROM device_verdicts WHERE device = ? AND ring = ? AND step <= ?'),
+    verdictsSince: sql(
+      'SELECT total(verdicts) AS verdicts FROM device_verdicts WHERE device = ? AND ring = ? AND step >= ?',
+    ),
     trimSightings: sql(
       'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
     ),
@@ -73,7 +91,7 @@ function sightingStatements(sql: Prepare) {
       'SELECT count(*) AS clients FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
     ),
     countMarkedOthers: sql(
-      'SELECT count(*) AS clients, total(marks & 1) AS paying, total(marks >> 1 & 1) AS unpaid, total(marks >> 2) AS blocked FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
+      'SELECT count(*) AS clients, total(marks & 1) AS paying, total(marks >> 1 & 1) AS unpaid, total(marks >> 2 & 1) AS blocked, total(marks >> 3) AS unpaidOrders FROM sightings WHERE device = ? AND client <> ? AND at BETWEEN ? + 1 AND ?',
     ),
     latestSightings: sql('SELECT device, marks FROM sightings WHERE client = ? AND at > ?'),
     markSighting: sql('UPDATE sightings SET marks = ? WHERE device = ? AND client = ?'),
@@ -273,8 +291,18 @@ function writeState(sql: Statements, { client, stamp, state }: Change, nowMs: nu
 function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs: number): void {
   const device = deviceOf(ask, kind);
   if (device === null) return;
-  sql.putSighting.run(device, ask.client.hash, ask.at, nowMs + RETENTION.sightingMs, markBits(ask.marks));
+  const { notes } = ask.sharing[kind];
+  const untilMs = nowMs + RETENTION.sightingMs;
+  const bits = markBits(ask.marks);
+  if (notes.unpaidOrders) sql.putSighting.run(device, ask.client.hash, ask.at, untilMs, bits);
+  else sql.putMarkedSighting.run(device, ask.client.hash, ask.at, untilMs, bits & 7);
   sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
+  if (!notes.verdicts || ask.isRepeated === true) return;
+  for (const [ring, { kept }] of VERDICT_STEPS.entries()) {
+    const step = stepOf(ring, ask.at);
+    sql.countVerdict.run(device, ring, step, untilMs);
+    sql.trimVerdicts.run(device, ring, step - kept);
+  }
 }
 
 function countOn(
@@ -284,14 +312,26 @@ function countOn(
 ): ReadonlyMap<number, SharingCounts> {
   const device = deviceOf(ask, kind);
   if (device === null) return new Map();
-  const { windowsMs, marks } = ask.sharing[kind];
+  const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
+  const verdicts = (windowMs: number, clients: number) => {
+    if (!verdictWindowsMs.includes(windowMs)) return 0;
+    const { ring, first } = stepsOf(windowMs, ask.at);
+    return verdictsOnDevice(Number(sql.verdictsSince.get(device, ring, first)?.['verdicts']), clients);
+  };
   const statement = marks.length === 0 ? sql.countOthers : sql.countMarkedOthers;
   return new Map(
     windowsMs.map((windowMs) => {
       const others = statement.get(device, ask.client.hash, ask.at - windowMs, ask.at + UNSETTLED_MS);
       const count = (name: keyof SharingCounts) => Number(others?.[name] ?? 0);
       const clients = Math.min(CLIENTS_ON_DEVICE_MAX, count('clients') + 1);
-      const seen = { clients, paying: count('paying'), unpaid: count('unpaid'), blocked: count('blocked') };
+      const seen = {
+        clients,
+        verdicts: verdicts(windowMs, clients),
+        paying: count('paying'),
+        unpaid: count('unpaid'),
+        blocked: count('blocked'),
+        unpaidOrders: count('unpaidOrders'),
+      };
       return [windowMs, withMarksOf(seen, ask.marks, marks)];
     }),
   );

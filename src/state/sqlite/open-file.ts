@@ -154,6 +154,10 @@ const SCHEMA = `
     device TEXT NOT NULL, client TEXT NOT NULL, at INTEGER NOT NULL, expires_at INTEGER NOT NULL, marks INTEGER NOT NULL,
     PRIMARY KEY (device, client)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS device_verdicts (
+    device TEXT NOT NULL, ring INTEGER NOT NULL, step INTEGER NOT NULL, verdicts INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (device, ring, step)
+  ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS sightings_time ON sightings (device, at, marks);
   CREATE INDEX IF NOT EXISTS sightings_client ON sightings (client);
   CREATE TABLE IF NOT EXISTS documents (

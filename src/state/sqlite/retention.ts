@@ -10,7 +10,7 @@ import type { SqliteFile } from './open-file.ts';
 const INDEXED = ['decisions', 'orders', 'answers', 'claims', 'documents'] as const;
 
 /** Tables whose rows are prolonged again and again: an index by time would be a second row to write each time. */
-const LOOKED_THROUGH = ['clients', 'sightings', 'tallies'] as const;
+const LOOKED_THROUGH = ['clients', 'sightings', 'device_verdicts', 'tallies'] as const;
 
 /** How many rows of each table are removed at once: a millisecond or so, in which no request is served. */
 const BITE_ROWS = 200;

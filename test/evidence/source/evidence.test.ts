@@ -388,7 +388,10 @@ describe('the number of clients on a device', () => {
       const rows = async () => (await duck.rows('SELECT * FROM shared_devices')).length;
       await countSharedDevices(duck, questions);
       expect(await rows()).to.equal(0);
-      await countSharedDevices(duck, { ...questions, ip: { windowsMs: [5 * DAY_MS], marks: [] } });
+      await countSharedDevices(duck, {
+        ...questions,
+        ip: { ...questions.ip, windowsMs: [5 * DAY_MS], marks: [] },
+      });
       expect(await rows()).to.equal(4);
     }));
 });

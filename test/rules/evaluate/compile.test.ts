@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { verdictRule } from '../../../src/decision/assess.ts';
-import type { FactReading } from '../../../src/facts/fact.ts';
+import { type FactReading, NO_QUESTION } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
 import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
@@ -159,8 +159,33 @@ describe('compiled rules', () => {
 
   it('ask for each window and mark that the sharing facts use, once', () => {
     expect(edited({}).sharing).to.deep.equal({
-      fingerprint: { windowsMs: [86_400_000], marks: ['paying'] },
-      ip: { windowsMs: [3_600_000, 86_400_000], marks: ['paying'] },
+      fingerprint: { ...NO_QUESTION, windowsMs: [86_400_000], marks: ['paying'] },
+      ip: { ...NO_QUESTION, windowsMs: [3_600_000, 86_400_000], marks: ['paying'] },
+    });
+    const asked = edited({
+      'verdicts.yaml': whole(
+        JSON.stringify({
+          rules: [
+            {
+              name: 'busy',
+              priority: 1,
+              conditions: {
+                any: [
+                  { fact: 'verdictsOnIp', params: { window: '2h' }, operator: 'greaterThan', value: 9 },
+                  { fact: 'unpaidOrdersOnIp', params: { window: '7d' }, operator: 'greaterThan', value: 9 },
+                ],
+              },
+              event: { type: 'verdict', params: { verdict: 'BLOCK', reason: 'r' } },
+            },
+          ],
+          otherwise: { verdict: 'GET_NEW', reason: 'r' },
+        }),
+      ),
+    });
+    expect(asked.sharing.ip).to.deep.include({
+      marks: ['paying', 'unpaidOrders'],
+      verdictWindowsMs: [7_200_000],
+      notes: { verdicts: true, unpaidOrders: true },
     });
   });
 });

@@ -5,8 +5,9 @@ import { platformName } from '../../../src/client/client-key.ts';
 import { paymentScore } from '../../../src/client/payment-score.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
-import { type FactReading, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
+import { type Fact, type FactReading, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
+import { parseDuration } from '../../../src/rules/duration.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { knowledgeOf, type Moment, type Relation } from '../../../src/rules/proof/relations.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
@@ -15,17 +16,18 @@ import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
 
-const WINDOWED = [...FACTS].filter(([, { kind }]) => kind === 'windowed').map(([name]) => name);
-/** Some that random lives make a difference to; whole days where the fact has them. */
-function windowsOf(name: string): readonly string[] {
-  const fact = FACTS.get(name);
-  const hasDays = fact?.kind === 'windowed' && fact.wholeDaysAboveMs !== undefined;
-  return ['1m', '10m', '2h', ...(hasDays ? ['24h', '2d', '30d'] : [])];
+/** Some windows that the fact may be counted over and that random lives make a difference to; none of a fact without. */
+function windowsFor(fact: Fact): readonly string[] {
+  if (fact.kind !== 'windowed') return [];
+  const days = fact.wholeDaysAboveMs === undefined ? [] : ['24h', '2d', '30d'];
+  return ['1m', '10m', '2h', ...days].filter(
+    (window) => (fact.windowRefusal?.(parseDuration(window) ?? 0) ?? null) === null,
+  );
 }
 
 const ON_DEMAND = [...FACTS].filter(([, fact]) => fact.kind === 'plain' && fact.onDemand === true);
 const PLACEHOLDERS = [
-  ...WINDOWED.flatMap((name) => windowsOf(name).map((window) => `{${name}(${window})}`)),
+  ...[...FACTS].flatMap(([name, fact]) => windowsFor(fact).map((window) => `{${name}(${window})}`)),
   ...ON_DEMAND.map(([name]) => `{${name}}`),
 ];
 
