@@ -1,8 +1,9 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { LoadedRules, RulesError } from '../../src/rollout/loaded-rules.ts';
+import { LoadedRules, RulesError, sharingQuestions } from '../../src/rollout/loaded-rules.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
+import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory } from './rule-folders.ts';
 
@@ -167,5 +168,31 @@ describe('the thread that answers requests', () => {
 
   it('is told apart from commands, which may do all of that', () => {
     expect(importers('cli/rules')).to.include(join('cli/rules', 'check.ts'));
+  });
+});
+
+describe('what is asked of the devices of a request', () => {
+  const plain = edited({});
+  const asking = edited({
+    'verdicts.yaml': swap(
+      'No reason to hold the payer back.',
+      '{verdictsOnIp(1h)} and {unpaidOrdersOnIp(1h)}',
+    ),
+  });
+  const ofVersion = (rules: typeof plain) => ({ rules, arm: 'active' }) as const;
+
+  it('is what its versions ask for', () => {
+    expect(sharingQuestions(ofVersion(plain)).ip.notes).to.deep.equal({
+      verdicts: false,
+      unpaidOrders: false,
+    });
+    expect(sharingQuestions(ofVersion(asking)).ip.verdictWindowsMs).to.deep.equal([3_600_000]);
+    expect(sharingQuestions({ ...ofVersion(plain), shadow: asking }).ip.notes.verdicts).to.equal(true);
+  });
+
+  it('includes noting what another version that decides meanwhile asks for, and counts no more', () => {
+    const { fingerprint, ip } = sharingQuestions({ ...ofVersion(plain), alongside: [plain, asking] });
+    expect(ip).to.deep.equal({ ...plain.sharing.ip, notes: { verdicts: true, unpaidOrders: true } });
+    expect(fingerprint).to.deep.equal(plain.sharing.fingerprint);
   });
 });

@@ -52,6 +52,33 @@ describe('the cases beside the rules', () => {
     });
   }
 
+  it('count requests and unpaid orders on an address over the window of the rule, as a node does', () => {
+    const asking = (window: string, unpaid: string) => {
+      const busy = `{ fact: verdictsOnIp, params: { window: ${window} }, operator: greaterThanInclusive, value: 5 }`;
+      const owing = `{ fact: unpaidOrdersOnIp, params: { window: ${unpaid} }, operator: greaterThanInclusive, value: 3 }`;
+      const rule = `  - { name: busy, priority: 99, conditions: { all: [${busy}, ${owing}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "r" } } }`;
+      return { 'verdicts.yaml': swap('rules:\n', `rules:\n${rule}\n`) };
+    };
+    const on = 'ip: 198.51.100.7';
+    const text = steps(
+      `{ score: { ${on} } }`,
+      '{ outcome: { orderRef: a, outcome: UNPAID } }',
+      '{ outcome: { orderRef: b, outcome: UNPAID } }',
+      '{ outcome: { orderRef: c, outcome: UNPAID } }',
+      '{ verdict: {}, times: 4, every: 1s }',
+      `{ client: other, score: { ${on} } }`,
+      '{ client: other, after: 5s, verdict: {}, expect: { rule: busy } }',
+      '{ client: other, after: 40m, verdict: {}, expect: { rule: otherwise } }',
+    );
+    expect(run(text, asking('30m', '1h'))).to.deep.equal(['1 passed']);
+    expect(run(text, asking('1h', '1h'))).to.deep.equal([
+      'cases/own.yaml:11:61  own: step 8 (verdict): rule should be "otherwise" and is "busy"',
+    ]);
+    expect(run(text, asking('30m', '1s'))).to.deep.equal([
+      'cases/own.yaml:10:60  own: step 7 (verdict): rule should be "busy" and is "otherwise"',
+    ]);
+  });
+
   it('begin when they say, on the clock of the platform', () => {
     const text = `cases:
   - name: late in Berlin
