@@ -30,7 +30,7 @@ export async function drift(
 ): Promise<Drift> {
   const { duck, span } = evidence;
   const splitAt = split ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
-  const columns = (await columnsOf(duck, 'decisions')).filter((name) => factLabel(name) !== null);
+  const columns = await comparedColumns(duck);
   const [earlier, later] = [await mixOf(evidence, splitAt, false), await mixOf(evidence, splitAt, true)];
   const sizes = [earlier.size, later.size] as const;
   const facts: FactDrift[] = [];
@@ -63,6 +63,21 @@ export async function drift(
     unknown: unknownIn(false) + unknownIn(true),
     facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
   };
+}
+
+/** The columns of facts; of an attribute those of the types that it had, or one where it was never known. */
+async function comparedColumns(duck: Duck): Promise<readonly string[]> {
+  const facts = (await columnsOf(duck, 'decisions')).filter((name) => factLabel(name) !== null);
+  const byLabel = Map.groupBy(facts, factLabel);
+  const twins = facts.filter((name) => (byLabel.get(factLabel(name))?.length ?? 0) > 1);
+  if (twins.length === 0) return facts;
+  const counts = twins.map((name) => `count(${quoteName(name)}) AS ${quoteName(name)}`);
+  const [row = {}] = await duck.rows(`SELECT ${counts.join(', ')} FROM decisions`);
+  const isEmpty = (name: string) => twins.includes(name) && numberOf(row[name]) === 0;
+  return facts.filter((name) => {
+    const others = byLabel.get(factLabel(name)) ?? [];
+    return !isEmpty(name) || (others[0] === name && others.every(isEmpty));
+  });
 }
 
 /** When the first of all decisions was made, whoever made it, if that is in the earlier part; epoch ms. */

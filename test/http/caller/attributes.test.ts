@@ -118,6 +118,16 @@ describe('the attributes of a checkout', () => {
     expect((await ask('attribute=a-b')).status).to.equal(400);
   });
 
+  it('are no members that the answer names as ignored', async () => {
+    const { headers } = await shop.verdict({
+      clientIdKey: 'named',
+      orderRef: 'named-1',
+      attributes: { shoeSize: 43, cardCountry: 'DE' },
+      colour: 'red',
+    });
+    expect(headers.get('x-ignored-members')).to.equal('colour');
+  });
+
   it('that are null or empty count as absent', async () => {
     expect(await verdictOf('blank', { cardCountry: null, ipCountry: '' })).to.equal('GET_NEW');
     expect(await factsOf('blank')).to.include({ 'attribute(cardCountry)': null });

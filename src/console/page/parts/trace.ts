@@ -126,8 +126,9 @@ function conditionLine(condition: ConditionTrace): Html {
   const { passed } = condition;
   const mark = html`<span class=${`mark mark-${passed ? 'yes' : 'no'}`}>${passed ? '✓' : '✗'}</span>`;
   if (condition.kind === 'comparison') {
-    const { fact, operator, expected, list, seen } = condition;
-    const limit = list === undefined ? factText(expected) : `the list ${list}`;
+    const { fact, operator, expected, list, otherFact, seen } = condition;
+    const value = list === undefined ? factText(expected) : `the list ${list}`;
+    const limit = otherFact === undefined ? value : `${otherFact} (${value})`;
     const asked = `${fact} ${SIGNS[operator] ?? operator} ${limit}`;
     return html`<li>${mark} <code>${asked}</code> <span class="saw">saw <b>${factText(seen)}</b></span></li>`;
   }
