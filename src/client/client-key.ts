@@ -103,11 +103,15 @@ export function parseDecisionId(text: string): ParsedDecisionId | null {
 /** The digits of base 64. */
 export const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-const VALUES = new Map([...DIGITS].map((digit, value) => [digit, value]));
+/** By the code of the digit. */
+const VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+  const value = DIGITS.indexOf(String.fromCharCode(code));
+  return value === -1 ? undefined : value;
+});
 
 /** Throws for any other character. */
 export function digitValue(digit: string): number {
-  const value = VALUES.get(digit);
+  const value = VALUES[digit.charCodeAt(0)];
   if (value === undefined) throw new Error(`"${digit}" is not a base-64 digit`);
   return value;
 }

@@ -51,30 +51,17 @@ export function encodeHints({ scoredAt, shown, asked }: Hints, now: Now): HintsR
     lastAt - scoredAt,
     rows,
     asked.map(({ request, at, changes, knew, devices }): AskedRow => {
-      const counts = encodeCounts(devices, knew);
-      return [request, lastAt - at, now.changes - changes, ...knew.map(placeOf), ...counts];
+      const row: AskedRow = [request, lastAt - at, now.changes - changes, ...knew.map(placeOf)];
+      if (devices !== undefined) row.push(-1 - devices.fingerprints * COUNTS - devices.ips);
+      return row;
     }),
   ];
 }
 
 const COUNTS = KNOWN_DEVICES_MAX + 1;
 
-function encodeCounts({ fingerprints, ips }: DeviceCounts, knew: readonly Hint[]): readonly number[] {
-  const shown = shownDevices(knew);
-  const isAll = shown.fingerprints === fingerprints && shown.ips === ips;
-  return isAll ? [] : [-1 - fingerprints * COUNTS - ips];
-}
-
-function decodeCounts(cell: number, knew: readonly Hint[]): DeviceCounts {
-  if (cell >= 0) return shownDevices(knew);
-  const counts = -1 - cell;
+function decodeCounts(counts: number): DeviceCounts {
   return { fingerprints: Math.floor(counts / COUNTS), ips: counts % COUNTS };
-}
-
-/** How many devices are among the hints that a score knew. */
-function shownDevices(knew: readonly Hint[]): DeviceCounts {
-  const count = (wanted: HintKind) => knew.filter(({ kind }) => kind === wanted).length;
-  return { fingerprints: count('fingerprint'), ips: count('ip') };
 }
 
 function encodeHint({ kind, id, networks, formerId, attribute }: Hint, age: number | null): HintRow {
@@ -101,9 +88,10 @@ export function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, change
       age === null ? [] : [{ hint: at(place), lastAt: lastAt - age }],
     ),
     asked: asked.map(([request, age, changesSince, ...cells]) => {
-      const knew = cells.filter((cell) => cell >= 0).map(at);
-      const devices = decodeCounts(cells.at(-1) ?? 0, knew);
-      return { request, at: lastAt - age, changes: changes - changesSince, knew, devices };
+      const counts = cells.at(-1) ?? 0;
+      const known = { request, at: lastAt - age, changes: changes - changesSince };
+      if (counts >= 0) return { ...known, knew: cells.map(at) };
+      return { ...known, knew: cells.slice(0, -1).map(at), devices: decodeCounts(-1 - counts) };
     }),
   };
 }

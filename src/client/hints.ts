@@ -48,8 +48,8 @@ export interface AskedScore {
   readonly changes: number;
   /** What was known then, the newest device last. */
   readonly knew: readonly Hint[];
-  /** How many devices of the payer were remembered then. */
-  readonly devices: DeviceCounts;
+  /** How many devices of the payer were remembered then; absent: those among `knew`. */
+  readonly devices?: DeviceCounts;
 }
 
 /** All that the scores of the last 24 hours showed. A later score takes back no hint but those about JavaScript. */
@@ -133,15 +133,27 @@ const NO_HINTS: KnownHints = {
 export function withScore(
   before: Hints | null,
   score: ScoreHints,
-  { request, changes, devices }: Pick<AskedScore, 'request' | 'changes' | 'devices'>,
+  { request, changes, devices }: Pick<AskedScore, 'request' | 'changes'> & { readonly devices: DeviceCounts },
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
   const { shown, ...hints } = withUnansweredScore(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
   const first = remembered.find((other) => other.request === request);
-  const asked = first ?? { request, at: now, changes, knew: shown.map(({ hint }) => hint), devices };
+  const knew = shown.map(({ hint }) => hint);
+  const asked = first ?? { request, at: now, changes, knew, ...unlessAmong(devices, knew) };
   const all = first === undefined ? [...remembered, asked].slice(-ASKED_SCORES_MAX) : remembered;
   return { asked, hints: { ...hints, shown, asked: all } };
+}
+
+/** The counts, unless they are those of the devices that the score knew. */
+function unlessAmong(devices: DeviceCounts, knew: readonly Hint[]): Pick<AskedScore, 'devices'> {
+  const { fingerprints, ips } = devicesAmong(knew);
+  return fingerprints === devices.fingerprints && ips === devices.ips ? {} : { devices };
+}
+
+function devicesAmong(knew: readonly Hint[]): DeviceCounts {
+  const count = (wanted: HintKind) => knew.filter(({ kind }) => kind === wanted).length;
+  return { fingerprints: count('fingerprint'), ips: count('ip') };
 }
 
 /** The same without remembering the score, where no score is answered. */
@@ -165,7 +177,7 @@ export function rememberedHints(hints: Hints | null, now: number): Hints | null 
 
 /** What a score request is answered from, however often it is repeated: what was known when it was first asked. */
 export function hintsKnownTo({ knew, devices }: AskedScore): KnownHints {
-  return { ...summaryOf(knew, true), devices };
+  return { ...summaryOf(knew, true), devices: devices ?? devicesAmong(knew) };
 }
 
 /** What is known at `now`. */

@@ -69,7 +69,7 @@ export function noteDevice(packed: string, { id, formerId }: ShownDevice, now: n
 /** The list without devices that were last shown too long ago; the same text when there are none. */
 export function forgetDevices(packed: string, now: number): string {
   let start = 0;
-  while (start < packed.length && isForgotten(deviceAt(packed, start, now), now)) start += DEVICE_CHARACTERS;
+  while (start < packed.length && isForgotten(lastDayAt(packed, start, now), now)) start += DEVICE_CHARACTERS;
   return start === 0 ? packed : packed.slice(start);
 }
 
@@ -129,7 +129,17 @@ function countOf(packed: string, now: number): number {
   return forgetDevices(packed, now).length / DEVICE_CHARACTERS;
 }
 
-function isForgotten({ lastDay }: KnownDevice, now: number): boolean {
+/** The last two digits have 12 bits, of which 9 are the day. */
+function lastDayAt(packed: string, start: number, now: number): number {
+  const end = start + DEVICE_CHARACTERS;
+  return dayUpTo(now, numberOf(packed.slice(end - 2, end)));
+}
+
+function dayUpTo(now: number, number: number): number {
+  return upTo(Math.floor(now / DAY_MS), number % DAYS, DAYS, AHEAD_MS_MAX / DAY_MS);
+}
+
+function isForgotten(lastDay: number, now: number): boolean {
   return Math.floor(now / DAY_MS) - lastDay >= KNOWN_DEVICE_DAYS;
 }
 
@@ -157,7 +167,7 @@ function deviceAt(packed: string, start: number, now: number): KnownDevice {
   return {
     name: high * 16 + low,
     firstMinute: upTo(Math.floor(now / MINUTE_MS), minute, MINUTES, AHEAD_MS_MAX / MINUTE_MS),
-    lastDay: upTo(Math.floor(now / DAY_MS), times % DAYS, DAYS, AHEAD_MS_MAX / DAY_MS),
+    lastDay: dayUpTo(now, times),
   };
 }
 
