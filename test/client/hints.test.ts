@@ -139,3 +139,46 @@ describe('the hints of scores', () => {
     expect(hints.asked).to.have.length(ASKED_SCORES_MAX);
   });
 });
+
+describe('the attributes that scores say', () => {
+  const known = ({ hints, now }: ReturnType<typeof scored>, laterMs = 0) =>
+    knownHints(hints, now + laterMs).attributes;
+
+  it('are known by name for 24 hours after they were last said, the newest value of each', () => {
+    const life = scored(
+      { attributes: { card: 'DE', age: 3 } },
+      { attributes: { card: 'FR', returning: false } },
+    );
+    expect(known(life)).to.deep.equal({ age: 3, card: 'FR', returning: false });
+    expect(known(life, HINTS_VALID_MS - 60_000)).to.deep.equal({ card: 'FR', returning: false });
+    expect(known(life, HINTS_VALID_MS)).to.equal(undefined);
+  });
+
+  it('are not known any more once a later score says what is not declared', () => {
+    expect(known(scored({ attributes: { card: 'DE' } }, { attributes: { card: null } }))).to.deep.equal({
+      card: null,
+    });
+  });
+
+  it('are at most 32, the newest, and push no device out', () => {
+    const names = Array.from({ length: 40 }, (_, n) => `a${n}`);
+    const life = scored(
+      { fingerprint: 'device-1' },
+      ...names.map((name) => ({ attributes: { [name]: name } })),
+    );
+    expect(Object.keys(known(life) ?? {})).to.deep.equal(names.slice(-32));
+    expect(knownHints(life.hints, life.now).fingerprints).to.deep.equal(['device-1']);
+  });
+
+  it('are stored as they were said, and remembered with each score that knew them', () => {
+    const { hints } = scored(
+      { attributes: { card: 'DE', age: -0.5, none: null } },
+      { attributes: { card: 'FR' } },
+    );
+    const stored = asStored({ ...UNKNOWN_CLIENT, lastAt: NOW + 120_000, hints });
+    expect(stored.hints).to.deep.equal(hints);
+    expect(
+      (stored.hints?.asked ?? []).map((asked) => hintsKnownTo(asked).attributes?.['card']),
+    ).to.deep.equal(['DE', 'FR']);
+  });
+});

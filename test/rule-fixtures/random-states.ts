@@ -107,9 +107,15 @@ const hint: fc.Arbitrary<Hint> = fc
   })
   .map(({ kind, name }) => ({ kind, id: kind === 'fingerprint' || kind === 'ip' ? name : '' }));
 
+const said: fc.Arbitrary<Hint> = fc
+  .record({ name: text, value: fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null)) })
+  .map((attribute) => ({ kind: 'attribute', id: '', attribute }));
+
 const hints: fc.Arbitrary<Hints> = fc.record({
   scoredAt: past,
-  shown: fc.array(fc.record({ hint, lastAt: past }), { maxLength: 8 }),
+  shown: fc.array(fc.record({ hint: fc.oneof({ weight: 8, arbitrary: hint }, said), lastAt: past }), {
+    maxLength: 8,
+  }),
   asked: fc.array(
     fc.record({
       request: token,
