@@ -70,13 +70,18 @@ function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
   };
 }
 
+/** Beside the marks in one argument: each argument costs the script as much as a command. */
+const NOTE_VERDICTS = 256;
+const NOTE_UNPAID = 512;
+
 function placeArgs({ member, keptMs, length, question }: Place, at: number): readonly string[] {
   const { windowsMs, marks, verdictWindowsMs, notes } = question;
-  const noted = (notes.verdicts ? 1 : 0) + (notes.unpaidOrders ? 2 : 0);
-  const windows = [windowsMs.length, ...windowsMs];
-  const steps = verdictWindowsMs.map((windowMs) => stepsOf(windowMs, at));
-  const ofVerdicts = [steps.length, ...steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)])];
-  return [member, keptMs, length, bitsOfMarks(marks), noted, ...windows, ...ofVerdicts].map(String);
+  const wanted =
+    bitsOfMarks(marks) + (notes.verdicts ? NOTE_VERDICTS : 0) + (notes.unpaidOrders ? NOTE_UNPAID : 0);
+  const steps = notes.verdicts ? verdictWindowsMs.map((windowMs) => stepsOf(windowMs, at)) : [];
+  const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
+  const ofVerdicts = notes.verdicts ? [steps.length, ...ofSteps] : [];
+  return [member, keptMs, length, wanted, windowsMs.length, ...windowsMs, ...ofVerdicts].map(String);
 }
 
 interface CountedMark {

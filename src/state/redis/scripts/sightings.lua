@@ -14,10 +14,10 @@
     the client's name in this set
     how long a client is remembered there, ms
     how many clients are remembered there
-    the marks that are counted besides, as a sum
-    what is noted besides: the sum of 1 (verdicts) and 2 (unpaid orders)
+    the marks that are counted besides, as a sum, and what is noted besides: 256 for verdicts, 512 for unpaid orders
     how many windows are counted, and each window in ms
-    in how many of them the verdicts are counted, and for each of these the number of its steps' length, 1 or 2, and its first step
+    where verdicts are noted, in how many windows they are counted, and for each of these the number of its steps' length, 1 or 2,
+      and its first step
 
   Returns the counts, by key, window and mark: clients seen after (not at) `when - window`, then those of them with each of the
   marks; the asking client counts as it stands now, also when it was not noted; at most as many as are remembered. Behind all
@@ -33,11 +33,14 @@ local own = whole(3)
 local counts = {}
 local asked = 3
 for _ = 1, #KEYS do
-  for n = asked + 2, asked + 6 + whole(asked + 6) do whole(n) end
-  asked = asked + 6 + whole(asked + 6)
-  local steps = whole(asked + 1)
-  for n = asked + 2, asked + 1 + 2 * steps do whole(n) end
-  asked = asked + 1 + 2 * steps
+  local notes = whole(asked + 4)
+  for n = asked + 2, asked + 5 + whole(asked + 5) do whole(n) end
+  asked = asked + 5 + whole(asked + 5)
+  if math.floor(notes / 256) % 2 == 1 then
+    local steps = whole(asked + 1)
+    for n = asked + 2, asked + 1 + 2 * steps do whole(n) end
+    asked = asked + 1 + 2 * steps
+  end
 end
 if asked ~= #ARGV then error('the arguments do not fit the keys') end
 if at >= MARK or own > 255 or recording > 2 then error('a moment or marks are out of range') end
@@ -139,15 +142,17 @@ for _, key in ipairs(KEYS) do
   local kept_ms = tonumber(take())
   local length = tonumber(take())
   local marks = tonumber(take())
-  local notes = tonumber(take())
+  local notes = math.floor(marks / 256)
   local windows = tonumber(take())
-  local letters = has(notes, 2) and #LETTERS or MARKS
+  local notes_verdicts = notes % 2 == 1
+  local letters = notes >= 2 and #LETTERS or MARKS
+  local asked_letters = marks % 256 < 2 ^ MARKS and MARKS or #LETTERS
   local seen = math.huge
   if record then
     local is_new = note(key, client, letters)
     forget_before(key, at - kept_ms)
     if is_new then trim(key, length) end
-    if recording == 1 and has(notes, 1) then count_verdict(key) end
+    if recording == 1 and notes_verdicts then count_verdict(key) end
     redis.call('PEXPIRE', key, kept_ms)
   else
     local score = redis.call('ZSCORE', key, client)
@@ -158,8 +163,9 @@ for _, key in ipairs(KEYS) do
     local count = redis.call('ZCOUNT', key, '(' .. string.format('%.0f', since), '(' .. score_of(1, 0))
     if seen <= since then count = count + 1 end
     counts[#counts + 1] = math.min(count, length)
-    for number, letter in ipairs(LETTERS) do
+    for number = 1, asked_letters do
       if has(marks, number) then
+        local letter = LETTERS[number]
         local marked = has(own, number) and 1 or 0
         if count > 1 then
           local others = redis.call('ZCOUNT', key, '(' .. score_of(number, since), '(' .. score_of(number + 1, 0))
@@ -174,7 +180,7 @@ for _, key in ipairs(KEYS) do
       end
     end
   end
-  for _ = 1, tonumber(take()) do
+  for _ = 1, notes_verdicts and tonumber(take()) or 0 do
     local ring = tonumber(take())
     local first = tonumber(take())
     counts[#counts + 1] = verdicts_since(key, ring, first)
