@@ -13,7 +13,7 @@ const COUNTED = 1000;
  * On a busy machine V8 compiles later, uncompiled code allocates more, and more of the node's own work runs between
  * requests, so the first window that is lean enough counts.
  */
-const WINDOWS_MAX = 15;
+const WINDOWS_MAX = 30;
 const AT_ONCE = 32;
 
 /** Each request comes from a new address, so that none has a token yet. */
