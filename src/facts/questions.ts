@@ -33,11 +33,12 @@ export const FACT_QUESTIONS: readonly FactQuestion[] = [
   },
   {
     question: 'What came of it?',
-    exampleIsFor: 'More than three declined orders within an hour, or money taken back within a week',
+    exampleIsFor:
+      'More than three declined orders within an hour, or money taken back within a week, whole or in part',
     example: `conditions:
   any:
     - { fact: declinedOrders, params: { window: 1h }, operator: greaterThan, value: 3 }
-    - { fact: reversedOrders, params: { window: 7d }, operator: greaterThanInclusive, value: 1 }`,
+    - { fact: secondsSinceLastReversal, operator: lessThanInclusive, value: 604800 }`,
     facts: [
       'paidCount',
       'unpaidCount',

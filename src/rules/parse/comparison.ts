@@ -84,7 +84,10 @@ class ComparisonReader {
     if (name === null) return null;
     const fact = FACTS.get(name);
     if (fact === undefined) {
-      return this.#file.report(member.value, unknownFactMessage(name));
+      const message = this.#refs.declares(name)
+        ? `"${name}" is an attribute; write fact: attribute, params: { name: ${name} }`
+        : unknownFactMessage(name);
+      return this.#file.report(member.value, message);
     }
     if (!this.#available(fact)) {
       return this.#file.report(

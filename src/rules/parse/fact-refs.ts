@@ -43,6 +43,11 @@ export class FactRefs {
     return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
   }
 
+  /** Whether an attribute of this name is declared, as far as anybody knows. */
+  declares(name: string): boolean {
+    return this.#refs.has(attributeLabel(name));
+  }
+
   /** The attribute of this name, why there is none, or null where nobody knows. */
   attribute(name: string): FactRef | string | null {
     const known = this.#refs.get(attributeLabel(name));
@@ -68,12 +73,15 @@ export class FactRefs {
   }
 }
 
-/** The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. */
+/**
+ * The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. Null where nobody
+ * knows: an attribute, when the declarations could not be read.
+ */
 export function factOfPlaceholder(
   placeholder: string,
   refs: FactRefs,
   allowed: () => readonly string[],
-): FactRef | string {
+): FactRef | string | null {
   const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
   const name = match?.[1] ?? placeholder;
   const fact = FACTS.get(name);
@@ -85,8 +93,8 @@ export function factOfPlaceholder(
       : `"${name}" needs a shared list: {${name}(blocked-devices)}`;
   }
   if (fact.kind === 'attribute') {
-    const ref = window === undefined ? null : refs.attribute(window);
-    return ref ?? `"${name}" needs the name of one that ruleset.yaml declares: {${name}(cardCountry)}`;
+    if (window !== undefined) return refs.attribute(window);
+    return `"${name}" needs the name of one that ruleset.yaml declares: {${name}(cardCountry)}`;
   }
   if (fact.kind !== 'windowed')
     return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;

@@ -86,8 +86,8 @@ export function parse(folder: string, files: RuleFiles): ParseResult {
   const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFile(names)) : NO_FLAGS;
   const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
   const verdicts = open('verdicts.yaml', verdictsFile(names, others));
-  // A file that cannot be read may name any of them.
-  if (!NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
+  // A file that cannot be read may name any of them, and so may a rule about an attribute whose declaration is not sound.
+  if (ruleSet !== null && !NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
   if (verdicts !== null) ladders.refuseUnused();
   const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
   const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;

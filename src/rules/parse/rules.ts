@@ -14,6 +14,7 @@ import {
   type Rule,
   type SignalParams,
   VERDICTS,
+  type Verdict,
   type VerdictParams,
   weightOfSignals,
 } from '../rule-set.ts';
@@ -145,6 +146,24 @@ function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }:
   );
 }
 
+const FOUR_VERDICTS = choice(VERDICTS, 'The command to the caller (interface, section 4.2).');
+
+/** What other products answer between "allow" and "refuse". */
+const MIDDLE_ANSWER = /^(review|manual.?review|flag|hint|challenge|monitor|alert)$/i;
+
+const VERDICT: Form<Verdict> = {
+  schema: FOUR_VERDICTS.schema,
+  read: (file, node, what) => {
+    const written = file.plain(node);
+    if (typeof written !== 'string' || !MIDDLE_ANSWER.test(written))
+      return FOUR_VERDICTS.read(file, node, what);
+    return file.report(
+      node,
+      `callers know ${VERDICTS.join(', ')}, and no "${written}"; to let a payer through and tell people, write the rule in flags.yaml`,
+    );
+  },
+};
+
 /** How `verdicts.yaml` is written; no text for the payer may name one of its rules, nor one of `otherRules`. */
 export function verdictsFile(names: RuleNames, otherRules: readonly string[]): Form<ParsedRules['verdicts']> {
   const payerTexts = new PayerTexts();
@@ -153,7 +172,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
     mapping(
       description,
       {
-        verdict: choice(VERDICTS, 'The command to the caller (interface, section 4.2).'),
+        verdict: VERDICT,
         ladder: optional(names.ladders.name),
         reason: refined(
           text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
@@ -398,6 +417,7 @@ function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRef
   if (answer !== undefined) return { kind: 'answer', name: answer };
   const allowed = () => [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
   const named = factOfPlaceholder(name, refs, allowed);
+  if (named === null) return null;
   return typeof named === 'string'
     ? file.report(node, `reason has a bad placeholder {${name}}: ${named}`)
     : { kind: 'fact', fact: named };

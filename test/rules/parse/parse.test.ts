@@ -5,6 +5,7 @@ import { formatProblem } from '../../../src/rules/problem.ts';
 import { editsOf, itTellsOfEdits } from '../../rule-fixtures/rule-edits.ts';
 import {
   edited,
+  edits,
   problemsOf,
   SOUND_FILES,
   SOUND_VERSION,
@@ -107,6 +108,45 @@ describe('parsing a rule set', () => {
       problemsOf(editsOf(['- condition: { fact: constructor, operator: equal, value: true }'])),
     ).to.deep.equal([
       'verdicts.yaml:10:19  unknown fact "constructor"; a running service lists all facts by question at /docs/facts',
+    ]);
+  });
+
+  it('tells a declaration of an attribute that is not sound, and nothing of what asks for it', () => {
+    const asks =
+      '{ fact: attribute, params: { name: cardCountry }, operator: in, value: { list: countries } }';
+    const changes = (type: string) => ({
+      'ruleset.yaml': (sound: string) => `${sound}\nattributes: { cardCountry: { type: ${type} } }\n`,
+      'lists/countries.yaml': whole('entries: [DE, FR]'),
+      'verdicts.yaml': edits(
+        swap('{ fact: clientGroup, operator: equal, value: BLOCKED }', asks),
+        swap('"The client is blocked."', '"A card of {attribute(cardCountry)}."'),
+      ),
+    });
+    expect(problemsOf(changes('text'))).to.deep.equal([]);
+    expect(problemsOf(changes('string'))).to.have.length(1);
+    expect(problemsOf(changes('string'))[0]).to.match(/ruleset\.yaml:.*unknown type "string"/);
+  });
+
+  it('leads to the attribute whose name stands as the fact', () => {
+    const changes = {
+      'ruleset.yaml': (sound: string) => `${sound}\nattributes: { cardCountry: { type: text } }\n`,
+      'verdicts.yaml': swap(
+        'fact: clientGroup, operator: equal, value: BLOCKED',
+        'fact: cardCountry, operator: equal, value: DE',
+      ),
+    };
+    expect(problemsOf(changes)).to.deep.equal([
+      'verdicts.yaml:10:19  "cardCountry" is an attribute; write fact: attribute, params: { name: cardCountry }',
+    ]);
+  });
+
+  it('leads from a middle answer to flags', () => {
+    expect(
+      problemsOf({
+        'verdicts.yaml': swap('verdict: BLOCK, reason: "The client', 'verdict: REVIEW, reason: "The client'),
+      }),
+    ).to.deep.equal([
+      'verdicts.yaml:13:26  callers know GET_NEW, GET_SAME_STICKY, WAIT, BLOCK, and no "REVIEW"; to let a payer through and tell people, write the rule in flags.yaml',
     ]);
   });
 
