@@ -18,12 +18,14 @@ import { RULES_FOLDER } from '../service/current-rules.ts';
 
 const EXAMPLES = join(RULES_DIR, 'examples');
 
+const TO_START_FROM = ['bank-transfers', 'cards', 'digital-goods'];
+
 describe('the rule sets to start from', () => {
   it('are those named in the guide', () => {
-    expect(readdirSync(EXAMPLES).toSorted()).to.deep.equal(['bank-transfers', 'cards', 'digital-goods']);
+    expect(readdirSync(EXAMPLES).toSorted()).to.deep.equal([...TO_START_FROM, 'published']);
   });
 
-  for (const name of readdirSync(EXAMPLES)) {
+  for (const name of TO_START_FROM) {
     const folder = join(EXAMPLES, name, 'p3.v1');
     const files = readRuleFiles(folder, []) ?? new Map<string, string>();
     const loaded = loadRuleSet(folder);
@@ -49,6 +51,44 @@ describe('the rule sets to start from', () => {
       expect(facts).to.include('paidOrders');
     });
   }
+});
+
+const PUBLISHED = join(EXAMPLES, 'published');
+
+describe('the rule sets that others published', () => {
+  const page = readFileSync(join(PUBLISHED, 'README.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| ([A-D]\d+) \| (.*?) \| .*? \| (as meant|clumsy|not)\b.* \|$/gm)];
+  const sets = readdirSync(PUBLISHED).filter((name) => name !== 'README.md');
+
+  for (const name of sets)
+    it(`${name}: are sound, and every rule decides in a case and leaves another payer alone`, () => {
+      const folder = join(PUBLISHED, name, 'p1.v1');
+      const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+      const loaded = loadRuleSet(folder);
+      if (!loaded.ok) throw new Error(formatProblems(folder, loaded.problems));
+      const { problems, failures, coverage } = runCases(loaded.ruleSet, files);
+      expect({ problems, failures, untested: coverage.untestedRules }).to.deep.equal({
+        problems: [],
+        failures: [],
+        untested: [],
+      });
+      expect(prove(loaded.ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
+    });
+
+  it('have all 66 rules, each with the words of its row, and the page counts them', () => {
+    const rules = sets.flatMap((name) => {
+      const loaded = loadRuleSet(join(PUBLISHED, name, 'p1.v1'));
+      if (!loaded.ok) throw new Error(name);
+      const { signals, verdicts, flags } = loaded.ruleSet;
+      return [...signals.rules, ...verdicts.rules, ...flags.rules].map(({ description }) => description);
+    });
+    expect(rows).to.have.length(66);
+    for (const [, id, meaning] of rows) if (id !== 'A4') expect(rules, id).to.include(`${id}: ${meaning}`);
+    const counted = (reading: string) => rows.filter(([, , , read]) => read === reading).length;
+    expect(page).to.include(
+      `| all | 66 | 10, 18, 38 | ${['as meant', 'clumsy', 'not'].map(counted).join(' | ')} |`,
+    );
+  });
 });
 
 const RULES = edited({});
