@@ -274,7 +274,9 @@ export class ConditionReader {
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
       const meant = [...members].find(([name]) => meantPart(name) !== null);
       const hint =
-        meant === undefined ? 'put the comparison in "all"' : `write ${meantPart(meant[0])} for ${meant[0]}`;
+        meant === undefined
+          ? 'write { all: [{ fact: .., operator: .., value: .. }] }'
+          : `write ${meantPart(meant[0])} for ${meant[0]}`;
       return this.#file.report(
         meant?.[1].key ?? node,
         `${what} must start with all, any, not or condition; ${hint}`,

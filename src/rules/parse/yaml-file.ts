@@ -169,7 +169,8 @@ export class YamlFile {
 
   /** A mapping whose member names are the author's own. */
   anyMembers(node: Node | null, what: string, hint = ''): Members | null {
-    if (!isMap<Node, Node>(node)) return this.#wrongKind(node, `${what} must be a mapping`, hint);
+    if (!isMap<Node, Node>(node))
+      return this.#wrongKind(node, `${what} must have members like name: value`, hint);
     const members = new Map<string, Member>();
     for (const pair of node.items) {
       const member = this.#member(node, pair, what);
@@ -303,7 +304,7 @@ export class YamlFile {
     const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
     const message =
       found[0] === '\uFEFF'
-        ? 'a byte order mark is not allowed; save the file as UTF-8 without one'
+        ? 'the file begins with a byte order mark; save it as UTF-8, not as UTF-8 with BOM'
         : `the control character U+${code} is not allowed`;
     this.#problems.push({ at, message });
     return true;
@@ -395,7 +396,7 @@ export interface NumberRange {
 function describe(node: Node | null): string {
   if (node === null) return 'nothing';
   if (isAlias(node)) return 'an alias';
-  if (isMap(node)) return 'a mapping';
+  if (isMap(node)) return 'members';
   if (isSeq(node)) return 'a list';
   if (!isScalar(node) || node.value === null) return 'nothing';
   return typeof node.value === 'string' ? JSON.stringify(node.value) : String(node.source ?? node.value);

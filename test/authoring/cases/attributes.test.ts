@@ -32,7 +32,7 @@ describe('the attributes of a case', () => {
       'cases/attributes.yaml:1:78  attribute "emailAgeDays" must be a text of at most 64 characters, a number, or true or false',
     ]);
     expect(report('{ verdict: { attributes: 3 } }').problems).to.deep.equal([
-      'cases/attributes.yaml:1:62  attributes must be a mapping, not 3',
+      'cases/attributes.yaml:1:62  attributes must have members like name: value, not 3',
     ]);
   });
 });
