@@ -58,6 +58,7 @@ const RENAMED: Readonly<Record<string, string>> = {
   Client: 'ClientView',
   Condition: 'ConditionTrace',
   DecisionList: 'FoundDecisions',
+  ListBody: 'NewList',
   ListEntryBody: 'NewListEntry',
   ListLine: 'ListChange',
   Node: 'NodeReport',

@@ -11,6 +11,7 @@ import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
+import type { Pseudonym } from './decision/addresses.ts';
 import { holdoutDraw } from './decision/holdout.ts';
 import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
 import { documentRoutes, servedDocument } from './http/openapi/docs.ts';
@@ -107,7 +108,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const pseudonym = hmacPseudonym(signalSecret);
   const names = platformNames(signalSecret);
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
-  const lists = await followedLists(parts, metrics);
+  const lists = await followedLists(parts, pseudonym, metrics);
   const hasStaleLists = () => lists.report().isStale;
   const { listLog, clientKeys } = store;
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
@@ -296,9 +297,13 @@ export function tellTrouble(log: Logger): (message: string, error?: unknown) => 
 }
 
 /** This node's copy of the shared lists, kept up to date. */
-async function followedLists({ store, clock, log }: ApplicationParts, { registry }: Metrics) {
+async function followedLists(
+  { store, clock, log }: ApplicationParts,
+  pseudonym: Pseudonym,
+  { registry }: Metrics,
+) {
   const onTrouble = tellTrouble(log);
-  const lists = new ListNode({ listLog: store.listLog, clock, onTrouble });
+  const lists = new ListNode({ listLog: store.listLog, pseudonym, clock, onTrouble });
   await whileStoreIsLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists are late', error),

@@ -4,9 +4,16 @@ import type { Command } from 'commander';
 import { PLATFORM_NAME_FORM } from '../client/client-key.ts';
 import { timeText } from '../client/instant.ts';
 import { exactSystemClock } from '../clock.ts';
-import { LIST_KINDS, type ListKind, remarkOnValue } from '../decision/shared-lists.ts';
+import {
+  contentText,
+  findContentFault,
+  LIST_KINDS,
+  type ListKind,
+  remarkOnValue,
+} from '../decision/shared-lists.ts';
 import {
   changeByLines,
+  contentView,
   type ReadLine,
   readListLine,
   type ToldLine,
@@ -28,6 +35,11 @@ interface WhoseOptions {
 
 interface RemoveOptions extends WhoseOptions {
   readonly reason: string;
+}
+
+interface MakeOptions extends WhoseOptions {
+  readonly kind: string;
+  readonly attribute?: string;
 }
 
 interface AddOptions extends RemoveOptions {
@@ -57,8 +69,9 @@ export function listsCommands(program: Command): void {
     .description('make a list, which must exist before entries are put on it')
     .requiredOption('--platform <name>', PLATFORM)
     .requiredOption('--kind <kind>', `what it holds: ${LIST_KINDS.join(', ')}`)
+    .option('--attribute <name>', 'of kind attribute: the name under which callers send what it holds')
     .option('--json', 'print one JSON object')
-    .action((list: string, options: WhoseOptions & { kind: string }) => make(list, options));
+    .action((list: string, options: MakeOptions) => make(list, options));
 
   lists
     .command('add <list> <value>')
@@ -90,11 +103,15 @@ export function listsCommands(program: Command): void {
     );
 }
 
-async function make(list: string, { platform, kind, json }: WhoseOptions & { kind: string }): Promise<void> {
+async function make(list: string, options: MakeOptions): Promise<void> {
+  const { platform, attribute = null, json } = options;
   const edited = editedByUser(parseWhose(platform), list);
-  const made = await withLists(({ editor }) => editor.make(edited, parseKind(kind)));
-  if (json === true) print(JSON.stringify({ list, kind: made.kind }));
-  else print(`The list ${list} is made; its entries are of kind ${made.kind}.`);
+  const kind = parseKind(options.kind);
+  const fault = findContentFault({ kind, attribute });
+  if (fault !== null) throw new UsageError(`--attribute ${fault}`);
+  const made = await withLists(({ editor }) => editor.make(edited, kind, attribute));
+  if (json === true) print(JSON.stringify({ list, ...contentView(made) }));
+  else print(`The list ${list} is made; its entries are of kind ${contentText(made)}.`);
 }
 
 async function add(list: string, value: string, options: AddOptions): Promise<void> {
@@ -207,9 +224,9 @@ async function showAll({ platform, json }: WhoseOptions): Promise<void> {
   else if (lists.length === 0) {
     print('There is no list yet. Make one: lists make <list> --kind <kind> --platform <name>');
   } else {
-    const rows = lists.map(({ list, kind, entries, ended, changedAt, ofInstallation }) => [
+    const rows = lists.map(({ list, kind, attribute = null, entries, ended, changedAt, ofInstallation }) => [
       list,
-      kind,
+      contentText({ kind, attribute }),
       String(entries),
       String(ended),
       timeText(changedAt),
@@ -231,7 +248,8 @@ async function showOne(
       return entry === null ? [] : [viewOfEntry(entry, { now, editor })];
     }
     const page = { ...ALL, now, editor };
-    return viewOfEntries(list, await editor.kindOf(whose, list), node.copy.list(whose, list), page).entries;
+    return viewOfEntries(list, await editor.contentOf(whose, list), node.copy.list(whose, list), page)
+      .entries;
   });
   if (json === true) print(JSON.stringify(entries));
   else if (entries.length === 0) print(`The list ${list} has no ${value === undefined ? '' : 'such '}entry.`);

@@ -34,8 +34,8 @@ export function withLists<T>(run: (lists: OpenLists) => Promise<T>): Promise<T> 
     const signalSecret = signalSecretOf(config);
     if (isNoted) await agreeOnSecret(store.registers, { ...config, signalSecret }, clock());
     const { listLog, clientKeys } = store;
-    const node = new ListNode({ listLog, clock });
     const pseudonym = hmacPseudonym(signalSecret);
+    const node = new ListNode({ listLog, pseudonym, clock });
     const names = platformNames(signalSecret);
     const audit = new Audit(store.auditLog, clock);
     await node.sync();

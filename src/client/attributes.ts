@@ -123,6 +123,15 @@ function kept(
   return value === 0 ? 0 : value;
 }
 
+/** The HMAC by which shared lists are searched for a value that `readAsDeclared` gave; `hide` makes it of a clear one. */
+export function attributeHmac(
+  { pseudonym }: Pick<DeclaredAttribute, 'pseudonym'>,
+  value: AttributeValue,
+  hide: (text: string) => string,
+): string {
+  return pseudonym ? String(value).slice(PSEUDONYM_MARK.length) : hide(String(value));
+}
+
 interface SentAttributes {
   /** Declared ones, by name: what is wrong with the value, or null. */
   readonly declared: readonly (readonly [name: string, fault: AttributeFault | null])[];

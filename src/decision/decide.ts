@@ -186,6 +186,8 @@ function contextOf(
   { client, lists = NO_LISTS }: Standing,
   listedAt = view.now,
 ): FactContext {
+  const attributes =
+    rules.attributes.size === 0 ? NO_ATTRIBUTES : { ...view.hints.attributes, ...request.attributes };
   return {
     ...view,
     platform: client.platform,
@@ -198,9 +200,9 @@ function contextOf(
       sellPointKey: request.sellPointKey,
     },
     smoothing: settings.smoothing,
-    attributes:
-      rules.attributes.size === 0 ? NO_ATTRIBUTES : { ...view.hints.attributes, ...request.attributes },
-    isListed: (list) => lists.find(list, subjectOf(client, request, view.hints), listedAt) !== null,
+    attributes,
+    isListed: (list) =>
+      lists.find(list, subjectOf(client, request, view.hints, attributes, rules), listedAt) !== null,
   };
 }
 
@@ -209,6 +211,8 @@ function subjectOf(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
   { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,
+  attributes: Attributes,
+  { attributes: declaredAttributes }: Pick<RuleSet, 'attributes'>,
 ): ListSubject {
   return {
     platform,
@@ -219,6 +223,8 @@ function subjectOf(
     fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
     ips: [...ips, ...(former?.ips ?? [])],
     networks,
+    attributes,
+    declaredAttributes,
   };
 }
 

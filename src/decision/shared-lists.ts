@@ -1,4 +1,14 @@
 import ipaddr from 'ipaddr.js';
+import {
+  ATTRIBUTE_CHARACTERS_MAX,
+  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_PATTERN,
+  type Attributes,
+  attributeHmac,
+  type DeclaredAttributes,
+  isAttributeName,
+  readAsDeclared,
+} from '../client/attributes.ts';
 import type { PlatformName } from '../client/client-key.ts';
 import type { KnownHints } from '../client/hints.ts';
 import { findInvisible } from '../invisible-characters.ts';
@@ -20,11 +30,37 @@ import {
 } from './addresses.ts';
 import { isPlaceholder } from './body-hints.ts';
 
-export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint'] as const;
+export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint', 'attribute'] as const;
 
 export type ListKind = (typeof LIST_KINDS)[number];
 
 export const listKind = choice(LIST_KINDS, 'What the entries of the list are');
+
+/** What the entries of a list are. */
+export interface ListContent {
+  readonly kind: ListKind;
+  /** The name of the attribute whose values the entries are; null for every other kind. */
+  readonly attribute: string | null;
+}
+
+/** Why no list holds this, or null. */
+export function findContentFault({ kind, attribute }: ListContent): string | null {
+  if (kind !== 'attribute') return attribute === null ? null : STRAY_ATTRIBUTE;
+  if (attribute === null) return 'is required with kind attribute: the name under which callers send it';
+  return isAttributeName(attribute) ? null : `has ${ATTRIBUTE_NAME_FORM}, unlike "${attribute}"`;
+}
+
+const STRAY_ATTRIBUTE = 'goes only with kind attribute';
+
+/** What a list holds, for people: `ip`, or `attribute wallet`. */
+export function contentText({ kind, attribute }: ListContent): string {
+  return attribute === null ? kind : `${kind} ${attribute}`;
+}
+
+export const listedAttribute = Type.String({
+  pattern: ATTRIBUTE_NAME_PATTERN,
+  description: 'Only with kind attribute: under which name callers send what the entries are',
+});
 
 /** The parts of a request that shared lists may hold. */
 export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | 'networks'> {
@@ -32,10 +68,18 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
   readonly clientIdKey: string;
   readonly method: string;
   readonly sellPointKey: string;
+  /** Of this request, or of a score of the last 24 hours. */
+  readonly attributes: Attributes;
+  /** By the rule set that decides; others are not known. */
+  readonly declaredAttributes: DeclaredAttributes;
 }
 
-/** The keys by which a request is looked up on a list of this kind, in one or two parts to avoid a copy. */
-function keysOf(kind: ListKind, subject: ListSubject): readonly (readonly string[])[] {
+/** The keys by which a request is looked up on a list that holds this, in one or two parts to avoid a copy. */
+function keysOf(
+  { kind, attribute }: ListContent,
+  subject: ListSubject,
+  pseudonym: Pseudonym,
+): readonly (readonly string[])[] {
   switch (kind) {
     case 'client':
       return [[subject.clientIdKey]];
@@ -47,9 +91,23 @@ function keysOf(kind: ListKind, subject: ListSubject): readonly (readonly string
       return [[subject.method]];
     case 'sellPoint':
       return [[subject.sellPointKey]];
+    case 'attribute':
+      return [attributeKeys(attribute ?? '', subject, pseudonym)];
     default:
       return kind satisfies never;
   }
+}
+
+/** Entries are HMACs whether or not the rule set keeps the attribute in clear, so that a value in clear gets its own. */
+function attributeKeys(
+  name: string,
+  { attributes, declaredAttributes }: ListSubject,
+  pseudonym: Pseudonym,
+): readonly string[] {
+  const declared = declaredAttributes.get(name);
+  const value = declared === undefined ? null : readAsDeclared(declared, attributes[name]);
+  if (declared === undefined || value === null) return [];
+  return [attributeHmac(declared, value, (text) => pseudonym('attribute', text))];
 }
 
 /** An entry's value as it is kept, or what is wrong with it. */
@@ -66,9 +124,10 @@ const IPV6_PREFIX_MIN = 24;
 const IPV6_PREFIX_MAX = 64;
 
 /**
- * The value of an entry as it is kept: texts without blanks at their ends, fingerprints and single addresses by their
- * HMAC alone, ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value like `hmac:..` is a
- * platform's name for a device, and `pseudonymOf` gives the HMAC behind it. What can never match a request is refused.
+ * The value of an entry as it is kept: texts without blanks at their ends; fingerprints, single addresses and values of
+ * attributes by their HMAC alone; ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value
+ * like `hmac:..` is a platform's name for a device, and `pseudonymOf` gives the HMAC behind it; of an attribute it is the
+ * HMAC itself, as decisions have it. What can never match a request is refused.
  */
 export function readListValue(
   kind: ListKind,
@@ -93,6 +152,13 @@ export function readListValue(
     case 'ip':
       if (known !== undefined) return hidden(pseudonymOf(known));
       return value.includes('/') ? readRange(value, pseudonym) : readAddress(value, pseudonym);
+    case 'attribute':
+      if (known !== undefined) return hidden(known);
+      if ([...value].length > ATTRIBUTE_CHARACTERS_MAX)
+        return refused(
+          `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never be this text`,
+        );
+      return hidden(pseudonym('attribute', value));
     default:
       return kind satisfies never;
   }
@@ -195,8 +261,9 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
   owner: Type.Unsafe<ListOwner>({ type: 'string', description: 'Whose list it is' }),
   list: word('Its name', 'blocked-devices'),
   kind: listKind,
+  attribute: nullable(listedAttribute),
   value: word(
-    'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint or of a single address, which are not kept themselves',
+    'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint, of a single address or of the value of an attribute, which are not kept themselves',
     'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
   ),
   /** `readListValue` makes them. */
@@ -214,33 +281,52 @@ export interface SharedLists {
 export const NO_LISTS: SharedLists = { find: () => null };
 
 type Entries = Map<string, ListedEntry[]>;
-type Kinds = Map<ListKind, Entries>;
+
+interface HeldEntries extends ListContent {
+  readonly entries: Entries;
+}
+
+/** By `contentText`. */
+type Contents = Map<string, HeldEntries>;
 
 /**
  * Entries of shared lists in memory, found by a few lookups in hash maps however many there are. A range of addresses
  * has a key for each network of the next longer kept prefix, so that it needs no search.
  */
 export class ListMembership implements SharedLists {
-  readonly #lists = new Map<string, Map<ListOwner, Kinds>>();
+  readonly #lists = new Map<string, Map<ListOwner, Contents>>();
+  readonly #pseudonym: Pseudonym;
+
+  /** `pseudonym` is the one under which the entries were made. */
+  constructor(pseudonym: Pseudonym) {
+    this.#pseudonym = pseudonym;
+  }
 
   find(list: string, subject: ListSubject, now: number): ListedEntry | null {
     const owners = this.#lists.get(list);
     if (owners === undefined) return null;
-    return findAmong(owners.get(subject.platform), subject, now) ?? findAmong(owners.get('*'), subject, now);
+    return (
+      findAmong(owners.get(subject.platform), subject, now, this.#pseudonym) ??
+      findAmong(owners.get('*'), subject, now, this.#pseudonym)
+    );
   }
 
   add(entry: ListedEntry): void {
-    const { owner, list, kind, keys } = entry;
-    const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, Kinds>());
-    const kinds = owners.getOrInsertComputed(owner, (): Kinds => new Map());
-    const entries = kinds.getOrInsertComputed(kind, () => new Map<string, ListedEntry[]>());
+    const { owner, list, kind, attribute, keys } = entry;
+    const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, Contents>());
+    const contents = owners.getOrInsertComputed(owner, (): Contents => new Map());
+    const { entries } = contents.getOrInsertComputed(contentText(entry), () => ({
+      kind,
+      attribute,
+      entries: new Map<string, ListedEntry[]>(),
+    }));
     for (const key of keys) entries.getOrInsertComputed(key, () => []).push(entry);
   }
 
   remove(entry: ListedEntry): void {
-    const { owner, list, kind, keys } = entry;
+    const { owner, list, keys } = entry;
     const owners = this.#lists.get(list);
-    const entries = owners?.get(owner)?.get(kind);
+    const entries = owners?.get(owner)?.get(contentText(entry))?.entries;
     if (entries === undefined) return;
     for (const key of keys) {
       const left = (entries.get(key) ?? []).filter((other) => other !== entry);
@@ -250,11 +336,18 @@ export class ListMembership implements SharedLists {
   }
 }
 
-function findAmong(kinds: Kinds | undefined, subject: ListSubject, now: number): ListedEntry | null {
-  if (kinds === undefined) return null;
-  for (const [kind, entries] of kinds) {
-    for (const keys of keysOf(kind, subject)) {
-      const found = entries.size === 0 ? null : findUnder(entries, keys, now);
+function findAmong(
+  contents: Contents | undefined,
+  subject: ListSubject,
+  now: number,
+  pseudonym: Pseudonym,
+): ListedEntry | null {
+  if (contents === undefined) return null;
+  for (const content of contents.values()) {
+    const { entries } = content;
+    if (entries.size === 0) continue;
+    for (const keys of keysOf(content, subject, pseudonym)) {
+      const found = findUnder(entries, keys, now);
       if (found !== null) return found;
     }
   }

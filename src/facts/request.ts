@@ -112,7 +112,7 @@ export const LISTED_FACTS = {
     domain: YES_NO,
     unit: null,
     description:
-      "The request is on the shared list: by client, method or point of sale, or by a fingerprint or IP address that a score of the last 24 hours showed, as the list's kind says. False for a list that does not exist.",
+      "The request is on the shared list: by client, method or point of sale, by a fingerprint or IP address that a score of the last 24 hours showed, or by an attribute of the request or of such a score, as the list's kind says. False for a list that does not exist.",
     read: ({ isListed }, list) => isListed(list),
   },
 } as const satisfies Record<string, Fact>;

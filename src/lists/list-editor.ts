@@ -4,6 +4,9 @@ import type { Audit } from '../access/audit.ts';
 import type { ClientKeys, PlatformName } from '../client/client-key.ts';
 import type { Pseudonym } from '../decision/addresses.ts';
 import {
+  contentText,
+  findContentFault,
+  type ListContent,
   type ListKind,
   type ListOwner,
   type PlatformNames,
@@ -88,22 +91,24 @@ export class ListEditor {
   }
 
   /** Makes a list, or finds it as it is asked for. Throws ListRefusal, StoreUnavailable, TooManyChanges. */
-  async make(edited: EditedList, kind: ListKind): Promise<StoredEntry> {
+  async make(edited: EditedList, kind: ListKind, attribute: string | null = null): Promise<StoredEntry> {
+    const content = { kind, attribute };
     const { audit, node, listLog, clock } = this.#parts;
     const { owner, list, who } = edited;
     audit.admit(who, 'list');
     await node.sync();
     const before = node.copy.made(owner, list);
-    if (before?.kind === kind) return before;
+    if (before?.kind === kind && before.attribute === attribute) return before;
     const why =
       before === null
-        ? whyNotMade(node.copy, edited, kind)
-        : `The list ${list} holds entries of kind ${before.kind}; make another one.`;
+        ? whyNotMade(node.copy, edited, content)
+        : `The list ${list} holds entries of kind ${contentText(before)}; make another one.`;
     if (why !== null) throw new ListRefusal(why);
     const made = {
       owner,
       list,
       kind,
+      attribute,
       value: '',
       keys: [],
       expiresAt: null,
@@ -117,21 +122,21 @@ export class ListEditor {
     const after = node.copy.made(owner, list);
     if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
     const entry = { who, action: 'list', platform: platformOf(owner), subject: list } as const;
-    await audit.note({ ...entry, after: { kind } });
+    await audit.note({ ...entry, after: attribute === null ? { kind } : content });
     return after;
   }
 
   /** What a list holds. Throws UnknownList. */
-  async kindOf(owner: ListOwner, list: string): Promise<ListKind> {
+  async contentOf(owner: ListOwner, list: string): Promise<ListContent> {
     if (this.#parts.node.copy.made(owner, list) === null) await this.#parts.node.sync();
-    return this.#kindOf(owner, list);
+    return this.#contentOf(owner, list);
   }
 
   /** As the copy has it now. */
-  #kindOf(owner: ListOwner, list: string): ListKind {
+  #contentOf(owner: ListOwner, list: string): ListContent {
     const { copy } = this.#parts.node;
     const made = copy.made(owner, list);
-    if (made !== null) return made.kind;
+    if (made !== null) return made;
     const nearest = nearestName(
       list,
       copy.madeBy(owner).map((one) => one.list),
@@ -301,7 +306,7 @@ export class ListEditor {
 
   /** The id that an entry for this value would have; null when the list cannot have one. */
   #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
-    const kind = this.#kindOf(owner, list);
+    const { kind } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
     return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
   }
@@ -313,13 +318,13 @@ export class ListEditor {
     room: RoomTaken = { entries: 0, keys: 0 },
   ): ListEntry {
     const { clock } = this.#parts;
-    const kind = this.#kindOf(owner, list);
+    const { kind, attribute } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
     if (!read.ok) throw new ListRefusal(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`);
     if (expiresAt !== null && expiresAt <= clock()) {
       throw new ListRefusal('expiresAt is in the past; leave it out for an entry without an end.');
     }
-    const entry = { owner, list, kind, value: read.value, keys: read.keys, reason, who };
+    const entry = { owner, list, kind, attribute, value: read.value, keys: read.keys, reason, who };
     const made = { ...entry, addedAt: clock(), expiresAt };
     const why = noRoom(this.#parts.node.copy, made, room);
     if (why !== null) throw new ListRefusal(why);
@@ -401,8 +406,11 @@ export function noRoom(
   return null;
 }
 
-function whyNotMade(copy: ListCopy, { owner, list }: EditedList, kind: ListKind): string | null {
+function whyNotMade(copy: ListCopy, { owner, list }: EditedList, content: ListContent): string | null {
   if (!isName(list)) return LIST_NAME_RULE;
+  const fault = findContentFault(content);
+  if (fault !== null) return `"attribute" ${fault}.`;
+  const { kind } = content;
   if (kind === 'client' && isInstallation(owner))
     return 'A client belongs to one platform, so a list of the whole installation holds none.';
   if (copy.madeBy(owner).length >= LIST_LIMITS.listsPerOwner)

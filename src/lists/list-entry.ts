@@ -51,12 +51,12 @@ export function listId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }
 
-/** Finds that the list was made with another kind after change number `since`. */
+/** Finds that the list was made with other contents after change number `since`. */
 export function ofOtherKind(
-  { owner, list, kind }: Pick<ListEntry, 'owner' | 'list' | 'kind'>,
+  { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,
 ): OtherText {
-  const textsBegin = `${JSON.stringify([owner, list, kind]).slice(0, -1)},`;
+  const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
   return { since, idsBegin: listId(owner, list), textsBegin };
 }
 

@@ -1,4 +1,5 @@
 import type { PlatformName } from '../client/client-key.ts';
+import type { Pseudonym } from '../decision/addresses.ts';
 import {
   type ListedEntry,
   type ListKind,
@@ -12,7 +13,7 @@ import { decodeEntry, entryId, listId, type StoredEntry } from './list-entry.ts'
 
 /** The newest state of all shared lists that a node knows. */
 export class ListCopy {
-  readonly #membership = new ListMembership();
+  readonly #membership: ListMembership;
   readonly #byId = new Map<string, StoredEntry>();
   /** What was made, by id: what each list holds, who made it and when. */
   readonly #made = new Map<string, StoredEntry>();
@@ -23,6 +24,10 @@ export class ListCopy {
   readonly #entriesOf = new Map<ListOwner, number>();
   /** The number of the newest change in it. */
   version = 0;
+
+  constructor(pseudonym: Pseudonym) {
+    this.#membership = new ListMembership(pseudonym);
+  }
 
   get membership(): SharedLists {
     return this.#membership;
@@ -125,6 +130,7 @@ export interface ListsReport {
 
 interface ListNodeParts {
   readonly listLog: ListLog;
+  readonly pseudonym: Pseudonym;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly onTrouble?: (message: string, error: unknown) => void;
@@ -136,7 +142,7 @@ interface ListNodeParts {
  */
 export class ListNode implements SharedLists {
   readonly #parts: ListNodeParts;
-  #copy = new ListCopy();
+  #copy: ListCopy;
   #epoch: string | null = null;
   #syncedAtMs: number | null = null;
   #sweptAtMs = performance.now();
@@ -146,6 +152,7 @@ export class ListNode implements SharedLists {
 
   constructor(parts: ListNodeParts) {
     this.#parts = parts;
+    this.#copy = new ListCopy(parts.pseudonym);
   }
 
   /** Reads all lists once, then keeps following in the background until `stop`. */
@@ -192,7 +199,7 @@ export class ListNode implements SharedLists {
       const hasMissed = !isNew && copy.version < page.horizon;
       this.#epoch = page.epoch;
       if ((isOther && copy.version > 0) || hasMissed) {
-        copy = new ListCopy();
+        copy = new ListCopy(this.#parts.pseudonym);
         isNew = true;
         continue;
       }

@@ -212,9 +212,9 @@ export class PlatformClient {
     return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
-  /** Makes a list of one kind; the same again changes nothing. */
-  async makeList(list: string, kind: records.ListKind, options?: CallOptions): Promise<records.SharedList> {
-    return jsonOf(await this.#send('PUT', `lists/${pathSegment('list', list)}`, { kind }, options));
+  /** Makes a list of one kind, and with kind attribute of one attribute; the same again changes nothing. */
+  async makeList(list: string, made: records.NewList, options?: CallOptions): Promise<records.SharedList> {
+    return jsonOf(await this.#send('PUT', `lists/${pathSegment('list', list)}`, made, options));
   }
 
   /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */

@@ -11,7 +11,7 @@ export type VerdictCommand = 'GET_NEW' | 'GET_SAME_STICKY' | 'WAIT' | 'BLOCK';
 export type OutcomeEffect = 'recorded' | 'superseded' | 'unchanged' | 'outweighed' | 'stale' | 'unknownPayer';
 
 /** What the entries of the list are */
-export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint';
+export type ListKind = 'client' | 'fingerprint' | 'ip' | 'method' | 'sellPoint' | 'attribute';
 
 /** A place in a rule file */
 export interface Place {
@@ -561,11 +561,6 @@ export interface LinkedOrders extends LinkedMoney {
   readonly unknown: number;
 }
 
-export interface ListBody {
-  /** What the entries of the list are */
-  readonly kind: ListKind;
-}
-
 export interface ListChange {
   /** What is put on the list, or taken from it */
   readonly value: string;
@@ -581,6 +576,7 @@ export interface ListChange {
 export interface ListEntries {
   readonly list: string;
   readonly kind: ListKind;
+  readonly attribute?: string;
   readonly total: number;
   readonly entries: readonly ListEntry[];
   readonly next: string | null;
@@ -638,6 +634,13 @@ export interface NewBinding {
   readonly method?: string | undefined;
   /** A moment: RFC 3339 like "2026-11-21T10:00:00Z" */
   readonly expiresAt?: string | undefined;
+}
+
+export interface NewList {
+  /** What the entries of the list are */
+  readonly kind: ListKind;
+  /** Only with kind attribute: under which name callers send what the entries are */
+  readonly attribute?: string | undefined;
 }
 
 export interface NewListEntry {
@@ -956,6 +959,7 @@ export interface ScoreRequest {
 export interface SharedList {
   readonly list: string;
   readonly kind: ListKind;
+  readonly attribute?: string;
   readonly entries: number;
   readonly ended: number;
   readonly changedAt: string;

@@ -19,7 +19,8 @@ import {
 } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
 
-const { owner: _owner, keys: _keys, ...listed } = ListEntrySchema.properties;
+// Only lists of clients name one, and those are of no attribute.
+const { owner: _owner, keys: _keys, attribute: _attribute, ...listed } = ListEntrySchema.properties;
 
 export const ClientExportSchema = named(
   'ClientExport',
@@ -82,7 +83,7 @@ export async function* clientExport(
     clientIdKey,
     at: clock(),
     state: stamp.raw === null ? null : legibleState(state),
-    lists: lists.map(({ owner, keys, id, version, ...entry }) => entry),
+    lists: lists.map(({ owner, keys, attribute, id, version, ...entry }) => entry),
     proposals: (await proposals.about(client)).map(proposalView),
   };
   const naming = namingDevices((id) => names.nameOf(platform, id));

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { runCases } from '../../src/authoring/cases/cases.ts';
+import { CASE_PSEUDONYM } from '../../src/authoring/cases/parse-cases.ts';
 import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { prove } from '../../src/authoring/prove.ts';
@@ -108,9 +109,17 @@ describe('a holdout', () => {
       ),
       'verdicts.yaml': swap('    priority: 100\n', '    priority: 100\n    holdout: 10%\n'),
     });
-    const lists = new ListMembership();
+    const lists = new ListMembership(CASE_PSEUDONYM);
     const keys = ['payer-1'];
-    lists.add({ owner: DEMO, list: 'bad', kind: 'client', value: 'payer-1', keys, expiresAt: null });
+    lists.add({
+      owner: DEMO,
+      list: 'bad',
+      kind: 'client',
+      attribute: null,
+      value: 'payer-1',
+      keys,
+      expiresAt: null,
+    });
     expect(decide(chained(rules, () => true, lists))).to.deep.include({ verdict: 'BLOCK' });
     expect(decide(chained(rules, () => true))).to.deep.include({ verdict: 'GET_NEW' });
   });
@@ -124,8 +133,16 @@ describe('a holdout', () => {
       ),
     });
     const onList = (list: string) => {
-      const lists = new ListMembership();
-      lists.add({ owner: DEMO, list, kind: 'sellPoint', value: 's', keys: ['s'], expiresAt: null });
+      const lists = new ListMembership(CASE_PSEUDONYM);
+      lists.add({
+        owner: DEMO,
+        list,
+        kind: 'sellPoint',
+        attribute: null,
+        value: 's',
+        keys: ['s'],
+        expiresAt: null,
+      });
       return decide(chained(rules, () => true, lists)).verdict;
     };
     expect(onList('shops')).to.equal('BLOCK');

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '../../src/access/access-keys.ts';
+import { CASE_PSEUDONYM } from '../../src/authoring/cases/parse-cases.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { ListOwner } from '../../src/decision/shared-lists.ts';
 import { LIST_LIMITS, noRoom } from '../../src/lists/list-editor.ts';
@@ -23,11 +24,22 @@ function entryOf(
   value: string,
   keys: readonly string[] = [value],
 ): ListEntry {
-  return { owner, list, kind: 'method', value, keys, reason: 'r', who: 'w', addedAt: 0, expiresAt: null };
+  return {
+    owner,
+    list,
+    kind: 'method',
+    attribute: null,
+    value,
+    keys,
+    reason: 'r',
+    who: 'w',
+    addedAt: 0,
+    expiresAt: null,
+  };
 }
 
 function copyOf(...entries: readonly ListEntry[]): ListCopy {
-  const copy = new ListCopy();
+  const copy = new ListCopy(CASE_PSEUDONYM);
   for (const [index, entry] of entries.entries())
     copy.take({ id: entryId(entry), version: index + 1, text: encodeEntry(entry) });
   return copy;

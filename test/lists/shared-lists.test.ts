@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { INSTALLATION } from '../../src/access/access-keys.ts';
 import { Audit, TooManyChanges } from '../../src/access/audit.ts';
+import { NONE_DECLARED } from '../../src/client/attributes.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import type { ListSubject } from '../../src/decision/shared-lists.ts';
 import { ListEditor, ListRefusal, type NewEntry, UnknownList } from '../../src/lists/list-editor.ts';
@@ -25,8 +26,8 @@ let platforms = 0;
 function fleet(store: Store, clock = () => NOW) {
   const { listLog } = store;
   const platform = platformName(`shop-${++platforms}`);
-  const node = new ListNode({ listLog, clock });
-  const other = new ListNode({ listLog, clock });
+  const node = new ListNode({ listLog, pseudonym, clock });
+  const other = new ListNode({ listLog, pseudonym, clock });
   const audit = new Audit(store.auditLog, clock);
   const editor = new ListEditor({ listLog, node, pseudonym, names, audit, clientKeys: TEST_KEYS, clock });
   const desk = { owner: platform, list: 'watched', who: 'key 1' };
@@ -46,6 +47,8 @@ function isListed(node: ListNode, platform: PlatformName, clientIdKey: string, n
     fingerprints: [pseudonym('fingerprint', `device of ${clientIdKey}`)],
     ips: [],
     networks: [],
+    attributes: {},
+    declaredAttributes: NONE_DECLARED,
   };
   return node.find('watched', subject, now) !== null;
 }
@@ -119,7 +122,7 @@ describeOnStores('shared lists', (store) => {
     };
     const troubles: string[] = [];
     const onTrouble = (message: string) => troubles.push(message);
-    const node = new ListNode({ listLog: cut, clock: () => NOW, onTrouble });
+    const node = new ListNode({ listLog: cut, pseudonym, clock: () => NOW, onTrouble });
     await put('ann');
     await node.start();
     try {
@@ -152,6 +155,7 @@ describeOnStores('shared lists', (store) => {
           ...store().listLog,
           read: (after, limit) => (isChanged ? read(after, limit) : store().listLog.read(after, limit)),
         },
+        pseudonym,
         clock: () => NOW,
       });
       await behind.sync();
@@ -191,6 +195,61 @@ describeOnStores('shared lists', (store) => {
     await own.editor.remove(own.desk, 'device of ann', null);
     await own.editor.put(own.desk, { ...ask, value: shown.value });
     expect(isListed(own.node, own.platform, 'ann')).to.equal(true);
+  });
+
+  it('keep values of attributes by their HMAC alone, and name the attribute', async () => {
+    const { editor, desk, audit, platform } = fleet(store());
+    const made = await editor.make(desk, 'attribute', 'wallet');
+    expect(made).to.deep.include({ kind: 'attribute', attribute: 'wallet' });
+    const ask = { value: 'wallet-1', reason: 'a ring', expiresAt: null } as const;
+    const entry = await editor.put(desk, ask);
+    expect(editor.shown(entry).value).to.equal(`hmac:${pseudonym('attribute', 'wallet-1')}`);
+    const noted = (await audit.read(null, 10_000)).entries.filter((one) => one.platform === platform);
+    expect(noted[0]?.after).to.deep.equal({ kind: 'attribute', attribute: 'wallet' });
+    expect(JSON.stringify([noted, await store().listLog.read(0, 10_000)])).not.to.include('wallet-1');
+    expect(await editor.make(desk, 'attribute', 'wallet')).to.deep.equal(made);
+    expect(await refusalOf(editor.make(desk, 'attribute', 'phone'))).to.equal(
+      'The list watched holds entries of kind attribute wallet; make another one.',
+    );
+    expect(await editor.remove(desk, 'wallet-1', null)).to.equal(true);
+  });
+
+  it('of kind attribute name one, and those of no other kind do', async () => {
+    const { editor, desk } = fleet(store());
+    expect(await refusalOf(editor.make(desk, 'attribute'))).to.equal(
+      '"attribute" is required with kind attribute: the name under which callers send it.',
+    );
+    expect(await refusalOf(editor.make(desk, 'ip', 'wallet'))).to.equal(
+      '"attribute" goes only with kind attribute.',
+    );
+    expect(await refusalOf(editor.make(desk, 'attribute', 'my wallet'))).to.equal(
+      '"attribute" has letters, digits and "_", starts with a letter, at most 64 characters, like cardCountry, unlike "my wallet".',
+    );
+  });
+
+  it('hold one attribute, also when two nodes make them at once', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      const { node, other, audit, desk, editor } = fleet(store());
+      const { listLog } = store();
+      const parts = {
+        names,
+        listLog,
+        node: other,
+        pseudonym,
+        audit,
+        clientKeys: TEST_KEYS,
+        clock: () => NOW,
+      };
+      const made = [
+        editor.make(desk, 'attribute', 'wallet'),
+        new ListEditor(parts).make(desk, 'attribute', 'phone'),
+      ];
+      const ends = await Promise.all(made.map((one) => one.catch((error: unknown) => error)));
+      expect(ends.filter((end) => end instanceof ListRefusal)).to.have.length(1);
+      await Promise.all([node.sync(), other.sync()]);
+      const attributes = [node, other].map(({ copy }) => copy.made(desk.owner, desk.list)?.attribute);
+      expect(new Set(attributes).size).to.equal(1);
+    }
   });
 
   it('note in the audit who changed what, before and after, and why', async () => {
@@ -238,7 +297,13 @@ describeOnStores('shared lists', (store) => {
     ]);
     const entries = (await audit.read(null, 10_000)).entries.filter((entry) => entry.platform === platform);
     const digestOf = (reason: string) => {
-      const asked = { list: 'watched', kind: 'client', value: 'ann', keys: ['ann'] } as const;
+      const asked = {
+        list: 'watched',
+        kind: 'client',
+        attribute: null,
+        value: 'ann',
+        keys: ['ann'],
+      } as const;
       const common = { owner: platform, ...asked };
       const entry = { ...common, reason, who: 'key 1', addedAt: NOW, expiresAt: null };
       return hash('sha256', JSON.stringify([{ id: entryId(entry), text: encodeEntry(entry) }]));

@@ -46,7 +46,7 @@ const CALLS: readonly (readonly [operationId: string, call: Call, takes?: 'long'
   ['readEvents', (client) => client.events(placeInMemory('a'), { limit: 3 }).next(), 'long'],
   ['readLists', (client) => client.lists({ limit: 1, after: 'a' })],
   ['readListEntries', (client) => client.listEntries(NAME, { value: NAME, limit: 1, after: 'a' })],
-  ['makeList', (client) => client.makeList(NAME, 'ip')],
+  ['makeList', (client) => client.makeList(NAME, { kind: 'ip' })],
   ['putListEntry', (client) => client.putListEntry(NAME, NAME, REASON)],
   ['removeListEntry', (client) => client.removeListEntry(NAME, NAME, REASON)],
   ['importListEntries', (client) => client.changeList(NAME, [{ value: NAME, ...REASON }]).next(), 'long'],

@@ -5,7 +5,14 @@ import {
   parseMoney,
   REQUESTED_CURRENCY_PATTERN,
 } from '../../client/amount.ts';
-import { ATTRIBUTE_CHARACTERS_MAX, ATTRIBUTES_MAX, type AttributeValue } from '../../client/attributes.ts';
+import {
+  ATTRIBUTE_CHARACTERS_MAX,
+  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_PATTERN,
+  ATTRIBUTES_MAX,
+  type AttributeValue,
+  isAttributeName,
+} from '../../client/attributes.ts';
 import {
   isPlatformName,
   PLATFORM_NAME_FORM,
@@ -17,7 +24,13 @@ import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import type { Pseudonym } from '../../decision/addresses.ts';
-import { LIST_KINDS, ListMembership, NO_LISTS, readListValue } from '../../decision/shared-lists.ts';
+import {
+  findContentFault,
+  LIST_KINDS,
+  ListMembership,
+  NO_LISTS,
+  readListValue,
+} from '../../decision/shared-lists.ts';
 import {
   byName,
   called,
@@ -78,7 +91,7 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       name: text('What the case shows.'),
       platform: orElse(PLATFORM, platformName('demo')),
       startsAt: orElse(START, Date.UTC(2026, 0, 1)),
-      lists: optional(SHARED_LISTS),
+      lists: optional(sharedLists(rules)),
       heldOut: orElse(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
       steps: called('"steps"', listOf(stepOf(rules), 'a step', 'What happens, in order.')),
     },
@@ -120,34 +133,62 @@ const START = parsed(
 export const CASE_PSEUDONYM: Pseudonym = (kind, value) =>
   hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
-/** `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }` */
-const SHARED_LISTS = byName(
-  'The shared lists while the case runs, by name; others have no entries.',
-  LIST_NAME,
-  mapping(
-    'A shared list.',
-    {
-      kind: choice(LIST_KINDS, 'What the entries are.'),
-      entries: called(
-        '"entries"',
-        listOf(located(text('A value, or for ip also a range.')), 'an entry', 'Who or what is on the list.'),
-      ),
-    },
-    ({ kind, entries }, { file }) =>
-      entries.flatMap(({ value, node }) => {
-        const read = readListValue(kind, value, CASE_PSEUDONYM);
-        if (read.ok) return [{ kind, value: read.value, keys: read.keys }];
-        file.report(node, read.problem);
-        return [];
-      }),
-  ),
-  { each: () => 'a shared list', refusal: (name) => (isName(name) ? null : listNameRefusal(name)) },
+const LISTED_ATTRIBUTE = parsed(
+  {
+    pattern: ATTRIBUTE_NAME_PATTERN,
+    description: 'With kind attribute: of which attribute the entries are values.',
+  },
+  (name) => (isAttributeName(name) ? name : null),
+  (found) => `has ${ATTRIBUTE_NAME_FORM}, unlike "${found}"`,
 );
 
-type ListEntries = NonNullable<ReturnType<typeof SHARED_LISTS.read>>;
+/** `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }` */
+const sharedLists = (rules: ParsedRules | null) =>
+  byName(
+    'The shared lists while the case runs, by name; others have no entries.',
+    LIST_NAME,
+    mapping(
+      'A shared list.',
+      {
+        kind: choice(LIST_KINDS, 'What the entries are.'),
+        attribute: orElse(LISTED_ATTRIBUTE, null),
+        entries: called(
+          '"entries"',
+          listOf(
+            located(text('A value, or for ip also a range.')),
+            'an entry',
+            'Who or what is on the list.',
+          ),
+        ),
+      },
+      ({ kind, attribute, entries }, { file }) =>
+        entries.flatMap(({ value, node }) => {
+          const read = readListValue(kind, value, CASE_PSEUDONYM);
+          if (read.ok) return [{ kind, attribute, value: read.value, keys: read.keys }];
+          file.report(node, read.problem);
+          return [];
+        }),
+      ({ kind, attribute = null }, { file, node, members }) => {
+        if (kind === undefined) return true;
+        const fault = findContentFault({ kind, attribute });
+        const problem = fault === null ? whyNeverListed(rules, attribute) : `"attribute" ${fault}`;
+        if (problem === null) return true;
+        file.report(members.get('attribute')?.key ?? node, problem);
+        return false;
+      },
+    ),
+    { each: () => 'a shared list', refusal: (name) => (isName(name) ? null : listNameRefusal(name)) },
+  );
+
+function whyNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
+  if (rules === null || attribute === null || rules.attributes.has(attribute)) return null;
+  return `ruleset.yaml declares no attribute "${attribute}", so nobody is on the list`;
+}
+
+type ListEntries = NonNullable<ReturnType<ReturnType<typeof sharedLists>['read']>>;
 
 function membershipOf(lists: ListEntries, owner: PlatformName): ListMembership {
-  const membership = new ListMembership();
+  const membership = new ListMembership(CASE_PSEUDONYM);
   for (const [list, entries] of lists) {
     for (const entry of entries) membership.add({ owner, list, expiresAt: null, ...entry });
   }

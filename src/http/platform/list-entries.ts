@@ -1,7 +1,13 @@
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { toEpochMs } from '../../client/instant.ts';
-import { type ListKind, type ListOwner, listKind, remarkOnValue } from '../../decision/shared-lists.ts';
+import {
+  type ListContent,
+  type ListOwner,
+  listedAttribute,
+  listKind,
+  remarkOnValue,
+} from '../../decision/shared-lists.ts';
 import { Type } from '../../json-schema.ts';
 import {
   type EditedList,
@@ -53,6 +59,7 @@ export const ListEntriesSchema = s.named(
   s.shape('Entries of a shared list', {
     list: s.word('Its name', 'blocked-devices'),
     kind: listKind,
+    attribute: Type.Optional(listedAttribute),
     total: s.count('How many entries it has'),
     entries: s.list(ListEntryViewSchema, 'What was changed last comes first'),
     next: s.nextPlace,
@@ -64,6 +71,7 @@ export const SharedListSchema = s.named(
   s.shape('A shared list', {
     list: s.word('Its name', 'blocked-devices'),
     kind: listKind,
+    attribute: Type.Optional(listedAttribute),
     entries: s.count('How many it has'),
     ended: s.count('How many of them are past their end'),
     changedAt: s.epochMs('When an entry was last added or changed, or it was made'),
@@ -109,7 +117,7 @@ interface EntriesAsk {
 /** The newest entries of a list, from before the change `after` where it is one, at most `limit`. */
 export function viewOfEntries(
   name: string,
-  kind: ListKind,
+  content: ListContent,
   entries: ReadonlyMap<string, StoredEntry> | null,
   { now, editor, ...asked }: EntriesAsk,
 ): s.Shape<typeof ListEntriesSchema> {
@@ -117,7 +125,7 @@ export function viewOfEntries(
   const { page, next } = pageOf(all, ({ version }) => version, asked);
   return {
     list: name,
-    kind,
+    ...contentView(content),
     total: all.length,
     entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
     next,
@@ -145,20 +153,22 @@ function placeOfList({ list: name, owner }: StoredEntry): string {
 
 export const LIST_PLACES = textPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
-export function viewOfList(
-  node: ListNode,
-  { owner, list: name, kind, addedAt }: StoredEntry,
-  now: number,
-): s.Shape<typeof SharedListSchema> {
+export function viewOfList(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
+  const { owner, list: name, addedAt } = made;
   const entries = [...(node.copy.list(owner, name)?.values() ?? [])];
   return {
     list: name,
-    kind,
+    ...contentView(made),
     entries: entries.length,
     ended: entries.filter((entry) => hasEnded(entry, now)).length,
     changedAt: entries.at(-1)?.addedAt ?? addedAt,
     ofInstallation: isInstallation(owner),
   };
+}
+
+/** The attribute only where there is one. */
+export function contentView({ kind, attribute }: ListContent) {
+  return attribute === null ? { kind } : { kind, attribute };
 }
 
 function hasEnded({ expiresAt }: StoredEntry, now: number): boolean {

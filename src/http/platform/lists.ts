@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
 import { toEpochMs } from '../../client/instant.ts';
-import { listKind } from '../../decision/shared-lists.ts';
+import { findContentFault, listedAttribute, listKind } from '../../decision/shared-lists.ts';
 import { Type } from '../../json-schema.ts';
 import {
   type EditedList,
@@ -13,7 +13,7 @@ import { choice, instant, text, word } from '../../shapes.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, operation, type RequestBody } from '../operation/operation.ts';
 import * as query from '../operation/parameters.ts';
 import { requireContentType } from '../request/body.ts';
-import { badRequest, HttpProblem, orRefused, refusal } from '../request/problems.ts';
+import { badRequest, HttpProblem, MALFORMED_BODY, orRefused, refusal } from '../request/problems.ts';
 import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
 import {
   editList,
@@ -76,7 +76,7 @@ const readListEntries = operation({
   route: 'get /v1/platform/lists/{list}/entries',
   summary: 'The entries of a shared list',
   description:
-    'Newest first. Fingerprints and single addresses are shown by their HMAC; `value` finds one by itself.',
+    'Newest first. Fingerprints, single addresses and values of attributes are shown by their HMAC; `value` finds one by itself.',
   grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
   answers: jsonAnswer('As this node holds them', ListEntriesSchema),
@@ -85,8 +85,8 @@ const readListEntries = operation({
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { after: AFTER_CHANGE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
-    const kind = await listEditor.kindOf(platform, name);
-    const view = viewOfEntries(name, kind, lists.copy.list(platform, name), page);
+    const content = await listEditor.contentOf(platform, name);
+    const view = viewOfEntries(name, content, lists.copy.list(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
     return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], next: null };
@@ -95,25 +95,45 @@ const readListEntries = operation({
 
 const OTHER_KIND = refusal(
   'other-kind',
-  'It cannot be made: it is there with another kind, or there are too many.',
+  'It cannot be made: it is there with another kind or attribute, or there are too many.',
   (detail: string) => new HttpProblem(409, 'not for this list', detail),
   'The list blocked-devices holds entries of kind fingerprint; make another one.',
+);
+
+const NAMED = { properties: { attribute: { not: { enum: [null, ''] } } }, required: ['attribute'] };
+
+const ListBodySchema = Type.Object(
+  { kind: listKind, attribute: Type.Optional(listedAttribute) },
+  {
+    told: {
+      if: { properties: { kind: { const: 'attribute' } } },
+      // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+      then: NAMED,
+      else: { not: NAMED },
+    },
+  },
 );
 
 const makeList = operation({
   route: 'put /v1/platform/lists/{list}',
   summary: 'Makes a shared list',
   description:
-    'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing.',
+    'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing. A list of kind attribute holds values of the attribute that it names: a request is on it with that attribute, or with that of a score of the last 24 hours, as far as the rule set declares it.',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
-  body: jsonBody('ListBody', Type.Object({ kind: listKind })),
+  body: jsonBody('ListBody', ListBodySchema),
   answers: jsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
-    const { kind } = await body();
-    const made = await orRefused(() => listEditor.make(edited, kind), OTHER_KIND.problem, ListRefusal);
+    const { kind, attribute = null } = await body();
+    const fault = findContentFault({ kind, attribute });
+    if (fault !== null) throw MALFORMED_BODY.problem('/attribute', fault);
+    const made = await orRefused(
+      () => listEditor.make(edited, kind, attribute),
+      OTHER_KIND.problem,
+      ListRefusal,
+    );
     return viewOfList(lists, made, clock());
   },
 });
@@ -140,7 +160,7 @@ const putListEntry = operation({
   route: 'put /v1/platform/lists/{list}/entries',
   summary: 'Puts a value on a shared list',
   description:
-    'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint or a single address is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
+    'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint, a single address or the value of an attribute is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
   body: jsonBody('ListEntryBody', ListEntryBodySchema),
@@ -205,7 +225,7 @@ const importListEntries = operation({
   answer: async (asked, { listEditor, audit }: PlatformParts) => {
     const edited = editedBy(asked.caller, LIST_IN_PATH.read(asked.ctx));
     await asked.body();
-    await listEditor.kindOf(edited.owner, edited.list);
+    await listEditor.contentOf(edited.owner, edited.list);
     audit.admit(edited.who, 'list');
     return answerLines(asked, (lines, grant) => editList(lines, listEditor, edited, grant));
   },

@@ -6,9 +6,9 @@ import { edited, editedFiles, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const LESS_THAN_A_WEEK = '{ fact: attribute, params: { name: emailAgeDays }, operator: lessThan, value: 7 }';
 
-function report(steps: string) {
-  const edits = asking(LESS_THAN_A_WEEK);
-  const cases = whole(`cases: [{ name: attributes, steps: [${steps}] }]`);
+function report(steps: string, { asks = LESS_THAN_A_WEEK, lists = '' } = {}) {
+  const edits = asking(asks);
+  const cases = whole(`cases: [{ name: attributes, ${lists}steps: [${steps}] }]`);
   const only = { ...edits, 'cases/attributes.yaml': cases };
   const files = new Map([...editedFiles(only)].filter(([path]) => !/^cases\/(?!attributes)/.test(path)));
   const { problems, failures, passed } = runCases(edited(edits), files);
@@ -25,6 +25,32 @@ describe('the attributes of a case', () => {
         { client: b, after: 24h, verdict: {}, expect: { verdict: GET_NEW } },
         { client: c, verdict: { attributes: { emailAgeDays: "3" } }, expect: { verdict: GET_NEW } }`),
     ).to.deep.equal({ problems: [], failures: 0, passed: 1 });
+  });
+
+  it('are on a shared list that holds values of theirs', () => {
+    const asks = '{ fact: listed, params: { list: suspects }, operator: equal, value: true }';
+    const on = (content: string) => ({ asks, lists: `lists: { suspects: { ${content} } }, ` });
+    const steps = `
+        { verdict: { attributes: { cardCountry: NL } }, expect: { verdict: BLOCK } },
+        { client: b, verdict: { attributes: { cardCountry: DE } }, expect: { verdict: GET_NEW } },
+        { client: c, score: { attributes: { cardCountry: NL } } },
+        { client: c, verdict: {}, expect: { verdict: BLOCK } },
+        { client: c, after: 24h, verdict: {}, expect: { verdict: GET_NEW } }`;
+    expect(report(steps, on('kind: attribute, attribute: cardCountry, entries: [NL]'))).to.deep.equal({
+      problems: [],
+      failures: 0,
+      passed: 1,
+    });
+    const problemsOf = (content: string) => report('{ verdict: {} }', on(content)).problems;
+    expect(problemsOf('kind: attribute, entries: [NL]')).to.deep.equal([
+      'cases/attributes.yaml:1:48  "attribute" is required with kind attribute: the name under which callers send it',
+    ]);
+    expect(problemsOf('kind: ip, attribute: cardCountry, entries: [203.0.113.9]')).to.deep.equal([
+      'cases/attributes.yaml:1:60  "attribute" goes only with kind attribute',
+    ]);
+    expect(problemsOf('kind: attribute, attribute: wallet, entries: [NL]')).to.deep.equal([
+      'cases/attributes.yaml:1:67  ruleset.yaml declares no attribute "wallet", so nobody is on the list',
+    ]);
   });
 
   it('have the form of a request', () => {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
+import { CASE_PSEUDONYM } from '../../../src/authoring/cases/parse-cases.ts';
 import { type KnownLists, knownLists, sharedListNotes } from '../../../src/authoring/desk/examine.ts';
 import { RuleDesk } from '../../../src/authoring/desk/rule-desk.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';
@@ -165,11 +166,12 @@ describe('notes on shared lists', () => {
   });
 
   it('take an entry to have ended from its end on', () => {
-    const copy = new ListCopy();
+    const copy = new ListCopy(CASE_PSEUDONYM);
     const entry: ListEntry = {
       owner: platformName('shop'),
       list: 'blocked-devices',
       kind: 'method',
+      attribute: null,
       value: 'card',
       keys: ['card'],
       reason: 'r',

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { CASE_PSEUDONYM } from '../../../src/authoring/cases/parse-cases.ts';
 import { explain, explainWithout } from '../../../src/authoring/explain/explain.ts';
 import { formatExplanation } from '../../../src/authoring/explain/explanation-text.ts';
 import { whatIfThen } from '../../../src/authoring/explain/what-if.ts';
@@ -232,8 +233,8 @@ describe('the text of an explanation', () => {
     const asked = ['blocked', 'watched', 'known'].map(onList).join(', ');
     const rule = `  - { name: on-a-list, priority: 99, conditions: { any: [${asked}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "Listed." } } }`;
     const set = edited({ 'verdicts.yaml': swap('\notherwise:', `\n${rule}\notherwise:`) });
-    const lists = new ListMembership();
-    const entry = { owner: platformName('demo'), kind: 'client', expiresAt: null } as const;
+    const lists = new ListMembership(CASE_PSEUDONYM);
+    const entry = { owner: platformName('demo'), kind: 'client', attribute: null, expiresAt: null } as const;
     for (const list of ['blocked', 'watched'])
       lists.add({ ...entry, list, value: 'payer-1', keys: ['payer-1'] });
     const simulation = new Simulation(set, platformName('demo'), lists);

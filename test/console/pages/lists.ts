@@ -49,6 +49,25 @@ describeConsole("the console's page Lists", (tab) => {
       .waitFor();
   });
 
+  it('makes a list of an attribute under the name that callers use', async () => {
+    await tab.open('#/settings/lists/suspect-wallets', NARROW);
+    const { page } = tab;
+    const attribute = page.getByRole('textbox', { name: /^Attribute/ });
+    expect(await attribute.count()).to.equal(0);
+    await page.getByLabel('Holds').selectOption('attribute');
+    await attribute.fill('wallet');
+    await tab.expectNoFindings();
+    await tab.button('Make the list').click();
+    await page.getByRole('row', { name: /suspect-wallets\s*values of wallet/ }).waitFor();
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill('wallet-of-a-ring');
+    await form.getByLabel('Reason').fill('a ring of accounts');
+    await tab.button('Put it on the list …').click();
+    await tab.button('Put it on the list').click();
+    await page.getByRole('heading', { name: 'suspect-wallets: 1 entry' }).waitFor();
+    expect(await page.locator('main').textContent()).not.to.include('wallet-of-a-ring');
+  });
+
   it('takes many values at once, finds one of them, and saves them all', async () => {
     await tab.shop.ask('PUT', 'lists/many-methods', { kind: 'method' });
     await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', { reason: 'first' });

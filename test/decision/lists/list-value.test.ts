@@ -51,6 +51,20 @@ describe('the value of an entry of a shared list', () => {
     expect(keptValue('ip', '::ffff:203.0.113.9')).to.equal(keptValue('ip', '203.0.113.9'));
   });
 
+  it('of an attribute keeps only the HMAC, and takes it as decisions have it', () => {
+    const value = keptValue('attribute', ' wallet-1 ');
+    expect(value).to.equal(`hmac:${pseudonym('attribute', 'wallet-1')}`);
+    expect(readListValue('attribute', value, pseudonym, () => 'another')).to.deep.equal({
+      ok: true,
+      value,
+      keys: [pseudonym('attribute', 'wallet-1')],
+    });
+    expect(keptValue('attribute', 'x'.repeat(64))).to.match(/^hmac:/);
+    expect(keptValue('attribute', 'x'.repeat(65))).to.equal(
+      'an attribute has at most 64 characters, so it can never be this text',
+    );
+  });
+
   it('keeps a range of addresses in clear, because an HMAC cannot tell what is in it', () => {
     expect(keptValue('ip', '203.0.113.0/24')).to.equal('203.0.113.0/24');
     expect(keptValue('ip', '2001:DB8:0::/32')).to.equal('2001:db8::/32');

@@ -1,4 +1,9 @@
 import { expect } from 'chai';
+import {
+  type AttributeReading,
+  type DeclaredAttribute,
+  NONE_DECLARED,
+} from '../../../src/client/attributes.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { networkKeys, networkOf, parseAddress } from '../../../src/decision/addresses.ts';
 import {
@@ -22,6 +27,8 @@ const SUBJECT: ListSubject = {
   sellPointKey: 'shop-1',
   fingerprints: ['device-1', 'device-2'].map((device) => pseudonym('fingerprint', device)),
   ips: [pseudonym('ip', networkOf('203.0.113.9'))],
+  attributes: {},
+  declaredAttributes: NONE_DECLARED,
   networks: [parseAddress('203.0.113.9')].flatMap((address) =>
     address === null ? [] : networkKeys(address, pseudonym),
   ),
@@ -30,11 +37,12 @@ const SUBJECT: ListSubject = {
 function entry(kind: ListKind, text: string, more: Partial<ListedEntry> = {}): ListedEntry {
   const read = readListValue(kind, text, pseudonym);
   if (!read.ok) throw new Error(read.problem);
-  return { owner: SHOP, list: 'watched', kind, value: read.value, keys: read.keys, expiresAt: null, ...more };
+  const kept = { value: read.value, keys: read.keys, expiresAt: null };
+  return { owner: SHOP, list: 'watched', kind, attribute: null, ...kept, ...more };
 }
 
 function isListed(one: ListedEntry, subject: Partial<ListSubject> = {}): boolean {
-  const lists = new ListMembership();
+  const lists = new ListMembership(pseudonym);
   lists.add(one);
   return lists.find('watched', { ...SUBJECT, ...subject }, NOW) === one;
 }
@@ -57,6 +65,50 @@ describe('membership of a shared list', () => {
     });
   }
 
+  describe('of kind attribute', () => {
+    const declared = (more: Partial<DeclaredAttribute> = {}): DeclaredAttribute => ({
+      name: 'wallet',
+      type: 'text',
+      length: 64,
+      unit: null,
+      oneOf: null,
+      pseudonym: false,
+      ...more,
+    });
+    const holds = (wallet: AttributeReading, as: DeclaredAttribute, listed = 'wallet-1') =>
+      isListed(entry('attribute', listed, { attribute: 'wallet' }), {
+        attributes: { wallet, cardCountry: 'wallet-1' },
+        declaredAttributes: new Map([
+          ['wallet', as],
+          ['cardCountry', declared({ name: 'cardCountry' })],
+        ]),
+      });
+
+    it('holds for a value in clear, and for the HMAC of a pseudonymised one', () => {
+      expect(holds('wallet-1', declared())).to.equal(true);
+      expect(holds('wallet-2', declared())).to.equal(false);
+      const hmacOf = (text: string) => `hmac:${pseudonym('attribute', text)}`;
+      expect(holds(hmacOf('wallet-1'), declared({ pseudonym: true }))).to.equal(true);
+      expect(holds(hmacOf('wallet-2'), declared({ pseudonym: true }))).to.equal(false);
+    });
+
+    it('holds for numbers and booleans as JSON writes them', () => {
+      expect(holds(7.5, declared({ type: 'number' }), '7.5')).to.equal(true);
+      expect(holds(false, declared({ type: 'boolean' }), 'false')).to.equal(true);
+      expect(holds(true, declared({ type: 'boolean' }), 'false')).to.equal(false);
+    });
+
+    it('holds for nobody whose attribute is not known or not declared', () => {
+      expect(holds(null, declared())).to.equal(false);
+      expect(holds('wallet-1', declared({ length: 4 }))).to.equal(false);
+      expect(holds('wallet-1', declared({ pseudonym: true }))).to.equal(false);
+      const undeclared = { attributes: { wallet: 'wallet-1' }, declaredAttributes: NONE_DECLARED };
+      const one = entry('attribute', 'wallet-1', { attribute: 'wallet' });
+      expect(isListed(one, undeclared)).to.equal(false);
+      expect(isListed(one)).to.equal(false);
+    });
+  });
+
   it("holds on the list's platform, and for a list of the whole installation on every platform", () => {
     const other = { platform: platformName('other') };
     expect(isListed(entry('method', 'card'), other)).to.equal(false);
@@ -69,13 +121,13 @@ describe('membership of a shared list', () => {
   });
 
   it('is of one list alone, and never of one that does not exist', () => {
-    const lists = new ListMembership();
+    const lists = new ListMembership(pseudonym);
     lists.add(entry('client', 'ann'));
     expect(lists.find('blocked', SUBJECT, NOW)).to.equal(null);
   });
 
   it('ends with the removal of the entry, while an overlapping range stays', () => {
-    const lists = new ListMembership();
+    const lists = new ListMembership(pseudonym);
     const [wide, narrow] = [entry('ip', '203.0.0.0/16'), entry('ip', '203.0.113.0/24')];
     lists.add(wide);
     lists.add(narrow);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
 import { Audit } from '../../../src/access/audit.ts';
+import { declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { malformedLine } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
@@ -8,6 +9,7 @@ import { Tenant } from '../../service/tenant.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 const RULES = edited({
+  'ruleset.yaml': declaring('{ wallet: { type: text }, phone: { type: text, pseudonym: true } }'),
   'verdicts.yaml': swap(
     '{ fact: clientGroup, operator: equal, value: BLOCKED }',
     '{ fact: listed, params: { list: blocked }, operator: equal, value: true }',
@@ -59,6 +61,57 @@ describeOnStores('shared lists over HTTP', (store) => {
       `decisions/${blocked?.decisionId}/explanation`,
     );
     expect(explanation.body).to.deep.include({ reproduced: true, sharedLists: ['blocked'] });
+  });
+
+  it('hold values of an attribute, whether the rule set keeps it in clear or as an HMAC', async () => {
+    for (const attribute of ['wallet', 'phone']) {
+      const shop = await service.tenant(`shop-${++number}`);
+      const made = await shop.ask('PUT', 'lists/blocked', { kind: 'attribute', attribute });
+      expect(made.body).to.deep.include({ kind: 'attribute', attribute, entries: 0 });
+      expect(
+        (await shop.ask('PUT', 'lists/blocked', { kind: 'attribute', attribute: 'other' })).body,
+      ).to.deep.include({
+        detail: `The list blocked holds entries of kind attribute ${attribute}; make another one.`,
+      });
+      const put = await shop.ask<{ value: string }>('PUT', 'lists/blocked/entries?value=secret-1', REASON);
+      expect(put.body.value).to.match(/^hmac:[\w-]{22}$/);
+      const verdictOf = async (clientIdKey: string, attributes?: object) =>
+        (
+          await shop.verdict({
+            clientIdKey,
+            orderRef: `order of ${clientIdKey}`,
+            ...(attributes && { attributes }),
+          })
+        ).body.verdict;
+      expect(await verdictOf('ann', { [attribute]: 'secret-1' })).to.equal('BLOCK');
+      expect(await verdictOf('bob', { [attribute]: 'secret-2' })).to.equal('GET_NEW');
+      await shop.score({ clientIdKey: 'carl', attributes: { [attribute]: 'secret-1' } });
+      expect(await verdictOf('carl')).to.equal('BLOCK');
+      expect(await entries(shop)).to.deep.include({ kind: 'attribute', attribute, total: 1 });
+    }
+  });
+
+  it('take an entry of an attribute as a decision shows it', async () => {
+    const shop = await service.tenant(`shop-${++number}`);
+    await shop.ask('PUT', 'lists/blocked', { kind: 'attribute', attribute: 'phone' });
+    await shop.verdict({ orderRef: 'o1', attributes: { phone: '555-1' } });
+    const [decision] = await shop.decisions({ orderRef: 'o1' });
+    const shown = encodeURIComponent(String(decision?.facts['attribute(phone)']));
+    expect((await shop.ask('PUT', `lists/blocked/entries?value=${shown}`, REASON)).status).to.equal(200);
+    const again = await shop.verdict({ clientIdKey: 'bob', orderRef: 'o2', attributes: { phone: '555-1' } });
+    expect(again.body.verdict).to.equal('BLOCK');
+  });
+
+  it('name the attribute with kind attribute, and with no other', async () => {
+    const shop = await tenant();
+    for (const [body, detail] of [
+      [{ kind: 'attribute' }, 'is required with kind attribute: the name under which callers send it'],
+      [{ kind: 'ip', attribute: 'wallet' }, 'goes only with kind attribute'],
+    ] as const) {
+      const answer = await shop.ask('PUT', 'lists/others', body);
+      expect(answer.status).to.equal(400);
+      expect(answer.body).to.deep.include({ errors: [{ pointer: '/attribute', detail }] });
+    }
   });
 
   it('hold ranges of addresses against what a score showed before', async () => {

@@ -78,6 +78,7 @@ const KINDS = {
   ],
   method: ['methods', 'As callers name it'],
   sellPoint: ['points of sale', 'The sellPointKey'],
+  attribute: ['values of an attribute', 'As callers send it; only its HMAC is kept'],
 } as const;
 
 const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
@@ -89,13 +90,13 @@ function allLists(lists: readonly SharedList[], chosen: string) {
     ${table(
       { name: 'Lists', columns: LIST_COLUMNS },
       lists,
-      ({ list, ofInstallation, kind, entries, ended, changedAt }) => [
+      ({ list, ofInstallation, kind, attribute, entries, ended, changedAt }) => [
         ofInstallation
           ? html`<b>${list}</b> <span class="faint">of the whole installation</span>`
           : html`<a href=${`#/settings/lists/${list}`} aria-current=${list === chosen ? 'true' : undefined}>
               <b>${list}</b>
             </a>`,
-        KINDS[kind][0],
+        attribute === undefined ? KINDS[kind][0] : `values of ${attribute}`,
         entries,
         ended,
         dateTime(changedAt),
@@ -176,12 +177,20 @@ async function savedLines(name: string) {
   );
 }
 
+const ATTRIBUTE_FIELD = {
+  name: 'attribute',
+  required: true,
+  pattern: '[A-Za-z][A-Za-z0-9_]*',
+  maxlength: 64,
+};
+
 /** Makes a list, which says what it holds. */
 function MakeForm({ name, done }: { name: string; done: () => void }) {
   const { attempt, trouble } = useAttempt();
-  const make = sent(({ list = '', kind }) =>
+  const [kind, setKind] = useState('client');
+  const make = sent(({ list = '', attribute }) =>
     attempt(async () => {
-      await ask('PUT', sharedList(list), { kind });
+      await ask('PUT', sharedList(list), { kind, attribute });
       goTo(`#/settings/lists/${list}`);
       done();
     }),
@@ -192,7 +201,8 @@ function MakeForm({ name, done }: { name: string; done: () => void }) {
   return html`<form onSubmit=${make}>
     <div class="fields">
       ${field('List', called, 'The name that rules use, like blocked-devices')}
-      ${choice('Holds', kinds, { name: 'kind' })}
+      ${choice('Holds', kinds, { name: 'kind', chosen: kind, go: setKind })}
+      ${kind === 'attribute' && field('Attribute', ATTRIBUTE_FIELD, 'The name that callers use, like wallet')}
     </div>
     <button type="submit" class="button-accent">Make the list</button>
     ${trouble}
