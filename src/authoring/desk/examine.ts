@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { INSTALLATION } from '../../access/access-keys.ts';
-import type { ListOwner } from '../../decision/shared-lists.ts';
+import type { ListContent, ListOwner } from '../../decision/shared-lists.ts';
 import type { StoredEntry } from '../../lists/list-entry.ts';
 import type { ListCopy } from '../../lists/list-node.ts';
 import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
@@ -64,7 +64,12 @@ export function breachesIn(remarks: readonly Remark[]): readonly string[] {
 export interface KnownLists {
   readonly seenBy: ListOwner;
   /** Those with entries; in force where some entry is not past its end. */
-  readonly lists: readonly { readonly name: string; readonly isInForce: boolean }[];
+  readonly lists: readonly KnownList[];
+}
+
+interface KnownList extends Pick<ListContent, 'attribute'> {
+  readonly name: string;
+  readonly isInForce: boolean;
 }
 
 /** The lists with entries in a copy, as far as `seenBy` may know of them. */
@@ -75,7 +80,7 @@ export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner): Know
   const lists = copy.lists().flatMap((entries) => {
     const [first] = entries.values();
     if (first === undefined || !isSeen(first)) return [];
-    return [{ name: first.list, isInForce: entries.values().some(isInForce) }];
+    return [{ name: first.list, attribute: first.attribute, isInForce: entries.values().some(isInForce) }];
   });
   return { seenBy, lists };
 }
@@ -88,7 +93,7 @@ export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): r
   const asked = askedLists(rules);
   const [first] = asked.values();
   if (first === undefined) return [];
-  if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at));
+  if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at, rules));
   const which = sharedListsText([...asked.keys()]);
   return [
     {
@@ -108,9 +113,21 @@ function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
   return asked;
 }
 
-function noteOn(list: string, { seenBy, lists }: KnownLists, at: Problem['at']): readonly Problem[] {
+function noteOn(
+  list: string,
+  { seenBy, lists }: KnownLists,
+  at: Problem['at'],
+  { attributes }: Pick<ParsedRules, 'attributes'>,
+): readonly Problem[] {
   const known = lists.filter(({ name }) => name === list);
-  if (known.some(({ isInForce }) => isInForce)) return [];
+  const inForce = known.filter(({ isInForce }) => isInForce);
+  const isRead = ({ attribute }: KnownList) => attribute === null || attributes.has(attribute);
+  if (inForce.some(isRead)) return [];
+  const [unread] = inForce;
+  if (unread !== undefined) {
+    const message = `the shared list "${list}" holds values of the attribute "${unread.attribute}", which ruleset.yaml does not declare, so nobody is on it`;
+    return [{ at, message }];
+  }
   if (known.length > 0)
     return [{ at, message: `every entry of the shared list "${list}" is past its end, so nobody is on it` }];
   const nearest = nearestName(

@@ -32,7 +32,7 @@ export function isHidden({ fact }: FactRef): boolean {
 }
 
 export function hiddenText({ label }: FactRef): string {
-  return `"${label}" is kept as a pseudonym alone, which no constant equals; ask whether it is known, or compare it with another attribute that has pseudonym: true`;
+  return `"${label}" is kept as a pseudonym alone, which no constant equals; ask whether it is known, compare it with another attribute that has pseudonym: true, or put the text on a shared list of kind attribute and ask for listed`;
 }
 
 /** A fact as messages call it: an attribute by its own name. */

@@ -12,6 +12,7 @@ import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import { TooManyTurns } from '../../../src/work/turns.ts';
 import { addVersion, rulesDirectory, versionOf } from '../../rollout/rule-folders.ts';
+import { declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { currentRules, RULES_FOLDER } from '../../service/current-rules.ts';
 import { T0 } from '../../state/clients.ts';
@@ -145,14 +146,14 @@ describe('notes on shared lists', () => {
 
   it('are none for a list with a valid entry, whatever other platforms have', () => {
     const lists = [
-      { name: 'blocked-devices', isInForce: false },
-      { name: 'blocked-devices', isInForce: true },
+      { name: 'blocked-devices', attribute: null, isInForce: false },
+      { name: 'blocked-devices', attribute: null, isInForce: true },
     ];
     expect(notes(lists, 'blocked-devices')).to.deep.equal([]);
   });
 
   it('name a list that does not exist, with the name that was probably meant', () => {
-    const lists = [{ name: 'blocked-devices', isInForce: true }];
+    const lists = [{ name: 'blocked-devices', attribute: null, isInForce: true }];
     expect(notes(lists, 'blocked-device', 'night-shift')).to.deep.equal([
       'no platform has anything on the shared list "blocked-device"; did you mean "blocked-devices"?',
       'no platform has anything on the shared list "night-shift"',
@@ -160,9 +161,26 @@ describe('notes on shared lists', () => {
   });
 
   it('name a list with only ended entries', () => {
-    expect(notes([{ name: 'blocked-devices', isInForce: false }], 'blocked-devices')).to.deep.equal([
+    const ended = { name: 'blocked-devices', attribute: null, isInForce: false };
+    expect(notes([ended], 'blocked-devices')).to.deep.equal([
       'every entry of the shared list "blocked-devices" is past its end, so nobody is on it',
     ]);
+  });
+
+  it('name a list of an attribute that the rule set does not declare', () => {
+    const wallets = { name: 'wallets', attribute: 'wallet', isInForce: true };
+    expect(notes([wallets], 'wallets')).to.deep.equal([
+      'the shared list "wallets" holds values of the attribute "wallet", which ruleset.yaml does not declare, so nobody is on it',
+    ]);
+    expect(notes([wallets, { ...wallets, attribute: null }], 'wallets')).to.deep.equal([]);
+    const rules = edited({
+      'ruleset.yaml': declaring('{ wallet: { type: text } }'),
+      'verdicts.yaml': swap(
+        '{ fact: clientGroup, operator: equal, value: BLOCKED }',
+        '{ fact: listed, params: { list: wallets }, operator: equal, value: true }',
+      ),
+    });
+    expect(sharedListNotes(rules, seen([wallets]))).to.deep.equal([]);
   });
 
   it('take an entry to have ended from its end on', () => {

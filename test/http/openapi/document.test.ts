@@ -242,6 +242,8 @@ const PLATFORM_CASES: readonly Case[] = [
   says('exportClient', 200, fullExport),
   says('exportClient', 200, get(aboutClient('judged', '/export'))),
   says('makeList', 200, LIST),
+  says('makeList', 200, put('/v1/platform/lists/wallets', { kind: 'attribute', attribute: 'wallet' })),
+  says('makeList', 400, put('/v1/platform/lists/wallets', { kind: 'attribute' })),
   says('makeList', 409, put('/v1/platform/lists/blocked', { kind: 'ip' })),
   says('putListEntry', 200, PUT_ENTRY),
   says('putListEntry', 404, put('/v1/platform/lists/blokced/entries?value=x', ENTRY)),
