@@ -81,11 +81,26 @@ const columnsOfFacts = new Map<FactKey, string>();
 export function factColumn(key: FactKey): string {
   return columnsOfFacts.getOrInsertComputed(key, () => {
     const attribute = readAttributeKey(key);
-    if (attribute === null) return FACT + key.replace('(', '_').replace(')', '');
+    if (attribute === null) return FACT + columnWords(key);
     const { word } = ATTRIBUTE_COLUMNS[attribute.type];
     return `${FACT}${word}_${snakeName(attributeOfLabel(attribute.label) ?? '')}`;
   });
 }
+
+/** `clientsOnAttribute(cardNumber 1h)` is kept in the column `fact_clientsOnAttribute_card_number_1h`. */
+function columnWords(label: string): string {
+  const [, fact, attribute, window] = VELOCITY_LABEL.exec(label) ?? [];
+  return attribute === undefined
+    ? label.replace('(', '_').replace(')', '')
+    : `${fact}_${snakeName(attribute)}_${window}`;
+}
+
+const VELOCITY_LABEL = /^(\w+)\((\w+) (\w+)\)$/;
+
+/** The facts of the catalogue that count by an attribute. */
+const VELOCITY_FACTS = [...CATALOGUE].flatMap(([name, fact]) =>
+  fact.kind === 'windowed' && fact.ofAttribute !== undefined ? [name] : [],
+);
 
 /**
  * `cardCountry` as `card_country`, and `card_country` as `card__country`: engines that do not tell capital letters from
@@ -106,6 +121,8 @@ export function factLabel(column: string): string | null {
   const attribute = attributeOfColumn(rest);
   if (attribute !== null) return attributeLabel(attribute.name);
   const [name = '', ...window] = rest.split('_');
+  if (VELOCITY_FACTS.includes(name))
+    return `${name}(${nameOfSnake(window.slice(0, -1).join('_'))} ${window.at(-1)})`;
   return window.length === 0 ? name : `${name}(${window.join('_')})`;
 }
 

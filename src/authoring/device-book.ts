@@ -8,8 +8,11 @@ import {
 } from '../client/sighting-marks.ts';
 import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from '../client/verdict-steps.ts';
 import {
+  type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  type DeviceKind,
   moreShared,
+  type NamedPseudonym,
   NOBODY_SEEN,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
@@ -21,7 +24,8 @@ import {
 
 export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 
-type Kind = keyof Sightings;
+/** A device, or a value of an attribute, which stands here as `name/value`. */
+type Kind = DeviceKind | 'attribute';
 
 /** How many devices of a client can still learn of its payments; this bounds the memory. */
 const DEVICES_OF_CLIENT_MAX = 64;
@@ -31,14 +35,15 @@ export class DeviceBook<Client = string> {
   readonly #devices: Readonly<Record<Kind, Map<string, OnlyClient<Client> | SeenClients<Client>>>> = {
     fingerprint: new Map(),
     ip: new Map(),
+    attribute: new Map(),
   };
   /** For each device the verdicts by step, of each length of steps. */
-  readonly #verdicts: Readonly<Record<Kind, Map<string, readonly Map<number, number>[]>>> = {
+  readonly #verdicts: Readonly<Record<DeviceKind, Map<string, readonly Map<number, number>[]>>> = {
     fingerprint: new Map(),
     ip: new Map(),
   };
   /** The newest devices of each client, the newest last. */
-  readonly #devicesOf = new Map<Client, readonly (readonly [Kind, string])[]>();
+  readonly #devicesOf = new Map<Client, readonly (readonly [DeviceKind, string])[]>();
 
   /** `questions` say whether the verdict is counted on the devices. */
   record(
@@ -83,7 +88,42 @@ export class DeviceBook<Client = string> {
     };
   }
 
-  #countVerdict(kind: Kind, id: string, now: number): void {
+  /** Notes a client with its values of attributes. */
+  recordValues(client: Client, values: readonly NamedPseudonym[], now: number): void {
+    for (const { name, value } of values)
+      this.#see('attribute', `${name}/${value}`, client, { at: now, bits: 0 });
+  }
+
+  /** Both; null without values. */
+  seeValues(
+    client: Client,
+    asked: readonly AskedAttribute[],
+    now: number,
+  ): ReadonlyMap<string, ReadonlyMap<number, number>> | null {
+    if (asked.length === 0) return null;
+    this.recordValues(client, asked, now);
+    return this.clientsWithValues(client, asked, now);
+  }
+
+  /** How many clients have each of the values, the client included, by the name of the attribute and the window. */
+  clientsWithValues(
+    client: Client,
+    asked: readonly AskedAttribute[],
+    now: number,
+  ): ReadonlyMap<string, ReadonlyMap<number, number>> {
+    return new Map(
+      asked.map(({ name, value, windowsMs }) => {
+        const seen = this.#devices.attribute.get(`${name}/${value}`);
+        const count = (windowMs: number) => othersSince(seen, client, now - windowMs).clients + 1;
+        return [
+          name,
+          new Map(windowsMs.map((windowMs) => [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, count(windowMs))])),
+        ];
+      }),
+    );
+  }
+
+  #countVerdict(kind: DeviceKind, id: string, now: number): void {
     const rings = this.#verdicts[kind].getOrInsertComputed(id, () => VERDICT_STEPS.map(() => new Map()));
     for (const [ring, counts] of rings.entries()) {
       const step = stepOf(ring, now);
@@ -92,7 +132,7 @@ export class DeviceBook<Client = string> {
     }
   }
 
-  #verdictsSince(kind: Kind, id: string, windowMs: number, now: number): number {
+  #verdictsSince(kind: DeviceKind, id: string, windowMs: number, now: number): number {
     const { ring, first } = stepsOf(windowMs, now);
     const counts = this.#verdicts[kind].get(id)?.[ring] ?? new Map<number, number>();
     return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
@@ -112,17 +152,17 @@ export class DeviceBook<Client = string> {
       clients.note(client, { at, bits });
       devices.set(id, clients);
     }
-    this.#remember(client, kind, id);
+    if (kind !== 'attribute') this.#remember(client, kind, id);
   }
 
-  #remember(client: Client, kind: Kind, id: string): void {
+  #remember(client: Client, kind: DeviceKind, id: string): void {
     const known = this.#devicesOf.get(client) ?? [];
     if (known.some(([otherKind, other]) => otherKind === kind && other === id)) return;
     this.#devicesOf.set(client, [...known, [kind, id] as const].slice(-DEVICES_OF_CLIENT_MAX));
   }
 
   #counts(
-    kind: Kind,
+    kind: DeviceKind,
     ids: readonly string[],
     { client, questions, now, marks: own }: Asking<Client>,
   ): ReadonlyMap<number, SharingCounts> {

@@ -105,9 +105,11 @@ function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): rea
 }
 
 /** What a fact observes, in words; null for one that says who the payer is. */
-function observationOf({ name, fact }: FactRef): string | null {
+function observationOf({ name, fact, attribute }: FactRef): string | null {
   if (fact.kind === 'windowed' && fact.sharing !== null)
     return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
+  if (fact.kind === 'windowed' && fact.ofAttribute?.counts === 'clients')
+    return `who shares the ${attribute}`;
   const isHint = Object.hasOwn(HINT_FACTS, name) || Object.hasOwn(KNOWN_DEVICE_FACTS, name);
   return fact.kind === 'windowed' || (isHint && name !== 'scoredBefore') ? name : null;
 }

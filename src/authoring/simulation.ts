@@ -21,7 +21,8 @@ import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from '../decision/holdo
 import type { ScoreRequest, VerdictRequest } from '../decision/requests.ts';
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
-import type { Sightings } from '../facts/fact.ts';
+import { valuesAsked } from '../facts/attribute.ts';
+import type { AskedAttribute, Sightings } from '../facts/fact.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { DeviceBook, type ShownDevices } from './device-book.ts';
 
@@ -68,7 +69,7 @@ export class Simulation {
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
     const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
-    const sightings = this.#sightings(payer, known, now);
+    const sightings = this.#sightings(payer, known, now, valuesAsked(this.rules.sharing, known.attributes));
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = asStored(result.nextState);
     return result;
@@ -78,7 +79,9 @@ export class Simulation {
     const payer = this.#payer(clientIdKey);
     const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
     this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now), this.rules.sharing);
-    const sightings = this.#sightings(payer, hints, now);
+    const values = valuesAsked(this.rules.sharing, hints.attributes, () => request.attributes);
+    this.#devices.recordValues(clientIdKey, values, now);
+    const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.rules, standing, request);
     payer.state = asStored(nextState);
@@ -117,9 +120,16 @@ export class Simulation {
     payer.state = asStored(setOverride(payer.state, override, now));
   }
 
-  #sightings({ key, state }: Payer, devices: ShownDevices, now: number): Sightings {
+  #sightings(
+    { key, state }: Payer,
+    devices: ShownDevices,
+    now: number,
+    values: readonly AskedAttribute[],
+  ): Sightings {
     const marks = sightingMarks(state, now);
-    return this.#devices.sightings(key.clientIdKey, devices, this.rules.sharing, now, marks);
+    const seen = this.#devices.sightings(key.clientIdKey, devices, this.rules.sharing, now, marks);
+    if (values.length === 0) return seen;
+    return { ...seen, attributes: this.#devices.clientsWithValues(key.clientIdKey, values, now) };
   }
 
   #payer(clientIdKey: string): Payer {

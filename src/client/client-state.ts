@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '../json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '../shapes.ts';
+import { type AttributeValues, forgetValues, NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import { type DayTallies, dayOf, forgetTallies, NO_DAY_TALLIES, tallyRequests } from './day-tallies.ts';
 import { type AskedScore, type Hints, rememberedHints } from './hints.ts';
 import { type KnownDevices, NO_KNOWN_DEVICES, rememberedDevices } from './known-devices.ts';
@@ -140,6 +141,7 @@ export interface ClientState {
   readonly knownDevices: KnownDevices;
   /** Of the requests that are not among the events any more. */
   readonly dayTallies: DayTallies;
+  readonly attributeValues: AttributeValues;
   readonly binding: Binding | null;
   readonly override: Override | null;
   /** Of the newest stage for which a version was drawn; null: none. */
@@ -169,6 +171,7 @@ export const UNKNOWN_CLIENT: ClientState = {
   hints: null,
   knownDevices: NO_KNOWN_DEVICES,
   dayTallies: NO_DAY_TALLIES,
+  attributeValues: NO_ATTRIBUTE_VALUES,
   binding: null,
   override: null,
   stage: null,
@@ -275,6 +278,7 @@ export function compact(state: ClientState, now: number): ClientState {
     ...forgetOldRequests(state, now),
     hints: rememberedHints(state.hints, now),
     knownDevices: rememberedDevices(state.knownDevices, now),
+    attributeValues: forgetValues(state.attributeValues, now),
     endedWaits: recentlyEnded(state.endedWaits, now),
   };
 }

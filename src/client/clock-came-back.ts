@@ -1,3 +1,4 @@
+import { valuesWithClockBack } from './attribute-values.ts';
 import type { ClientState } from './client-state.ts';
 import { talliesWithClockBack } from './day-tallies.ts';
 import type { Hints } from './hints.ts';
@@ -28,6 +29,7 @@ export function withClockBack(state: ClientState, clockMs: number): ClientState 
     lastAt: clockMs,
     dayTallies: talliesWithClockBack(state.dayTallies, state.lastAt, clockMs),
     knownDevices: devicesWithClockBack(state.knownDevices, state.lastAt, clockMs),
+    attributeValues: valuesWithClockBack(state.attributeValues, state.lastAt, clockMs),
     ladder: { ...state.ladder, waitUntil: orNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)) },
   };
 }

@@ -1,3 +1,4 @@
+import { NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
 import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
@@ -42,6 +43,7 @@ type Document = [
   stage?: StageRow | 0,
   endedWaits?: readonly EndedRow[] | 0,
   lastVerdictBlocked?: 0 | 1,
+  attributeValues?: string | 0,
 ];
 
 /** The text to store; `decodeClientState` gives the same state back. */
@@ -68,6 +70,7 @@ export function encodeClientState(state: ClientState): string {
       ? 0
       : state.endedWaits.map(({ seq, at }): EndedRow => [seq, state.lastAt - at]),
     state.lastVerdictBlocked ? 1 : 0,
+    state.attributeValues || 0,
   ];
   while (document.length > MEMBERS_MIN && document.at(-1) === 0) document.pop();
   return JSON.stringify(document);
@@ -100,6 +103,7 @@ export function decodeClientState(text: string): ClientState {
     stage = 0,
     endedWaits = 0,
     lastVerdictBlocked = 0,
+    attributeValues = 0,
   ] = document;
   if (format !== FORMAT) {
     throw new Error(`client state has format ${format}; this version reads format ${FORMAT}`);
@@ -119,6 +123,7 @@ export function decodeClientState(text: string): ClientState {
     hints: hints === 0 ? null : decodeHints(hints, { lastAt, changes }),
     knownDevices: { fingerprints: knownFingerprints || '', ips: knownIps || '' },
     dayTallies: dayTallies || NO_DAY_TALLIES,
+    attributeValues: attributeValues || NO_ATTRIBUTE_VALUES,
     binding: binding || null,
     override: override || null,
     stage: stage === 0 ? null : decodeStage(stage),

@@ -1,4 +1,5 @@
 import { moneyText } from '../client/amount.ts';
+import { noteValues } from '../client/attribute-values.ts';
 import { type Attributes, NO_ATTRIBUTES } from '../client/attributes.ts';
 import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
@@ -17,6 +18,7 @@ import {
 import { type KnownHints, knownHints } from '../client/hints.ts';
 import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
 import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
+import { pseudonymOf } from '../facts/attribute.ts';
 import type { FactContext, Sightings } from '../facts/fact.ts';
 import { type PlatformSettings, type RuleSet, settingsOf, type Verdict } from '../rules/rule-set.ts';
 import { complete } from '../shapes.ts';
@@ -134,7 +136,8 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const seen = touch({ ...state, ...rememberRequest(state, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = heldOutAt(standing, at);
-  const assessment = assess(rules, contextOf(rules, view, settings, request, standing), isHeldOut);
+  const context = contextOf(rules, view, settings, request, standing);
+  const assessment = assess(rules, context, isHeldOut);
   const { lastWaitMs } = state;
   const ladderStanding = { ladderBefore, lastWaitMs, at };
   const concluded = concludeVerdict(rules, settings, assessment, ladderStanding, isHeldOut);
@@ -145,9 +148,25 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
     ...lastWaitAfter(concluded, state, at),
+    ...valuesAfter(rules, context, at),
     events: seen.events.with(-1, answeredEvent(event, concluded.verdict)),
   };
   return { at, assessment, concluded, ladderBefore, nextState };
+}
+
+/** The values of attributes of which the rules count how many there were, with those of a verdict. */
+function valuesAfter(
+  { rememberedAttributes }: RuleSet,
+  { state, attributes }: FactContext,
+  at: number,
+): Partial<Pick<ClientState, 'attributeValues'>> {
+  // Most rule sets ask for none, and most requests have none.
+  if (rememberedAttributes.length === 0) return {};
+  const values = rememberedAttributes.flatMap((declared): readonly (readonly [string, string])[] => {
+    const value = pseudonymOf(declared, attributes[declared.name]);
+    return value === null ? [] : [[declared.name, value]];
+  });
+  return values.length === 0 ? {} : { attributeValues: noteValues(state.attributeValues, values, at) };
 }
 
 /** The present facts about a client, to be shown to people; no request is counted. */

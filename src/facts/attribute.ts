@@ -1,10 +1,23 @@
+import { countValues } from '../client/attribute-values.ts';
 import {
   ATTRIBUTE_NUMBER_MAX,
+  type AttributeReading,
   type Attributes,
   type DeclaredAttribute,
+  type DeclaredAttributes,
+  NO_ATTRIBUTES,
   readAsDeclared,
 } from '../client/attributes.ts';
-import type { AttributeFact, FactDomain, FactReading } from './fact.ts';
+import type {
+  AskedAttribute,
+  AttributeFact,
+  Fact,
+  FactContext,
+  FactDomain,
+  FactReading,
+  SharingQuestions,
+  WindowedFact,
+} from './fact.ts';
 
 /** One domain for all numbers, so that proofs can compare them. */
 const ATTRIBUTE_NUMBER: FactDomain = {
@@ -26,6 +39,77 @@ export function attributeFact(declared: DeclaredAttribute): AttributeFact {
     declared,
     read: ({ attributes }) => readAsDeclared(declared, attributes[name]),
   };
+}
+
+/** A fact of the catalogue about values of attributes, as a fact about those of this one. */
+export function velocityOf(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
+  const { ofAttribute } = fact;
+  if (ofAttribute === undefined) return fact;
+  const { name } = declared;
+  const read = ofAttribute.counts === 'values' ? countOwnValues : countClients;
+  return {
+    ...fact,
+    ofAttribute: { ...ofAttribute, declared },
+    read: (context, windowMs) => {
+      const value = pseudonymOf(declared, context.attributes[name]);
+      return read(context, name, value, windowMs);
+    },
+  };
+}
+
+/** The fact, of this attribute where it is about one. */
+export function factOfAttribute(
+  fact: Fact | undefined,
+  declared: DeclaredAttribute | undefined,
+): Fact | undefined {
+  if (declared === undefined) return fact;
+  return fact?.kind === 'windowed' ? velocityOf(fact, declared) : attributeFact(declared);
+}
+
+/** What a request says as the declared attributes; undefined: nothing. */
+export type SaidAttributes = (declared: DeclaredAttributes) => Attributes | undefined;
+
+/** The values of the attributes by which clients are counted; what a request says wins over what is known. */
+export function valuesAsked(
+  { attributes: questions }: SharingQuestions,
+  known: Attributes = NO_ATTRIBUTES,
+  said: SaidAttributes = () => undefined,
+): readonly AskedAttribute[] {
+  if (questions === undefined) return [];
+  const asked = new Map<string, AskedAttribute>();
+  for (const { declared, windowsMs } of questions) {
+    const { name } = declared;
+    const value = pseudonymOf(declared, { ...known, ...said(new Map([[name, declared]])) }[name]);
+    if (value === null) continue;
+    const windows = [...(asked.get(name)?.windowsMs ?? []), ...windowsMs];
+    asked.set(name, { name, value, windowsMs: [...new Set(windows)] });
+  }
+  return [...asked.values()];
+}
+
+function countOwnValues(
+  { state, now }: FactContext,
+  name: string,
+  value: string | null,
+  windowMs: number,
+): number {
+  return countValues(state.attributeValues, name, value, now - windowMs);
+}
+
+/** Nobody has noted the payer where it is asked of no verdict: the payer counts all the same. */
+function countClients(
+  { sightings }: FactContext,
+  name: string,
+  value: string | null,
+  windowMs: number,
+): number | null {
+  return value === null ? null : (sightings.attributes?.get(name)?.get(windowMs) ?? 1);
+}
+
+/** The pseudonym that an attribute has; null where it has none. */
+export function pseudonymOf(declared: DeclaredAttribute, value: AttributeReading | undefined): string | null {
+  const reading = readAsDeclared(declared, value);
+  return declared.pseudonym && typeof reading === 'string' ? reading : null;
 }
 
 const TYPE_WORDS = { text: 'a text', number: 'a number', boolean: 'true or false' } as const;

@@ -4,6 +4,7 @@ import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './hi
 import { KNOWN_DEVICE_FACTS } from './known-devices.ts';
 import {
   ATTRIBUTE_FACTS,
+  ATTRIBUTE_VELOCITY_FACTS,
   CALENDAR_FACTS,
   HINT_FACTS,
   LISTED_FACTS,
@@ -54,7 +55,7 @@ const FACT_THEMES = {
   request: REQUEST_FACTS,
   calendar: CALENDAR_FACTS,
   'shared lists': LISTED_FACTS,
-  attributes: ATTRIBUTE_FACTS,
+  attributes: { ...ATTRIBUTE_FACTS, ...ATTRIBUTE_VELOCITY_FACTS },
   conclusions: CONCLUDED_FACTS,
 } as const satisfies Record<string, Readonly<Record<string, Fact>>>;
 

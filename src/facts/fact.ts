@@ -23,10 +23,13 @@ export interface SharingCounts extends Readonly<Record<SightingMark, number>> {
 }
 
 /** Who was seen on the payer's fingerprint and IP, by window in ms; the payer included. */
-export interface Sightings {
-  readonly fingerprint: ReadonlyMap<number, SharingCounts>;
-  readonly ip: ReadonlyMap<number, SharingCounts>;
+export interface Sightings extends Readonly<Record<DeviceKind, ReadonlyMap<number, SharingCounts>>> {
+  /** Who used the payer's values of attributes, by name and window in ms: clients; absent: nothing asks for that. */
+  readonly attributes?: ReadonlyMap<string, ReadonlyMap<number, number>>;
 }
+
+/** What several clients may share and show with a score. */
+export type DeviceKind = 'fingerprint' | 'ip';
 
 /** The windows in which the clients of a device are counted, ms, and the marks that are counted there besides. */
 export interface SharingQuestion {
@@ -53,7 +56,27 @@ export const NO_QUESTION: SharingQuestion = {
   notes: { verdicts: false, unpaidOrders: false },
 };
 
-export type SharingQuestions = Readonly<Record<keyof Sightings, SharingQuestion>>;
+export interface SharingQuestions extends Readonly<Record<DeviceKind, SharingQuestion>> {
+  /** Absent: no attribute is asked for. */
+  readonly attributes?: readonly AttributeQuestion[];
+}
+
+/** An attribute of which it is noted who uses its values, and the windows in which those clients are counted, ms. */
+export interface AttributeQuestion {
+  readonly declared: DeclaredAttribute;
+  readonly windowsMs: readonly number[];
+}
+
+/** A value of an attribute, which several clients of a platform may have, as a pseudonym. */
+export interface NamedPseudonym {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface AskedAttribute extends NamedPseudonym {
+  /** The windows in which the clients with this value are counted, ms; none: the client is only noted. */
+  readonly windowsMs: readonly number[];
+}
 
 export const NOBODY_SEEN: SharingCounts = {
   clients: 0,
@@ -68,7 +91,7 @@ export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() }
 
 /** The questions that ask for all that some others ask for. */
 export function everyQuestion(questions: readonly SharingQuestions[]): SharingQuestions {
-  const on = (kind: keyof Sightings): SharingQuestion => ({
+  const on = (kind: DeviceKind): SharingQuestion => ({
     windowsMs: [...new Set(questions.flatMap((question) => question[kind].windowsMs))],
     marks: SIGHTING_MARKS.filter((mark) => questions.some((question) => question[kind].marks.includes(mark))),
     verdictWindowsMs: [...new Set(questions.flatMap((question) => question[kind].verdictWindowsMs))],
@@ -77,12 +100,22 @@ export function everyQuestion(questions: readonly SharingQuestions[]): SharingQu
       unpaidOrders: questions.some((question) => question[kind].notes.unpaidOrders),
     },
   });
-  return { fingerprint: on('fingerprint'), ip: on('ip') };
+  const attributes = questions.flatMap((question) => question.attributes ?? []);
+  return {
+    fingerprint: on('fingerprint'),
+    ip: on('ip'),
+    ...(attributes.length === 0 ? {} : { attributes }),
+  };
 }
 
 /** For each window the counts of the more shared one of two devices; of equally shared ones, of that with fewer who pay. */
 export function mostShared(one: Sightings, other: Sightings): Sightings {
-  return { fingerprint: byWindow(one.fingerprint, other.fingerprint), ip: byWindow(one.ip, other.ip) };
+  const attributes = one.attributes ?? other.attributes;
+  return {
+    fingerprint: byWindow(one.fingerprint, other.fingerprint),
+    ip: byWindow(one.ip, other.ip),
+    ...(attributes === undefined ? {} : { attributes }),
+  };
 }
 
 function byWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
@@ -242,7 +275,13 @@ export interface WindowedFact extends FactDescription {
   /** Why a window that is short enough cannot be asked for all the same; null where it can. */
   readonly windowRefusal?: (windowMs: number) => string | null;
   /** Of a fact about who shares a device: which device, and who is counted. */
-  readonly sharing: { readonly on: keyof Sightings; readonly counts: keyof SharingCounts } | null;
+  readonly sharing: { readonly on: DeviceKind; readonly counts: keyof SharingCounts } | null;
+  /** Of a fact about the values of an attribute, which `params: { name }` names; absent: about no attribute. */
+  readonly ofAttribute?: {
+    readonly counts: 'values' | 'clients';
+    /** Null in the catalogue, where no rule set declares it. */
+    readonly declared: DeclaredAttribute | null;
+  };
   readonly read: (context: FactContext, windowMs: number) => number | null;
 }
 

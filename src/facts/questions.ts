@@ -163,6 +163,17 @@ export const FACT_QUESTIONS: readonly FactQuestion[] = [
     facts: ['attribute'],
   },
   {
+    question: 'How many cards, mails or phones, and who else uses this one?',
+    exampleIsFor: 'A third card within an hour, or a card that three payers used within a week',
+    declares: `attributes:
+  card: { type: text, pseudonym: true }`,
+    example: `conditions:
+  any:
+    - { fact: distinctAttribute, params: { name: card, window: 1h }, operator: greaterThan, value: 2 }
+    - { fact: clientsOnAttribute, params: { name: card, window: 7d }, operator: greaterThan, value: 2 }`,
+    facts: ['distinctAttribute', 'clientsOnAttribute'],
+  },
+  {
     question: 'What did people decide about the payer?',
     exampleIsFor: 'On the shared list of stolen cards, and not trusted by a person',
     example: `conditions:

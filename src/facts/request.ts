@@ -1,3 +1,4 @@
+import { ATTRIBUTE_VALUE_MS, ATTRIBUTE_VALUES_MAX } from '../client/attribute-values.ts';
 import { live } from '../client/client-state.ts';
 import { UNPAID_ORDERS_MAX } from '../client/sighting-marks.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type CircumstantialFact,
   CLIENTS_ON_DEVICE_MAX,
   count,
+  type DeviceKind,
   type Fact,
   flag,
   flagIfKnown,
@@ -19,7 +21,6 @@ import {
   plain,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
-  type Sightings,
   type WindowedFact,
   YES_NO,
 } from './fact.ts';
@@ -91,6 +92,8 @@ export const HINT_FACTS = {
   ),
 } as const satisfies Record<string, Fact>;
 
+const VALUELESS: Absence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
+
 /** What callers say besides, where the rule set declares it. */
 export const ATTRIBUTE_FACTS = {
   attribute: {
@@ -104,6 +107,33 @@ export const ATTRIBUTE_FACTS = {
     read: () => null,
   },
 } as const satisfies Record<string, AttributeFact>;
+
+const VELOCITY_OF = 'an attribute that ruleset.yaml declares with pseudonym: true';
+
+/** How values of attributes come and go: how many the payer has, and how many payers have one. */
+export const ATTRIBUTE_VELOCITY_FACTS = {
+  distinctAttribute: {
+    kind: 'windowed',
+    domain: count(ATTRIBUTE_VALUES_MAX),
+    unit: 'values',
+    description: `Different values that verdicts of this payer had of ${VELOCITY_OF}, this request included. Of verdicts that a rule set with this fact decided; the newest ${ATTRIBUTE_VALUES_MAX} are remembered.`,
+    longestWindowMs: ATTRIBUTE_VALUE_MS,
+    sharing: null,
+    ofAttribute: { counts: 'values', declared: null },
+    read: () => 0,
+  },
+  clientsOnAttribute: {
+    kind: 'windowed',
+    domain: count(CLIENTS_ON_DEVICE_MAX),
+    unit: 'clients',
+    description: `Clients of the platform, this one included, whose verdicts had the same value of ${VELOCITY_OF}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${absenceText(VALUELESS)}`,
+    absence: VALUELESS,
+    longestWindowMs: SHARING_WINDOW_MS_MAX,
+    sharing: null,
+    ofAttribute: { counts: 'clients', declared: null },
+    read: () => null,
+  },
+} as const satisfies Record<string, WindowedFact>;
 
 /** Who is on lists that people change without a release. */
 export const LISTED_FACTS = {
@@ -120,7 +150,7 @@ export const LISTED_FACTS = {
 const ASKED_ON = {
   fingerprint: 'asked for a verdict with a fingerprint that this one showed within 24 hours',
   ip: 'asked for a verdict from an IP address that this one showed within 24 hours',
-} as const satisfies Record<keyof Sightings, string>;
+} as const satisfies Record<DeviceKind, string>;
 
 const COUNTED = {
   clients: 'Clients of the platform, this one included, who {asked}',
@@ -153,7 +183,7 @@ export const SHARING_FACTS = {
 
 const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
 
-function sharing(on: keyof Sightings, counts: keyof SharingCounts): WindowedFact {
+function sharing(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
   const counted = COUNTED[counts].replace('{asked}', ASKED_ON[on]);
   const absence: Absence = {
     of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
@@ -173,12 +203,12 @@ function sharing(on: keyof Sightings, counts: keyof SharingCounts): WindowedFact
 }
 
 /** Of orders, not of clients. */
-function unpaidOrdersOn(on: keyof Sightings): WindowedFact {
+function unpaidOrdersOn(on: DeviceKind): WindowedFact {
   return { ...sharing(on, 'unpaidOrders'), unit: 'orders' };
 }
 
 /** Of the busiest of several devices, which need not be the most shared one. */
-function verdictsOn(on: keyof Sightings): WindowedFact {
+function verdictsOn(on: DeviceKind): WindowedFact {
   const fact = sharing(on, 'verdicts');
   return {
     ...fact,

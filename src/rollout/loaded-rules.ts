@@ -193,8 +193,12 @@ export function sharingQuestions({ rules, fallback, shadow, alongside }: RuleCho
     ? rules.sharing
     : everyQuestion([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
   if (alongside === undefined) return own;
-  const { fingerprint, ip } = everyQuestion(alongside.map(({ sharing }) => sharing));
+  const { fingerprint, ip, attributes = [] } = everyQuestion(alongside.map(({ sharing }) => sharing));
+  // What the others count is only noted.
+  const noted = attributes.map(({ declared }) => ({ declared, windowsMs: [] }));
+  const all = [...(own.attributes ?? []), ...noted];
   return {
+    ...(all.length === 0 ? {} : { attributes: all }),
     fingerprint: { ...own.fingerprint, notes: fingerprint.notes },
     ip: { ...own.ip, notes: ip.notes },
   };

@@ -3,7 +3,7 @@ import type { Location } from './problem.ts';
 
 /** A fact as a rule names it: with its window or its list when it has one. */
 export interface FactRef {
-  /** `verdicts(10m)`, `listed(blocked-devices)` or `paidCount`: how records and explanations name it. */
+  /** `verdicts(10m)`, `clientsOnAttribute(card 1h)`, `listed(blocked-devices)` or `paidCount`: how records and explanations name it. */
   readonly label: string;
   readonly name: string;
   readonly fact: Fact;
@@ -11,7 +11,7 @@ export interface FactRef {
   readonly windowMs: number;
   /** The shared list that it asks about; only of a fact about lists. */
   readonly list?: string;
-  /** The attribute that it is; only of an attribute. */
+  /** The attribute that it is, or about whose values it is; only of such facts. */
   readonly attribute?: string;
   /** Its index among the values of a decision. */
   readonly index: number;

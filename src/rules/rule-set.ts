@@ -1,4 +1,4 @@
-import type { DeclaredAttributes } from '../client/attributes.ts';
+import type { DeclaredAttribute, DeclaredAttributes } from '../client/attributes.ts';
 import type { ClientGroup } from '../client/client-state.ts';
 import type { LadderSettings } from '../client/ladder.ts';
 import type { Smoothing } from '../client/payment-score.ts';
@@ -236,6 +236,8 @@ export interface RuleSet extends ParsedRules {
   readonly concludedFacts: readonly ConcludedFactRef[];
   /** What the sharing facts that its rules use ask for. */
   readonly sharing: SharingQuestions;
+  /** The attributes whose values a payer's state remembers, because its rules ask how many there were. */
+  readonly rememberedAttributes: readonly DeclaredAttribute[];
   /** It has a release.json that agrees with its files; only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };

@@ -1,6 +1,7 @@
 import { type Audit, AuditEntrySchema } from '../access/audit.ts';
 import { ProposalSchema, Proposals, proposalView } from '../access/proposals.ts';
 import type { DecisionLookup } from '../archive/read/decision-lookup.ts';
+import { listValues } from '../client/attribute-values.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { readTallies } from '../client/day-tallies.ts';
@@ -98,13 +99,14 @@ export async function* clientExport(
 
 /** The state with its packed lists as people may read them. */
 function legibleState(state: ClientState) {
-  const { knownDevices, dayTallies, lastAt } = state;
+  const { knownDevices, dayTallies, attributeValues, lastAt } = state;
   return {
     ...state,
     knownDevices: {
       fingerprints: listDevices(knownDevices.fingerprints, lastAt),
       ips: listDevices(knownDevices.ips, lastAt),
     },
+    attributeValues: listValues(attributeValues),
     dayTallies: readTallies(dayTallies).map(({ amounts, ...tally }) => ({
       ...tally,
       amounts: Object.fromEntries(amounts),

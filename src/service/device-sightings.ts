@@ -1,10 +1,20 @@
+import type { Attributes } from '../client/attributes.ts';
 import type { OutcomeChange } from '../client/changes.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { type KnownHints, knownHints } from '../client/hints.ts';
 import { countsAs } from '../client/outcomes.ts';
 import { markBits, PAYMENT_NOTED_MS, sightingMarks } from '../client/sighting-marks.ts';
-import { mostShared, NO_SIGHTINGS, type Sightings } from '../facts/fact.ts';
+import type { Pseudonym } from '../decision/addresses.ts';
+import { type VerdictBody, withAttributes } from '../decision/requests.ts';
+import { type SaidAttributes, valuesAsked } from '../facts/attribute.ts';
+import {
+  type AskedAttribute,
+  mostShared,
+  type NamedPseudonym,
+  NO_SIGHTINGS,
+  type Sightings,
+} from '../facts/fact.ts';
 import { type RuleChoice, sharingQuestions } from '../rollout/loaded-rules.ts';
 import type { NotedPayment, Store } from '../state/store.ts';
 
@@ -13,7 +23,9 @@ interface SeenDevices {
   readonly client: ClientKey;
   readonly choice: RuleChoice;
   readonly state: ClientState;
-  readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former'>;
+  readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former' | 'attributes'>;
+  /** The client's values of attributes by which clients are counted; absent: those that its scores said. */
+  readonly attributes?: readonly AskedAttribute[];
   /** Epoch ms. */
   readonly now: number;
 }
@@ -24,55 +36,90 @@ interface SeenDevices {
  */
 export async function seeDevices(
   store: Store,
-  { client, choice, state, hints, now }: SeenDevices,
+  { client, choice, state, hints, now, attributes = askedAttributes(choice, hints.attributes) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
   // While the secret changes, devices count under both names: under the new ones nobody was seen yet.
   const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);
-  if (devices === 0) return NO_SIGHTINGS;
+  if (devices === 0 && attributes.length === 0) return NO_SIGHTINGS;
   const sharing = sharingQuestions(choice);
   const marks = sightingMarks(state, now);
   const seen = await Promise.all(
-    Array.from({ length: devices }, (_, index) => {
+    Array.from({ length: Math.max(1, devices) }, (_, index) => {
       const fingerprint = fingerprints[index] ?? null;
       const ip = ips[index] ?? null;
       const record = recording !== 'no';
       const isRepeated = recording === 'again';
-      return store.sightings({ client, at: now, fingerprint, ip, sharing, marks, record, isRepeated });
+      const ask = { client, at: now, fingerprint, ip, sharing, marks, record, isRepeated };
+      // Values of attributes are noted with the first device.
+      return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
     }),
   );
   return seen.reduce(mostShared, NO_SIGHTINGS);
+}
+
+const NO_VALUES: readonly AskedAttribute[] = [];
+
+/** The values of the attributes by which some rule set of the request counts clients; `said` wins over what is known. */
+export function askedAttributes(
+  choice: RuleChoice,
+  known: Attributes | undefined,
+  said: SaidAttributes | undefined = undefined,
+): readonly AskedAttribute[] {
+  // Most requests have no attributes, and most rule sets count none.
+  if (known === undefined && said === undefined) return NO_VALUES;
+  return valuesAsked(sharingQuestions(choice), known, said);
 }
 
 /** Who was seen on a client's devices, and the marks that the client was noted with. */
 export interface DevicesSeen {
   readonly marks: number;
   readonly sightings: Sightings;
+  /** The values of attributes with which the client was noted. */
+  readonly attributes: readonly NamedPseudonym[];
+}
+
+/** A verdict that is asked, with the attributes that it sends. */
+interface AskedVerdict extends Omit<SeenDevices, 'hints' | 'attributes'> {
+  readonly sent: VerdictBody['attributes'];
+}
+
+/** Most payers show no device and have no attribute, and waiting for nothing costs two promises. */
+export function showsNothing({ state, sent }: AskedVerdict): boolean {
+  return state.hints === null && sent === undefined;
 }
 
 /** Of a client who showed no device; no marks are like these. */
-export const NO_DEVICES: DevicesSeen = { marks: -1, sightings: NO_SIGHTINGS };
+export const NO_DEVICES: DevicesSeen = {
+  marks: -1,
+  sightings: NO_SIGHTINGS,
+  attributes: [],
+};
 
 /**
  * Notes a client who asks for a verdict on its devices, and sees who is there. Deciding again after a lost race is still
  * the same request: the client is noted again only where it stands otherwise by then.
  */
 export async function noteOnDevices(
-  store: Store,
-  asking: Omit<SeenDevices, 'hints'>,
+  { store, pseudonym }: { readonly store: Store; readonly pseudonym: Pseudonym },
+  asking: AskedVerdict,
   before: DevicesSeen | null,
 ): Promise<DevicesSeen> {
-  const { state, now } = asking;
+  const { choice, state, sent, now } = asking;
   const marks = markBits(sightingMarks(state, now));
   if (before?.marks === marks) return before;
+  const hints = knownHints(state.hints, now);
+  const said: SaidAttributes = (declared) =>
+    withAttributes({}, { attributes: declared }, sent, pseudonym).attributes;
+  const attributes = askedAttributes(choice, hints.attributes, sent === undefined ? undefined : said);
   const sightings = await seeDevices(
     store,
-    { ...asking, hints: knownHints(state.hints, now) },
+    { ...asking, hints, attributes },
     isNotedNowhere(before) ? 'first' : 'again',
   );
-  return { marks, sightings };
+  return { marks, sightings, attributes };
 }
 
 function isNotedNowhere(seen: DevicesSeen | null): boolean {

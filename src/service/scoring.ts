@@ -51,6 +51,7 @@ import {
   noteOnDevices,
   paymentToNote,
   seeDevices,
+  showsNothing,
 } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
@@ -175,12 +176,11 @@ export class ScoringService {
     try {
       const { verdicts, ...answered } = await this.#turns.take(turn, async ({ state, now, answer }) => {
         if (answer !== null) return replayOf(answer);
-        const asking = { client, choice: ask.choice, state, now };
-        // Most payers show no device, and waiting for nothing costs two promises.
-        seen = state.hints === null ? NO_DEVICES : await noteOnDevices(this.#parts.store, asking, seen);
+        const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
+        seen = showsNothing(asking) ? NO_DEVICES : await noteOnDevices(this.#parts, asking, seen);
         const standing = this.#standing({ client, state, sightings: seen.sightings, now });
         tried = this.#decide(ask, standing);
-        return stepOf(ask, tried);
+        return stepOf(ask, tried, seen);
       });
       this.#note(verdicts);
       this.#sent.verdict(platform, body, (verdicts ?? ask.choice).rules);
@@ -427,14 +427,17 @@ function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
 }
 
 /** The answer to a verdict request, and all that is committed with it. */
-function stepOf({ client, idempotencyKey }: VerdictAsk, verdicts: Verdicts): TurnResult<VerdictStepResult> {
+function stepOf(
+  { idempotencyKey }: VerdictAsk,
+  verdicts: Verdicts,
+  { attributes: notedAttributes }: DevicesSeen,
+): TurnResult<VerdictStepResult> {
   const { rules, decision, nextState: state } = verdicts;
-  const { platform, clientIdKey } = client;
-  const entry = { kind: 'verdict', at: decision.at, platform, clientIdKey, decision } as const;
-  const replayable = idempotencyKey === null ? {} : { idempotencyKey };
-  const { decisionId } = decision;
+  const { at, platform, clientIdKey, decisionId } = decision;
+  const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
+  const byKey = idempotencyKey === null ? {} : { idempotencyKey };
   const result = { answer: verdictAnswer(decision), decisionId, replayed: false, verdicts };
-  return { result, change: { state, entry, decision, shape: recordShape(rules), ...replayable } };
+  return { result, change: { state, entry, decision, shape: recordShape(rules), notedAttributes, ...byKey } };
 }
 
 /** What asking for the end of a wait came to. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { DIGITS, type PlatformName } from '../client/client-key.ts';
-import type { Sightings } from '../facts/fact.ts';
+import type { DeviceKind } from '../facts/fact.ts';
 
 /**
  * Every key name in Redis. What belongs to a client carries a hash tag that the first character of the
@@ -49,7 +49,7 @@ export const decisionKey = (clientHash: string, seq: number): string => decision
 export const notesKey = (clientHash: string): string => `n:${home(clientHash)}`;
 
 /** Orders that the state does not remember, answers under Idempotency-Keys, and the devices that an erasure must look at. */
-export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i' } as const;
+export const NOTES = { order: 'o', answer: 'a', fingerprint: 'f', ip: 'i', attribute: 'v' } as const;
 
 /** A shape of decision records; once in each partition that holds such records. String. */
 export const shapeKey = (partition: string, id: string): string => `shape:{${partition}}${id}`;
@@ -73,8 +73,14 @@ export const unshippedErasuresKey = (partition: string): string => `erasures:{${
 export const unusedKey = (clientHash: string): string => `-:{${partitionOf(clientHash)}}`;
 
 /** Clients seen on a device of a platform, by last seen, and their marks. Sorted set of `deviceMembers`. */
-export const deviceKey = (kind: keyof Sightings, platform: PlatformName, id: string): string =>
+export const deviceKey = (kind: DeviceKind, platform: PlatformName, id: string): string =>
   `${kind === 'ip' ? 'i' : 'f'}:${platform}:${id}`;
+
+/** Clients with a value of an attribute, by last seen, without marks. Sorted set of `deviceMember`; `id` is of `attributeId`. */
+export const attributeKey = (platform: PlatformName, id: string): string => `v:${platform}:${id}`;
+
+/** How a value of an attribute is named in keys and notes. */
+export const attributeId = (name: string, value: string): string => `${name}/${value}`;
 
 /** 72 bits tell the few clients of one device apart. */
 export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);

@@ -5,7 +5,7 @@ import type { RecentOrder } from '../client/outcomes.ts';
 import type { SightingMarks } from '../client/sighting-marks.ts';
 import type { Decision, VerdictAnswer } from '../decision/decision.ts';
 import type { RecordShape } from '../decision/decision-record.ts';
-import type { SharingQuestions, Sightings } from '../facts/fact.ts';
+import type { AskedAttribute, NamedPseudonym, SharingQuestions, Sightings } from '../facts/fact.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Documents } from './documents.ts';
 import type {
@@ -71,7 +71,7 @@ export interface Store {
    */
   commit(change: Change): Promise<'committed' | 'conflict'>;
 
-  /** Distinct clients on a device, by window; the asking client included. */
+  /** Distinct clients on a device and with a value of an attribute, by window; the asking client included. */
   sightings(ask: SightingsAsk): Promise<Sightings>;
   /** Notes a payment on the client's latest sightings, of which no verdict has to wait. */
   notePayment(payment: NotedPayment): Promise<void>;
@@ -193,6 +193,8 @@ export interface Change {
   readonly shape?: RecordShape;
   /** Of an outcome report: orders that the state does not remember any more, and for how long they are kept beside it. */
   readonly displaced?: { readonly orders: readonly RecentOrder[]; readonly keptMs: number };
+  /** Of a verdict: the values of attributes with which the client was noted, so that an erasure finds them. */
+  readonly notedAttributes?: readonly NamedPseudonym[];
   /** Of a verdict that came with an Idempotency-Key: what it answered is in its decision. */
   readonly idempotencyKey?: string;
 }
@@ -205,6 +207,8 @@ export interface SightingsAsk {
   readonly fingerprint: string | null;
   readonly ip: string | null;
   readonly sharing: SharingQuestions;
+  /** The client's values of attributes that are asked for; absent: none. */
+  readonly attributes?: readonly AskedAttribute[];
   /** How the client stands. */
   readonly marks: SightingMarks;
   /** Notes the client and its marks on its device first: a verdict counts, a score does not. */

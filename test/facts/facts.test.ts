@@ -317,7 +317,7 @@ describe('facts', () => {
     const sharing = Object.keys(SHARING_FACTS);
     const concluded = ['clientGroup', 'botWeight', 'isBot'];
     // What it is, a rule set declares; attribute.test.ts has the values.
-    const declared = ['attribute'];
+    const declared = ['attribute', 'distinctAttribute', 'clientsOnAttribute'];
     // orders.test.ts has theirs.
     const orders = Object.keys(ORDER_FACTS);
     const facts = [NAIVE, NAIVE_VELOCITY].flatMap((naive) => Object.keys(naive));
@@ -422,6 +422,7 @@ describe('facts', () => {
       'userAgentIsApp',
       ...Object.keys(KNOWN_DEVICE_FACTS),
       'attribute',
+      'clientsOnAttribute',
     ]);
     expect(read('secondsSinceFirstSeen', context)).to.equal(0);
   });

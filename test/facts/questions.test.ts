@@ -29,7 +29,7 @@ describe('a fact that there is not', () => {
       'unknown fact "chargebackCount"; what others call chargeback is asked here with "reversedOrders" or "secondsSinceLastReversal"',
     );
     expect(unknownFactMessage('card_velocity')).to.equal(
-      'unknown fact "card_velocity"; what others call velocity is asked here with "verdicts" or "attempts"',
+      'unknown fact "card_velocity"; what others call card velocity is asked here with "distinctAttribute" or "clientsOnAttribute"',
     );
     expect(unknownFactMessage('account age')).to.equal(
       'unknown fact "account age"; what others call account age is asked here with "secondsSinceFirstSeen"',

@@ -60,9 +60,10 @@ function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
     return fc.tuple(asked, lists).map(([written, list]) => ({ ...written, params: { list } }));
   }
   if (fact.kind !== 'windowed') return asked;
+  const counted = fact.ofAttribute === undefined ? {} : { name: 'card' };
   return fc
     .tuple(asked, fc.constantFrom(...windowsFor(fact)))
-    .map(([written, window]) => ({ ...written, params: { window } }));
+    .map(([written, window]) => ({ ...written, params: { ...counted, window } }));
 }
 
 /** The windows that the fact may be counted over. */
@@ -88,8 +89,12 @@ const ATTRIBUTES = {
   returning: { type: 'boolean' },
 } as const;
 
+/** The attribute whose values are counted. No constant equals it. */
+const COUNTED = { card: { type: 'text', pseudonym: true } } as const;
+
 /** Adds the attributes that random rules ask for to a `ruleset.yaml`. */
-export const DECLARING: Edit = (sound) => `${sound}\nattributes: ${JSON.stringify(ATTRIBUTES)}\n`;
+export const DECLARING: Edit = (sound) =>
+  `${sound}\nattributes: ${JSON.stringify({ ...ATTRIBUTES, ...COUNTED })}\n`;
 
 /** Facts that are compared with each other, by their names; `amount` is a fact of its own. */
 const PAIRS = [

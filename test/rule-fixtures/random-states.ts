@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { noteValues } from '../../src/client/attribute-values.ts';
 import type { Binding, ClientState, Override, VerdictEvent } from '../../src/client/client-state.ts';
 import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
 import { type DayTallies, NO_DAY_TALLIES, tallyRequests } from '../../src/client/day-tallies.ts';
@@ -147,6 +148,17 @@ const dayTallies: fc.Arbitrary<DayTallies> = fc
   )
   .map((asked) => tallyRequests(NO_DAY_TALLIES, asked.toSorted(byTime), new Set(asked), NOW));
 
+/** Values of attributes that verdicts of the last days had. */
+const attributeValues: fc.Arbitrary<string> = fc
+  .array(fc.record({ name: fc.constantFrom('card', 'mail'), value: token, age: fc.nat(6 * DAY_MS) }), {
+    maxLength: 20,
+  })
+  .map((seen) =>
+    seen
+      .toSorted((one, other) => other.age - one.age)
+      .reduce((packed, { name, value, age }) => noteValues(packed, [[name, value]], NOW - age), ''),
+  );
+
 const binding: fc.Arbitrary<Binding> = fc.record({
   requisiteRef: text,
   acceptorKeys: fc.array(text, { minLength: 1, maxLength: 3 }),
@@ -179,6 +191,7 @@ export const anyState: fc.Arbitrary<ClientState> = fc
     hints: maybe(hints),
     knownDevices: fc.record({ fingerprints: devices, ips: devices }),
     dayTallies,
+    attributeValues,
     binding: maybe(binding),
     override: maybe(override),
     stage: maybe(fc.record({ since: past, blocked: fc.boolean(), waited: fc.boolean(), bot: fc.boolean() })),

@@ -14,7 +14,9 @@ import {
   readShape,
 } from '../../src/decision/decision-record.ts';
 import {
+  type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  type DeviceKind,
   type SharingCounts,
   type Sightings,
   verdictsOnDevice,
@@ -94,8 +96,12 @@ export class StoredClients {
     if (ask.record) {
       this.#note(ask, 'fingerprint');
       this.#note(ask, 'ip');
+      for (const asked of ask.attributes ?? []) this.#noteValue(ask, asked);
     }
-    return { fingerprint: this.#count(ask, 'fingerprint'), ip: this.#count(ask, 'ip') };
+    const devices = { fingerprint: this.#count(ask, 'fingerprint'), ip: this.#count(ask, 'ip') };
+    if (ask.attributes === undefined) return devices;
+    const attributes = new Map(ask.attributes.map((asked) => [asked.name, this.#countWithValue(ask, asked)]));
+    return { ...devices, attributes };
   }
 
   notePayment({ client: { hash }, since, isUnpaid }: NotedPayment): void {
@@ -178,7 +184,7 @@ export class StoredClients {
     return isKept ? [{ ...verdictEntry(this.#decision(clientHash, parsed.seq)), place }] : [];
   }
 
-  #note(ask: SightingsAsk, kind: keyof Sightings): void {
+  #note(ask: SightingsAsk, kind: DeviceKind): void {
     const device = deviceOf(ask, kind);
     if (device === null) return;
     const seen = this.#devices.get(device) ?? new Map<string, Sighting>();
@@ -194,7 +200,25 @@ export class StoredClients {
     this.#devices.set(device, new Map(newest));
   }
 
-  #count(ask: SightingsAsk, kind: keyof Sightings): ReadonlyMap<number, SharingCounts> {
+  #noteValue({ client, at }: SightingsAsk, { name, value }: AskedAttribute): void {
+    const holder = `${client.platform}/attribute/${name}/${value}`;
+    const seen = this.#devices.get(holder) ?? new Map<string, Sighting>();
+    seen.set(client.hash, { at: Math.max(at, seen.get(client.hash)?.at ?? at), bits: 0 });
+    const newest = [...seen].sort(([, one], [, other]) => other.at - one.at).slice(0, CLIENTS_ON_DEVICE_MAX);
+    this.#devices.set(holder, new Map(newest));
+  }
+
+  #countWithValue(
+    { client, at: now }: SightingsAsk,
+    { name, value, windowsMs }: AskedAttribute,
+  ): ReadonlyMap<number, number> {
+    const seen = [...(this.#devices.get(`${client.platform}/attribute/${name}/${value}`) ?? [])];
+    const others = seen.filter(([hash]) => hash !== client.hash).map(([, { at }]) => at);
+    const count = (windowMs: number) => others.filter((at) => at > now - windowMs).length + 1;
+    return new Map(windowsMs.map((windowMs) => [windowMs, Math.min(CLIENTS_ON_DEVICE_MAX, count(windowMs))]));
+  }
+
+  #count(ask: SightingsAsk, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
     const device = deviceOf(ask, kind);
     if (device === null) return new Map();
     const others = [...(this.#devices.get(device) ?? [])].filter(([hash]) => hash !== ask.client.hash);
@@ -233,7 +257,7 @@ const NOTHING: Omit<StoredClient, 'raw'> = {
   answers: new Map(),
 };
 
-function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
+function deviceOf({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

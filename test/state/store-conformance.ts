@@ -9,6 +9,7 @@ import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from 
 import type { JournalRecord } from '../../src/state/journal.ts';
 import type { SightingsAsk, Store } from '../../src/state/store.ts';
 import { until } from '../servers/until.ts';
+import { describeAttributeSightings } from './attribute-conformance.ts';
 import {
   askFor,
   changeTo,
@@ -72,6 +73,7 @@ export function describeClientStore(
     const store = () => opened.store;
 
     describe('a client', () => describeClients(store));
+    describe('values of attributes', () => describeAttributeSightings(store));
     describe('decisions', () => describeDecisions(store));
     describe('orders, answers and claims', () => describeOrders(store));
     describe('sightings', () => describeSightings(store));

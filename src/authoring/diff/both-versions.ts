@@ -185,8 +185,8 @@ class FactsApart {
   }
 
   /** Whether the version after computes the fact differently: its names are those of facts, and labels of attributes. */
-  isApart({ name, label }: FactRef): boolean {
-    return this.#names.has(name) || this.#names.has(label);
+  isApart({ name, attribute }: FactRef): boolean {
+    return this.#names.has(name) || (attribute !== undefined && this.#names.has(attributeLabel(attribute)));
   }
 
   relabelled(ref: FactRef): FactRef {

@@ -165,8 +165,8 @@ const NOT_KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 /** An ordinary caller sends no attributes. */
-function isUnknown({ name, attribute }: FactRef): boolean {
-  return attribute !== undefined || NOT_KNOWN.has(name);
+function isUnknown({ name, fact, attribute }: FactRef): boolean {
+  return (attribute !== undefined && fact.absence !== undefined) || NOT_KNOWN.has(name);
 }
 
 /** A first request of a payer who was scored before, on a device that nobody else uses; by names of facts. */

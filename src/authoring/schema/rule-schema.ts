@@ -120,7 +120,7 @@ function condition(facts: readonly NamedFact[]): JsonSchema {
       params: {
         type: 'object',
         description:
-          'How far a counting fact looks back: { window: 10m }; which shared list is meant: { list: blocked-devices }; which attribute: { name: cardCountry }.',
+          'How far a counting fact looks back: { window: 10m }; which shared list is meant: { list: blocked-devices }; which attribute: { name: cardCountry }, or { name: card, window: 1h }.',
       },
       operator: { type: 'string', enum: OPERATORS, description: 'How the fact is compared.' },
       value: { description: 'What the fact is compared with.' },
@@ -152,6 +152,8 @@ interface FactKind {
   /** What a window may be; null for a fact without one. */
   readonly window: WindowLimits | null;
   readonly ofSharedList: boolean;
+  /** It counts by an attribute, which its params name. */
+  readonly ofAttribute: boolean;
 }
 
 type WindowLimits = Pick<WindowedFact, 'longestWindowMs' | 'wholeDaysAboveMs'>;
@@ -163,16 +165,17 @@ function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
     const { domain, absence } = fact;
     const window = fact.kind === 'windowed' ? windowLimits(fact) : null;
     const ofSharedList = fact.kind === 'listed';
+    const ofAttribute = fact.kind === 'windowed' && fact.ofAttribute !== undefined;
     const pattern = textForm({ name })?.pattern.source ?? null;
-    const key = JSON.stringify([domain, absence !== undefined, pattern, window, ofSharedList]);
+    const key = JSON.stringify([domain, absence !== undefined, pattern, window, ofSharedList, ofAttribute]);
     const names = [...(kinds.get(key)?.names ?? []), name];
     const known = absence === undefined ? {} : { absence };
-    kinds.set(key, { names, domain, ...known, pattern, window, ofSharedList });
+    kinds.set(key, { names, domain, ...known, pattern, window, ofSharedList, ofAttribute });
   }
   return [...kinds.values()];
 }
 
-function comparison({ names, pattern, window, ofSharedList, ...fact }: FactKind): JsonSchema {
+function comparison({ names, pattern, window, ofSharedList, ofAttribute, ...fact }: FactKind): JsonSchema {
   const operators = operatorsFor(fact);
   const scalar = scalarOf(fact.domain, pattern ?? NO_BLANK_ENDS);
   const value = valueFor(operators, names.includes('amount') ? { anyOf: [scalar, AN_ATTRIBUTE] } : scalar);
@@ -182,15 +185,21 @@ function comparison({ names, pattern, window, ofSharedList, ...fact }: FactKind)
     then: {
       allOf: [
         { properties: { operator: { enum: operators } } },
-        ofSharedList ? LIST_PARAMS : params(window),
+        ofSharedList ? LIST_PARAMS : params(window, ofAttribute),
         value,
       ],
     },
   };
 }
 
+const ATTRIBUTE_NAME: JsonSchema = {
+  type: 'string',
+  pattern: ATTRIBUTE_NAME_PATTERN,
+  description: MEANINGS.attribute,
+};
+
 const ATTRIBUTE_PARAMS: JsonSchema = mappingSchema(
-  { name: { type: 'string', pattern: ATTRIBUTE_NAME_PATTERN, description: MEANINGS.attribute } },
+  { name: ATTRIBUTE_NAME },
   ['name'],
   'Which attribute is meant.',
 );
@@ -285,7 +294,7 @@ function windowLimits({ longestWindowMs, wholeDaysAboveMs }: WindowLimits): Wind
   return wholeDaysAboveMs === undefined ? { longestWindowMs } : { longestWindowMs, wholeDaysAboveMs };
 }
 
-function params(limits: WindowLimits | null): JsonSchema {
+function params(limits: WindowLimits | null, ofAttribute: boolean): JsonSchema {
   if (limits === null) return { properties: { params: false } };
   const { longestWindowMs, wholeDaysAboveMs } = limits;
   const wholeDays =
@@ -294,9 +303,10 @@ function params(limits: WindowLimits | null): JsonSchema {
     ...DURATION_TEXT,
     description: `How far to look back: ${formatDuration(longestWindowMs)} at most${wholeDays}, like 10m.`,
   };
+  const members = ofAttribute ? { name: ATTRIBUTE_NAME, window } : { window };
   return {
     required: ['params'],
-    properties: { params: mappingSchema({ window }, ['window'], MEANINGS.window) },
+    properties: { params: mappingSchema(members, Object.keys(members), MEANINGS.window) },
   };
 }
 

@@ -9,6 +9,7 @@ import { NO_SIGHTINGS, NOBODY_SEEN, type SharingCounts, type Sightings } from '.
 import { VERDICTS, type Verdict } from '../../rules/rule-set.ts';
 import { recordedExposure } from '../../state/journal.ts';
 import { clientBatches, type SharingColumn, sharingColumnsAmong } from '../source/shared-devices.ts';
+import { type ValueColumn, valueColumnsAmong } from '../source/value-columns.ts';
 
 interface Happening {
   /** Epoch ms. */
@@ -133,10 +134,22 @@ function sightingsAt(rows: Rows, row: number): Sightings {
     const known = sightings[on].get(windowMs) ?? NOBODY_SEEN;
     sightings[on].set(windowMs, { ...known, [counts]: clients });
   }
+  const attributes = clientsByValue(rows, row);
   for (const windows of [sightings.fingerprint, sightings.ip])
     for (const [windowMs, { clients, verdicts }] of windows)
       if (clients < 2 && verdicts < 2) windows.delete(windowMs);
-  return sightings.fingerprint.size + sightings.ip.size === 0 ? NO_SIGHTINGS : sightings;
+  const seen = sightings.fingerprint.size + sightings.ip.size === 0 ? NO_SIGHTINGS : sightings;
+  return attributes.size === 0 ? seen : { ...seen, attributes };
+}
+
+/** Where other clients had the same value of an attribute: how many there were, by its name and window. */
+function clientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMap<number, number>> {
+  const counts = new Map<string, Map<number, number>>();
+  for (const { name, attribute, windowMs } of rows.values) {
+    const clients = rows.maybeNumber(name, row) ?? 0;
+    if (clients > 1) counts.getOrInsertComputed(attribute, () => new Map()).set(windowMs, clients);
+  }
+  return counts;
 }
 
 /**
@@ -198,12 +211,14 @@ function overrideAt(rows: Rows, row: number, at: number): Override | null {
 /** A batch read by cells; a column is read once and only when some row asks for it. */
 class Rows {
   readonly sharing: readonly SharingColumn[];
+  readonly values: readonly ValueColumn[];
   readonly #batch: DuckBatch;
   readonly #cells = new Map<string, readonly BatchCell[]>();
 
   constructor(batch: DuckBatch) {
     this.#batch = batch;
     this.sharing = sharingColumnsAmong(batch.columns);
+    this.values = valueColumnsAmong(batch.columns);
   }
 
   #cell(column: string, row: number): BatchCell {

@@ -16,10 +16,10 @@ import { judgeVerdict, type Standing } from '../../decision/decide.ts';
 import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '../../decision/holdout.ts';
 import { stateAfterScore } from '../../decision/score-hints.ts';
 import {
+  type DeviceKind,
   type FactReading,
   NOBODY_SEEN,
   type SharingCounts,
-  type Sightings,
   withMarksOf,
 } from '../../facts/fact.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
@@ -175,7 +175,7 @@ export class Replays {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = knownHints(state.hints, momentFor(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
-    const seen = (kind: keyof Sightings, { sharing }: RuleSet, own: SightingMarks) => {
+    const seen = (kind: DeviceKind, { sharing }: RuleSet, own: SightingMarks) => {
       const { windowsMs, marks, verdictWindowsMs } = sharing[kind];
       const counts = (windowMs: number) => {
         const seen = withMarksOf(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
@@ -188,6 +188,7 @@ export class Replays {
       sightings: {
         fingerprint: seen('fingerprint', rules, sightingMarks(from, at)),
         ip: seen('ip', rules, sightingMarks(from, at)),
+        ...(sightings.attributes === undefined ? {} : { attributes: sightings.attributes }),
       },
       holdoutDraw: this.#holdoutDraw,
       now: at,

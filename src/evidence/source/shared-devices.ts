@@ -4,13 +4,11 @@ import {
   type DuckAppender,
   type DuckBatch,
   numberOf,
-  quote,
-  quoteName,
 } from '../../archive/duck.ts';
-import { attributeColumns, factLabel } from '../../archive/fact-columns.ts';
-import { type Column, notKnownSql } from '../../archive/record-columns.ts';
+import type { Column } from '../../archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '../../archive/tables.ts';
 import { DeviceBook } from '../../authoring/device-book.ts';
+import type { Attributes } from '../../client/attributes.ts';
 import { repeatOutcome } from '../../client/changes.ts';
 import {
   type ClientState,
@@ -22,8 +20,9 @@ import { type Hints, knownHints, withUnansweredScore } from '../../client/hints.
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
 import { countsAs } from '../../client/outcomes.ts';
 import { PAYMENT_NOTED_MS, SIGHTING_MARKS, sightingMarks } from '../../client/sighting-marks.ts';
-import { attributeLabel, attributeOfLabel } from '../../facts/attribute.ts';
+import { valuesAsked } from '../../facts/attribute.ts';
 import {
+  type DeviceKind,
   everyQuestion,
   NO_SIGHTINGS,
   type SharingCounts,
@@ -33,6 +32,13 @@ import {
 import { type RuleSet, VERDICTS } from '../../rules/rule-set.ts';
 import { recordedExposure } from '../../state/journal.ts';
 import { type ArchiveAsk, between, columnsOf, type Evidence, enumOf, knownRows } from './evidence.ts';
+import {
+  attributesSql,
+  countsByValue,
+  type ValueColumn,
+  valueColumns,
+  valueColumnsAmong,
+} from './value-columns.ts';
 
 export function sharingOf(ruleSets: readonly RuleSet[]): SharingQuestions {
   return everyQuestion(ruleSets.map(({ sharing }) => sharing));
@@ -41,12 +47,12 @@ export function sharingOf(ruleSets: readonly RuleSet[]): SharingQuestions {
 /** A column of counts, like `on_ip_86400000`, or of the clients there with a mark, like `paying_on_ip_86400000`. */
 export interface SharingColumn {
   readonly name: string;
-  readonly on: keyof Sightings;
+  readonly on: DeviceKind;
   readonly windowMs: number;
   readonly counts: keyof SharingCounts;
 }
 
-const KINDS = ['fingerprint', 'ip'] as const satisfies readonly (keyof Sightings)[];
+const KINDS = ['fingerprint', 'ip'] as const satisfies readonly DeviceKind[];
 const COLUMN = /^(?:(paying|unpaid|blocked|unpaidOrders|verdicts)_)?on_(fingerprint|ip)_(\d+)$/;
 
 function sharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
@@ -96,15 +102,23 @@ export class SeenDevices {
    * Who was seen on the devices of a client who asks for a verdict. The client itself is among the clients, and has none of
    * the marks: what it is depends on the replay, what others are is as it was recorded.
    */
-  verdict(platform: string, client: bigint, at: number, wasBlocked: boolean): Sightings {
+  verdict(
+    platform: string,
+    client: bigint,
+    at: number,
+    { wasBlocked, attributes }: { readonly wasBlocked: boolean; readonly attributes: Attributes | undefined },
+  ): Sightings {
     const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
     if (life.lastVerdictBlocked !== wasBlocked) this.#live(client, { lastVerdictBlocked: wasBlocked });
     const scored = this.#hints.get(client);
-    if (scored === undefined) return NO_SIGHTINGS;
+    const byValue = this.#bookOf(platform).seeValues(client, valuesAsked(this.#questions, attributes), at);
+    if (scored === undefined)
+      return byValue === null ? NO_SIGHTINGS : { ...NO_SIGHTINGS, attributes: byValue };
     const hints = knownHints(scored, at);
     const book = this.#bookOf(platform);
     book.record(client, hints, at, sightingMarks(life, at), this.#questions);
-    return book.sightings(client, hints, this.#questions, at);
+    const seen = book.sightings(client, hints, this.#questions, at);
+    return byValue === null ? seen : { ...seen, attributes: byValue };
   }
 
   outcome(platform: string, client: bigint, report: ReportedInput, exposure: Exposure, at: number): void {
@@ -149,26 +163,28 @@ export async function countSharedDevices(
   questions: SharingQuestions,
 ): Promise<readonly string[]> {
   const columns = sharingColumns(questions);
-  const names = columns.map(({ name }) => name);
+  const ofValues = valueColumns(questions);
+  const names = [...columns, ...ofValues].map(({ name }) => name);
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
   const known = there === undefined ? null : await columnsOf(duck, 'shared_devices');
   if (known !== null && names.every((name) => known.includes(name)))
-    return sharingColumnsAmong(known).map(({ name }) => name);
+    return [...sharingColumnsAmong(known), ...valueColumnsAmong(known)].map(({ name }) => name);
   const counts = names.map((name) => `, ${name} INTEGER`).join('');
   await duck.run(
     `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
   );
-  if (columns.length === 0) return [];
+  if (names.length === 0) return [];
   const asksForMarks = columns.some(({ counts }) => counts !== 'clients' && counts !== 'verdicts');
   await duck.run(
-    `CREATE OR REPLACE VIEW device_events AS ${DEVICE_EVENTS}${asksForMarks ? MARK_EVENTS : ''}`,
+    `CREATE OR REPLACE VIEW device_events AS ${deviceEvents(ofValues.length === 0 ? 'NULL::VARCHAR' : await attributesSql(duck))}${asksForMarks ? MARK_EVENTS : ''}`,
   );
   const devices = new SeenDevices(questions);
   const appender = await duck.appender('shared_devices');
   const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
   for (const span of spans) {
     const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
-    for await (const batch of duck.batches(sql)) addShared(new Events(batch), devices, columns, appender);
+    for await (const batch of duck.batches(sql))
+      addShared(new Events(batch), devices, { columns, ofValues }, appender);
   }
   appender.close();
   return names;
@@ -187,12 +203,13 @@ const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE W
       epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
       if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount`;
 
-const DEVICE_EVENTS = `
+/** `attributes` is the SQL of what a verdict said. */
+const deviceEvents = (attributes: string) => `
   SELECT 'score' AS kind, epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
     NULL::DOUBLE AS seq, ${shortName('fingerprint')}, ${shortName('ip')}
   FROM scores WHERE fingerprint IS NOT NULL OR ip IS NOT NULL
   UNION ALL BY NAME SELECT 'verdict' AS kind, epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
-    client_hash, seq::DOUBLE AS seq, verdict FROM decisions`;
+    client_hash, seq::DOUBLE AS seq, verdict, ${attributes} AS attributes FROM decisions`;
 
 /** What marks clients besides. */
 const MARK_EVENTS = `
@@ -228,11 +245,16 @@ class Events {
   }
 }
 
+interface CountedColumns {
+  readonly columns: readonly SharingColumn[];
+  readonly ofValues: readonly ValueColumn[];
+}
+
 /** Appends the rows of `shared_devices` for the verdicts among some events. */
 function addShared(
   events: Events,
   devices: SeenDevices,
-  columns: readonly SharingColumn[],
+  { columns, ofValues }: CountedColumns,
   appender: DuckAppender,
 ): void {
   let before = '';
@@ -254,12 +276,16 @@ function addShared(
         devices.override(client, overrideAt(events, row, at));
         break;
       default: {
-        const seen = devices.verdict(platform, client, at, events.text('verdict', row) === 'BLOCK');
+        const seen = devices.verdict(platform, client, at, {
+          wasBlocked: events.text('verdict', row) === 'BLOCK',
+          attributes: attributesSaid(events, row),
+        });
         const counts = countsIn(seen, columns);
-        const isShared = columns.some(
-          ({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1,
-        );
-        const cells = [client, events.number('seq', row) ?? 0, at, ...counts];
+        const withValues = countsByValue(seen, ofValues);
+        const isShared =
+          columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
+          withValues.some((clients) => clients > 1);
+        const cells = [client, events.number('seq', row) ?? 0, at, ...counts, ...withValues];
         // Without repeating the row before: a journal may contain the same decision twice.
         if (!isShared || cells.join() === before) break;
         appender.add(...cells);
@@ -267,6 +293,11 @@ function addShared(
       }
     }
   }
+}
+
+function attributesSaid(events: Events, row: number): Attributes | undefined {
+  const said = events.text('attributes', row);
+  return said === null ? undefined : JSON.parse(said);
 }
 
 function reportAt(events: Events, row: number): ReportedInput {
@@ -335,23 +366,6 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
   await duck.run(`CREATE OR REPLACE VIEW inputs AS
     SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
     FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
-}
-
-/** SQL: what a verdict's request said, as JSON; null where nothing is recorded. */
-async function attributesSql(duck: Duck): Promise<string> {
-  const columns = await columnsOf(duck, 'decisions');
-  const names = new Set(columns.flatMap((column) => attributeOfLabel(factLabel(column) ?? '') ?? []));
-  if (names.size === 0) return 'NULL::VARCHAR';
-  const members = [...names].map((name) => {
-    const known = attributeColumns(name).flatMap(([column]) =>
-      columns.includes(column) ? [quoteName(column)] : [],
-    );
-    const values = known.map((column) => `to_json(${column})::VARCHAR`);
-    const isAsked = [notKnownSql(attributeLabel(name)), ...known.map((column) => `${column} IS NOT NULL`)];
-    const start = quote(`${JSON.stringify(name)}:`);
-    return `if(${isAsked.join(' OR ')}, ${start} || coalesce(${values.join(', ')}, 'null'), NULL)`;
-  });
-  return `'{' || nullif(concat_ws(',', ${members.join(', ')}), '') || '}'`;
 }
 
 /** Columns of few texts: as numbers of an ENUM they are sorted and read faster. */

@@ -133,6 +133,7 @@ function escaped(text: string): string {
 function factEntry([name, fact]: [string, Fact]): Entry {
   const notes = [
     ...ofWhat(fact),
+    ...(fact.kind === 'windowed' && fact.ofAttribute !== undefined ? ['of an attribute by name'] : []),
     ...(fact.kind === 'windowed' ? [`up to ${formatDuration(fact.longestWindowMs)}`] : []),
     ...(fact.kind === 'concluded' ? [`from ${fact.from}.yaml on`] : []),
   ];

@@ -1,5 +1,6 @@
+import type { DeclaredAttribute } from '../../client/attributes.ts';
 import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
-import type { SharingQuestion, Sightings } from '../../facts/fact.ts';
+import type { DeviceKind, SharingQuestion, SharingQuestions } from '../../facts/fact.ts';
 import { matcher } from '../matcher.ts';
 import { compiled, type Matchable, type ParsedRules, type Rule, type RuleSet } from '../rule-set.ts';
 
@@ -18,7 +19,12 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     concludedFacts: rules.facts.flatMap(({ fact, index }) =>
       fact.kind === 'concluded' ? [{ fact, index }] : [],
     ),
-    sharing: { fingerprint: sharingQuestion(rules, 'fingerprint'), ip: sharingQuestion(rules, 'ip') },
+    sharing: {
+      fingerprint: sharingQuestion(rules, 'fingerprint'),
+      ip: sharingQuestion(rules, 'ip'),
+      ...attributeQuestions(rules),
+    },
+    rememberedAttributes: [...velocityFacts(rules, 'values').keys()],
     groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
     signals: {
       ...rules.signals,
@@ -30,7 +36,7 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
   };
 }
 
-function sharingQuestion({ facts }: ParsedRules, on: keyof Sightings): SharingQuestion {
+function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestion {
   const asked = facts.flatMap(({ fact, windowMs }) => {
     const sharing = fact.kind === 'windowed' ? fact.sharing : null;
     return sharing?.on === on ? [{ windowMs, counts: sharing.counts }] : [];
@@ -43,6 +49,27 @@ function sharingQuestion({ facts }: ParsedRules, on: keyof Sightings): SharingQu
     verdictWindowsMs: ofVerdicts.map(({ windowMs }) => windowMs),
     notes: { verdicts: ofVerdicts.length > 0, unpaidOrders: marks.includes('unpaidOrders') },
   };
+}
+
+function attributeQuestions(rules: ParsedRules): Pick<SharingQuestions, 'attributes'> {
+  const asked = velocityFacts(rules, 'clients');
+  if (asked.size === 0) return {};
+  return { attributes: [...asked].map(([declared, windowsMs]) => ({ declared, windowsMs })) };
+}
+
+/** The attributes of which values or clients are counted, each with its windows. */
+function velocityFacts(
+  { facts }: ParsedRules,
+  counts: 'values' | 'clients',
+): ReadonlyMap<DeclaredAttribute, readonly number[]> {
+  const windows = new Map<string, { readonly declared: DeclaredAttribute; readonly windowsMs: number[] }>();
+  for (const { fact, windowMs } of facts) {
+    const of = fact.kind === 'windowed' ? fact.ofAttribute : undefined;
+    if (of === undefined || of.declared === null || of.counts !== counts) continue;
+    const { declared } = of;
+    windows.getOrInsertComputed(declared.name, () => ({ declared, windowsMs: [] })).windowsMs.push(windowMs);
+  }
+  return new Map([...windows.values()].map(({ declared, windowsMs }) => [declared, windowsMs]));
 }
 
 function matchable<Params>(rule: Rule<Params>): Matchable<Params> {

@@ -298,8 +298,10 @@ function engineParams({ windowMs, list, attribute }: FactRef): {
   readonly params?: Readonly<Record<string, string>>;
 } {
   if (list !== undefined) return { params: { list } };
-  if (attribute !== undefined) return { params: { name: attribute } };
-  return windowMs === 0 ? {} : { params: { window: formatDuration(windowMs) } };
+  const name = attribute === undefined ? {} : { name: attribute };
+  const window = windowMs === 0 ? {} : { window: formatDuration(windowMs) };
+  const params = { ...name, ...window };
+  return Object.keys(params).length === 0 ? {} : { params };
 }
 
 /**
@@ -366,9 +368,10 @@ export function runEngine(
   const engine = buildEngine(rules);
   const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
   for (const name of new Set(facts.map((ref) => ref.name))) {
-    engine.addFact(name, ({ window, list, name: attribute }) =>
-      recordedValue(byLabel, name, window ?? list ?? attribute),
-    );
+    engine.addFact(name, ({ window, list, name: attribute }) => {
+      const params = [list, attribute, window].filter((param) => param !== undefined);
+      return recordedValue(byLabel, name, params.join(' '));
+    });
   }
   return engine.run();
 }
@@ -392,9 +395,9 @@ function engineRule({ name, priority, condition, params }: Rule<object>): RulePr
 function recordedValue(
   values: ReadonlyMap<string, FactReading | undefined>,
   name: string,
-  parameter: unknown,
+  params: string,
 ): FactReading {
-  const label = parameter === undefined ? name : `${name}(${parameter})`;
+  const label = params === '' ? name : `${name}(${params})`;
   const value = values.get(label);
   if (value === undefined) throw new Error(`the decision has no value for ${label}`);
   return value;

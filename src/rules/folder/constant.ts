@@ -219,12 +219,14 @@ function inCondition(
     const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
     // Which attribute is asked for is no constant.
     const chosen = fact?.kind === 'attribute' ? null : comparison.get('params', true);
-    const params = scalarsBelow(path, chosen).map((one) => ({
-      ...one,
-      ...(one.key === 'window'
-        ? meaning(durationUpTo(longest), MEANINGS.window)
-        : meaning(TEXT, MEANINGS.sharedList)),
-    }));
+    const params = scalarsBelow(path, chosen)
+      .filter(({ key }) => key !== 'name')
+      .map((one) => ({
+        ...one,
+        ...(one.key === 'window'
+          ? meaning(durationUpTo(longest), MEANINGS.window)
+          : meaning(TEXT, MEANINGS.sharedList)),
+      }));
     const value = comparison.get('value', true);
     // Another fact is no constant.
     if (isMap(value) && value.has('fact')) return [];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { attributeFact } from '../../facts/attribute.ts';
+import { factOfAttribute } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import { factOver } from '../../facts/fact.ts';
 import { BackgroundWork, LimitExceeded } from '../../work/background-work.ts';
@@ -69,7 +69,7 @@ export class ThreadedReader implements RuleReader {
 function withFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {
     const declared = rules.attributes.get(ref.attribute ?? '');
-    const fact = declared === undefined ? FACTS.get(ref.name) : attributeFact(declared);
+    const fact = factOfAttribute(FACTS.get(ref.name), declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
     Object.assign(ref, { fact: factOver(fact, ref.windowMs) });
   }

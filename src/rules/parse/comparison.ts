@@ -95,6 +95,8 @@ class ComparisonReader {
         `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
       );
     }
+    if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
+      return this.#velocity(name, fact, member, params);
     if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
     if (fact.kind === 'listed') return this.#sharedList(name, fact, member, params);
     if (fact.kind === 'attribute') return this.#attribute(member, params);
@@ -115,11 +117,33 @@ class ComparisonReader {
     }
     const window = this.#file.members(params.value, 'params', ['window'], ['window'])?.get('window');
     if (window === undefined) return null;
+    const windowMs = this.#windowOf(name, fact, window);
+    return windowMs === null ? null : this.#refs.intern(name, fact, windowMs);
+  }
+
+  #windowOf(name: string, fact: WindowedFact, window: Member): number | null {
     const windowMs = this.#file.duration(window.value, 'window');
     if (windowMs === null) return null;
     const why = whyNoWindow(name, fact, windowMs);
-    if (why !== null) return this.#file.report(window.value, why);
-    return this.#refs.intern(name, fact, windowMs);
+    return why === null ? windowMs : this.#file.report(window.value, why);
+  }
+
+  /** A fact about the values of an attribute: it needs the attribute's name and a window. */
+  #velocity(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      const message = `"${name}" counts by an attribute over a window; add params: { name: card, window: 1h }`;
+      return this.#file.report(member.value, message);
+    }
+    const wanted = ['name', 'window'];
+    const members = this.#file.members(params.value, 'params', wanted, wanted);
+    const [attribute, window] = [members?.get('name'), members?.get('window')];
+    if (attribute === undefined || window === undefined) return null;
+    const asked = this.#file.text(attribute.value, 'name');
+    const windowMs = this.#windowOf(name, fact, window);
+    const declared = asked === null ? null : this.#refs.countedAttribute(asked);
+    if (typeof declared === 'string') return this.#file.report(attribute.value, declared);
+    if (declared === null || windowMs === null) return null;
+    return this.#refs.internVelocity(name, fact, windowMs, declared);
   }
 
   /** Nobody knows here whether there is such a list: shared lists come and go without a release. */

@@ -1,5 +1,10 @@
-import { ATTRIBUTE_NAME_FORM, type DeclaredAttributes, isAttributeName } from '../../client/attributes.ts';
-import { attributeFact, attributeLabel } from '../../facts/attribute.ts';
+import {
+  ATTRIBUTE_NAME_FORM,
+  type DeclaredAttribute,
+  type DeclaredAttributes,
+  isAttributeName,
+} from '../../client/attributes.ts';
+import { attributeFact, attributeLabel, velocityOf } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
 import {
   type AttributeFact,
@@ -36,6 +41,22 @@ export class FactRefs {
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
     return this.#named(label, { name, fact: factOver(fact, windowMs), windowMs });
+  }
+
+  /** A fact about the values of a declared attribute. */
+  internVelocity(name: string, fact: WindowedFact, windowMs: number, declared: DeclaredAttribute): FactRef {
+    const label = `${name}(${declared.name} ${formatDuration(windowMs)})`;
+    const attribute = declared.name;
+    return this.#named(label, { name, fact: velocityOf(fact, declared), windowMs, attribute });
+  }
+
+  /** The attribute of this name whose values can be counted, why they cannot, or null where nobody knows. */
+  countedAttribute(name: string): DeclaredAttribute | string | null {
+    const ref = this.attribute(name);
+    if (ref === null || typeof ref === 'string') return ref;
+    const declared = this.#attributes?.get(name);
+    if (declared?.pseudonym === true) return declared;
+    return `values are counted only of an attribute that ruleset.yaml declares with pseudonym: true, and "${name}" is declared without it`;
   }
 
   /** A fact about the shared list of this name. */
@@ -96,6 +117,8 @@ export function factOfPlaceholder(
     if (window !== undefined) return refs.attribute(window);
     return `"${name}" needs the name of one that ruleset.yaml declares: {${name}(cardCountry)}`;
   }
+  if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
+    return velocityPlaceholder(name, fact, window, refs);
   if (fact.kind !== 'windowed')
     return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
   return windowedPlaceholder(name, fact, window, refs);
@@ -110,6 +133,23 @@ function windowedPlaceholder(
   const windowMs = window === undefined ? null : parseDuration(window);
   if (windowMs === null) return `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`;
   return whyNoWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
+}
+
+/** `clientsOnAttribute(card 1h)`. */
+function velocityPlaceholder(
+  name: string,
+  fact: WindowedFact,
+  params: string | undefined,
+  refs: FactRefs,
+): FactRef | string {
+  const [attribute = '', window = '', ...more] = (params ?? '').split(' ');
+  const windowMs = parseDuration(window);
+  if (windowMs === null || more.length > 0)
+    return `"${name}" needs the name of an attribute and a window, ${DURATION_FORM}: {${name}(card 1h)}`;
+  const declared = refs.countedAttribute(attribute);
+  if (declared === null || typeof declared === 'string')
+    return declared ?? `"${name}" needs an attribute that ruleset.yaml declares`;
+  return whyNoWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
 }
 
 /** Why a fact has no such window; null when it has. */

@@ -21,14 +21,17 @@ export class FactsByName {
     return ref;
   }
 
-  /** A windowed fact, once for each window in use, the shortest first. */
+  /** A windowed fact, once for each window in use, the shortest first; of those about attributes all of them together. */
   windows(name: string): readonly FactRef[] {
     return (this.#refs.get(name) ?? []).toSorted((a, b) => a.windowMs - b.windowMs);
   }
 
+  /** Each windowed fact with its windows, of each attribute its own. */
   windowed(): readonly (readonly FactRef[])[] {
     const names = [...this.#refs.entries()].filter(([, refs]) => refs[0]?.fact.kind === 'windowed');
-    return names.map(([name]) => this.windows(name));
+    return names.flatMap(([name]) => [
+      ...Map.groupBy(this.windows(name), ({ attribute }) => attribute ?? '').values(),
+    ]);
   }
 
   is(name: string, value: FactValue): Condition {

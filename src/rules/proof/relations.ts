@@ -81,6 +81,7 @@ export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
       ...ofOrdersLately(facts),
       ...ofLadder(rules, facts),
       ...ofHints(facts),
+      ...ofAttributes(facts),
       ...ofMoment(facts, moment),
     ],
     relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment), ...ofAmounts(facts, moment)],
@@ -189,6 +190,20 @@ function ofHints(facts: FactsByName): readonly Condition[] {
     ...rememberedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
     ...rememberedWhereShown(facts, 'Ip', 'ipPresent'),
   ];
+}
+
+/** Who used a value is counted where there is one, and the request counts with its own value. */
+function ofAttributes(facts: FactsByName): readonly Condition[] {
+  return facts.onDemand('attribute').flatMap((own) => {
+    const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
+    const clients = facts.windows('clientsOnAttribute').filter(isOfIt);
+    const values = facts.windows('distinctAttribute').filter(isOfIt);
+    const isKnown = compare(own, 'known', true);
+    return [
+      ...clients.flatMap((seen) => iff(isKnown, compare(seen, 'known', true))),
+      ...[...clients, ...values].map((seen) => implies(isKnown, compare(seen, 'greaterThan', 0))),
+    ];
+  });
 }
 
 /** What is remembered of devices is known where one was shown, and that one counts among the known ones. */

@@ -284,7 +284,13 @@ export function commitCall(
 }
 
 /** Name, text and how long it is kept, of each note. */
-function notesOf({ decision, idempotencyKey, displaced, state: { hints } }: Change): readonly string[] {
+function notesOf({
+  decision,
+  idempotencyKey,
+  displaced,
+  notedAttributes,
+  state: { hints },
+}: Change): readonly string[] {
   const notes: string[] = [];
   const note = (name: string, text: string, keptMs: number) => notes.push(name, text, String(keptMs));
   for (const order of displaced?.orders ?? [])
@@ -292,6 +298,8 @@ function notesOf({ decision, idempotencyKey, displaced, state: { hints } }: Chan
   if (decision === undefined) return notes;
   if (idempotencyKey !== undefined)
     note(redis.NOTES.answer + redis.nameOf(idempotencyKey), String(decision.seq), RETENTION.idempotencyMs);
+  for (const { name, value } of notedAttributes ?? [])
+    note(redis.NOTES.attribute + redis.attributeId(name, value), '', RETENTION.sightingMs);
   // So that an erasure finds the devices on which a verdict was noted after the state has newer ones.
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;

@@ -60,7 +60,15 @@ export class ClientErasure {
       const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
       const noted = (kind: keyof typeof redis.NOTES) => notedNames(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
-        await this.#removeSightings(client, kind, [...noted(kind), ...knownDevices(state, kind)]);
+        await this.#removeSightings(
+          [...noted(kind), ...knownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
+          hash,
+        );
+      const valuesNoted = [...noted('attribute'), ...knownValues(state)];
+      await this.#removeSightings(
+        valuesNoted.map((id) => redis.attributeKey(platform, id)),
+        hash,
+      );
       const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
       // They have slots of their own.
@@ -92,15 +100,10 @@ export class ClientErasure {
     });
   }
 
-  async #removeSightings(
-    { platform, hash }: ErasedKey,
-    kind: 'fingerprint' | 'ip',
-    ids: readonly string[],
-  ): Promise<void> {
-    for (const id of new Set(ids)) {
-      const device = redis.deviceKey(kind, platform, id);
-      await this.#call(device, (commands, key) => commands.zRem(key, [...redis.deviceMembers(hash)]));
-    }
+  /** From sorted sets of clients. */
+  async #removeSightings(keys: readonly string[], hash: string): Promise<void> {
+    for (const seenOn of new Set(keys))
+      await this.#call(seenOn, (commands, key) => commands.zRem(key, [...redis.deviceMembers(hash)]));
   }
 
   /** Also removes their notes by order. */
@@ -148,4 +151,12 @@ export class ClientErasure {
 function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
   return shown.flatMap(({ hint }) => (hint.kind === kind ? deviceIds(hint) : []));
+}
+
+/** The values of attributes that scores of the last day said, beside those noted in the last days. */
+function knownValues(state: ClientState | null): readonly string[] {
+  const shown = state?.hints?.shown ?? [];
+  return shown.flatMap(({ hint: { attribute } }) =>
+    typeof attribute?.value === 'string' ? [redis.attributeId(attribute.name, attribute.value)] : [],
+  );
 }

@@ -1,11 +1,12 @@
 import { bitsOfMarks, markBits, SIGHTING_MARKS, type SightingMark } from '../../client/sighting-marks.ts';
 import { stepsOf } from '../../client/verdict-steps.ts';
 import {
+  type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  type DeviceKind,
   NO_QUESTION,
   type SharingCounts,
   type SharingQuestion,
-  type Sightings,
   verdictsOnDevice,
 } from '../../facts/fact.ts';
 import * as redis from '../keys.ts';
@@ -26,6 +27,8 @@ interface Place {
   readonly keptMs: number;
   readonly length: number;
   readonly question: SharingQuestion;
+  /** Clients are noted there without their marks. */
+  readonly isUnmarked?: true;
 }
 
 /** Who was seen on which device: one command; in a cluster one a key, because the keys lie on different servers. */
@@ -47,17 +50,21 @@ export function redisSightings(door: RedisDoor): Store['sightings'] {
   return async (ask) => {
     const fingerprint = devicePlace(ask, 'fingerprint');
     const ip = devicePlace(ask, 'ip');
-    const places = [fingerprint, ip].filter((place) => place !== null);
+    const attributes = ask.attributes?.map((asked) => attributePlace(ask, asked)) ?? [];
+    const places = [fingerprint, ip, ...attributes].filter((place) => place !== null);
     const counts = door.connection.sharded
       ? (await Promise.all(places.map((place) => count(ask, [place])))).flat()
       : await count(ask, places);
     const ofFingerprint = counts.slice(0, fingerprint === null ? 0 : countsIn(fingerprint));
     const ofIp = counts.slice(ofFingerprint.length);
-    return { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
+    const devices = { fingerprint: byWindow(fingerprint, ofFingerprint), ip: byWindow(ip, ofIp) };
+    if (ask.attributes === undefined) return devices;
+    const ofAttributes = ofIp.slice(ip === null ? 0 : countsIn(ip));
+    return { ...devices, attributes: byAttribute(ask.attributes, ofAttributes) };
   };
 }
 
-function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
+function devicePlace(ask: SightingsAsk, kind: DeviceKind): Place | null {
   const { client, sharing } = ask;
   const id = ask[kind];
   if (id === null) return null;
@@ -70,14 +77,29 @@ function devicePlace(ask: SightingsAsk, kind: keyof Sightings): Place | null {
   };
 }
 
+function attributePlace({ client }: SightingsAsk, { name, value, windowsMs }: AskedAttribute): Place {
+  return {
+    key: redis.attributeKey(client.platform, redis.attributeId(name, value)),
+    member: redis.deviceMember(client.hash),
+    keptMs: RETENTION.sightingMs,
+    length: CLIENTS_ON_DEVICE_MAX,
+    question: { ...NO_QUESTION, windowsMs },
+    isUnmarked: true,
+  };
+}
+
 /** Beside the marks in one argument: each argument costs the script as much as a command. */
 const NOTE_VERDICTS = 256;
 const NOTE_UNPAID = 512;
+const NOTE_NO_MARKS = 1024;
 
-function placeArgs({ member, keptMs, length, question }: Place, at: number): readonly string[] {
+function placeArgs({ member, keptMs, length, question, isUnmarked }: Place, at: number): readonly string[] {
   const { windowsMs, marks, verdictWindowsMs, notes } = question;
   const wanted =
-    bitsOfMarks(marks) + (notes.verdicts ? NOTE_VERDICTS : 0) + (notes.unpaidOrders ? NOTE_UNPAID : 0);
+    bitsOfMarks(marks) +
+    (notes.verdicts ? NOTE_VERDICTS : 0) +
+    (notes.unpaidOrders ? NOTE_UNPAID : 0) +
+    (isUnmarked === true ? NOTE_NO_MARKS : 0);
   const steps = notes.verdicts ? verdictWindowsMs.map((windowMs) => stepsOf(windowMs, at)) : [];
   const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
   const ofVerdicts = notes.verdicts ? [steps.length, ...ofSteps] : [];
@@ -126,6 +148,21 @@ function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<n
           unpaidOrders: Math.min(CLIENTS_ON_DEVICE_MAX, count('unpaidOrders')),
         },
       ];
+    }),
+  );
+}
+
+/** The counts of one value after the other, each by its windows. */
+function byAttribute(
+  asked: readonly AskedAttribute[],
+  counts: readonly number[],
+): ReadonlyMap<string, ReadonlyMap<number, number>> {
+  let start = 0;
+  return new Map(
+    asked.map(({ name, windowsMs }) => {
+      const own = counts.slice(start, start + windowsMs.length);
+      start += windowsMs.length;
+      return [name, new Map(windowsMs.map((windowMs, index) => [windowMs, own[index] ?? 1]))];
     }),
   );
 }

@@ -7,9 +7,10 @@ import { encodeClientState } from '../../client/state-document.ts';
 import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from '../../client/verdict-steps.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import {
+  type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  type DeviceKind,
   type SharingCounts,
-  type Sightings,
   verdictsOnDevice,
   withMarksOf,
 } from '../../facts/fact.ts';
@@ -189,6 +190,7 @@ export function sqliteClients(
   const count = (ask: SightingsAsk) => ({
     fingerprint: countOn(sql, ask, 'fingerprint'),
     ip: countOn(sql, ask, 'ip'),
+    ...(ask.attributes === undefined ? {} : { attributes: countWithValues(sql, ask, ask.attributes) }),
   });
   return {
     load: ({ hash }, { orderRef, idempotencyKey } = {}) =>
@@ -208,12 +210,15 @@ export function sqliteClients(
       return status;
     },
     sightings: (ask) => {
-      // A client that is on no device is not noted.
-      if (!ask.record || (ask.fingerprint === null && ask.ip === null)) return read(() => count(ask));
+      // A client that is on no device and has no value that is asked for is not noted.
+      const isSeen = ask.fingerprint !== null || ask.ip !== null || ask.attributes !== undefined;
+      if (!ask.record || !isSeen) return read(() => count(ask));
       return write(() => {
         const now = clock();
         noteOn(sql, ask, 'fingerprint', now);
         noteOn(sql, ask, 'ip', now);
+        for (const { name, value } of ask.attributes ?? [])
+          noteValue(sql, ask, holderOf(ask, name, value), now);
         return count(ask);
       });
     },
@@ -288,7 +293,7 @@ function writeState(sql: Statements, { client, stamp, state }: Change, nowMs: nu
   return changes !== 0;
 }
 
-function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs: number): void {
+function noteOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind, nowMs: number): void {
   const device = deviceOf(ask, kind);
   if (device === null) return;
   const { notes } = ask.sharing[kind];
@@ -305,11 +310,7 @@ function noteOn(sql: Statements, ask: SightingsAsk, kind: keyof Sightings, nowMs
   }
 }
 
-function countOn(
-  sql: Statements,
-  ask: SightingsAsk,
-  kind: keyof Sightings,
-): ReadonlyMap<number, SharingCounts> {
+function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): ReadonlyMap<number, SharingCounts> {
   const device = deviceOf(ask, kind);
   if (device === null) return new Map();
   const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
@@ -337,8 +338,37 @@ function countOn(
   );
 }
 
+/** Notes that a client has a value of an attribute. */
+function noteValue(sql: Statements, { client, at }: SightingsAsk, holder: string, nowMs: number): void {
+  sql.putSighting.run(holder, client.hash, at, nowMs + RETENTION.sightingMs, 0);
+  sql.trimSightings.run(holder, holder, CLIENTS_ON_DEVICE_MAX);
+}
+
+function countWithValues(
+  sql: Statements,
+  ask: SightingsAsk,
+  asked: readonly AskedAttribute[],
+): ReadonlyMap<string, ReadonlyMap<number, number>> {
+  const { client, at } = ask;
+  return new Map(
+    asked.map(({ name, value, windowsMs }) => {
+      const holder = holderOf(ask, name, value);
+      const count = (windowMs: number) => {
+        const others = sql.countOthers.get(holder, client.hash, at - windowMs, at + UNSETTLED_MS);
+        return Math.min(CLIENTS_ON_DEVICE_MAX, Number(others?.['clients'] ?? 0) + 1);
+      };
+      return [name, new Map(windowsMs.map((windowMs) => [windowMs, count(windowMs)]))];
+    }),
+  );
+}
+
+/** What stands for a value of an attribute where devices stand. */
+function holderOf({ client }: SightingsAsk, name: string, value: string): string {
+  return `${client.platform}/attribute/${name}/${value}`;
+}
+
 /** A device belongs to one platform: the same phone on two platforms is two devices. */
-function deviceOf({ client, ...ask }: SightingsAsk, kind: keyof Sightings): string | null {
+function deviceOf({ client, ...ask }: SightingsAsk, kind: DeviceKind): string | null {
   const id = ask[kind];
   return id === null ? null : `${client.platform}/${kind}/${id}`;
 }

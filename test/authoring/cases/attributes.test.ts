@@ -6,8 +6,7 @@ import { edited, editedFiles, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const LESS_THAN_A_WEEK = '{ fact: attribute, params: { name: emailAgeDays }, operator: lessThan, value: 7 }';
 
-function report(steps: string, { asks = LESS_THAN_A_WEEK, lists = '' } = {}) {
-  const edits = asking(asks);
+function report(steps: string, { asks = LESS_THAN_A_WEEK, lists = '', edits = asking(asks) } = {}) {
   const cases = whole(`cases: [{ name: attributes, ${lists}steps: [${steps}] }]`);
   const only = { ...edits, 'cases/attributes.yaml': cases };
   const files = new Map([...editedFiles(only)].filter(([path]) => !/^cases\/(?!attributes)/.test(path)));
@@ -51,6 +50,22 @@ describe('the attributes of a case', () => {
     expect(problemsOf('kind: attribute, attribute: wallet, entries: [NL]')).to.deep.equal([
       'cases/attributes.yaml:1:67  ruleset.yaml declares no attribute "wallet", so nobody is on the list',
     ]);
+  });
+
+  it('are counted over payers and over values, within the window alone', () => {
+    const declared = '{ card: { type: text, pseudonym: true } }';
+    const counting = (fact: string, limit: number) =>
+      `{ fact: ${fact}, params: { name: card, window: 1h }, operator: greaterThan, value: ${limit} }`;
+    const card = (client: string, value: string, verdict: string, after = '1m') =>
+      `{ client: ${client}, after: ${after}, verdict: { attributes: { card: "${value}" } }, expect: { verdict: ${verdict} } }`;
+    const shared = [card('a', '1', 'GET_NEW'), card('b', '1', 'BLOCK'), card('c', '1', 'GET_NEW', '1h')];
+    expect(report(shared.join(), { edits: asking(counting('clientsOnAttribute', 1), declared) })).to.include({
+      passed: 1,
+    });
+    const several = [card('a', '1', 'GET_NEW'), card('a', '2', 'BLOCK'), card('a', '3', 'WAIT', '1h')];
+    expect(report(several.join(), { edits: asking(counting('distinctAttribute', 1), declared) })).to.include({
+      passed: 1,
+    });
   });
 
   it('have the form of a request', () => {

@@ -128,6 +128,8 @@ function byClient<T extends { readonly clientIdKey: string }>(items: readonly T[
   return items.toSorted((a, b) => a.clientIdKey.localeCompare(b.clientIdKey));
 }
 
+const DECIDED = { wasBlocked: false, attributes: undefined };
+
 function withSightings(inputs: readonly Input[]): readonly Input[] {
   const devices = new SeenDevices(RULES.sharing);
   const number = ({ clientIdKey }: Input) => BigInt(['ann', 'bob', 'cid'].indexOf(clientIdKey));
@@ -139,7 +141,7 @@ function withSightings(inputs: readonly Input[]): readonly Input[] {
       devices.outcome(input.platform, number(input), report, input.exposure, input.at);
     }
     if (input.kind !== 'verdict') return input;
-    return { ...input, sightings: devices.verdict(input.platform, number(input), input.at, false) };
+    return { ...input, sightings: devices.verdict(input.platform, number(input), input.at, DECIDED) };
   });
 }
 

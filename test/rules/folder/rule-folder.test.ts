@@ -149,6 +149,25 @@ describe('reading rule sets in a thread', () => {
     ]);
   });
 
+  it('gives facts that count by the attribute that they were read for', async () => {
+    const counting =
+      '{ fact: clientsOnAttribute, params: { name: card, window: 1h }, operator: greaterThan, value: 1 }';
+    writeFileSync(
+      join(rulesDir, 'p2.v10', 'ruleset.yaml'),
+      `${SOUND_FILES.get('ruleset.yaml')}\nattributes: { card: { type: text, pseudonym: true } }\n`,
+    );
+    const verdicts = SOUND_FILES.get('verdicts.yaml') ?? '';
+    const group = '{ fact: clientGroup, operator: equal, value: BLOCKED }';
+    writeFileSync(join(rulesDir, 'p2.v10', 'verdicts.yaml'), verdicts.replace(group, counting));
+    rmSync(join(rulesDir, 'p2.v10', 'release.json'), { force: true });
+    const loaded = await threaded.load(await version());
+    const rules = loaded.ok ? loaded.ruleSet : null;
+    const asked = rules?.sharing.attributes?.map(({ declared, windowsMs }) => [declared.name, windowsMs]);
+    expect(asked).to.deep.equal([['card', [3600_000]]]);
+    const fact = rules?.facts.find(({ label }) => label === 'clientsOnAttribute(card 1h)')?.fact;
+    expect(fact?.kind === 'windowed' && fact.ofAttribute?.declared?.name).to.equal('card');
+  });
+
   it('refuses cases that are a link out of the folder of rule sets', async () => {
     addVersion(rulesDir, 'p2.v11', []);
     symlinkSync(temporaryDirectory(), join(rulesDir, 'p2.v11', 'cases'));

@@ -4,6 +4,7 @@ import { Simulation } from '../../../src/authoring/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { paymentScore } from '../../../src/client/payment-score.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
+import type { VerdictRequest } from '../../../src/decision/requests.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
 import { type Fact, type FactReading, NO_SIGHTINGS } from '../../../src/facts/fact.ts';
 import type { FactRef } from '../../../src/rules/condition.ts';
@@ -11,6 +12,7 @@ import { parseDuration } from '../../../src/rules/duration.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
 import { knowledgeOf, type Moment, type Relation } from '../../../src/rules/proof/relations.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { anyLife, type Life } from '../../rule-fixtures/random-life.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -25,14 +27,20 @@ function windowsFor(fact: Fact): readonly string[] {
   );
 }
 
+function placeholder(name: string, fact: Fact, window: string): string {
+  const isOfAttribute = fact.kind === 'windowed' && fact.ofAttribute !== undefined;
+  return isOfAttribute ? `{${name}(card ${window})}` : `{${name}(${window})}`;
+}
+
 const ON_DEMAND = [...FACTS].filter(([, fact]) => fact.kind === 'plain' && fact.onDemand === true);
 const PLACEHOLDERS = [
-  ...[...FACTS].flatMap(([name, fact]) => windowsFor(fact).map((window) => `{${name}(${window})}`)),
+  ...[...FACTS].flatMap(([name, fact]) => windowsFor(fact).map((window) => placeholder(name, fact, window))),
   ...ON_DEMAND.map(([name]) => `{${name}}`),
 ];
 
 /** The released rules, with every counting fact over several windows, and those that are read on demand. */
 const RULES: RuleSet = edited({
+  'ruleset.yaml': declaring('{ card: { type: text, pseudonym: true } }'),
   'verdicts.yaml': swap('No reason to hold the payer back.', PLACEHOLDERS.join(' ')),
 });
 
@@ -77,6 +85,12 @@ function broken(facts: Readonly<Record<string, FactReading>>, moment: Moment): r
   ].map((item) => JSON.stringify(item));
 }
 
+/** The request with a card that goes with its order; with none for some orders. */
+function withCard(request: VerdictRequest): VerdictRequest {
+  const { orderRef } = request;
+  return /[1-3]$/.test(orderRef) ? { ...request, attributes: { card: `hmac:${orderRef}` } } : request;
+}
+
 /** The fact values at each verdict of a simulated life, whose happenings two clients with the same devices share. */
 function simulated(happenings: Life['happenings']): readonly Decision['facts'][] {
   const simulation = new Simulation(RULES, platformName('sandbox'));
@@ -89,7 +103,7 @@ function simulated(happenings: Life['happenings']): readonly Decision['facts'][]
         simulation.score(clientIdKey, happened.request, now);
         return [];
       case 'verdict':
-        return [simulation.verdict(clientIdKey, happened.request, now).facts];
+        return [simulation.verdict(clientIdKey, withCard(happened.request), now).facts];
       case 'outcome':
         simulation.outcome(clientIdKey, happened.order, { ...happened.outcome, occurredAt: now }, now);
         return [];

@@ -14,7 +14,8 @@
     the client's name in this set
     how long a client is remembered there, ms
     how many clients are remembered there
-    the marks that are counted besides, as a sum, and what is noted besides: 256 for verdicts, 512 for unpaid orders
+    the marks that are counted besides, as a sum, and what is noted besides: 256 for verdicts, 512 for unpaid orders;
+      1024 where clients are noted without marks
     how many windows are counted, and each window in ms
     where verdicts are noted, in how many windows they are counted, and for each of these the number of its steps' length, 1 or 2,
       and its first step
@@ -86,6 +87,7 @@ local function note(key, client, letters)
   if own == 0 then
     local is_new = redis.call('ZADD', key, 'GT', at, client) == 1
     if not is_new then
+      if letters == 0 then return false end
       if letters == MARKS then redis.call('ZREM', key, 'p' .. client, 'u' .. client, 'b' .. client)
       else redis.call('ZREM', key, select(2, names_of(client))) end
     end
@@ -145,7 +147,7 @@ for _, key in ipairs(KEYS) do
   local notes = math.floor(marks / 256)
   local windows = tonumber(take())
   local notes_verdicts = notes % 2 == 1
-  local letters = notes >= 2 and #LETTERS or MARKS
+  local letters = notes >= 4 and 0 or notes >= 2 and #LETTERS or MARKS
   local asked_letters = marks % 256 < 2 ^ MARKS and MARKS or #LETTERS
   local seen = math.huge
   if record then
