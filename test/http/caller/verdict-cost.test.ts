@@ -10,6 +10,9 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 const WARM_UP = 3000;
 const COUNTED = 1000;
 /**
+ * A verdict alone in its process allocates 53 kB on SQLite and 75 on Redis. In one that has run two thousand other tests it
+ * allocates a tenth more: there V8 gives up code that it had compiled.
+ *
  * On a busy machine V8 compiles later, uncompiled code allocates more, and more of the node's own work runs between
  * requests, so the first window that is lean enough counts.
  */
@@ -21,7 +24,7 @@ const RATE_LIMIT = { ratePerSecond: 1_000_000, burst: 1_000_000, trustedProxies:
 
 describeOnStores('a plain verdict of a new payer', function (store) {
   this.timeout(120_000);
-  const most = this.fullTitle().endsWith('SQLite') ? { promises: 50, kB: 58 } : { promises: 69, kB: 78 };
+  const most = this.fullTitle().endsWith('SQLite') ? { promises: 50, kB: 62 } : { promises: 69, kB: 83 };
   let ask: (count: number) => Promise<void>;
   const { service } = serviceOfSuite(() => ({ store: store(), rateLimit: RATE_LIMIT }));
   before(async () => {
