@@ -208,8 +208,9 @@ export function rulesByFile({
   groups,
   signals,
   verdicts,
+  flags,
 }: ParsedRules): readonly (readonly Rule<object>[])[] {
-  return [groups.rules, exemptAndSignals(signals), verdicts.rules];
+  return [groups.rules, exemptAndSignals(signals), verdicts.rules, flags.rules];
 }
 
 export function exemptAndSignals({ exempt, rules }: ParsedRules['signals']): readonly Rule<object>[] {

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { runCases } from '../../src/authoring/cases/cases.ts';
 import { ruleDiff } from '../../src/authoring/diff/rule-diff.ts';
@@ -8,10 +10,12 @@ import type { Decision } from '../../src/decision/decision.ts';
 import { NOBODY_HELD_OUT } from '../../src/decision/holdout.ts';
 import { redecide } from '../../src/decision/redecision.ts';
 import type { VerdictRequest } from '../../src/decision/requests.ts';
+import { readRuleSet } from '../../src/rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { FLAGS } from '../rule-fixtures/flags.ts';
 import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { currentRules } from '../service/current-rules.ts';
 
 const NOON = Date.UTC(2026, 6, 1, 12);
@@ -96,6 +100,23 @@ describe('the flags of a rule set', () => {
     expect(problemsWith(swap('    description: A', '    priority: 7\n    description: A'))).to.deep.equal([
       'flags.yaml:5:5  unknown member "priority" of a rule; allowed: name, conditions, event, description',
     ]);
+  });
+
+  it('count among the comparisons that a node takes up', () => {
+    const part = '{ fact: verdicts, params: { window: 1h }, operator: greaterThan, value: 2 }';
+    const rule = (n: number) =>
+      `  - { name: f${n}, conditions: { any: [${Array(501).fill(part).join(', ')}] }, event: { type: flag, params: { flag: f } } }`;
+    const folder = join(temporaryDirectory(), 'p2.v11');
+    for (const [path, text] of editedFiles({
+      'flags.yaml': whole(`rules:\n${Array.from({ length: 10 }, (_, n) => rule(n)).join('\n')}`),
+    })) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), text.replaceAll('p2.v10', 'p2.v11'));
+    }
+    const read = readRuleSet(folder);
+    expect(read.ok ? '' : read.problems.map(({ message }) => message).join()).to.match(
+      /^the rule set has 50\d\d comparisons; a node takes up at most 5000$/,
+    );
   });
 
   it('that can never be raised are found', () => {

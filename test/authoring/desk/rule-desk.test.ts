@@ -135,6 +135,14 @@ describe('notes on shared lists', () => {
     expect(sharedListNotes(edited({}), seen())).to.deep.equal([]);
   });
 
+  it('are told of a list that only a flag asks about', () => {
+    const flags = `rules: [{ name: a, conditions: { all: [${onList('review')}] }, event: { type: flag, params: { flag: a } } }]`;
+    const asked = sharedListNotes(edited({ 'flags.yaml': () => flags }), seen());
+    expect(asked.map(({ message }) => message)).to.deep.equal([
+      'no platform has anything on the shared list "review"',
+    ]);
+  });
+
   it('say in one line that the store was not checked', () => {
     expect(notes(null, 'blocked-devices')).to.deep.equal([
       'whether anything is on the shared list "blocked-devices" is not known without the store; --lists looks there',
