@@ -4,7 +4,7 @@ import type { Fact, FactDomain, WindowedFact } from '../../facts/fact.ts';
 import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { OPERATORS, type OperatorName, operatorsFor } from '../../rules/condition.ts';
 import { formatDuration } from '../../rules/duration.ts';
-import type { RuleStage } from '../../rules/parse/comparison.ts';
+import { isKnownIn, type RuleStage } from '../../rules/parse/comparison.ts';
 import { FactRefs } from '../../rules/parse/fact-refs.ts';
 import {
   DURATION_TEXT,
@@ -77,13 +77,9 @@ const NO_BLANK_ENDS = '^\\S(.*\\S)?$';
 
 const CONDITION: JsonSchema = { $ref: '#/definitions/condition' };
 
-const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
-
 /** The definitions that the schema of a rule file needs for its conditions, with the facts known by then. */
 function conditionDefinitions(stage: RuleStage): Readonly<Record<string, JsonSchema>> {
-  const facts = [...FACTS].filter(
-    ([, fact]) => fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from),
-  );
+  const facts = [...FACTS].filter(([, fact]) => isKnownIn(stage, fact));
   return {
     conditions: {
       allOf: [CONDITION, { type: 'object', properties: { fact: false } }],

@@ -25,6 +25,11 @@ export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
 
 const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
 
+/** Whether rules of this kind may ask for a fact: an earlier kind has concluded it, or nothing needs to. */
+export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
+  return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
+}
+
 /** What conditions may refer to besides each other: facts, and the lists of the rule set. */
 export interface RuleNames {
   readonly refs: FactRefs;
@@ -89,7 +94,7 @@ class ComparisonReader {
         : unknownFactMessage(name);
       return this.#file.report(member.value, message);
     }
-    if (!this.#available(fact)) {
+    if (!isKnownIn(this.#stage, fact)) {
       return this.#file.report(
         member.value,
         `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
@@ -102,10 +107,6 @@ class ComparisonReader {
     if (fact.kind === 'attribute') return this.#attribute(member, params);
     if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
     return this.#refs.intern(name, fact, 0);
-  }
-
-  #available(fact: Fact): boolean {
-    return fact.kind !== 'concluded' || STAGES.indexOf(this.#stage) >= STAGES.indexOf(fact.from);
   }
 
   #windowed(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {

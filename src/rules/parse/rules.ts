@@ -62,13 +62,18 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   );
 }
 
-const THING = refined(telling(text(MEANINGS.about), LIST_NAME), (about, file, node) => {
-  if (isName(about)) return about;
-  return file.report(
-    node,
-    `about must be lower-case words joined by "-", at most 64 characters, like device, not "${about}"`,
-  );
-});
+/** A name of the author's own, like those of rules; `what` it is called and `like` are for messages. */
+function hyphenated(what: string, description: string, like: string): Form<string> {
+  return refined(telling(text(description), LIST_NAME), (name, file, node) => {
+    if (isName(name)) return name;
+    return file.report(
+      node,
+      `${what} must be lower-case words joined by "-", at most 64 characters, like ${like}, not "${name}"`,
+    );
+  });
+}
+
+const THING = hyphenated('about', MEANINGS.about, 'device');
 
 const CONCLUDES = 'What the rule concludes.';
 
@@ -101,13 +106,7 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
   );
 }
 
-const FLAG = refined(telling(text(MEANINGS.flag), LIST_NAME), (flag, file, node) => {
-  if (isName(flag)) return flag;
-  return file.report(
-    node,
-    `flag must be lower-case words joined by "-", at most 64 characters, like large-first-order, not "${flag}"`,
-  );
-});
+const FLAG = hyphenated('flag', MEANINGS.flag, 'large-first-order');
 
 /** How `flags.yaml` is written. */
 export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
@@ -360,22 +359,15 @@ function byPriority<Params>(rules: readonly Rule<Params>[]): readonly Rule<Param
   return rules.toSorted((a, b) => b.priority - a.priority);
 }
 
-const RULE_NAME = refined(
-  telling(text('Names the rule in decisions and explanations.'), {
-    ...LIST_NAME,
-    not: { const: 'otherwise' },
-  }),
-  (name, file, node) => {
-    if (name === 'otherwise') {
-      return file.report(node, '"otherwise" is the name of the answer when no rule matches');
-    }
-    if (isName(name)) return name;
-    return file.report(
-      node,
-      `name must be lower-case words joined by "-", at most 64 characters, like asked-too-early, not "${name}"`,
-    );
-  },
-);
+const OWN_NAME = hyphenated('name', 'Names the rule in decisions and explanations.', 'asked-too-early');
+
+const RULE_NAME: Form<string> = {
+  schema: { ...OWN_NAME.schema, not: { const: 'otherwise' } },
+  read: (file, node, what) =>
+    file.plain(node) === 'otherwise'
+      ? file.report(node, '"otherwise" is the name of the answer when no rule matches')
+      : OWN_NAME.read(file, node, what),
+};
 
 /** Whether a condition can only hold for a client with a live binding. */
 function demandsBinding(condition: Condition): boolean {

@@ -8,10 +8,8 @@ import { Fleet } from '../../../../src/rollout/fleet.ts';
 import { fixedRules } from '../../../../src/rollout/loaded-rules.ts';
 import { MONEY_ALONE, objectiveText } from '../../../../src/rollout/objective.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
-import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../../src/state/store.ts';
 import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
-import { TEST_SALT } from '../../../../test/client/client-keys.ts';
 import { simulatedTrial, trueDifferences } from '../../../../test/evidence/experiment/two-ladders.ts';
 import {
   addVersion,
@@ -19,9 +17,9 @@ import {
   startQuietNode,
   versionOf,
 } from '../../../../test/rollout/rule-folders.ts';
-import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 import { T0 } from '../../../../test/state/clients.ts';
 import { PayerWorld, type SimulatedOrder, type SimulatedPayer, type WorldPlan } from './payer-world.ts';
+import { inAStore } from './store-for-work.ts';
 
 const WINDOW_DAYS = 7;
 const REVERSAL_DAYS = 11;
@@ -205,15 +203,6 @@ async function archived<T>(store: Store, ask: Parameters<typeof withEvidence<T>>
     return await withEvidence({ place, from: null, to: null, platform: null, threads: 1 }, ask);
   } finally {
     kept.duck.close();
-  }
-}
-
-async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-  const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
   }
 }
 

@@ -3,10 +3,8 @@ import type { Report } from '../../../../src/evidence/report/rule-report.ts';
 import { type EvidenceAsk, withEvidence } from '../../../../src/evidence/source/evidence.ts';
 import { MONEY_ALONE } from '../../../../src/rollout/objective.ts';
 import type { RuleSet } from '../../../../src/rules/rule-set.ts';
-import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../../src/state/store.ts';
 import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
-import { TEST_SALT } from '../../../../test/client/client-keys.ts';
 import { History, JULY } from '../../../../test/evidence/backtest/backtest-history.ts';
 import { askedTrial, CLIENTS_A_DAY } from '../../../../test/evidence/experiment/two-ladders.ts';
 import {
@@ -17,10 +15,10 @@ import {
   USD_RATE,
 } from '../../../../test/evidence/report/holdout-world.ts';
 import { edited, swap } from '../../../../test/rule-fixtures/sound-rules.ts';
-import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 import { OUTCOME_HISTORIES, type OutcomeHistory } from './outcome-histories.ts';
+import { inAStore } from './store-for-work.ts';
 
 /**
  * A second world beside that of `reruns`: what once was read wrongly in silence. Each kind is small enough that its truth is
@@ -268,13 +266,4 @@ async function reportsOn(store: Store, asked: readonly AskedReport[]): Promise<r
 function askOf({ archive }: ArchivedStore): EvidenceAsk {
   const place = { kind: 'archive', folder: archive.folder } as const;
   return { place, from: null, to: null, platform: null, threads: 1 };
-}
-
-async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-  const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
 }

@@ -1,0 +1,14 @@
+import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
+import type { Store } from '../../../../src/state/store.ts';
+import { TEST_SALT } from '../../../../test/client/client-keys.ts';
+import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
+
+/** Does some work with a store of its own, and closes the store. */
+export async function inAStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
