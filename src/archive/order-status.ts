@@ -42,7 +42,7 @@ export function isReversedSql(report: string): string {
   return `coalesce(${report} = 3, false)`;
 }
 
-/** The status for a number of `REPORT_SQL`; null is an order without a report. */
+/** SQL: the status of an order by the number that `REPORT_SQL` gives it; null stands for no report. */
 export function statusSql(report: string): string {
   return `CASE WHEN ${report} IS NULL THEN 'UNKNOWN'
     ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID', 'UNPAID'][(${report} + 1)::INT] END`;

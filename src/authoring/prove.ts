@@ -330,7 +330,7 @@ function exemptsEverybody({ condition }: Exemption, reasoner: Reasoner): boolean
   return reasoner.find([], [condition]).kind === 'none';
 }
 
-/** A signal that can match, but only whom all signals spare. */
+/** Finds a signal that matches only payers who are exempt from all signals. */
 function neverCounts(rule: Rule<object>, exempt: Exemption | null, reasoner: Reasoner): readonly Finding[] {
   if (exempt === null || reasoner.find([rule.condition]).kind === 'none') return [];
   if (reasoner.find([rule.condition], [exempt.condition]).kind !== 'none') return [];

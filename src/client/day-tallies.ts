@@ -44,7 +44,7 @@ interface TalliedRequest {
   readonly amount: string;
 }
 
-/** What was asked on one day, of the requests that were forgotten. */
+/** Totals of one day over the requests that the state no longer remembers one by one. */
 export interface DayTally {
   /** Epoch days. */
   readonly day: number;

@@ -33,7 +33,7 @@ interface Turn {
   readonly admitted?: Promise<boolean> | undefined;
 }
 
-/** A client as a request finds it, by the clock that decides. */
+/** The state of a client when a request begins, with the moment at which the request counts. */
 export interface Moment extends Snapshot {
   /** When the request happens, epoch ms; never before what is recorded of the client. */
   readonly now: number;

@@ -134,8 +134,8 @@ interface CountScatter {
 }
 
 /**
- * Where a count that is yet to come will lie in 95 of 100 cases: its expectation is as uncertain as that of a bootstrap, and
- * the count varies around it, by a negative binomial. The value is the expectation; the ends are counts. Null when the
+ * The interval in which a count of the future lies in 95 of 100 cases. A bootstrap says how uncertain its expectation is, and
+ * the count varies around that by a negative binomial. The value is the expectation; the ends are counts. Null when the
  * expectation of all clusters, each once, is null.
  */
 export function predictionInterval(

@@ -59,7 +59,9 @@ export class Components {
   }
 
   /**
-   * Moments are text. Four keywords are our own: `wellFormed` cannot be said in JSON Schema, `storable` is said in the guide, `instant` is a date-time, and `told` holds what something else checks, so that a fault is one fault to the validator.
+   * The members as the document shows them. Moments are text. Four keywords of ours are left out: JSON Schema cannot say
+   * `wellFormed`, the guide says `storable`, `instant` is a date-time, and `told` holds what another check looks at, so that
+   * the validator reports one fault once.
    */
   #members(schema: object): Readonly<Record<string, unknown>> {
     const { instant, wellFormed, storable, told, ...rest } = {

@@ -283,7 +283,7 @@ function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
 }
 
 function faultOf(error: ErrorObject): PointedDetail {
-  // A name that is refused is a member of its own, whatever is wrong with it.
+  // The pointer names the member that is missing, not known, or has a name that is refused.
   const member: unknown =
     error.params['missingProperty'] ?? error.params['additionalProperty'] ?? error.propertyName;
   const below =

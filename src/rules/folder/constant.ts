@@ -217,7 +217,7 @@ function inCondition(
     const path = `${own.owner}.${name}${number}`;
     const fact = factOf(name, comparison, attributes);
     const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
-    // Which attribute is asked for is no constant.
+    // The name of the attribute is no constant: another name would ask for another fact.
     const chosen = fact?.kind === 'attribute' ? null : comparison.get('params', true);
     const params = scalarsBelow(path, chosen)
       .filter(({ key }) => key !== 'name')

@@ -196,7 +196,7 @@ function ladderForm(description: string, { refusal, inherited, check }: LadderKi
   return called('the ladder', ladder);
 }
 
-/** The ladder with the longest wait of those that go by the common `resetAfter`. */
+/** Finds the ladder with the longest wait among those without a `resetAfter` of their own. */
 function longestOf(ladders: NamedLadders): { readonly name: string; readonly waitMs: number } {
   const [longest = { name: '', waitMs: 0 }] = [...ladders]
     .filter(([name, { resetAfterMs }]) => name === '' || resetAfterMs === null)

@@ -126,7 +126,7 @@ function strangeComma({ text, offset }: Token): SyntaxFault | null {
   return { offset: offset + at, message: `${text.charAt(at)} is no comma here; write ", "` };
 }
 
-/** A text of several lines that a colon follows: its last line is a member, and the others are not its name. */
+/** Takes the last line of a text before a colon: it is the name of a member, and the lines above it belong to another one. */
 function lastLine(token: Token): Token {
   const line = token.text.slice(token.text.lastIndexOf('\n') + 1);
   const text = line.trimStart();

@@ -23,7 +23,7 @@ export class Pieces {
     ];
   }
 
-  /** The knowledge about these facts, and about the facts that it involves. */
+  /** Finds what is known of these facts, and of the facts that they depend on. */
   about(asked: readonly string[]): {
     readonly labels: ReadonlySet<string>;
     readonly pieces: readonly Piece[];
