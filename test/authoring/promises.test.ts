@@ -18,15 +18,23 @@ import {
   type SimulatedVerdict,
 } from '../rule-fixtures/random-life.ts';
 import { editsOf } from '../rule-fixtures/rule-edits.ts';
-import { type Edit, edited, editedFiles, edits, problemsOf, swap } from '../rule-fixtures/sound-rules.ts';
+import {
+  type Edit,
+  edited,
+  editedFiles,
+  edits,
+  problemsOf,
+  RULES_DIR,
+  swap,
+} from '../rule-fixtures/sound-rules.ts';
 import { itTells, paragraphsOf } from '../rule-fixtures/told.ts';
 
-const RULES = new URL('../../rules/examples', import.meta.url).pathname;
+const EXAMPLES_DIR = join(RULES_DIR, 'examples');
 
 /** The folders of the rule sets to start from. */
-const EXAMPLES = readdirSync(RULES, { recursive: true, encoding: 'utf8' })
+const EXAMPLES = readdirSync(EXAMPLES_DIR, { recursive: true, encoding: 'utf8' })
   .filter((path) => basename(path) === 'ruleset.yaml')
-  .map((path) => join(RULES, dirname(path)));
+  .map((path) => join(EXAMPLES_DIR, dirname(path)));
 
 const FILE = new URL('promises.txt', import.meta.url);
 
