@@ -115,6 +115,22 @@ describeConsole("the console's page Draft", (tab) => {
     expect(unanswered).to.equal(1);
   });
 
+  it('compares a draft as what it is, also where the list of drafts comes late', async () => {
+    const page = await begin('p2.v54', { ownKey: tab.seeded.key });
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const folders = page.waitForResponse('**/rules/versions');
+    await page.route('**/rules/drafts?**', async (route) => {
+      await folders;
+      await route.continue();
+    });
+    await tab.visit('#/rules/p2.v54/changes');
+    await page.getByRole('heading', { name: 'p2.v54 against p2.v10' }).waitFor();
+    await page.getByText('Nothing differs').or(page.getByText('decide alike')).first().waitFor();
+    expect(asked.filter((url) => url.includes('/rules/diff?'))).to.deep.equal([]);
+  });
+
   it('discards a draft only when that is said twice', async () => {
     const page = await begin('p2.v37');
     const isKept = async () => (await tab.shop.ask('GET', 'rules/drafts/p2.v37')).status === 200;

@@ -1,19 +1,21 @@
-import { may, useAnswer } from '../api.ts';
+import { useAnswer } from '../api.ts';
 import { h, html } from '../html.ts';
 import type { PageProps } from '../page-props.ts';
 import { ComparedDraft, differencesOf } from '../parts/differences.ts';
 import { choice, goTo } from '../parts/form.ts';
+import { useDrafts } from '../parts/kept-drafts.ts';
 import { toVersion } from '../parts/links.ts';
-import { answered, empty } from '../parts/notice.ts';
-import { DRAFTS, keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
+import { answered, empty, Loading } from '../parts/notice.ts';
+import { keptDraft, RULE_FOLDERS, ruleDiff } from '../questions.ts';
 
 /** How a version, released or a draft, differs from another, and payers whom the two answer differently. */
 export function ChangesPage({ place: { version, query }, session }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
-  const drafts = useAnswer(may(session, 'rules') ? DRAFTS : null);
-  const isKept = drafts.data?.drafts.some((one) => one.version === version) === true;
+  const drafts = useDrafts(session);
+  const isKept = drafts.isDraft(version);
   const draft = useAnswer(isKept ? keptDraft(version) : null);
   return answered(folders, ({ versions }) => {
+    if (drafts.isAwaited || (isKept && draft.data === null && draft.error === null)) return h(Loading, {});
     const sound = versions.filter((one) => one.sound).map((one) => one.version);
     const others = sound.filter((one) => one !== version);
     const begun = draft.data?.from ?? others[sound.indexOf(version)] ?? others[0];

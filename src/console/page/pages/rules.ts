@@ -14,6 +14,7 @@ import {
   VERSION_NAME,
   versionAfter,
 } from '../parts/format.ts';
+import { useDrafts } from '../parts/kept-drafts.ts';
 import { toPath, toVersion } from '../parts/links.ts';
 import { answered, empty, Loading, useAttempt } from '../parts/notice.ts';
 import { columns, table } from '../parts/table.ts';
@@ -21,7 +22,6 @@ import type { Time } from '../parts/time-span.ts';
 import { pill } from '../parts/verdict.ts';
 import { copyOf, keep } from '../parts/working-copy.ts';
 import {
-  DRAFTS,
   type DraftList,
   EVIDENCE_JOBS,
   type OpenedRuleFolder,
@@ -42,9 +42,10 @@ type RuleFolder = RuleFolderList['versions'][number];
 /** The versions, and the drafts of the platform, each with what it says, was worth and changes. */
 export function RulesPage({ session, place: { query }, time }: PageProps) {
   const folders = useAnswer(RULE_FOLDERS);
-  const drafts = useAnswer(may(session, 'rules') ? DRAFTS : null);
+  const drafts = useDrafts(session);
   const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
   return answered(folders, ({ versions }) => {
+    if (drafts.isAwaited) return h(Loading, {});
     const kept = drafts.data?.drafts ?? [];
     return html`
       ${
@@ -122,11 +123,11 @@ type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
 export function VersionPage(props: PageProps) {
   const { version } = props.place;
   const folders = useAnswer(RULE_FOLDERS);
-  const drafts = useAnswer(may(props.session, 'rules') ? DRAFTS : null);
+  const drafts = useDrafts(props.session);
   return answered(folders, (list) => {
     const lies = list.versions.find((one) => one.version === version);
-    if (drafts.data === null && drafts.error === null && may(props.session, 'rules')) return h(Loading, {});
-    const kept = drafts.data?.drafts.some((one) => one.version === version) === true;
+    if (drafts.isAwaited) return h(Loading, {});
+    const kept = drafts.isDraft(version);
     if (!kept && lies === undefined)
       return empty(
         'No such version',
