@@ -8,7 +8,6 @@ import { AuditEnd } from './access/audit-end.ts';
 import { Sessions } from './access/sessions.ts';
 import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
-import { ArchivedOrders } from './archive/read/archived-orders.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
 import type { Pseudonym } from './decision/addresses.ts';
@@ -34,6 +33,7 @@ import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { Metrics } from './metrics/metrics.ts';
 import {
+  showBuild,
   watchArchive,
   watchCertificates,
   watchKeys,
@@ -46,6 +46,7 @@ import {
 import { ReportingWatch } from './metrics/reporting.ts';
 import { hmacPseudonym, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/loaded-rules.ts';
+import { ArchivedOrders } from './service/archived-orders.ts';
 import type { Pace } from './service/client-turns.ts';
 import { Erasure, type ErasureLedger } from './service/erasure.ts';
 import { KnownErasures } from './service/known-erasures.ts';
@@ -318,6 +319,7 @@ function nodeMetrics(
   metrics: Metrics,
   watch: StoreWatch,
 ) {
+  showBuild(metrics.registry);
   if (rollout !== null) watchRollout(metrics.registry, rollout.report);
   if (archiveWatch !== null) watchArchive(metrics.registry, archiveWatch);
   if (shipping !== null) watchShipping(metrics.registry, shipping.report);

@@ -14,7 +14,7 @@ import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
 import type { Rollout } from './rollout/rollout.ts';
 import { RolloutNode } from './rollout/rollout-node.ts';
-import { rulesDirRefusal } from './rules/folder/rule-folder.ts';
+import { rulesDirRefusal } from './rules/folder/rules-dir.ts';
 import { ClientSweep } from './service/client-sweep.ts';
 import { ErasureLedger } from './service/erasure.ts';
 import { agreeOnSecret } from './service/signal-secret.ts';

@@ -67,6 +67,7 @@ const STOREYS: readonly (readonly string[])[] = [
   ['state'],
   ['decision'],
   ['rules/folder'],
+  ['rules/text'],
   ['rules/parse'],
   ['rules/proof', 'rules/evaluate'],
   ['rules'],
@@ -78,7 +79,7 @@ const STOREYS: readonly (readonly string[])[] = [
 ];
 
 /** These decide the same from the same inputs, without clock, chance or I/O. */
-const PURE = /^src\/(client|facts|decision|rules\/(parse|evaluate|proof))\/|^src\/rules\/[a-z-]+\.ts$/;
+const PURE = /^src\/(client|facts|decision|rules\/(parse|evaluate|proof|text))\/|^src\/rules\/[a-z-]+\.ts$/;
 
 const IMPURE: readonly RegExp[] = [
   /node:(fs|net|http|https|dns|child_process|timers|worker_threads|sqlite)/,

@@ -8,6 +8,7 @@ import { type PlatformName, platformName } from '../../src/client/client-key.ts'
 import { ConfigError, readConfig, signalSecretOf } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { fixedRules, LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
 import type { Endpoints } from './driver.ts';
@@ -57,7 +58,9 @@ export async function withReplayedService<T>(
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
     if (config.redisUrl === null) refuseUsed(join(folder, 'scoring.sqlite'));
-    const rules = (await LoadedRules.read(config.rulesDir)).deciding(config.ruleVersion);
+    const rules = (await LoadedRules.read(config.rulesDir, directReader(config.rulesDir))).deciding(
+      config.ruleVersion,
+    );
     const store = await openStoreBesideArchive({ ...config, salt: SALT }, (error) =>
       console.error(`store: ${error.message}`),
     );

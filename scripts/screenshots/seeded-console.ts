@@ -12,7 +12,7 @@ import { createLog } from '../../src/log.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
-import { directReader } from '../../src/rules/folder/rule-reader.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { TEST_SALT } from '../../test/client/client-keys.ts';
 import { KEY_LIFETIME_MS } from '../../test/service/key-lifetime.ts';
@@ -61,7 +61,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rulesDir,
     reader: directReader(rulesDir),
     dataDir: folder,
-    firstVersion: (await LoadedRules.read(rulesDir)).all()[0]?.version ?? null,
+    firstVersion: (await LoadedRules.read(rulesDir, directReader(rulesDir))).all()[0]?.version ?? null,
     clock: clock.now,
     onTrouble: () => {},
   });

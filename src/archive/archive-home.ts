@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { placeOnce } from '../files/placed.ts';
+import { claimedArchive } from '../state/archive-register.ts';
 import type { Registers } from '../state/store.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -100,8 +101,6 @@ export const ID_FILE = 'archive-id';
 /** The rule sets that decided, by digest. */
 export const RULE_SETS_FOLDER = 'rule-sets';
 
-export const ARCHIVE_REGISTER = 'archive';
-
 /**
  * Whether the store's decisions are archived in a folder that is not this one; null: the decisions are not archived
  * at all.
@@ -110,7 +109,7 @@ export async function isArchivedElsewhere(
   registers: Pick<Registers, 'read'>,
   folder: string | null,
 ): Promise<boolean> {
-  const claimed = await registers.read(ARCHIVE_REGISTER);
+  const claimed = await claimedArchive(registers);
   return claimed !== null && (folder === null || archiveIdIn(folder) !== claimed);
 }
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { PlatformName } from '../client/client-key.ts';
 import { Type } from '../json-schema.ts';
 import { NamedError } from '../named-error.ts';
-import { digestOf } from '../rules/folder/release.ts';
 import { type RuleVersion, ruleVersion } from '../rules/rule-set.ts';
+import { digestOf } from '../rules/text/draft-text.ts';
 import { epochMs, type Shape, shape, word } from '../shapes.ts';
 import type { Store } from '../state/store.ts';
 

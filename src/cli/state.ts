@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { Audit, type AuditAction } from '../access/audit.ts';
 import { actorOfUser } from '../access/caller.ts';
-import { ARCHIVE_REGISTER } from '../archive/archive-home.ts';
 import { HEAD_REGISTER } from '../archive/s3/bucket-home.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
@@ -12,6 +11,7 @@ import { acceptRollout } from '../rollout/restore-rollout.ts';
 import { recallRollout } from '../rollout/rollout-memory.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '../service/rebuild.ts';
 import { SECRET_REGISTER } from '../service/signal-secret.ts';
+import { ARCHIVE_REGISTER } from '../state/archive-register.ts';
 import { SALT_REGISTER } from '../state/client-salt.ts';
 import { storeClock } from '../state/clock-offset.ts';
 import { ACCEPTED_REGISTER } from '../state/documents.ts';

@@ -1,6 +1,7 @@
 import { Type } from '../json-schema.ts';
 import { epochMs, meaning, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import { compareAmounts, type Money, moneyOf, moneyText, subtractAmounts } from './amount.ts';
+import type { ClientKey } from './client-key.ts';
 
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
 
@@ -94,6 +95,19 @@ export interface KnownOrder extends OrderOutcome {
   readonly reports?: readonly DatedReport[];
   /** What was asked for it when the report that counts came, like `25.5 EUR`; absent when that is not known. */
   readonly amount?: string;
+}
+
+/** An order by the client whose it is. */
+export interface AskedOrder {
+  readonly client: ClientKey;
+  readonly orderRef: string;
+}
+
+/** What an archive holds of an order. */
+export interface ArchivedOrder {
+  /** Null when nothing was ever reported of it. */
+  readonly known: KnownOrder | null;
+  readonly exposure: Exposure;
 }
 
 /** How many reports about one order are remembered. */

@@ -1,6 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision, ScoreAnswer } from '../decision/decision.ts';
-import { VERSION } from '../sdk/version.ts';
 
 /** Adds a gauge to a registry; `collect` sets it at every scrape. */
 export function addGauge(
@@ -90,13 +89,6 @@ export class Metrics {
     for (const [name, [help, ...labelNames]] of Object.entries(COUNTERS))
       this.#counters.set(name, new Counter({ name, help, labelNames, registers: [this.registry] }));
     collectDefaultMetrics({ register: this.registry });
-    addGauge(
-      this.registry,
-      'scoring_build_info',
-      '1; which version of the service runs, and on which Node',
-      (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
-      ['version', 'node'],
-    );
     // Set to 0 from the start, so that Prometheus sees the first failure as a rise.
     for (const operation of ['score', 'verdict']) {
       this.count('scoring_store_errors_total', { operation }, 0);

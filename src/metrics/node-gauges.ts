@@ -5,6 +5,7 @@ import type { ShippingReport } from '../archive/ship/shipping.ts';
 import type { ListsReport } from '../lists/list-node.ts';
 import type { NodeReport } from '../rollout/fleet.ts';
 import { sumTrialCounts, type TrialFigures } from '../rollout/trial-counts.ts';
+import { VERSION } from '../sdk/version.ts';
 import { type StoreHealth, WARNING_KINDS } from '../state/store-health.ts';
 import { addGauge } from './metrics.ts';
 import type { Reporting } from './reporting.ts';
@@ -35,6 +36,17 @@ function showLabelled(
     for (const [value, figure] of read()) if (figure !== null) gauge.set({ [label]: value }, figure);
   };
   addGauge(registry, name, help, collect, [label]);
+}
+
+/** Shows which version of the service runs. The service and its client library have one version. */
+export function showBuild(registry: Registry): void {
+  addGauge(
+    registry,
+    'scoring_build_info',
+    '1; which version of the service runs, and on which Node',
+    (gauge) => gauge.set({ version: VERSION, node: process.version }, 1),
+    ['version', 'node'],
+  );
 }
 
 /** Shows what this node reports to the fleet. */

@@ -6,6 +6,7 @@ import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '../sh
 import type { Registers } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
 import { eachOf } from '../statistics/sums.ts';
+import type { ReportsSeen } from './reports-seen.ts';
 import {
   addHintCounts,
   countHint,
@@ -77,7 +78,7 @@ interface ReportingParts {
 }
 
 /** Watches, together with the other nodes, what platforms report of their orders and tell of their payers. */
-export class ReportingWatch {
+export class ReportingWatch implements ReportsSeen {
   readonly #parts: ReportingParts;
   /** What this node saw and has not shared yet. */
   readonly #own = new Map<PlatformName, Seen>();

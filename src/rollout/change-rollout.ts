@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlatformName } from '../client/client-key.ts';
 import type { Decision } from '../decision/decision.ts';
 import { NamedError } from '../named-error.ts';
-import { forgetRolledBack, noteRolledBack } from '../rules/folder/rule-folder.ts';
+import { forgetRolledBack, noteRolledBack } from '../rules/folder/rules-dir.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '../shapes.ts';
 import type { Tallies } from '../state/store.ts';
 import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from './fleet.ts';
+import { stageOf } from './guard.ts';
 import { isTakenUp, type LoadedRules } from './loaded-rules.ts';
 import {
   advance,
@@ -25,7 +26,7 @@ import {
   versionRef,
 } from './rollout.ts';
 import { sharedCounts } from './trial-counts.ts';
-import { stageOf, TrialSchema, viewOfTrial } from './trial-view.ts';
+import { TrialSchema, viewOfTrial } from './trial-view.ts';
 
 /** The rollout was refused; nothing was changed. The message says why. */
 export class RolloutRefused extends NamedError {}

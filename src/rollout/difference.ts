@@ -8,9 +8,9 @@ import { DAY_MS } from '../rules/duration.ts';
 import { type RuleSet, VERDICTS } from '../rules/rule-set.ts';
 import { searchSteps } from '../state/paced-steps.ts';
 import type { Store, Tallies } from '../state/store.ts';
+import { stageOf } from './guard.ts';
 import type { Candidate } from './rollout.ts';
 import { sharedCounts, sumTrialCounts } from './trial-counts.ts';
-import { stageOf } from './trial-view.ts';
 
 /** How a version would answer compared with the active one, for the person who decides about it. */
 export interface Difference {

@@ -1,8 +1,8 @@
 import { NamedError } from '../named-error.ts';
 import type { RuleVersion } from '../rules/rule-set.ts';
+import { whyUnguarded } from './guard.ts';
 import { type GivenObjective, objectiveText } from './objective.ts';
 import { type Goal, type Share, totalOf, whyNoDraw } from './rollout.ts';
-import { whyUnguarded } from './trial-view.ts';
 
 /** What only a canary has, beside what a trial is judged by. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;

@@ -6,10 +6,11 @@ import { lastPaidAt, lastUnpaidAt } from '../client/outcomes.ts';
 import type { Arm, Decision, Draw } from '../decision/decision.ts';
 import { everyQuestion, type SharingQuestions } from '../facts/fact.ts';
 import { NamedError } from '../named-error.ts';
-import { compareRuleVersions, formatProblems } from '../rules/folder/rule-folder.ts';
-import { directReader, type RuleReader } from '../rules/folder/rule-reader.ts';
+import type { RuleReader } from '../rules/folder/rule-reader.ts';
+import { compareRuleVersions } from '../rules/folder/rules-dir.ts';
 import type { ScannedFolder } from '../rules/folder/scan.ts';
 import type { Problem } from '../rules/problem.ts';
+import { formatProblems } from '../rules/problem.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { NodeView } from './fleet.ts';
 
@@ -38,7 +39,7 @@ export class LoadedRules {
   }
 
   /** With everything in the folder now. */
-  static async read(rulesDir: string, reader: RuleReader = directReader(rulesDir)): Promise<LoadedRules> {
+  static async read(rulesDir: string, reader: RuleReader): Promise<LoadedRules> {
     const rules = new LoadedRules(rulesDir, reader);
     await rules.refresh();
     return rules;

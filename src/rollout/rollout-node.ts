@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
-import { noteRolledBack } from '../rules/folder/rule-folder.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
+import { noteRolledBack } from '../rules/folder/rules-dir.ts';
 import type { RuleSet, RuleVersion } from '../rules/rule-set.ts';
 import type { Store } from '../state/store.ts';
 import { Fleet, type NodeReport, type NodeView, type StoredRollout } from './fleet.ts';
+import { breachOf, stageOf } from './guard.ts';
 import {
   LoadedRules,
   type NewestOutcomes,
@@ -23,7 +24,6 @@ import { type Candidate, drawOf, type Rollout, takeBack } from './rollout.ts';
 import { rememberRollout } from './rollout-memory.ts';
 import { startingRollout } from './starting-rollout.ts';
 import { type ClientStatus, sharedCounts, sumTrialCounts, TrialTally, UnsureCounts } from './trial-counts.ts';
-import { breachOf, stageOf } from './trial-view.ts';
 
 /** What a node is started with. */
 interface NodeSettings {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import { Type } from '../json-schema.ts';
 import { type Shape, shape, word } from '../shapes.ts';
@@ -25,6 +26,13 @@ export function formatLocation({ file, line, column }: Location): string {
 /** `verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?` */
 export function formatProblem({ at, message }: Problem): string {
   return `${formatLocation(at)}  ${message}`;
+}
+
+/** The problems of a folder as lines, each with the path from the working folder. */
+export function formatProblems(folder: string, problems: readonly Problem[]): string {
+  return problems
+    .map(({ at, message }) => formatProblem({ at: { ...at, file: join(folder, at.file) }, message }))
+    .join('\n');
 }
 
 /** In the order a person reads files. */

@@ -5,6 +5,7 @@ import { withClockBack } from '../client/clock-came-back.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { NamedError } from '../named-error.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '../state/store.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 
 /** The time that passes for a process, whatever the clock says. */
 export interface Pace {
@@ -84,9 +85,14 @@ export class ClientTurns {
 
   /**
    * Loads the client, calls `decide`, commits its step. Throws TooManyWaiting when there is no turn in time, NotAdmitted
-   * when the request may change nothing.
+   * when the request may change nothing. `whenUnsure` is told of a result whose commit the store did not answer, and
+   * which it may have recorded.
    */
-  take<T>(turn: Turn, decide: (moment: Moment) => Promise<TurnResult<T>>): Promise<T> {
+  take<T>(
+    turn: Turn,
+    decide: (moment: Moment) => Promise<TurnResult<T>>,
+    whenUnsure: (result: T) => void = () => {},
+  ): Promise<T> {
     const { operation, client, also = {}, admitted } = turn;
     const deadlineMs = this.#pace.monotonicMs() + REQUEST_DEADLINE_MS;
     return this.alone(client, async () => {
@@ -96,7 +102,11 @@ export class ClientTurns {
         const { result, change } = await decide(this.#momentOf(loaded));
         if (change === null) return result;
         const next = compact(change.state, change.state.lastAt);
-        const status = await this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
+        const committing = this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
+        const status = await committing.catch((error: unknown) => {
+          if (error instanceof StoreUnavailable) whenUnsure(result);
+          throw error;
+        });
         if (status === 'committed') return result;
         this.#metrics.count('scoring_commit_races_total', { operation });
         await this.#pace.pauseAfterRace();

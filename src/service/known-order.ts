@@ -1,14 +1,14 @@
-import { isArchivedElsewhere } from '../archive/archive-home.ts';
-import type { ArchivedOrder, ArchivedOrders, AskedOrder } from '../archive/read/archived-orders.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import { rememberedExposure, token } from '../client/client-state.ts';
-import { type Exposure, exposureOf } from '../client/order.ts';
+import { type ArchivedOrder, type AskedOrder, type Exposure, exposureOf } from '../client/order.ts';
 import { hasOlderOrders, recentOrder } from '../client/outcomes.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
+import { claimedArchive } from '../state/archive-register.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { Snapshot, Store } from '../state/store.ts';
 import { StoreUnavailable } from '../state/store-errors.ts';
+import type { ArchivedOrders } from './archived-orders.ts';
 
 /**
  * Whether the newest decisions of an order are all about other clients of the platform: the report names a payer who
@@ -47,7 +47,7 @@ export async function knownOrder(
   const exposure = farther(remembered, hot);
   if (isEnough) return { known, exposure };
   if (archivedOrders === null) {
-    const isUntold = exposure === 'notAsked' && (await isArchivedElsewhere(store.registers, null));
+    const isUntold = exposure === 'notAsked' && (await claimedArchive(store.registers)) !== null;
     if (isUntold) throw new StoreUnavailable(ELSEWHERE);
     return { known, exposure };
   }

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { Actor } from '../access/caller.ts';
-import { type ArchivedOrders, ExpectedOrders } from '../archive/read/archived-orders.ts';
 import {
   endWait,
   imposedDueWait,
@@ -11,7 +10,7 @@ import {
   type WaitEnd,
 } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
-import { type Binding, EVENTS_MAX, type Override } from '../client/client-state.ts';
+import { type Binding, type ClientState, EVENTS_MAX, type Override } from '../client/client-state.ts';
 import type { Pseudonym } from '../decision/addresses.ts';
 import { readDevice } from '../decision/body-hints.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
@@ -30,7 +29,7 @@ import {
 import { contactByScore } from '../decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '../decision/shared-lists.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { ReportingWatch } from '../metrics/reporting.ts';
+import type { ReportsSeen } from '../metrics/reports-seen.ts';
 import { NamedError } from '../named-error.ts';
 import {
   type OutcomeSeen,
@@ -42,9 +41,9 @@ import {
 import { type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { RETENTION } from '../state/retention.ts';
 import type { NotedPayment, Store, StoredAnswer } from '../state/store.ts';
-import { StoreUnavailable } from '../state/store-errors.ts';
+import { type ArchivedOrders, ExpectedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
-import { ClientTurns, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
+import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
 import {
   type DevicesSeen,
   NO_DEVICES,
@@ -74,7 +73,7 @@ export interface ServiceParts {
   readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
   /** Is told of grants and reports; absent: nobody minds whether reports stop. */
-  readonly reporting?: Pick<ReportingWatch, 'granted' | 'reported' | 'sent'>;
+  readonly reporting?: ReportsSeen;
   /** Orders that the store does not know any more; absent or null where there is no archive. */
   readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
   /** Who was erased; absent: nobody knows. */
@@ -120,6 +119,20 @@ export interface OutcomeResult {
   /** Another client of the platform asked for the order, and the reported one did not; absent: nobody knows of that. */
   readonly askedBy?: 'anotherClient';
 }
+
+/** A report that had its turn. */
+type RecordedOutcome =
+  /** Of a payer who was erased after it. */
+  | { readonly answer: OutcomeResult; readonly before: null }
+  | {
+      readonly answer: OutcomeResult;
+      readonly before: ClientState;
+      /** Epoch ms. */
+      readonly now: number;
+      /** Null when the report changed nothing. */
+      readonly seen: OutcomeSeen | null;
+      readonly payment: NotedPayment | null;
+    };
 
 /** Records the outcomes of a request that tells of many. */
 export interface OutcomeRecorder {
@@ -167,28 +180,20 @@ export class ScoringService {
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
     let seen: DevicesSeen | null = null;
-    let tried: Verdicts | null = null;
     const turn = { operation: 'verdict', client, also, admitted: context.admitted };
-    const noteUnsure = (error: unknown) => {
-      // A commit to a store that then went away may have been recorded.
-      if (tried !== null && error instanceof StoreUnavailable) this.#parts.ruleSource.observe(tried, false);
+    const decide = async ({ state, now, answer }: Moment) => {
+      if (answer !== null) return replayOf(answer);
+      const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
+      seen = showsNothing(asking) ? NO_DEVICES : await noteOnDevices(this.#parts, asking, seen);
+      const standing = this.#standing({ client, state, sightings: seen.sightings, now });
+      return stepOf(ask, this.#decide(ask, standing), seen);
     };
-    try {
-      const { verdicts, ...answered } = await this.#turns.take(turn, async ({ state, now, answer }) => {
-        if (answer !== null) return replayOf(answer);
-        const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
-        seen = showsNothing(asking) ? NO_DEVICES : await noteOnDevices(this.#parts, asking, seen);
-        const standing = this.#standing({ client, state, sightings: seen.sightings, now });
-        tried = this.#decide(ask, standing);
-        return stepOf(ask, tried, seen);
-      });
-      this.#note(verdicts);
-      this.#sent.verdict(platform, body, (verdicts ?? ask.choice).rules);
-      return answered;
-    } catch (error) {
-      noteUnsure(error);
-      throw error;
-    }
+    const { verdicts, ...answered } = await this.#turns.take(turn, decide, (unsure) => {
+      if (unsure.verdicts !== null) this.#parts.ruleSource.observe(unsure.verdicts, false);
+    });
+    this.#note(verdicts);
+    this.#sent.verdict(platform, body, (verdicts ?? ask.choice).rules);
+    return answered;
   }
 
   /** Interface, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
@@ -254,42 +259,37 @@ export class ScoringService {
     };
     const { currency } = settingsOf(this.#parts.ruleSource.choose(turn.client).rules, platform);
     const asked = { client: turn.client, orderRef };
-    let seen: OutcomeSeen | null = null;
-    let note = () => {};
-    let payment: NotedPayment | null = null;
-    const result = await this.#turns
-      .take<OutcomeResult>(turn, async (moment) => {
-        const { state: before, now } = moment;
-        if (before.firstSeenAt === null && (await this.#isOfErased(turn.client, report)))
-          return { result: { effect: 'unknownPayer' }, change: null };
-        const { known, exposure } = await knownOrder(this.#parts.store, asked, moment, archivedOrders);
-        const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
-        const askedBy = isStrange ? { askedBy: 'anotherClient' as const } : {};
-        note = () => this.#parts.reporting?.reported(platform, before, orderRef, now);
-        const inMoney = inCurrency(report, before, known, currency);
-        const change = recordOutcome(before, known, inMoney, now, exposure);
-        const { effect, state, order, displaced, report: taken } = change;
-        payment = paymentToNote(turn.client, change, now);
-        seen = state === before ? null : outcomeSeen(turn.client, before, state);
-        const result = { effect, ...askedBy };
-        if (seen === null) return { result, change: null };
-        const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
-        const entry = { kind: 'outcome', ...told } as const;
-        const kept = { orders: displaced, keptMs: this.#displacedMs };
-        return { result, change: { state, entry, displaced: kept } };
-      })
-      .catch((error: unknown) => {
-        if (seen !== null && error instanceof StoreUnavailable)
-          this.#parts.ruleSource.observeOutcome(seen, false);
-        throw error;
-      });
-    const { metrics } = this.#parts;
-    metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect: result.effect });
-    if (result.askedBy !== undefined) metrics.count('scoring_outcomes_of_another_client_total', {});
-    note();
-    if (seen !== null) this.#parts.ruleSource.observeOutcome(seen, true);
-    if (payment !== null) await this.#parts.store.notePayment(payment);
-    return result;
+    const record = async (moment: Moment): Promise<TurnResult<RecordedOutcome>> => {
+      const { state: before, now } = moment;
+      if (before.firstSeenAt === null && (await this.#isOfErased(turn.client, report)))
+        return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
+      const { known, exposure } = await knownOrder(this.#parts.store, asked, moment, archivedOrders);
+      const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
+      const inMoney = inCurrency(report, before, known, currency);
+      const change = recordOutcome(before, known, inMoney, now, exposure);
+      const { effect, state, order, displaced, report: taken } = change;
+      const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
+      const seen = state === before ? null : outcomeSeen(turn.client, before, state);
+      const result = { answer, before, now, seen, payment: paymentToNote(turn.client, change, now) };
+      if (seen === null) return { result, change: null };
+      const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
+      const entry = { kind: 'outcome', ...told } as const;
+      const kept = { orders: displaced, keptMs: this.#displacedMs };
+      return { result, change: { state, entry, displaced: kept } };
+    };
+    const { ruleSource, metrics, reporting, store } = this.#parts;
+    const recorded = await this.#turns.take(turn, record, (unsure) => {
+      if (unsure.before !== null && unsure.seen !== null) ruleSource.observeOutcome(unsure.seen, false);
+    });
+    const { answer } = recorded;
+    metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect: answer.effect });
+    if (answer.askedBy !== undefined) metrics.count('scoring_outcomes_of_another_client_total', {});
+    if (recorded.before === null) return answer;
+    const { before, now, seen, payment } = recorded;
+    reporting?.reported(platform, before, orderRef, now);
+    if (seen !== null) ruleSource.observeOutcome(seen, true);
+    if (payment !== null) await store.notePayment(payment);
+    return answer;
   }
 
   /** Binds the client to a requisite, or with null unbinds it. */

@@ -3,12 +3,12 @@ import type { PlatformName } from '../client/client-key.ts';
 import { type BodyDevice, isPlaceholderClient } from '../decision/body-hints.ts';
 import type { ScoreBody, VerdictBody } from '../decision/requests.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { ReportingWatch } from '../metrics/reporting.ts';
+import type { ReportsSeen } from '../metrics/reports-seen.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 
 interface SentParts {
   readonly metrics: Pick<Metrics, 'count'>;
-  readonly reporting?: Pick<ReportingWatch, 'sent'>;
+  readonly reporting?: Pick<ReportsSeen, 'sent'>;
   /** Epoch ms. */
   readonly clock: () => number;
 }

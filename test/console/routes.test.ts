@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type SeededConsole, startSeededConsole } from '../../scripts/screenshots/seeded-console.ts';
-import type { Constant } from '../../src/rules/folder/constant.ts';
+import type { Constant } from '../../src/rules/text/constant.ts';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
 import { call } from '../service/http-call.ts';
 import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';

@@ -5,7 +5,7 @@ import { platformName } from '../../src/client/client-key.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
-import { directReader } from '../../src/rules/folder/rule-reader.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { TEST_SALT } from '../client/client-keys.ts';
@@ -307,9 +307,13 @@ function describeFleet(open: () => Promise<Store>): void {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
     await fleet.rollBack();
-    expect((await LoadedRules.read(rulesDir)).deciding(null).version).to.equal('p2.v10');
+    expect((await LoadedRules.read(rulesDir, directReader(rulesDir))).deciding(null).version).to.equal(
+      'p2.v10',
+    );
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
-    expect((await LoadedRules.read(rulesDir)).deciding(null).version).to.equal('p2.v11');
+    expect((await LoadedRules.read(rulesDir, directReader(rulesDir))).deciding(null).version).to.equal(
+      'p2.v11',
+    );
   });
 
   it('notes every change with who, before, after and reason', async () => {

@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules, RulesError, sharingQuestions } from '../../src/rollout/loaded-rules.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import { isRuleVersion } from '../../src/rules/rule-set.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -12,7 +13,7 @@ const versions = (rules: LoadedRules) => rules.all().map(({ version }) => versio
 describe('the rule sets of a node', () => {
   it('include a new version folder without a restart', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory);
+    const rules = await LoadedRules.read(directory, directReader(directory));
     expect(versions(rules)).to.deep.equal(['p2.v10']);
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
     expect(await rules.refresh()).to.deep.equal(['p2.v11']);
@@ -20,13 +21,14 @@ describe('the rule sets of a node', () => {
   });
 
   it('are not read again while no file changes', async () => {
-    const rules = await LoadedRules.read(rulesDirectory());
+    const directory = rulesDirectory();
+    const rules = await LoadedRules.read(directory, directReader(directory));
     expect(await rules.refresh()).to.deep.equal([]);
   });
 
   it('refuse a bad version with its problems and keep the others', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory);
+    const rules = await LoadedRules.read(directory, directReader(directory));
     addVersion(
       directory,
       'p2.v11',
@@ -46,7 +48,7 @@ describe('the rule sets of a node', () => {
   it('accept a version once it is corrected', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s', to: '[30x' }], { draft: true });
-    const rules = await LoadedRules.read(directory);
+    const rules = await LoadedRules.read(directory, directReader(directory));
     expect(rules.refused()).to.have.length(1);
     edit(join(directory, 'p2.v11'), 'ladder.yaml', '[30x', '[30s');
     await rules.refresh();
@@ -56,7 +58,7 @@ describe('the rule sets of a node', () => {
 
   it('refuse a released version that was changed, and keep the loaded one', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory);
+    const rules = await LoadedRules.read(directory, directReader(directory));
     const digest = rules.get('p2.v10')?.digest ?? '';
     edit(join(directory, 'p2.v10'), 'ladder.yaml', '[30s', '[31s');
     await rules.refresh();
@@ -70,7 +72,7 @@ describe('the rule sets of a node', () => {
   it('forget a removed folder, but not its digest', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', []);
-    const rules = await LoadedRules.read(directory);
+    const rules = await LoadedRules.read(directory, directReader(directory));
     const digest = rules.get('p2.v11')?.digest ?? '';
     rmSync(join(directory, 'p2.v11'), { recursive: true });
     await rules.refresh();
@@ -81,7 +83,7 @@ describe('the rule sets of a node', () => {
   it('ignore folders that are not named like a version', async () => {
     const directory = rulesDirectory();
     cpSync(join(directory, 'p2.v10'), join(directory, 'old-p2'), { recursive: true });
-    expect(versions(await LoadedRules.read(directory))).to.deep.equal(['p2.v10']);
+    expect(versions(await LoadedRules.read(directory, directReader(directory)))).to.deep.equal(['p2.v10']);
   });
 });
 
@@ -90,15 +92,19 @@ describe('the first rule set to decide', () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v9', []);
     addVersion(directory, 'p2.v11', [], { draft: true });
-    expect((await LoadedRules.read(directory)).deciding(null).version).to.equal('p2.v10');
+    expect((await LoadedRules.read(directory, directReader(directory))).deciding(null).version).to.equal(
+      'p2.v10',
+    );
     release(directory, 'p2.v11');
-    expect((await LoadedRules.read(directory)).deciding(null).version).to.equal('p2.v11');
+    expect((await LoadedRules.read(directory, directReader(directory))).deciding(null).version).to.equal(
+      'p2.v11',
+    );
   });
 
   const refusal = async (directory: string, wanted: string | null): Promise<string> => {
     if (wanted !== null && !isRuleVersion(wanted)) throw new Error('no version');
     try {
-      (await LoadedRules.read(directory)).deciding(wanted);
+      (await LoadedRules.read(directory, directReader(directory))).deciding(wanted);
     } catch (error) {
       if (error instanceof RulesError) return error.message.replaceAll(directory, 'RULES');
       throw error;

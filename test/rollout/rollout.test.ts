@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { stageOf } from '../../src/rollout/guard.ts';
 import {
   advance,
   type Candidate,
@@ -12,7 +13,6 @@ import {
   takeBack,
   whyNoDraw,
 } from '../../src/rollout/rollout.ts';
-import { stageOf } from '../../src/rollout/trial-view.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 
 describe('the name of a version', () => {

@@ -1,9 +1,9 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import { makeRelease } from '../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
-import { directReader } from '../../src/rules/folder/rule-reader.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';

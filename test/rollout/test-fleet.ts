@@ -6,7 +6,7 @@ import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
-import { directReader } from '../../src/rules/folder/rule-reader.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import type { RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -52,7 +52,7 @@ export class TestFleet {
 
   async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
     const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
-    const [store, rules] = [await this.#opened(), await LoadedRules.read(rulesDir)];
+    const [store, rules] = [await this.#opened(), await LoadedRules.read(rulesDir, directReader(rulesDir))];
     const parts = { fleet: new Fleet(store), rules, store, decidedLately: async () => [] };
     return rollOut(parts, versionOf(version), goal, change);
   }

@@ -2,16 +2,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { platformName } from '../../src/client/client-key.ts';
 import type { Decision } from '../../src/decision/decision.ts';
+import { type ArmClients, guardBreach, guardGains, logEvidence, stageOf } from '../../src/rollout/guard.ts';
 import { type Candidate, firstRollout, type Rollout } from '../../src/rollout/rollout.ts';
 import type { TrialCounts } from '../../src/rollout/trial-counts.ts';
-import {
-  type ArmClients,
-  guardBreach,
-  guardGains,
-  logEvidence,
-  stageOf,
-  viewOfTrial,
-} from '../../src/rollout/trial-view.ts';
+import { viewOfTrial } from '../../src/rollout/trial-view.ts';
 import { DAY_MS } from '../../src/rules/duration.ts';
 import { currentRules } from '../service/current-rules.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';

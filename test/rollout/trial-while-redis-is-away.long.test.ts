@@ -5,6 +5,7 @@ import { rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { RolloutNode } from '../../src/rollout/rollout-node.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import type { Store } from '../../src/state/store.ts';
 import { type CutOffProxy, startCutOffProxy } from '../servers/cut-off-proxy.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
@@ -49,7 +50,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     if (first === undefined) throw new Error('there is no store');
     const change = { who: 'ann', at: clock.now(), reason: 'a test', revision: null, acceptDifference: true };
     const goal = { mode: 'canary', percent: 40, guardPoints: null } as const;
-    const rules = await LoadedRules.read(rulesDir);
+    const rules = await LoadedRules.read(rulesDir, directReader(rulesDir));
     const parts = { fleet: new Fleet(first), rules, store: first, decidedLately: async () => [] };
     await rollOut(parts, versionOf('p2.v11'), goal, change);
     for (const { rollout } of nodes)

@@ -4,6 +4,7 @@ import { conclude, verdictRule } from '../../src/decision/assess.ts';
 import type { Decision, VerdictAnswer } from '../../src/decision/decision.ts';
 import type { FollowReport } from '../../src/rollout/change-rollout.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
@@ -128,7 +129,7 @@ describeWithServer('redis-server', 'two nodes on one Redis under load', () => {
 
     expect(seen.filter(({ answer }) => answer.status !== 200)).to.deep.equal([]);
     const decisions = await journalledDecisions(servers.url);
-    const rules = await LoadedRules.read(rulesDir);
+    const rules = await LoadedRules.read(rulesDir, directReader(rulesDir));
     expect(new Set(seen.map(({ answer }) => answer.body.ruleVersion))).to.deep.equal(
       new Set(['p2.v10', 'p2.v11']),
     );

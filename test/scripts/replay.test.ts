@@ -10,6 +10,7 @@ import {
 import type { Replay } from '../../scripts/replay/replay.ts';
 import { summarize } from '../../scripts/replay/summary.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { blocksOf } from '../guide-blocks.ts';
 import { runNode } from '../processes/node-process.ts';
@@ -327,7 +328,9 @@ const DOZEN = [
   attempt('b', 10, { outcome: 'UNPAID', cause: 'DECLINED', kind: 'outcome', at: START + 1200 * SECOND }),
 ];
 const NO_VERDICTS = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
-const { version, digest } = (await LoadedRules.read(join(ROOT, 'rules'))).deciding(RULE_VERSION);
+const { version, digest } = (
+  await LoadedRules.read(join(ROOT, 'rules'), directReader(join(ROOT, 'rules')))
+).deciding(RULE_VERSION);
 
 /** Worked out by hand: b waits at level 1 and 2, is let through at 1000 s, and waits at level 3; two of its orders could be paid. */
 const EXPECTED = {

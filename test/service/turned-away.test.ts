@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { ARCHIVE_REGISTER } from '../../src/archive/archive-home.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { ReportedOutcome } from '../../src/client/order.ts';
 import { factsByLabel } from '../../src/decision/assess.ts';
@@ -10,6 +9,7 @@ import { fixedRules } from '../../src/rollout/loaded-rules.ts';
 import { rebuiltState } from '../../src/service/rebuild.ts';
 import { Records } from '../../src/service/records.ts';
 import type { ScoringService } from '../../src/service/scoring.ts';
+import { ARCHIVE_REGISTER } from '../../src/state/archive-register.ts';
 import { StoreUnavailable } from '../../src/state/store-errors.ts';
 import { clientKey } from '../client/client-keys.ts';
 import { edited } from '../rule-fixtures/sound-rules.ts';

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import { addReport, type Exposure, exposureOf, type KnownOrder, reopenGranted } from '../../client/order.ts';
+import {
+  type ArchivedOrder,
+  type AskedOrder,
+  addReport,
+  type Exposure,
+  exposureOf,
+  type KnownOrder,
+  reopenGranted,
+} from '../../client/order.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, newestFirst, timeBound } from '../../decision/decision-filter.ts';
 import {
@@ -31,7 +39,6 @@ import {
   TABLES,
   type TableName,
 } from '../tables.ts';
-import type { ArchivedOrder, AskedOrder } from './archived-orders.ts';
 import { type Among, filterCondition, Past, type Source } from './past.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 

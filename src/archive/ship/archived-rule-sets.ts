@@ -1,7 +1,8 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../../files/folders.ts';
-import { loadRuleSet, RELEASE_FILE, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { RELEASE_FILE } from '../../rules/folder/rules-dir.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
 import { RULE_SETS_FOLDER } from '../archive-home.ts';
 

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { NamedError } from '../../named-error.ts';
+import { ARCHIVE_REGISTER } from '../../state/archive-register.ts';
 import type { Documents } from '../../state/documents.ts';
 import type { Registers, Store } from '../../state/store.ts';
 import { StoreUnavailable } from '../../state/store-errors.ts';
 import type { Archive } from '../archive.ts';
-import { ARCHIVE_REGISTER, type ArchiveHome } from '../archive-home.ts';
+import type { ArchiveHome } from '../archive-home.ts';
 import { type Commit, CommitConflict } from '../archive-log.ts';
 import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '../archived-salt.ts';
 import { ADOPTED_CURSOR } from '../unshipped.ts';

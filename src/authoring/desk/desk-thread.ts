@@ -1,22 +1,20 @@
 import { basename, join } from 'node:path';
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import { type Constant, constantsOf } from '../../rules/folder/constant.ts';
 import {
   DraftRefused,
-  type DraftText,
   type DraftToSave,
-  draftOf,
   isRefusedByDisk,
   NOT_WRITABLE,
   type SavedDraft,
   saveDraft,
 } from '../../rules/folder/draft.ts';
 import { ownPart } from '../../rules/folder/own-part.ts';
-import { digestOf } from '../../rules/folder/release.ts';
-import { type LoadResult, loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
+import { type Constant, constantsOf } from '../../rules/text/constant.ts';
+import { type DraftText, digestOf, draftOf, type LoadResult } from '../../rules/text/draft-text.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { coverageOf, type RuleCoverage, type UpdatedCases, updateCases } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';

@@ -7,13 +7,8 @@ import type { ListCopy } from '../../lists/list-node.ts';
 import { type Comparison, comparisonsIn } from '../../rules/condition.ts';
 import { sharedListsText } from '../../rules/condition-text.ts';
 import { makeRelease, type Release } from '../../rules/folder/release.ts';
-import {
-  compareRuleVersions,
-  listRuleVersions,
-  loadRuleSet,
-  RELEASE_FILE,
-  readRuleFiles,
-} from '../../rules/folder/rule-folder.ts';
+import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
+import { compareRuleVersions, listRuleVersions, RELEASE_FILE } from '../../rules/folder/rules-dir.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { nearestName, type Problem, sortProblems } from '../../rules/problem.ts';
 import type { PromiseBreach } from '../../rules/promises.ts';

@@ -18,12 +18,13 @@ import {
 } from '../../rollout/change-rollout.ts';
 import { Fleet, type NodeView } from '../../rollout/fleet.ts';
 import { BadGoal, goalOf } from '../../rollout/goal.ts';
+import { statusCounts } from '../../rollout/guard.ts';
 import { LoadedRules } from '../../rollout/loaded-rules.ts';
 import { earliestAnswer, objectiveInWords, objectiveOf } from '../../rollout/objective.ts';
 import { restoreRollout } from '../../rollout/restore-rollout.ts';
 import type { Candidate, Goal, RolloutEntry, Share } from '../../rollout/rollout.ts';
 import { recallRollout } from '../../rollout/rollout-memory.ts';
-import { statusCounts, type TrialView } from '../../rollout/trial-view.ts';
+import type { TrialView } from '../../rollout/trial-view.ts';
 import { ThreadedReader } from '../../rules/folder/rule-reader.ts';
 import { isRuleVersion, type RuleVersion, versionNameRefusal } from '../../rules/rule-set.ts';
 import type { Store } from '../../state/store.ts';

@@ -3,12 +3,9 @@ import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, readConfig } from '../../config.ts';
 import { copyVersion, DraftRefused } from '../../rules/folder/draft.ts';
-import {
-  formatProblems,
-  listRuleVersions,
-  loadRuleSet,
-  rulesDirRefusal,
-} from '../../rules/folder/rule-folder.ts';
+import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
+import { listRuleVersions, rulesDirRefusal } from '../../rules/folder/rules-dir.ts';
+import { formatProblems } from '../../rules/problem.ts';
 import { isRuleVersion, type RuleSet, versionNameRefusal } from '../../rules/rule-set.ts';
 import { FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';

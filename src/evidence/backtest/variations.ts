@@ -1,14 +1,9 @@
 import { parseDuration } from '../../rules/duration.ts';
-import {
-  type Constant,
-  constantAtPath,
-  UnknownConstant,
-  withConstants,
-} from '../../rules/folder/constant.ts';
-import { draftOf } from '../../rules/folder/draft.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
+import { type Constant, constantAtPath, UnknownConstant, withConstants } from '../../rules/text/constant.ts';
+import { draftOf } from '../../rules/text/draft-text.ts';
 import { BadQuestion } from '../question.ts';
 import type { Tried } from './backtest.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { soundDraft } from '../../rules/folder/draft.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { isRuleVersion } from '../../rules/rule-set.ts';
+import { soundDraft } from '../../rules/text/draft-text.ts';
 import { type JobContext, serveWork } from '../../work/serve-work.ts';
 import { type Answered, BadQuestion, type RulesAtHand } from '../question.ts';
 import { questionOf } from '../questions.ts';

@@ -8,7 +8,7 @@ import { isArchivedElsewhere } from '../../archive/archive-home.ts';
 import type { ArchiveReader } from '../../archive/read/archive-reader.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { NamedError } from '../../named-error.ts';
-import type { DraftText } from '../../rules/folder/draft.ts';
+import type { DraftText } from '../../rules/text/draft-text.ts';
 import type { Store } from '../../state/store.ts';
 import { BackgroundWork } from '../../work/background-work.ts';
 import { Turns } from '../../work/turns.ts';

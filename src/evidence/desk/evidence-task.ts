@@ -2,7 +2,7 @@ import type { Credential } from '../../access/caller.ts';
 import type { ErasedClients } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import type { PlatformName } from '../../client/client-key.ts';
-import type { DraftText } from '../../rules/folder/draft.ts';
+import type { DraftText } from '../../rules/text/draft-text.ts';
 import type { AskedOptions } from '../question.ts';
 
 /** A question to the archive, as plain data: the same question is the same text. */

@@ -2,38 +2,14 @@ import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFil
 import { basename, dirname, join } from 'node:path';
 import { isScalar, parseDocument, stringify } from 'yaml';
 import { NamedError } from '../../named-error.ts';
-import { compile } from '../evaluate/compile.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
 import { UNCHECKED_KEYS } from '../parse/yaml-file.ts';
 import type { Problem } from '../problem.ts';
-import { isRuleVersion, type RuleSet, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
-import { digestOf } from './release.ts';
-import {
-  formatProblems,
-  type LoadResult,
-  RELEASE_FILE,
-  ROLLED_BACK_FILE,
-  readRuleFiles,
-} from './rule-folder.ts';
-
-/** A rule set without a folder: somebody works on it. */
-export interface DraftText {
-  readonly version: RuleVersion;
-  readonly files: readonly (readonly [path: string, text: string])[];
-}
-
-/** A rule set from texts without a folder. */
-export function draftOf(version: string, files: RuleFiles): LoadResult {
-  const read = parse(version, files);
-  return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
-}
-
-/** The rule set of files that were found sound before. */
-export function soundDraft(version: string, files: RuleFiles): RuleSet {
-  const draft = draftOf(version, files);
-  if (draft.ok) return draft.ruleSet;
-  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
-}
+import { formatProblems } from '../problem.ts';
+import { isRuleVersion, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
+import { digestOf, draftOf } from '../text/draft-text.ts';
+import { readRuleFiles } from './rule-folder.ts';
+import { RELEASE_FILE, ROLLED_BACK_FILE } from './rules-dir.ts';
 
 /**
  * Makes a draft as a copy of the version in a folder, and gives its folder; that version may have been edited after its

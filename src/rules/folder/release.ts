@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import { isJsonObject, parseJsonObject } from '../../files/json-object.ts';
 import type { RuleFiles } from '../parse/parse.ts';
 import type { Problem } from '../problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '../rule-set.ts';
+import { digestOf, fileDigests } from '../text/draft-text.ts';
 
 /** What `release.json` says: from then on the version never changes. */
 export interface Release {
@@ -11,15 +11,6 @@ export interface Release {
   /** sha256 of each file, hex, by its path inside the folder. */
   readonly files: Readonly<Record<string, string>>;
   readonly digest: string;
-}
-
-/** sha256 over the names and contents of all files of a rule set, hex; the order of reading is irrelevant. */
-export function digestOf(files: RuleFiles): string {
-  return sha256(
-    Object.entries(fileDigests(files))
-      .map(([path, digest]) => `${digest}  ${path}\n`)
-      .join(''),
-  );
 }
 
 /** Why a version with a draft's name is not released, and what to do instead. */
@@ -67,15 +58,6 @@ function isRelease(value: unknown): value is Release {
   if (!isJsonObject(value)) return false;
   const { files, digest } = value;
   return typeof files === 'object' && files !== null && typeof digest === 'string';
-}
-
-function fileDigests(files: RuleFiles): Record<string, string> {
-  const paths = [...files.keys()].toSorted();
-  return Object.fromEntries(paths.map((path) => [path, sha256(files.get(path) ?? '')]));
-}
-
-function sha256(text: string): string {
-  return hash('sha256', text, 'hex');
 }
 
 function problem(file: string, message: string): Problem {

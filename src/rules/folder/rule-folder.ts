@@ -1,33 +1,14 @@
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { comparisonsIn } from '../condition.ts';
 import { compile } from '../evaluate/compile.ts';
 import { buildEngine } from '../evaluate/trace.ts';
 import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '../parse/parse.ts';
-import { formatProblem, type Problem } from '../problem.ts';
-import {
-  conditionsOf,
-  isRuleVersion,
-  type ParsedRules,
-  type RuleSet,
-  type RuleVersion,
-  rulesByFile,
-} from '../rule-set.ts';
-import { checkRelease, digestOf } from './release.ts';
-
-export const RELEASE_FILE = 'release.json';
-
-export type LoadResult =
-  | { readonly ok: true; readonly ruleSet: RuleSet }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+import type { Problem } from '../problem.ts';
+import { conditionsOf, isRuleVersion, type ParsedRules, rulesByFile } from '../rule-set.ts';
+import { digestOf, type LoadResult } from '../text/draft-text.ts';
+import { checkRelease } from './release.ts';
+import { codeOf, RELEASE_FILE, reasonOf } from './rules-dir.ts';
 
 /** What a folder holds: sound rules, not compiled yet, or everything that is wrong with it. */
 type ReadResult =
@@ -70,28 +51,6 @@ export function readRuleSet(folder: string): ReadResult {
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 
-/** Why the folder of rule sets cannot be used, for people; null when it can. */
-export function rulesDirRefusal(rulesDir: string): string | null {
-  const refused = (what: string) => `RULES_DIR is ${rulesDir}, ${what}; set it to the folder of rule sets`;
-  try {
-    readdirSync(rulesDir);
-    return null;
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'ENOENT') return refused('where there is no folder');
-    return refused(code === 'ENOTDIR' ? 'which is no folder' : `which cannot be read: ${reasonOf(code)}`);
-  }
-}
-
-/** Names of the rule sets in `rulesDir`, oldest first. */
-export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
-  return readdirSync(rulesDir, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
-    .map((entry) => entry.name)
-    .filter(isRuleVersion)
-    .toSorted(compareRuleVersions);
-}
-
 /** Folders in `rulesDir` that hold rule files and have no version's name, so that nobody reads them. */
 export function listMisnamedFolders(rulesDir: string): readonly string[] {
   return readdirSync(rulesDir, { withFileTypes: true })
@@ -99,18 +58,6 @@ export function listMisnamedFolders(rulesDir: string): readonly string[] {
     .map((entry) => entry.name)
     .filter((name) => RULE_FILES.some((file) => existsSync(join(rulesDir, name, file))))
     .toSorted();
-}
-
-/** p2.v9 before p2.v10 before p3.v1. */
-export function compareRuleVersions(a: RuleVersion, b: RuleVersion): number {
-  return a.localeCompare(b, 'en', { numeric: true });
-}
-
-/** The problems of a folder as lines, each with the path from the working folder. */
-export function formatProblems(folder: string, problems: readonly Problem[]): string {
-  return problems
-    .map(({ at, message }) => formatProblem({ at: { ...at, file: join(folder, at.file) }, message }))
-    .join('\n');
 }
 
 /**
@@ -192,60 +139,6 @@ function unreadable(path: string, error: unknown): Problem {
   return problemOf(path, `it cannot be read: ${reasonOf(codeOf(error))}`);
 }
 
-function reasonOf(code: string): string {
-  switch (code) {
-    case 'ELOOP':
-      return 'its links lead in a circle (ELOOP)';
-    case 'EACCES':
-    case 'EPERM':
-      return `this user may not read it (${code})`;
-    default:
-      return code;
-  }
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
-  throw error;
-}
-
 function problemOf(file: string, message: string): Problem {
   return { at: { file, line: 1, column: 1 }, message };
-}
-
-/** Lies in the folder of a version that was rolled back; it is not part of the rules, and of no digest. */
-export const ROLLED_BACK_FILE = 'rolled-back.json';
-
-interface RolledBack {
-  /** Epoch ms. */
-  readonly at: number;
-  readonly who: string;
-  readonly reason: string;
-}
-
-/**
- * Notes that a version was rolled back, so that no first start chooses it as the newest. False when the
- * folder may not be written to, as in a container.
- */
-export function noteRolledBack(folder: string, { at, who, reason }: RolledBack): boolean {
-  try {
-    const note = { at: new Date(at).toISOString(), who, reason };
-    writeFileSync(join(folder, ROLLED_BACK_FILE), `${JSON.stringify(note, null, 2)}\n`);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The version is wanted again. Where the note cannot be removed it stays. */
-export function forgetRolledBack(folder: string): void {
-  try {
-    rmSync(join(folder, ROLLED_BACK_FILE), { force: true });
-  } catch {
-    // The folder may not be written to.
-  }
-}
-
-export function wasRolledBack(folder: string): boolean {
-  return existsSync(join(folder, ROLLED_BACK_FILE));
 }

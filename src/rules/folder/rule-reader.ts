@@ -5,24 +5,15 @@ import { factOver } from '../../facts/fact.ts';
 import { BackgroundWork, LimitExceeded } from '../../work/background-work.ts';
 import { compile } from '../evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '../rule-set.ts';
+import type { LoadResult } from '../text/draft-text.ts';
 import type { ReaderWorks } from './reader-thread.ts';
-import { type LoadResult, loadRuleSet } from './rule-folder.ts';
-import { type ScannedFolder, scanRuleFolders } from './scan.ts';
+import type { ScannedFolder } from './scan.ts';
 
 export interface RuleReader {
   /** All versions there, oldest first. */
   scan(): Promise<readonly ScannedFolder[]>;
   load(version: RuleVersion): Promise<LoadResult>;
   close(): Promise<void>;
-}
-
-/** Reads in this thread: for commands and tests, which have nothing else to do meanwhile. */
-export function directReader(rulesDir: string): RuleReader {
-  return {
-    scan: async () => scanRuleFolders(rulesDir),
-    load: async (version) => loadRuleSet(join(rulesDir, version)),
-    close: async () => {},
-  };
 }
 
 /** A rule set takes milliseconds; only one that is made hard to prove comes near this. */

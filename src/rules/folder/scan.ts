@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RuleVersion } from '../rule-set.ts';
-import { listRuleVersions, RELEASE_FILE, wasRolledBack } from './rule-folder.ts';
+import { listRuleVersions, RELEASE_FILE, wasRolledBack } from './rules-dir.ts';
 
 export interface ScannedFolder {
   readonly version: RuleVersion;

@@ -2,7 +2,6 @@ import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Archive } from '../../../src/archive/archive.ts';
-import { ARCHIVE_REGISTER } from '../../../src/archive/archive-home.ts';
 import { backUp } from '../../../src/archive/backup.ts';
 import { whileHere } from '../../../src/archive/frozen-archive.ts';
 import { DecisionLookup } from '../../../src/archive/read/decision-lookup.ts';
@@ -13,6 +12,7 @@ import { openArchive, openStoreOf } from '../../../src/archive/s3/open-archive.t
 import { unreadText } from '../../../src/archive/unread-decisions.ts';
 import { leftOutTexts } from '../../../src/cli/open-archive.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
+import { ARCHIVE_REGISTER } from '../../../src/state/archive-register.ts';
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { scoring } from '../../cli/scoring.ts';

@@ -1,13 +1,9 @@
 import { expect } from 'chai';
 import { runCases, traceFailure, updateCases } from '../../../src/authoring/cases/cases.ts';
 import type { CaseFailure } from '../../../src/authoring/cases/expectations.ts';
-import {
-  formatProblems,
-  listRuleVersions,
-  loadRuleSet,
-  readRuleFiles,
-} from '../../../src/rules/folder/rule-folder.ts';
-import { formatLocation, formatProblem } from '../../../src/rules/problem.ts';
+import { loadRuleSet, readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { listRuleVersions } from '../../../src/rules/folder/rules-dir.ts';
+import { formatLocation, formatProblem, formatProblems } from '../../../src/rules/problem.ts';
 import { type Edit, edited, editedFiles, RULES_DIR, swap, whole } from '../../rule-fixtures/sound-rules.ts';
 import { itTells } from '../../rule-fixtures/told.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
 import { OPERATIONS } from '../../../src/access/access-keys.ts';
-import { ARCHIVE_REGISTER, ID_FILE } from '../../../src/archive/archive-home.ts';
+import { ID_FILE } from '../../../src/archive/archive-home.ts';
 import { TABLES } from '../../../src/archive/tables.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import { FACTS } from '../../../src/facts/catalogue.ts';
@@ -12,6 +12,7 @@ import { platformDocument } from '../../../src/http/platform/platform-operations
 import { DRAFT_BYTES_MAX } from '../../../src/http/platform/rules/drafts/draft-body.ts';
 import { ownPart } from '../../../src/rules/folder/own-part.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+import { ARCHIVE_REGISTER } from '../../../src/state/archive-register.ts';
 import { StoreUnavailable } from '../../../src/state/store-errors.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';

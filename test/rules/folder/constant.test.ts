@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import {
   type Constant,
   constantAtPath,
   constantsOf,
   withConstants,
-} from '../../../src/rules/folder/constant.ts';
-import { draftOf } from '../../../src/rules/folder/draft.ts';
-import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
+} from '../../../src/rules/text/constant.ts';
+import { draftOf } from '../../../src/rules/text/draft-text.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
 describe('the constants of a rule set', () => {

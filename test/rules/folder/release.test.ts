@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { draftOf } from '../../../src/rules/folder/draft.ts';
 import { ownPart } from '../../../src/rules/folder/own-part.ts';
-import { checkRelease, digestOf, makeRelease } from '../../../src/rules/folder/release.ts';
+import { checkRelease, makeRelease } from '../../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
+import { digestOf, draftOf } from '../../../src/rules/text/draft-text.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
 const FILES = new Map([

@@ -2,15 +2,12 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import {
-  formatProblems,
-  listRuleVersions,
-  loadRuleSet,
-  readRuleSet,
-  rulesDirRefusal,
-} from '../../../src/rules/folder/rule-folder.ts';
-import { directReader, ThreadedReader } from '../../../src/rules/folder/rule-reader.ts';
+import { directReader } from '../../../src/rules/folder/direct-reader.ts';
+import { loadRuleSet, readRuleSet } from '../../../src/rules/folder/rule-folder.ts';
+import { ThreadedReader } from '../../../src/rules/folder/rule-reader.ts';
+import { listRuleVersions, rulesDirRefusal } from '../../../src/rules/folder/rules-dir.ts';
 import { scanRuleFolders } from '../../../src/rules/folder/scan.ts';
+import { formatProblems } from '../../../src/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '../../../src/rules/rule-set.ts';
 import { addVersion, rulesDirectory } from '../../rollout/rule-folders.ts';
 import { RULES_DIR, SOUND_FILES, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';

@@ -11,8 +11,8 @@ import { type EvidenceJob, JOB_STATES } from '../../../evidence/desk/evidence-ta
 import type { Question } from '../../../evidence/question.ts';
 import { QUESTIONS } from '../../../evidence/questions.ts';
 import { Type } from '../../../json-schema.ts';
-import type { DraftText } from '../../../rules/folder/draft.ts';
 import { isRuleVersion, type RuleVersion, ruleVersion } from '../../../rules/rule-set.ts';
+import type { DraftText } from '../../../rules/text/draft-text.ts';
 import * as s from '../../../shapes.ts';
 import { chapter, DONE, jsonAnswer, kindBody, operation } from '../../operation/operation.ts';
 import { pathText, type RouteContext } from '../../operation/parameters.ts';

@@ -9,7 +9,6 @@ import type { LadderSettings } from '../../../client/ladder.ts';
 import { DOMAINS } from '../../../facts/fact.ts';
 import { Type } from '../../../json-schema.ts';
 import type { LoadedRules } from '../../../rollout/loaded-rules.ts';
-import { ConstantSchema } from '../../../rules/folder/constant.ts';
 import { DraftRefused } from '../../../rules/folder/draft.ts';
 import { location, ProblemSchema } from '../../../rules/problem.ts';
 import {
@@ -20,6 +19,7 @@ import {
   type RuleVersion,
   ruleVersion,
 } from '../../../rules/rule-set.ts';
+import { ConstantSchema } from '../../../rules/text/constant.ts';
 import * as s from '../../../shapes.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '../../operation/operation.ts';
 import { hangUp } from '../../request/hang-up.ts';

@@ -3,11 +3,11 @@ import { knownLists, lostCasesMember, type Remark } from '../../../../authoring/
 import { Type } from '../../../../json-schema.ts';
 import type { Fleet } from '../../../../rollout/fleet.ts';
 import { isTakenUp } from '../../../../rollout/loaded-rules.ts';
-import { ConstantSchema } from '../../../../rules/folder/constant.ts';
 import { DraftRefused } from '../../../../rules/folder/draft.ts';
 import { ProblemSchema } from '../../../../rules/problem.ts';
 import { formatExample } from '../../../../rules/proof/example.ts';
 import { type RuleVersion, ruleVersion, versionText } from '../../../../rules/rule-set.ts';
+import { ConstantSchema } from '../../../../rules/text/constant.ts';
 import * as s from '../../../../shapes.ts';
 import { chapter, jsonAnswer, operation } from '../../../operation/operation.ts';
 import { hangUp } from '../../../request/hang-up.ts';

@@ -6,9 +6,9 @@ import {
 } from '../../../../authoring/desk/rule-desk.ts';
 import type { DraftFiles } from '../../../../authoring/drafts.ts';
 import { type TSchema, Type } from '../../../../json-schema.ts';
-import type { DraftText } from '../../../../rules/folder/draft.ts';
 import { formatProblem, type Problem } from '../../../../rules/problem.ts';
 import { type RuleVersion, versionText } from '../../../../rules/rule-set.ts';
+import type { DraftText } from '../../../../rules/text/draft-text.ts';
 import { showing } from '../../../../shapes.ts';
 import { TooManyTurns } from '../../../../work/turns.ts';
 import { jsonBody } from '../../../operation/operation.ts';

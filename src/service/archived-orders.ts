@@ -1,19 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClientKey, PlatformName } from '../../client/client-key.ts';
-import type { Exposure, KnownOrder } from '../../client/order.ts';
-import { StoreUnavailable } from '../../state/store-errors.ts';
-
-/** An order by the client whose it is. */
-export interface AskedOrder {
-  readonly client: ClientKey;
-  readonly orderRef: string;
-}
-
-export interface ArchivedOrder {
-  /** Null when nothing was ever reported of it. */
-  readonly known: KnownOrder | null;
-  readonly exposure: Exposure;
-}
+import type { PlatformName } from '../client/client-key.ts';
+import type { ArchivedOrder, AskedOrder } from '../client/order.ts';
+import { StoreUnavailable } from '../state/store-errors.ts';
 
 type FindOrders = (platform: PlatformName, asked: readonly AskedOrder[]) => Promise<readonly ArchivedOrder[]>;
 

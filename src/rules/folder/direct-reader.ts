@@ -1,0 +1,13 @@
+import { join } from 'node:path';
+import { loadRuleSet } from './rule-folder.ts';
+import type { RuleReader } from './rule-reader.ts';
+import { scanRuleFolders } from './scan.ts';
+
+/** Reads in this thread: for commands and tests, which have nothing else to do meanwhile. */
+export function directReader(rulesDir: string): RuleReader {
+  return {
+    scan: async () => scanRuleFolders(rulesDir),
+    load: async (version) => loadRuleSet(join(rulesDir, version)),
+    close: async () => {},
+  };
+}
