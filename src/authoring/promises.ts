@@ -4,7 +4,7 @@ import { type Condition, factsNamed } from '../rules/condition.ts';
 import { listText } from '../rules/condition-text.ts';
 import { formatDuration } from '../rules/duration.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
-import { memberAt } from '../rules/parse/yaml-file.ts';
+import { memberAt } from '../rules/parse/places.ts';
 import type { Location, Problem } from '../rules/problem.ts';
 import { type MeantBreaches, PROMISE_BREACHES, type PromiseBreach } from '../rules/promises.ts';
 import { compare, FactsByName, not } from '../rules/proof/built-conditions.ts';
@@ -48,8 +48,8 @@ export function brokenPromises(rules: ParsedRules, files: RuleFiles): readonly (
     earlyRequestIsGranted: proof.earlyRequestIsGranted(),
     firstLevelIsShort: firstLevelIsShort(rules),
   };
-  const at = memberAt(files, 'ruleset.yaml', 'meant');
-  return PROMISE_BREACHES.flatMap((name) => told(name, found[name], rules.meant, at));
+  const meantAt = (name: PromiseBreach) => memberAt(files, 'ruleset.yaml', 'meant', name);
+  return PROMISE_BREACHES.flatMap((name) => told(name, found[name], rules.meant, meantAt(name)));
 }
 
 function told(

@@ -6,8 +6,8 @@ import { type Condition, comparisonsIn, type FactRef, factsNamed } from '../rule
 import { listText } from '../rules/condition-text.ts';
 import { matcher } from '../rules/matcher.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
-import { memberAt } from '../rules/parse/yaml-file.ts';
-import type { Location, Problem } from '../rules/problem.ts';
+import { memberAt } from '../rules/parse/places.ts';
+import { formatProblem, type Location, type Problem } from '../rules/problem.ts';
 import { compare } from '../rules/proof/built-conditions.ts';
 import { type Example, exampleOf } from '../rules/proof/example.ts';
 import { type Answer, Reasoner } from '../rules/proof/reasoner.ts';
@@ -31,6 +31,7 @@ import {
 import {
   amountsWithoutCurrency,
   longNumbers,
+  namesAsTexts,
   partText,
   payersNeverSeen,
   personalAttributes,
@@ -67,10 +68,11 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
     { findings: thatNeverMatch(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
-    ...[...groups.rules, ...exemptAndSignals(signals)].flatMap((rule) => remarksOn(rule, anyRequest)),
+    ...remarksOn([...groups.rules, ...exemptAndSignals(signals)], anyRequest),
     ...askedTwice(signals, anyRequest),
-    ...[...verdicts.rules, ...flags.rules].flatMap((rule) => remarksOn(rule, aVerdict)),
+    ...remarksOn([...verdicts.rules, ...flags.rules], aVerdict),
     ...longNumbers(files),
+    ...namesAsTexts(rules, files),
     ...personalAttributes(rules, files),
   ];
   return {
@@ -149,14 +151,20 @@ function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasone
   );
 }
 
-/** What looks like a slip in a rule that works. */
-function remarksOn(rule: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
-  return [
-    ...partsThatNeverHold(rule, reasoner),
-    ...payersNeverSeen(rule, reasoner),
-    ...amountsWithoutCurrency(rule),
-    ...unboundHoldout(rule),
-  ];
+/** What looks like a slip in rules that work. What several rules share as a named condition is told of the first. */
+function remarksOn(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Problem[] {
+  const told = new Map<string, Problem>();
+  for (const rule of rules) {
+    const remarks = [
+      ...partsThatNeverHold(rule, reasoner),
+      ...payersNeverSeen(rule, reasoner),
+      ...amountsWithoutCurrency(rule),
+      ...unboundHoldout(rule),
+    ];
+    for (const remark of remarks)
+      told.getOrInsert(formatProblem(remark).replace(`"${rule.name}"`, ''), remark);
+  }
+  return [...told.values()];
 }
 
 /** Rules of which the first match counts: `rules` are in the order in which they are asked. */

@@ -3,18 +3,21 @@ import {
   type Comparison,
   type Condition,
   comparisonsIn,
+  type FactRef,
   foldCondition,
   isFactRef,
 } from '../rules/condition.ts';
-import { testText } from '../rules/condition-text.ts';
+import { listText, testText } from '../rules/condition-text.ts';
 import { formatDuration } from '../rules/duration.ts';
 import { comparisonMatcher } from '../rules/matcher.ts';
+import { comparisonRefusal, namedFactText } from '../rules/parse/compared-facts.ts';
 import type { RuleFiles } from '../rules/parse/parse.ts';
-import { memberAt, YamlFile } from '../rules/parse/yaml-file.ts';
+import { memberAt, valueAt } from '../rules/parse/places.ts';
+import { YamlFile } from '../rules/parse/yaml-file.ts';
 import type { Problem } from '../rules/problem.ts';
 import { allOf, compare } from '../rules/proof/built-conditions.ts';
 import type { Reasoner } from '../rules/proof/reasoner.ts';
-import type { ParsedRules, Rule } from '../rules/rule-set.ts';
+import { conditionsOf, type ParsedRules, type Rule } from '../rules/rule-set.ts';
 
 /** An order that a rule would have held back may cost any amount when its client is held out. */
 export function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
@@ -39,25 +42,36 @@ export function amountsWithoutCurrency({ name, condition }: Rule<unknown>): read
 
 /**
  * Comparisons that hold for what people take a missing value to be, "long ago" for seconds since the last payment, and that
- * therefore look as if payers without a value were meant, whom they never see. A rule that asks whether the value is known
- * has thought of them.
+ * therefore look as if payers without a value were meant, whom they never see. A rule that asks whether a value is known
+ * has thought of those who lack it. What is missing for the same payers is told once.
  */
 export function payersNeverSeen({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
   const comparisons = comparisonsIn([condition]);
-  const thoughtOf = new Set(
-    comparisons.filter(({ operator }) => operator === 'known').map(({ fact }) => fact.label),
-  );
-  return comparisons.flatMap((comparison) => {
-    const { fact, operator, value, at } = comparison;
-    const { absence } = fact.fact;
-    if (absence === undefined || thoughtOf.has(fact.label) || isFactRef(value)) return [];
-    if (!comparisonMatcher(0, operator, value)([absence.mistakenFor])) return [];
+  const payersOf = ({ fact }: Comparison) => fact.fact.absence?.of;
+  const thoughtOf = new Set(comparisons.filter(({ operator }) => operator === 'known').map(payersOf));
+  const unseeing = comparisons.filter((comparison) => {
+    if (thoughtOf.has(payersOf(comparison)) || !seemsMeantForMissing(comparison)) return false;
     const others = withoutComparison(condition, comparison);
     // Whatever else the rule asks may rule these payers out anyhow.
-    if (reasoner.find([others, compare(fact, 'known', false)]).kind === 'none') return [];
-    const message = `in "${name}", ${partText(comparison)} never holds for ${absence.of}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(comparison, false)}, and if not, add ${knownText(comparison, true)}`;
-    return [{ at, message }];
+    return reasoner.find([others, compare(comparison.fact, 'known', false)]).kind !== 'none';
   });
+  return [...Map.groupBy(unseeing, payersOf)].flatMap(([payers, parts]) => {
+    const [first] = parts;
+    if (first === undefined || payers === undefined) return [];
+    const hold = parts.length === 1 ? 'holds' : 'hold';
+    const message = `in "${name}", ${listText(parts.map(partText), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(first, false)}, and if not, for "all" of it and ${knownText(first, true)}`;
+    return [{ at: first.at, message }];
+  });
+}
+
+/** Whether the comparison holds for what people take a missing value to be. */
+function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Comparison): boolean {
+  const { absence, domain } = fact;
+  if (absence === undefined || isFactRef(value)) return false;
+  // Nobody means those of whom the caller says nothing by "an e-mail of less than 7 days".
+  const asksForLess = domain.type === 'number' && operator.startsWith('lessThan') && value !== 0;
+  if (attribute !== undefined && asksForLess) return false;
+  return comparisonMatcher(0, operator, value)([absence.mistakenFor]);
 }
 
 /** What is left of a condition once a comparison in it holds. */
@@ -75,6 +89,27 @@ function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: b
   const window = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
   const params = attribute === undefined ? window : `, params: { name: ${attribute} }`;
   return `{ fact: ${name}${params}, operator: known, value: ${value} }`;
+}
+
+/**
+ * Texts that name what the fact could be compared with, and are compared as they are: as `ipCountry` where the value of
+ * that attribute is meant.
+ */
+export function namesAsTexts(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+  return comparisonsIn(conditionsOf(rules)).flatMap(({ fact, operator, value, list, at }) => {
+    if (list !== undefined || isFactRef(value) || fact.fact.domain.type !== 'text') return [];
+    const meant = [value]
+      .flat()
+      .flatMap((text) => rules.facts.filter((other) => (other.attribute ?? other.name) === text));
+    return meant
+      .filter((other) => isMeant(fact, other))
+      .map((other) => ({ at: valueAt(files, at, 'value'), message: namedFactText(fact, operator, other) }));
+  });
+}
+
+/** A method may be called as an attribute is; only of what can be compared does the name look like a slip. */
+function isMeant(fact: FactRef, other: FactRef): boolean {
+  return other.attribute === undefined || comparisonRefusal(fact, 'equal', other) === null;
 }
 
 /** The files with values that facts are compared with. */
@@ -103,7 +138,7 @@ export function personalAttributes({ attributes }: ParsedRules, files: RuleFiles
     return type === 'text' && oneOf === null && !pseudonym && isPersonal(name);
   });
   return declared.map(({ name }) => ({
-    at: memberAt(files, 'ruleset.yaml', 'attributes'),
+    at: memberAt(files, 'ruleset.yaml', 'attributes', name),
     message: `the attribute "${name}" looks like what says who a payer is, and is kept in clear in records, the archive and the feed; declare it with pseudonym: true, or let callers send less, like a domain or a country`,
   }));
 }

@@ -217,6 +217,19 @@ export function exemptAndSignals({ exempt, rules }: ParsedRules['signals']): rea
   return exempt === null ? rules : [exempt, ...rules];
 }
 
+/** How many rules a rule set has, flags included, with both `otherwise` and what exempts from the signals. */
+export function countRules(rules: ParsedRules): number {
+  return rulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISES);
+}
+
+/** Groups and verdicts have one each. */
+const OTHERWISES = 2;
+
+/** What `countRules` counts besides rules, for whoever counts in the files. */
+export function countedAmongRules({ signals }: ParsedRules): string {
+  return `with "otherwise" twice${signals.exempt === null ? '' : ` and "${EXEMPT}"`}`;
+}
+
 export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
   return facts.flatMap(({ list }) => list ?? []);
 }

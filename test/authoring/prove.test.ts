@@ -9,7 +9,15 @@ import { Reasoner } from '../../src/rules/proof/reasoner.ts';
 import type { Rule } from '../../src/rules/rule-set.ts';
 import { asking, declaring } from '../rule-fixtures/declared-attributes.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../rule-fixtures/small-facts.ts';
-import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../rule-fixtures/sound-rules.ts';
+import {
+  type Edit,
+  edited,
+  editedFiles,
+  edits,
+  problemsOf,
+  swap,
+  whole,
+} from '../rule-fixtures/sound-rules.ts';
 import { itTells } from '../rule-fixtures/told.ts';
 
 const FACTS = SMALL_FACTS.slice(0, 4);
@@ -127,6 +135,7 @@ function told(changes: Readonly<Record<string, Edit>>): readonly string[] {
 }
 
 const LARGE = '{ fact: amount, operator: greaterThan, value: 250 }';
+const DORMANT = '{ fact: secondsSinceLastVerdict, operator: greaterThan, value: 15552000 }';
 const SIGNAL = (name: string, weight: number, hasBinding: boolean) =>
   `  - { name: ${name}, conditions: { all: [{ fact: hasBinding, operator: equal, value: ${hasBinding} }] }, event: { type: signal, params: { weight: ${weight} } } }\n`;
 
@@ -179,6 +188,14 @@ const ADDED: Readonly<Record<string, readonly [priority: number, conditions: str
   'the same written with "not"': [
     65,
     '{ not: { fact: secondsSinceLastVerdict, operator: lessThanInclusive, value: 15552000 } }',
+  ],
+  'several comparisons that miss the same payers': [
+    65,
+    '{ any: [{ fact: clientsOnIp, params: { window: 1h }, operator: lessThan, value: 3 }, { fact: clientsOnIp, params: { window: 24h }, operator: lessThan, value: 5 }] }',
+  ],
+  'several comparisons of which one thinks of those whom all miss': [
+    65,
+    '{ any: [{ fact: clientsOnIp, params: { window: 1h }, operator: lessThan, value: 3 }, { fact: clientsOnIp, params: { window: 24h }, operator: known, value: false }] }',
   ],
   'the same where somebody thought of the new payer': [
     65,
@@ -289,6 +306,36 @@ const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
   'attributes whose names look like personal data, beside some that do not': {
     'ruleset.yaml': declaring(
       '{ email: { type: text }, cardNumber: { type: text }, billing_phone: { type: text }, iban: { type: text, pseudonym: true }, cardCountry: { type: text }, emailDomain: { type: text }, phoneAge: { type: number } }',
+    ),
+  },
+  'an attribute compared with the name of another, which is taken for a text': {
+    ...asking(
+      '{ fact: attribute, params: { name: cardCountry }, operator: notEqual, value: ipCountry }',
+      '{ cardCountry: { type: text }, ipCountry: { type: text } }',
+    ),
+  },
+  'the same among several values, written over several lines': asking(
+    'fact: attribute\n          params: { name: cardCountry }\n          operator: in\n          value: [ipCountry, DE]',
+    '{ cardCountry: { type: text }, ipCountry: { type: text } }',
+  ),
+  'a method compared with the name of a fact': asking('{ fact: method, operator: equal, value: currency }'),
+  'a method called as an attribute is, which is no mistake': asking(
+    '{ fact: method, operator: equal, value: card }',
+    '{ card: { type: text } }',
+  ),
+  'an attribute that is less than a number, which nobody means of a payer without it': asking(
+    '{ fact: attribute, params: { name: emailAgeDays }, operator: lessThan, value: 7 }',
+  ),
+  'an attribute that is none, and one that is none of some': asking(
+    '{ fact: attribute, params: { name: emailAgeDays }, operator: equal, value: 0 }\n        - { fact: attribute, params: { name: cardCountry }, operator: notIn, value: [DE, AT] }',
+  ),
+  'a named condition that several rules share, told of the first': {
+    'verdicts.yaml': edits(
+      swap('rules:\n', `conditions: { dormant: { any: [${DORMANT}, ${LARGE}] } }\nrules:\n`),
+      swap(
+        '\notherwise:',
+        `\n${RULE('shared', 65, '{ all: [{ condition: dormant }, { fact: jsOk, operator: known, value: true }] }')}${RULE('shared-too', 64, '{ condition: dormant }')}otherwise:`,
+      ),
     ),
   },
   'an amount that is above an attribute and not': asking(

@@ -5,9 +5,9 @@ import { type Comparison, type Condition, comparisonsIn } from '../../rules/cond
 import { testText } from '../../rules/condition-text.ts';
 import { type Matcher, matcher } from '../../rules/matcher.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
-import { memberAt } from '../../rules/parse/yaml-file.ts';
+import { memberAt } from '../../rules/parse/places.ts';
 import { type Location, location } from '../../rules/problem.ts';
-import type { Matchable, RuleSet } from '../../rules/rule-set.ts';
+import { countRules, type Matchable, type RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, list, percent, type Shape, shape, word, yesNo } from '../../shapes.ts';
 
 const testedShare = (description: string) =>
@@ -63,6 +63,7 @@ interface ComparisonRecord {
 export class CoverageMeter {
   /** The rule set to decide with: the same rules, each noting what it is asked. */
   readonly watched: RuleSet;
+  readonly #ruleCount: number;
   readonly #records: RuleRecord[] = [];
   /** By file and name, what follows when a rule that matched is skipped. */
   readonly #skips = new Map<string, () => void>();
@@ -71,6 +72,7 @@ export class CoverageMeter {
   /** `files` tell where each `otherwise` stands. */
   constructor(rules: RuleSet, files: RuleFiles) {
     const { groups, signals, verdicts, flags } = rules;
+    this.#ruleCount = countRules(rules);
     this.watched = {
       ...rules,
       groups: {
@@ -111,7 +113,7 @@ export class CoverageMeter {
     const untested = this.#records.filter(({ counted }) => counted === 0);
     const oneSided = comparisons.filter(({ seenTrue, seenFalse }) => !seenTrue || !seenFalse);
     return {
-      rules: share(this.#records.length - untested.length, this.#records.length),
+      rules: share(this.#ruleCount - untested.length, this.#ruleCount),
       conditions: share(comparisons.length - oneSided.length, comparisons.length),
       untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
       oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({

@@ -31,6 +31,7 @@ import {
   NO_LISTS,
   readListValue,
 } from '../../decision/shared-lists.ts';
+import { undeclaredText } from '../../rules/parse/fact-refs.ts';
 import {
   byName,
   called,
@@ -182,7 +183,7 @@ const sharedLists = (rules: ParsedRules | null) =>
 
 function whyNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
   if (rules === null || attribute === null || rules.attributes.has(attribute)) return null;
-  return `ruleset.yaml declares no attribute "${attribute}", so nobody is on the list`;
+  return undeclaredText(attribute, rules.attributes, ', so nobody is on the list');
 }
 
 type ListEntries = NonNullable<ReturnType<ReturnType<typeof sharedLists>['read']>>;

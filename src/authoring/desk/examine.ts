@@ -22,6 +22,7 @@ import {
   ruleVersion,
 } from '../../rules/rule-set.ts';
 import { count, list, named, nullable, type Shape, shape, word } from '../../shapes.ts';
+import { remarksOnCases } from '../cases/case-remarks.ts';
 import { runCases } from '../cases/cases.ts';
 import { parseCases } from '../cases/parse-cases.ts';
 import { brokenPromises } from '../promises.ts';
@@ -44,10 +45,13 @@ export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | 
   const caseProblems: Problem[] = [];
   parseCases(ruleSet, files, caseProblems);
   const { findings, notes } = prove(ruleSet, files);
-  return {
-    problems: sortProblems([...findings, ...caseProblems]),
-    notes: sortProblems([...notes, ...brokenPromises(ruleSet, files), ...sharedListNotes(ruleSet, lists)]),
-  };
+  const remarks = [
+    ...notes,
+    ...brokenPromises(ruleSet, files),
+    ...sharedListNotes(ruleSet, lists),
+    ...remarksOnCases(ruleSet, files),
+  ];
+  return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
 }
 
 /** What breaks a promise, in words, of all that is remarked. */

@@ -8,7 +8,7 @@ import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '../../rules/fol
 import { type Location, sortProblems } from '../../rules/problem.ts';
 import type { PromiseBreach } from '../../rules/promises.ts';
 import { type Example, formatExample } from '../../rules/proof/example.ts';
-import { type RuleSet, versionNameRefusal } from '../../rules/rule-set.ts';
+import { countedAmongRules, countRules, type RuleSet, versionNameRefusal } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { withLists } from '../with-lists.ts';
@@ -36,7 +36,7 @@ interface PlacedRemark extends Location {
 interface Checked {
   readonly folder: string;
   /** Null when some file is not sound. */
-  readonly ruleCount: number | null;
+  readonly rules: string | null;
   readonly problems: readonly PlacedRemark[];
   /** Worth knowing, and no reason to fail. */
   readonly notes: readonly PlacedRemark[];
@@ -91,12 +91,12 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
   const remarks = (some: readonly Remark[]) => some.map((one) => placed(name, one));
   const loaded = loadRuleSet(folder);
   if (!loaded.ok)
-    return { folder: name, ruleCount: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
+    return { folder: name, rules: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
   const { ruleSet } = loaded;
   const { problems, notes } = examine(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
   return {
     folder: name,
-    ruleCount: countRules(ruleSet),
+    rules: rulesText(ruleSet),
     problems: remarks(problems),
     notes: remarks(notes),
   };
@@ -118,7 +118,7 @@ function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[],
   const notes = [...skipped, ...checked.flatMap((one) => one.notes)];
   switch (format) {
     case 'text':
-      return [...skipped.map((note) => line(note, 'note: ')), ...checked.map(inLines)].join('\n');
+      return [...skipped.map((note) => remarkLine(note, 'note: ')), ...checked.map(inLines)].join('\n');
     case 'json':
       return JSON.stringify({ problems, notes });
     case 'github':
@@ -132,26 +132,29 @@ function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[],
 }
 
 export function problemLines(problems: Checked['problems']): string {
-  return problems.map((problem) => line(problem, '')).join('\n');
+  return problems.map((problem) => remarkLine(problem, '')).join('\n');
 }
 
-function inLines({ folder, ruleCount, problems, notes }: Checked): string {
+function inLines({ folder, rules, problems, notes }: Checked): string {
   return [
     ...(problems.length === 0 ? [] : [problemLines(problems)]),
-    ...notes.map((note) => line(note, 'note: ')),
-    `${folder}: ${summary(problems.length, ruleCount)}`,
+    ...notes.map((note) => remarkLine(note, 'note: ')),
+    `${folder}: ${summary(problems.length, rules)}`,
   ].join('\n');
 }
 
-function line({ file, line, column, message, example }: PlacedRemark, kind: string): string {
+export function remarkLine({ file, line, column, message, example }: PlacedRemark, kind: string): string {
   const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
   return `${file}:${line}:${column}  ${kind}${message}${shown}`;
 }
 
-function summary(problems: number, ruleCount: number | null): string {
+function rulesText(rules: RuleSet): string {
+  return `${counted(countRules(rules), 'rule')}, ${countedAmongRules(rules)}`;
+}
+
+function summary(problems: number, rules: string | null): string {
   const found = counted(problems, 'problem');
-  if (ruleCount === null) return `${found}; rules are compared with each other once these are solved`;
-  const rules = counted(ruleCount, 'rule');
+  if (rules === null) return `${found}; rules are compared with each other once these are solved`;
   return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;
 }
 
@@ -165,8 +168,4 @@ function workflowCommand(level: 'error' | 'notice', remark: PlacedRemark): strin
 
 function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function countRules({ groups, signals, verdicts, flags }: RuleSet): number {
-  return groups.rules.length + signals.rules.length + verdicts.rules.length + flags.rules.length;
 }

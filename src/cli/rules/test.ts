@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { remarksOnCases } from '../../authoring/cases/case-remarks.ts';
 import {
   type CaseReport,
   runCases,
@@ -15,9 +16,10 @@ import { counted } from '../../counted.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { Location } from '../../rules/problem.ts';
 import { formatProblems } from '../../rules/problem.ts';
-import type { RuleSet } from '../../rules/rule-set.ts';
+import { countedAmongRules, type RuleSet } from '../../rules/rule-set.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { print, terminalPaint } from '../print.ts';
+import { placed, remarkLine } from './check.ts';
 import { chosenFolders, fromHere } from './rule-folders.ts';
 
 interface TestOptions {
@@ -99,6 +101,8 @@ function updateText({ folder, lines, written, left }: Updated): string {
 interface FolderReport {
   readonly folder: string;
   readonly problems: readonly string[];
+  /** What the cases say that no rule sees; no reason to fail. */
+  readonly notes: readonly string[];
   readonly passed: number;
   readonly failed: number;
   readonly failures: CaseReport['failures'];
@@ -115,12 +119,14 @@ function run(folder: string): Run {
   const name = fromHere(folder);
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return unsound(name, formatProblems(name, loaded.problems));
-  const report = runCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const report = runCases(loaded.ruleSet, files);
   if (report.problems.length > 0) return unsound(name, formatProblems(name, report.problems));
   const { passed, failures, coverage } = report;
   const failed = failures.length;
+  const notes = remarksOnCases(loaded.ruleSet, files).map((one) => remarkLine(placed(name, one), 'note: '));
   return {
-    report: { folder: name, problems: [], passed, failed, failures, coverage },
+    report: { folder: name, problems: [], notes, passed, failed, failures, coverage },
     rules: loaded.ruleSet,
   };
 }
@@ -129,6 +135,7 @@ function unsound(folder: string, problems: string): Run {
   const report = {
     folder,
     problems: problems.split('\n'),
+    notes: [],
     passed: 0,
     failed: 0,
     failures: [],
@@ -163,14 +170,15 @@ async function inJson({ report, rules }: Run) {
 }
 
 async function describe({ report, rules }: Run, minPercent: number, paint: Paint): Promise<string> {
-  const { folder, problems, passed, failed, failures, coverage } = report;
+  const { folder, problems, notes, passed, failed, failures, coverage } = report;
   if (rules === null || coverage === null) return problems.join('\n');
   const lines: string[] = [];
   for (const failure of failures) {
     lines.push(...failureLines(failure, await traceFailure(rules, failure), rules, folder, paint), '');
   }
   const cases = `${folder}: ${counted(passed, 'case')} passed, ${failed} failed`;
-  lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, paint));
+  lines.push(...notes);
+  lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, rules, paint));
   if (!reaches(coverage.rules, minPercent))
     lines.push(
       paint('fail', `  Too few: --min-coverage wants ${minPercent} % of the rules to decide in a case.`),
@@ -180,13 +188,13 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   return lines.join('\n');
 }
 
-function coverageLines(coverage: Coverage, paint: Paint): readonly string[] {
+function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): readonly string[] {
   const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
   const width = String(Math.max(rules.total, conditions.total)).length;
   const shareLine = (what: string, { tested, total, percent }: Share, meaning: string) =>
     `  ${what}  ${String(percent).padStart(3)} %  ${String(tested).padStart(width)} of ${String(total).padStart(width)}  ${meaning}`;
   return [
-    shareLine('rules     ', rules, 'decided in a case'),
+    shareLine('rules     ', rules, `decided in a case, ${countedAmongRules(ruleSet)}`),
     shareLine('conditions', conditions, 'were seen both true and false'),
     ...section(
       '  Rules without a test:',

@@ -27,6 +27,30 @@ export function comparisonRefusal(
   return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
 }
 
+/** How a rule compares with this attribute, or with the amount. */
+function comparedText({ name, attribute }: FactRef): string {
+  return `value: { fact: ${name}${attribute === undefined ? '' : `, params: { name: ${attribute} }`} }`;
+}
+
+/**
+ * What is said of a text that stands for a value and names an attribute, or the fact `other`; where the two are compared,
+ * how that is written.
+ */
+export function namedFactText(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
+  const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;
+  const single = SINGLE_OPERATORS.get(operator) ?? operator;
+  const refusal = comparisonRefusal(ref, single, other);
+  if (refusal !== null) return `${named}; ${refusal}`;
+  const how = single === operator ? '' : `operator: ${single}, `;
+  return `${named}; to compare "${spokenName(ref)}" with it, write ${how}${comparedText(other)}`;
+}
+
+/** Operators for one value that ask what those for several ask. */
+const SINGLE_OPERATORS: ReadonlyMap<OperatorName | null, OperatorName> = new Map([
+  ['in', 'equal'],
+  ['notIn', 'notEqual'],
+]);
+
 export function isHidden({ fact }: FactRef): boolean {
   return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
 }

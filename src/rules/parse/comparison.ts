@@ -11,7 +11,14 @@ import {
 } from '../condition.ts';
 import { suggest } from '../problem.ts';
 import { isName, listNameRefusal } from '../rule-set.ts';
-import { comparisonRefusal, domainInWords, hiddenText, isHidden, spokenName } from './compared-facts.ts';
+import {
+  comparisonRefusal,
+  domainInWords,
+  hiddenText,
+  isHidden,
+  namedFactText,
+  spokenName,
+} from './compared-facts.ts';
 import { type FactRefs, whyNoWindow } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
@@ -219,18 +226,31 @@ class ComparisonReader {
     if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
-    const values = items
-      .map((item) => readFactValue({ file: this.#file, node: item, what }, ref, operator))
-      .filter((item) => item !== null);
-    return values.length === items.length ? { value: values } : null;
+    const value = this.#file.readItems(items, (item) => this.#value(this.#file, item, what, ref, operator));
+    return value === null ? null : { value };
   }
 
   #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
-    if (isHidden(ref) && !this.#file.hasMember(node, 'fact')) return this.#file.report(node, hiddenText(ref));
-    const value = this.#file.hasMember(node, 'fact')
+    const isFact = this.#file.hasMember(node, 'fact');
+    if (isHidden(ref) && !isFact) {
+      const text = this.#file.plain(node);
+      const named = typeof text === 'string' ? this.#namedFact(text, ref, operator) : null;
+      return this.#file.report(node, named ?? hiddenText(ref));
+    }
+    const value = isFact
       ? this.#otherFact(node, ref, operator)
-      : readFactValue({ file: this.#file, node, what: `value for "${spokenName(ref)}"` }, ref, operator);
+      : this.#value(this.#file, node, `value for "${spokenName(ref)}"`, ref, operator);
     return value === null ? null : { value };
+  }
+
+  #value(file: YamlFile, node: Node, what: string, ref: FactRef, operator: OperatorName | null) {
+    const namedFact = (text: string) => this.#namedFact(text, ref, operator);
+    return readFactValue({ file, node, what, namedFact }, ref, operator);
+  }
+
+  #namedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
+    const other = this.#refs.named(text);
+    return other === null ? null : namedFactText(ref, operator, other);
   }
 
   /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
@@ -242,7 +262,7 @@ class ComparisonReader {
     if (list === null) return null;
     const what = `entry for "${spokenName(ref)}"`;
     const value = this.#lists.valuesFor(list, spokenName(ref), (entry) =>
-      readFactValue({ file: list.file, node: entry, what }, ref, operator),
+      this.#value(list.file, entry, what, ref, operator),
     );
     return value === null ? null : { value, list: name };
   }

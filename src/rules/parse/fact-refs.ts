@@ -69,16 +69,22 @@ export class FactRefs {
     return this.#refs.has(attributeLabel(name));
   }
 
+  /** The attribute or the fact that a text names; null for any other text. */
+  named(text: string): FactRef | null {
+    const attribute = this.#refs.get(attributeLabel(text));
+    if (attribute !== undefined) return attribute;
+    const fact = FACTS.get(text);
+    // It is told of and not asked for, so it gets no place among the values of a decision.
+    return fact === undefined ? null : { label: text, name: text, fact, windowMs: 0, index: -1 };
+  }
+
   /** The attribute of this name, why there is none, or null where nobody knows. */
   attribute(name: string): FactRef | string | null {
     const known = this.#refs.get(attributeLabel(name));
     if (known !== undefined || this.#attributes === null) return known ?? null;
     if (!isAttributeName(name))
       return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
-    const names = [...this.#attributes.keys()];
-    const near = names.length === 0 ? '' : suggest(name, names);
-    const hint = near === '' ? `; declare it there: attributes: { ${name}: { type: text } }` : near;
-    return `ruleset.yaml declares no attribute "${name}"${hint}`;
+    return undeclaredText(name, this.#attributes);
   }
 
   #internAttribute(fact: AttributeFact, attribute: string): FactRef {
@@ -92,6 +98,15 @@ export class FactRefs {
   #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
     return this.#refs.getOrInsertComputed(label, () => ({ label, ...named, index: this.#refs.size }));
   }
+}
+
+/** What is said of an attribute that `ruleset.yaml` does not declare, with what follows from that in words, like ", so ..". */
+export function undeclaredText(name: string, attributes: DeclaredAttributes, consequence = ''): string {
+  const hint =
+    attributes.size === 0
+      ? `; declare it there: attributes: { ${name}: { type: text } }`
+      : suggest(name, [...attributes.keys()]);
+  return `ruleset.yaml declares no attribute "${name}"${consequence}${hint}`;
 }
 
 /**

@@ -12,6 +12,8 @@ export interface ValuePlace {
   readonly node: Node;
   /** How messages call the value. */
   readonly what: string;
+  /** What is said of a text that the fact never is, where it names another fact; null where it names none. */
+  readonly namedFact: (text: string) => string | null;
 }
 
 /**
@@ -19,14 +21,34 @@ export interface ValuePlace {
  * compare a fact with is read here: alone, among several, and in the file of a list.
  */
 export function readFactValue(
-  { file, node, what }: ValuePlace,
+  place: ValuePlace,
   ref: FactRef,
   operator: OperatorName | null,
 ): FactValue | null {
-  const value = readOfDomain({ file, node, what }, ref);
+  const { file, node, namedFact } = place;
+  const written = file.plain(node);
+  const named = typeof written !== 'string' || mayBe(written, ref) ? null : namedFact(written);
+  if (named !== null) return file.report(node, named);
+  const value = readOfDomain(place, ref);
   if (value === null) return null;
   const refusal = typeof value === 'string' ? textRefusal(value, ref) : numberRefusal(value, ref, operator);
   return refusal === null ? value : file.report(node, refusal);
+}
+
+/** Whether the fact may be this text. */
+function mayBe(text: string, ref: FactRef): boolean {
+  const { domain } = ref.fact;
+  switch (domain.type) {
+    case 'number':
+    case 'boolean':
+      return false;
+    case 'enum':
+      return domain.values.includes(text);
+    case 'text':
+      return textRefusal(text, ref) === null;
+    default:
+      return domain satisfies never;
+  }
 }
 
 function readOfDomain(

@@ -59,12 +59,11 @@ export class RuleLists {
     fact: string,
     read: (entry: Node) => FactValue | null,
   ): RuleList['values'] | null {
-    const { name, description, entries } = list;
+    const { name, description, file, entries } = list;
     const key = `${name} ${fact}`;
     const known = this.#values.get(key);
     if (known !== undefined) return known;
-    const sound = entries.map(read).filter((value) => value !== null);
-    const values = sound.length === entries.length ? sound : null;
+    const values = file.readItems(entries, read);
     this.#values.set(key, values);
     if (values !== null) this.#used.set(name, { name, description, values });
     return values;

@@ -73,6 +73,9 @@ function repeatedKeysIn(root: Node | null): readonly RepeatedKey[] {
   return repeated.toSorted((a, b) => (a.key.range?.[0] ?? 0) - (b.key.range?.[0] ?? 0));
 }
 
+/** More items of one list that are refused are told as one problem. */
+const ITEMS_TOLD_MAX = 3;
+
 /** Invisible characters, which storage and terminals treat in their own ways. */
 const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
 
@@ -184,6 +187,25 @@ export class YamlFile {
     if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintOnList(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
     return node.items;
+  }
+
+  /** What `read` gives of each item, or null where it refuses one; where it refuses many, the first problem tells of all. */
+  readItems<T>(items: readonly Node[], read: (item: Node) => T | null): readonly T[] | null {
+    const before = this.#problems.length;
+    const values = items.map(read);
+    const refused = items.filter((_, place) => values[place] === null);
+    const first = this.#problems[before];
+    if (refused.length > ITEMS_TOLD_MAX && first !== undefined) {
+      const likes = refused
+        .slice(1, ITEMS_TOLD_MAX)
+        .map((item) => `"${this.plain(item)}" (line ${this.at(item).line})`);
+      const others = `${refused.length - 1} more of ${items.length} are refused, too, like ${likes.join(' and ')}`;
+      this.#problems.splice(before, Number.POSITIVE_INFINITY, {
+        ...first,
+        message: `${first.message}${first.message.endsWith('?') ? '' : ';'} ${others}`,
+      });
+    }
+    return refused.length === 0 ? values.filter((value) => value !== null) : null;
   }
 
   text(node: Node | null, what: string): string | null {
@@ -376,12 +398,6 @@ interface WrittenNumber {
   readonly at: Location;
   readonly source: string;
   readonly value: number;
-}
-
-/** Where a member of a file's top level stands. */
-export function memberAt(files: ReadonlyMap<string, string>, name: string, member: string): Location {
-  const file = new YamlFile(name, files.get(name) ?? '', []);
-  return file.at(file.anyMembers(file.root, name)?.get(member)?.key ?? null);
 }
 
 export interface NumberRange {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { remarksOnCases } from '../../../src/authoring/cases/case-remarks.ts';
 import { runCases } from '../../../src/authoring/cases/cases.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import { asking } from '../../rule-fixtures/declared-attributes.ts';
@@ -48,7 +49,7 @@ describe('the attributes of a case', () => {
       'cases/attributes.yaml:1:60  "attribute" goes only with kind attribute',
     ]);
     expect(problemsOf('kind: attribute, attribute: wallet, entries: [NL]')).to.deep.equal([
-      'cases/attributes.yaml:1:67  ruleset.yaml declares no attribute "wallet", so nobody is on the list',
+      'cases/attributes.yaml:1:67  ruleset.yaml declares no attribute "wallet", so nobody is on the list; allowed: cardCountry, ipCountry, emailAgeDays, usualAmount, cartCategory, returning',
     ]);
   });
 
@@ -75,5 +76,65 @@ describe('the attributes of a case', () => {
     expect(report('{ verdict: { attributes: 3 } }').problems).to.deep.equal([
       'cases/attributes.yaml:1:62  attributes must have members like name: value, not 3',
     ]);
+  });
+});
+
+describe('what the cases say that no rule sees', () => {
+  function remarks(steps: string, lists = '', asks = LESS_THAN_A_WEEK) {
+    const changes = asking(asks);
+    const text = `cases: [{ name: attributes, ${lists}steps: [${steps}] }]`;
+    const files = new Map([['cases/attributes.yaml', text]]);
+    return remarksOnCases(edited(changes), files).map(formatProblem);
+  }
+
+  it('is an attribute that is not declared, told at its place with the nearest that is', () => {
+    expect(
+      remarks('{ verdict: { attributes: { cardCuontry: DE } } }, { score: { attributes: { wallet: a } } }'),
+    ).to.deep.equal([
+      'cases/attributes.yaml:1:64  ruleset.yaml declares no attribute "cardCuontry", so no rule sees it; did you mean "cardCountry"?',
+      'cases/attributes.yaml:1:112  ruleset.yaml declares no attribute "wallet", so no rule sees it; allowed: cardCountry, ipCountry, emailAgeDays, usualAmount, cartCategory, returning',
+    ]);
+  });
+
+  it('says how to declare the first one', () => {
+    const text = 'cases: [{ name: attributes, steps: [{ verdict: { attributes: { bin: "4111" } } }] }]';
+    expect(remarksOnCases(edited({}), new Map([['cases/a.yaml', text]])).map(formatProblem)).to.deep.equal([
+      'cases/a.yaml:1:64  ruleset.yaml declares no attribute "bin", so no rule sees it; declare it there: attributes: { bin: { type: text } }',
+    ]);
+  });
+
+  it('is a value that is nearly one that counts, and no other, which may be sent on purpose', () => {
+    const sent = (attributes: string) => remarks(`{ verdict: { attributes: { ${attributes} } } }`);
+    expect(sent('cartCategory: gams')).to.deep.equal([
+      'cases/attributes.yaml:1:78  "cartCategory" is not known with "gams", which "oneOf" lacks; did you mean "games"?',
+    ]);
+    expect(sent('cardCountry: 49, cartCategory: 7, emailAgeDays: "3"')).to.deep.equal([
+      'cases/attributes.yaml:1:77  "cardCountry" is a text, and 49 without quotes is a number, so it is not known; write "49"',
+    ]);
+    expect(sent('cartCategory: drinks, cardCountry: DEU, returning: "yes", emailAgeDays: 3')).to.deep.equal(
+      [],
+    );
+  });
+
+  it('is a shared list that no rule asks about', () => {
+    const lists = 'lists: { suspcets: { kind: client, entries: [payer-1] } }, ';
+    const asks = '{ fact: listed, params: { list: suspects }, operator: equal, value: true }';
+    expect(remarks('{ verdict: {} }', lists, asks)).to.deep.equal([
+      'cases/attributes.yaml:1:38  no rule asks about the shared list "suspcets"; did you mean "suspects"?',
+    ]);
+    expect(remarks('{ verdict: {} }', lists)).to.deep.equal([
+      'cases/attributes.yaml:1:38  no rule asks about the shared list "suspcets"',
+    ]);
+    expect(remarks('{ verdict: {} }', lists.replace('suspcets', 'suspects'), asks)).to.deep.equal([]);
+  });
+
+  it('is nothing in a file that cannot be read, which its reader tells of', () => {
+    const texts = [
+      'cases: [',
+      'cases: 7',
+      'cases: [{ steps: { verdict: 7 } }, { lists: 7, steps: [{ verdict: { attributes: 7 } }] }]',
+    ];
+    for (const text of texts)
+      expect(remarksOnCases(edited({}), new Map([['cases/a.yaml', text]]))).to.deep.equal([]);
   });
 });

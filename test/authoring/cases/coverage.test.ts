@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import { runCases } from '../../../src/authoring/cases/cases.ts';
 import type { Coverage } from '../../../src/authoring/cases/coverage.ts';
 import { compile } from '../../../src/rules/evaluate/compile.ts';
+import { loadRuleSet } from '../../../src/rules/folder/rule-folder.ts';
 import { parse } from '../../../src/rules/parse/parse.ts';
+import { countRules } from '../../../src/rules/rule-set.ts';
 import {
   type Edit,
   editedFiles,
@@ -80,6 +82,23 @@ describe('coverage by cases', () => {
       { name: 'high', at: at('verdicts.yaml', 4, 5), asked: true },
       { name: 'otherwise', at: at('verdicts.yaml', 12, 1), asked: false },
     ]);
+  });
+
+  it('counts as many rules as "rules check" does', () => {
+    for (const folder of [
+      'rules/p2.v10',
+      'rules/examples/cards/p3.v1',
+      'rules/examples/published/shop/p1.v1',
+    ]) {
+      const loaded = loadRuleSet(folder);
+      if (!loaded.ok) throw new Error(folder);
+      const { ruleSet } = loaded;
+      const { coverage } = runCases(ruleSet, new Map());
+      expect([coverage.rules.total, coverage.untestedRules.length], folder).to.deep.equal([
+        countRules(ruleSet),
+        countRules(ruleSet),
+      ]);
+    }
   });
 
   it('counts what exempts from the signals as a rule, and asks no signal about whom it exempts', () => {

@@ -33,7 +33,10 @@ describe('rules check and rules schema', () => {
     editedCopy(rules, 'p1.v1', editsOf(['- verdicts.yaml: fact: isBot -> fact: isBott']));
     editedCopy(rules, 'p1.v2', {});
     const { exitCode, stdout } = await run(['rules', 'check']);
-    expect([exitCode, stdout.trimEnd().split('\n').at(-1)]).to.deep.equal([1, 'p1.v2: sound, 26 rules']);
+    expect([exitCode, stdout.trimEnd().split('\n').at(-1)]).to.deep.equal([
+      1,
+      'p1.v2: sound, 29 rules, with "otherwise" twice and "exempt"',
+    ]);
   });
 
   it('name the folders that they skip for their names', async () => {
@@ -45,12 +48,14 @@ describe('rules check and rules schema', () => {
     expect((await run(['rules', 'check'])).stderr).to.contain(`\np1.v2-ann-test: ${skipped}`);
     editedCopy(rules, 'p1.v1', {});
     expect((await run(['rules', 'check'])).stdout).to.equal(
-      `p1.v2-ann-test:1:1  note: ${skipped}\np1.v1: sound, 26 rules\n`,
+      `p1.v2-ann-test:1:1  note: ${skipped}\np1.v1: sound, 29 rules, with "otherwise" twice and "exempt"\n`,
     );
     const { exitCode, stdout } = await run(['rules', 'check', '--json']);
     const notes = [{ file: 'p1.v2-ann-test', line: 1, column: 1, message: skipped }];
     expect([exitCode ?? 0, JSON.parse(stdout)]).to.deep.equal([0, { problems: [], notes }]);
-    expect((await run(['rules', 'check', 'p1.v1'])).stdout).to.equal('p1.v1: sound, 26 rules\n');
+    expect((await run(['rules', 'check', 'p1.v1'])).stdout).to.equal(
+      'p1.v1: sound, 29 rules, with "otherwise" twice and "exempt"\n',
+    );
   });
 
   it('write a schema for each kind of rule file, and say which files changed', async () => {
