@@ -276,7 +276,7 @@ describe('the source', () => {
       ...file,
       // `import { a as b }` renames and casts nothing.
       lines: file.lines.map((line) =>
-        /^\s*(?:import|export)\b.*\bfrom\b|^\s+(?:type )?\w+ as \w+,$/.test(line) ? '' : line,
+        /^\s*(?:import|export)\b.*\bfrom\b|^\s+(?:type )?\w+ as \w+,?$/.test(line) ? '' : line,
       ),
     }));
     expect(findings(inCode, /[\w)\]}] as (?!const\b)[A-Za-z{[(]/)).to.deep.equal([]);

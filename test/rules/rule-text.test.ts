@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { formatDuration, parseDuration } from '../../src/rules/duration.ts';
-import { editedYaml } from '../../src/rules/folder/draft.ts';
 import { formatProblem, sortProblems, suggest } from '../../src/rules/problem.ts';
+import { editedYaml } from '../../src/rules/text/edited-text.ts';
 
 describe('a duration', () => {
   for (const [text, ms] of [

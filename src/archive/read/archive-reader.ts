@@ -2,44 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ClientKey, clientNumber, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import {
-  type ArchivedOrder,
-  type AskedOrder,
-  addReport,
-  type Exposure,
-  exposureOf,
-  type KnownOrder,
-  reopenGranted,
-} from '../../client/order.ts';
+import type { ArchivedOrder, AskedOrder } from '../../client/order.ts';
 import type { Decision } from '../../decision/decision.ts';
 import { type DecisionFilter, newestFirst, timeBound } from '../../decision/decision-filter.ts';
-import {
-  type HistoryPlace,
-  type JournalEntry,
-  newestEntryFirst,
-  type OutcomeEntry,
-  type Placed,
-  recordedExposure,
-} from '../../state/journal.ts';
+import { type HistoryPlace, type JournalEntry, newestEntryFirst, type Placed } from '../../state/journal.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import type { Store } from '../../state/store.ts';
-import { StoreUnavailable } from '../../state/store-errors.ts';
 import { Archive, type Bounds, type ErasedClients, erasedClients } from '../archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '../archive-log.ts';
-import { type Bind, Duck, type DuckRow, flagOf, numberOf, textOf } from '../duck.ts';
+import { type Bind, Duck, type DuckRow, numberOf, textOf } from '../duck.ts';
 import { withCopy } from '../frozen-archive.ts';
 import { OrderFilters } from '../order-filter.ts';
-import { GRANTED_SQL, type OrderStatus, statusCondition } from '../order-status.ts';
-import {
-  decisionOf,
-  entryOf,
-  isAboutClients,
-  JOURNAL_ORDER_SQL,
-  TABLE_NAMES,
-  TABLES,
-  type TableName,
-} from '../tables.ts';
-import { type Among, filterCondition, Past, type Source } from './past.ts';
+import { type OrderStatus, statusCondition } from '../order-status.ts';
+import { decisionOf, entryOf, isAboutClients, TABLE_NAMES, TABLES, type TableName } from '../tables.ts';
+import { ordersIn } from './orders-in-past.ts';
+import { type Among, filterCondition, Past, type Source, select } from './past.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 
 /** Decisions that were found, and the segments that could not be read. */
@@ -218,60 +195,9 @@ export class ArchiveReader {
 
   /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
-    const clients = new Set(asked.map(({ client }) => clientNumber(client.hash)));
-    const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
-    const where = (bind: Bind) =>
-      `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
-    return this.#archived(async (past) => {
-      const known = await this.#knownOrders(past, platform, where);
-      const exposures = await this.#exposures(past, platform, where, asked);
-      // What is missing may be what is asked about.
-      if (past.unreadable.length > 0)
-        throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
-      return asked.map(({ client, orderRef }) => {
-        const name = orderName(client.clientIdKey, orderRef);
-        return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
-      });
-    });
-  }
-
-  async #knownOrders(
-    past: Past,
-    platform: PlatformName,
-    where: (bind: Bind) => string,
-  ): Promise<ReadonlyMap<string, KnownOrder>> {
-    const known = new Map<string, KnownOrder>();
-    const rows = await past.rows(
-      (source, bind) =>
-        `${select(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
-    );
-    for (const row of rows) {
-      const entry = entryOf('outcomes', row, this.#store.clientKeys);
-      if (entry?.kind !== 'outcome') continue;
-      const name = orderName(entry.clientIdKey, entry.orderRef);
-      known.set(name, afterEntry(known.get(name) ?? null, entry));
-    }
-    return known;
-  }
-
-  async #exposures(
-    past: Past,
-    platform: PlatformName,
-    where: (bind: Bind) => string,
-    asked: readonly AskedOrder[],
-  ): Promise<ReadonlyMap<string, Exposure>> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
-    const rows = await past.rows(
-      (source, bind) =>
-        `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where(bind)} GROUP BY ALL`,
-      (segments) => this.#orders.holding(segments, orderRefs),
-    );
-    const exposures = new Map<string, Exposure>();
-    for (const row of rows) {
-      const name = orderName(textOf(row['client_id_key']) ?? '', textOf(row['order_ref']) ?? '');
-      exposures.set(name, exposureOf(flagOf(row['granted']) === true));
-    }
-    return exposures;
+    const among: Among = (segments) => this.#orders.holding(segments, orderRefs);
+    return this.#archived((past) => ordersIn(past, platform, asked, among, this.#store.clientKeys));
   }
 
   /** What happened to a client before a place (null: ever), newest first, by the tables that are asked for. */
@@ -391,19 +317,6 @@ function isBefore(time: string, { at, place }: HistoryPlace): string {
   return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
 }
 
-/** What is known of an order after one more report of it. */
-function afterEntry(
-  before: KnownOrder | null,
-  { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
-): KnownOrder {
-  const exposure = recordedExposure(turnedAway);
-  return addReport(reopenGranted(before, exposure), report, exposure, amount);
-}
-
-function orderName(clientIdKey: string, orderRef: string): string {
-  return JSON.stringify([clientIdKey, orderRef]);
-}
-
 /** SQL: that a row is of a client. */
 function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
   return `client_hash = ${clientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
@@ -443,8 +356,4 @@ function beginOfNewest(
   });
   const begin = newestFirst[last]?.from ?? notBefore;
   return last === newestFirst.length - 1 || begin <= notBefore ? null : begin;
-}
-
-function select(source: string, where: string): string {
-  return `SELECT * FROM ${source} WHERE ${where}`;
 }

@@ -250,3 +250,8 @@ function afterSql({ at, clientHash, seq }: DecisionPosition): string {
   const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
   return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }
+
+/** SQL: whole rows. */
+export function select(source: string, where: string): string {
+  return `SELECT * FROM ${source} WHERE ${where}`;
+}

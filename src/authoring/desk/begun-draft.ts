@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { isInstallation } from '../../access/access-keys.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { counted } from '../../counted.ts';
-import { type CompletedFiles, restoreOthersPart } from '../../rules/folder/others-part.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { isRuleVersion } from '../../rules/rule-set.ts';
 import { type DraftText, draftOf } from '../../rules/text/draft-text.ts';
+import { type CompletedFiles, restoreOthersPart } from '../../rules/text/others-part.ts';
 import { coverageOf } from '../cases/cases.ts';
 import { examine, type Remark } from './examine.ts';
 

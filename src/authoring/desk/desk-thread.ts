@@ -9,12 +9,12 @@ import {
   type SavedDraft,
   saveDraft,
 } from '../../rules/folder/draft.ts';
-import { ownPart } from '../../rules/folder/own-part.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import { type Constant, constantsOf } from '../../rules/text/constant.ts';
 import { type DraftText, digestOf, draftOf, type LoadResult } from '../../rules/text/draft-text.ts';
+import { ownPart } from '../../rules/text/own-part.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { coverageOf, type RuleCoverage, type UpdatedCases, updateCases } from '../cases/cases.ts';
 import { type RuleDiff, RuleDiffs } from '../diff/rule-diff.ts';

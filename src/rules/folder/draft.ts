@@ -1,13 +1,12 @@
 import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isScalar, parseDocument, stringify } from 'yaml';
 import { NamedError } from '../../named-error.ts';
 import { parse, type RuleFiles } from '../parse/parse.ts';
-import { UNCHECKED_KEYS } from '../parse/yaml-file.ts';
 import type { Problem } from '../problem.ts';
 import { formatProblems } from '../problem.ts';
 import { isRuleVersion, type RuleVersion, versionNameRefusal } from '../rule-set.ts';
 import { digestOf, draftOf } from '../text/draft-text.ts';
+import { renamed } from '../text/edited-text.ts';
 import { readRuleFiles } from './rule-folder.ts';
 import { RELEASE_FILE, ROLLED_BACK_FILE } from './rules-dir.ts';
 
@@ -40,50 +39,8 @@ export function copyVersion(
   return join(rulesDir, version);
 }
 
-const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
-
-/**
- * The text of ruleset.yaml with another version in it, replaced as text: comments and layout stay as they are. Null
- * when the version is not written on a line of its own.
- */
-export function renamed(files: RuleFiles, version: RuleVersion): string | null {
-  const text = files.get('ruleset.yaml') ?? '';
-  if (!WRITTEN_VERSION.test(text)) return null;
-  return text.replace(WRITTEN_VERSION, (_, before: string) => before + version);
-}
-
 /** The draft cannot be made; the message says why and what to do. */
 export class DraftRefused extends NamedError {}
-
-interface YamlEdit {
-  readonly path: readonly (string | number)[];
-  readonly value: number | string;
-}
-
-/**
- * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
- * as they are; one that is missing is added, for which the file is rewritten, comments included.
- */
-export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
-  return edits.reduce(edited, text);
-}
-
-function edited(text: string, { path, value }: YamlEdit): string {
-  const document = parseDocument(text, UNCHECKED_KEYS);
-  const node = document.getIn(path, true);
-  if (!isScalar(node) || node.range === undefined || node.range === null) {
-    document.setIn(path, value);
-    return document.toString({ lineWidth: 0 });
-  }
-  const [from, to] = node.range;
-  return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
-}
-
-/** The index of the item of this name in a list of the text; -1 where there is none. */
-export function placeOfNamed(text: string, list: string, name: string): number {
-  const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
-  return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
-}
 
 interface DraftPlace {
   readonly rulesDir: string;

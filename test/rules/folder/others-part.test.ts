@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
-import { restoreOthersPart } from '../../../src/rules/folder/others-part.ts';
-import { ownPart } from '../../../src/rules/folder/own-part.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import type { RuleFiles } from '../../../src/rules/parse/parse.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
+import { restoreOthersPart } from '../../../src/rules/text/others-part.ts';
+import { ownPart } from '../../../src/rules/text/own-part.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
 const HEAD = 'ruleVersion: p2.v10\nsettings: { currency: EUR }\n';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { ownPart } from '../../../src/rules/folder/own-part.ts';
 import { checkRelease, makeRelease } from '../../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../../src/rules/folder/rule-folder.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import { digestOf, draftOf } from '../../../src/rules/text/draft-text.ts';
+import { ownPart } from '../../../src/rules/text/own-part.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
 const FILES = new Map([
