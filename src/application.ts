@@ -10,8 +10,8 @@ import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
-import type { Pseudonym } from './decision/addresses.ts';
 import { holdoutDraw } from './decision/holdout.ts';
+import type { Pseudonyms } from './decision/requests.ts';
 import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
 import { documentRoutes, servedDocument } from './http/openapi/docs.ts';
 import { callerDocument } from './http/platform/caller-document.ts';
@@ -44,7 +44,7 @@ import {
   watchStore,
 } from './metrics/node-gauges.ts';
 import { ReportingWatch } from './metrics/reporting.ts';
-import { hmacPseudonym, platformNames } from './pseudonym.ts';
+import { hmacPseudonym, nodeSecrets, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/loaded-rules.ts';
 import { ArchivedOrders } from './service/archived-orders.ts';
 import type { Pace } from './service/client-turns.ts';
@@ -109,11 +109,15 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const pseudonym = hmacPseudonym(signalSecret);
   const names = platformNames(signalSecret);
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
-  const lists = await followedLists(parts, pseudonym, metrics);
+  const lists = await followedLists(parts, { pseudonym, formerPseudonym }, metrics);
   const hasStaleLists = () => lists.report().isStale;
   const { listLog, clientKeys } = store;
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
-  const decides = { lists, holdoutDraw: holdoutDraw(signalSecret) };
+  const decides = {
+    lists,
+    holdoutDraw: holdoutDraw(signalSecret),
+    secrets: nodeSecrets(signalSecret, former),
+  };
   const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
   const erasures = new KnownErasures({
     store,
@@ -300,11 +304,11 @@ export function tellTrouble(log: Logger): (message: string, error?: unknown) => 
 /** This node's copy of the shared lists, kept up to date. */
 async function followedLists(
   { store, clock, log }: ApplicationParts,
-  pseudonym: Pseudonym,
+  pseudonyms: Pseudonyms,
   { registry }: Metrics,
 ) {
   const onTrouble = tellTrouble(log);
-  const lists = new ListNode({ listLog: store.listLog, pseudonym, clock, onTrouble });
+  const lists = new ListNode({ listLog: store.listLog, ...pseudonyms, clock, onTrouble });
   await whileStoreIsLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists are late', error),

@@ -1,16 +1,33 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { type NodeSecrets, SECRET_ID_CHARACTERS } from './client/attribute-secrets.ts';
 import type { Pseudonym } from './decision/addresses.ts';
 import type { ListOwner, PlatformNames } from './decision/shared-lists.ts';
 
 /** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */
 const PSEUDONYM_BYTES = 16;
 
-/** Fingerprints and IPs as the first 128 bits of their HMAC-SHA256 under the fleet's secret. */
+/**
+ * Fingerprints and IPs as the first 128 bits of their HMAC-SHA256 under the fleet's secret. The last characters of an
+ * attribute's are instead the id of the secret, because only those under one secret can be compared.
+ */
 export function hmacPseudonym(secret: string): Pseudonym {
+  const id = secretId(secret);
   return (kind, text) => {
     const digest = createHmac('sha256', secret).update(`${kind}\0${text}`).digest();
-    return digest.toString('base64url', 0, PSEUDONYM_BYTES);
+    const hmac = digest.toString('base64url', 0, PSEUDONYM_BYTES);
+    return kind === 'attribute' ? hmac.slice(0, -SECRET_ID_CHARACTERS) + id : hmac;
   };
+}
+
+/** The ids of the secrets with which a node makes pseudonyms. */
+export function nodeSecrets(secret: string, former: string | null): NodeSecrets {
+  return { own: secretId(secret), former: former === null ? null : secretId(former) };
+}
+
+/** Tells secrets apart and does not reveal them; of two secrets both have the same once in 262,144 times. */
+function secretId(secret: string): string {
+  const digest = createHmac('sha256', secret).update('id of the secret').digest('base64url');
+  return digest.slice(0, SECRET_ID_CHARACTERS);
 }
 
 /** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */

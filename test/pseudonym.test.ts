@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { platformName } from '../src/client/client-key.ts';
-import { hmacPseudonym, platformNames } from '../src/pseudonym.ts';
+import { hmacPseudonym, nodeSecrets, platformNames } from '../src/pseudonym.ts';
 
 const SECRET = 'a secret of this test that is long enough';
 const names = platformNames(SECRET);
@@ -30,5 +30,26 @@ describe("a platform's name for a device", () => {
       expect(name).to.have.lengthOf(kept.length).and.to.equal(names.nameOf(SHOP, kept));
       if (kept !== '') expect(new Set([kept, name, names.nameOf(BANK, kept)]).size).to.equal(3);
     }
+  });
+});
+
+describe('the pseudonym of an attribute', () => {
+  it('ends with the id of its secret, and is otherwise as long and as different as others', () => {
+    const other = 'another secret of this test that is long';
+    const { own, former } = nodeSecrets(SECRET, other);
+    expect(own).to.have.lengthOf(3).and.not.to.equal(former);
+    expect(nodeSecrets(SECRET, null)).to.deep.equal({ own, former: null });
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (one, two) => {
+        const pseudonym = hmacPseudonym(SECRET)('attribute', one);
+        expect(pseudonym)
+          .to.match(/^[\w-]{22}$/)
+          .and.to.satisfy((text: string) => text.endsWith(own));
+        expect(pseudonym === hmacPseudonym(SECRET)('attribute', two)).to.equal(one === two);
+        expect(hmacPseudonym(other)('attribute', one)).to.satisfy((text: string) =>
+          text.endsWith(former ?? ''),
+        );
+      }),
+    );
   });
 });

@@ -10,6 +10,7 @@ import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from '../client/
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  countsByName,
   type DeviceKind,
   moreShared,
   type NamedPseudonym,
@@ -111,7 +112,7 @@ export class DeviceBook<Client = string> {
     asked: readonly AskedAttribute[],
     now: number,
   ): ReadonlyMap<string, ReadonlyMap<number, number>> {
-    return new Map(
+    return countsByName(
       asked.map(({ name, value, windowsMs }) => {
         const seen = this.#devices.attribute.get(`${name}/${value}`);
         const count = (windowMs: number) => othersSince(seen, client, now - windowMs).clients + 1;

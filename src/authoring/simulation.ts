@@ -69,7 +69,7 @@ export class Simulation {
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
     const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
-    const sightings = this.#sightings(payer, known, now, valuesAsked(this.rules.sharing, known.attributes));
+    const sightings = this.#sightings(payer, known, now, valuesAsked(this.rules.sharing, known));
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = asStored(result.nextState);
     return result;
@@ -79,7 +79,7 @@ export class Simulation {
     const payer = this.#payer(clientIdKey);
     const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
     this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now), this.rules.sharing);
-    const values = valuesAsked(this.rules.sharing, hints.attributes, () => request.attributes);
+    const values = valuesAsked(this.rules.sharing, hints, () => request);
     this.#devices.recordValues(clientIdKey, values, now);
     const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);

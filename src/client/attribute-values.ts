@@ -51,6 +51,26 @@ export function noteValues(
   return pack(values, now - ATTRIBUTE_VALUE_MS);
 }
 
+/** The values with other pseudonyms in the place of some; what then is one value counts once, as seen last. */
+export function renameValues(
+  packed: AttributeValues,
+  current: Iterable<readonly [former: unknown, pseudonym: string]>,
+): AttributeValues {
+  if (packed === NO_ATTRIBUTE_VALUES) return packed;
+  const tokens = new Map(
+    [...current].map(([former, now]) => [attributeToken(String(former)), attributeToken(now)]),
+  );
+  const renamed = [...unpack(packed)].map(([name, seen]) => {
+    const values = new Map<string, SeenValue>();
+    for (const { token, at } of seen) {
+      const now = tokens.get(token) ?? token;
+      values.set(now, { token: now, at: Math.max(at, values.get(now)?.at ?? at) });
+    }
+    return [name, [...values.values()].toSorted((one, other) => one.at - other.at)] as const;
+  });
+  return pack(new Map(renamed), Number.NEGATIVE_INFINITY);
+}
+
 /** Without values that are too old; the same text when there are none. */
 export function forgetValues(packed: AttributeValues, now: number): AttributeValues {
   return packed === NO_ATTRIBUTE_VALUES ? packed : pack(unpack(packed), now - ATTRIBUTE_VALUE_MS);

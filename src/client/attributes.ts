@@ -44,6 +44,12 @@ export type Attributes = Readonly<Record<string, AttributeReading>>;
 
 export const NO_ATTRIBUTES: Attributes = {};
 
+/** What was said of a payer, and while the secret of pseudonyms is being changed those that it has under the other one. */
+export interface StatedAttributes {
+  readonly attributes?: Attributes;
+  readonly former?: { readonly attributes?: Attributes };
+}
+
 /** An attribute as `ruleset.yaml` declares it. */
 export interface DeclaredAttribute {
   readonly name: string;
@@ -113,6 +119,10 @@ export function readAttributes(
 /** What no text looks like by chance: a text in clear that begins so is not known. */
 const PSEUDONYM_MARK = 'hmac:';
 
+export function isPseudonym(value: AttributeReading | undefined): value is string {
+  return typeof value === 'string' && value.startsWith(PSEUDONYM_MARK);
+}
+
 function kept(
   { pseudonym }: DeclaredAttribute,
   value: AttributeValue,
@@ -123,13 +133,9 @@ function kept(
   return value === 0 ? 0 : value;
 }
 
-/** The HMAC by which shared lists are searched for a value that `readAsDeclared` gave; `hide` makes it of a clear one. */
-export function attributeHmac(
-  { pseudonym }: Pick<DeclaredAttribute, 'pseudonym'>,
-  value: AttributeValue,
-  hide: (text: string) => string,
-): string {
-  return pseudonym ? String(value).slice(PSEUDONYM_MARK.length) : hide(String(value));
+/** The HMAC by which shared lists are searched for the value of an attribute that is kept as a pseudonym. */
+export function pseudonymHmac(value: AttributeValue): string {
+  return String(value).slice(PSEUDONYM_MARK.length);
 }
 
 interface SentAttributes {
@@ -162,7 +168,7 @@ export function readAsDeclared(
 ): AttributeReading {
   if (value === undefined || value === null) return null;
   // Another version may have kept the text in clear, or hidden it.
-  const isHidden = typeof value === 'string' && value.startsWith(PSEUDONYM_MARK);
-  if (isHidden || declared.pseudonym) return isHidden && declared.pseudonym ? value : null;
+  if (isPseudonym(value) || declared.pseudonym)
+    return isPseudonym(value) && declared.pseudonym ? value : null;
   return findAttributeFault(declared, value) === null ? value : null;
 }

@@ -11,8 +11,13 @@ type HintRow =
   | [kind: number, age: number | null, id?: string, networks?: string | 0, formerId?: string]
   | AttributeRow;
 
-/** An attribute's name, and its value alone in a list. */
-type AttributeRow = [kind: number, age: number | null, name: string, value: [AttributeReading]];
+/** An attribute's name, and in a list its value and, of one from a change of the secret, the former one. */
+type AttributeRow = [
+  kind: number,
+  age: number | null,
+  name: string,
+  value: [value: AttributeReading, formerValue?: string],
+];
 
 /**
  * `knew`: the indexes of the hints that the score knew, and below 0 how many devices were known where those were not
@@ -66,7 +71,10 @@ function decodeCounts(counts: number): DeviceCounts {
 
 function encodeHint({ kind, id, networks, formerId, attribute }: Hint, age: number | null): HintRow {
   const code = HINT_KINDS.indexOf(kind);
-  if (attribute !== undefined) return [code, age, attribute.name, [attribute.value]];
+  if (attribute !== undefined) {
+    const { name, value, formerValue } = attribute;
+    return [code, age, name, formerValue === undefined ? [value] : [value, formerValue]];
+  }
   const row: Exclude<HintRow, AttributeRow> = [code, age];
   if (kind === 'fingerprint' || kind === 'ip') row.push(id);
   if (networks !== undefined) row.push(networks.join(' '));
@@ -99,7 +107,11 @@ export function decodeHints([scoredAge, rows, asked]: HintsRow, { lastAt, change
 function decodeHint([code, , id = '', networks = 0, formerId]: HintRow): Hint {
   const kind = HINT_KINDS[code];
   if (kind === undefined) throw new Error(`client state has a hint of the unknown kind ${code}`);
-  if (typeof networks === 'object') return { kind, id: '', attribute: { name: id, value: networks[0] } };
+  if (typeof networks === 'object') {
+    const [value, formerValue] = networks;
+    const known = formerValue === undefined ? {} : { formerValue };
+    return { kind, id: '', attribute: { name: id, value, ...known } };
+  }
   const around = networks === 0 ? {} : { networks: networks.split(' ') };
   const former = formerId === undefined ? {} : { formerId };
   return { kind, id, ...around, ...former };

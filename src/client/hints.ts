@@ -6,6 +6,7 @@ import {
   type Attributes,
   attributesRead,
   DECLARED_ATTRIBUTES_MAX,
+  NO_ATTRIBUTES,
 } from './attributes.ts';
 import type { DeviceCounts } from './known-devices.ts';
 
@@ -26,7 +27,12 @@ export interface Hint {
   /** The HMAC of a fingerprint or IP; empty for others. */
   readonly id: string;
   /** What the caller said of the payer under a name. */
-  readonly attribute?: { readonly name: string; readonly value: AttributeReading };
+  readonly attribute?: {
+    readonly name: string;
+    readonly value: AttributeReading;
+    /** Of a pseudonym that was made while the secret was being changed: the same text under the secret before. */
+    readonly formerValue?: string;
+  };
   /** Of an IP: shortened HMACs of the networks around it. */
   readonly networks?: readonly string[];
   /** Of a device seen while the secret of the HMACs was being changed: its id under the secret before. */
@@ -71,9 +77,10 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
     list(Type.String(), 'Shortened HMACs of the networks around the address; absent without one'),
   ),
   former: Type.Optional(
-    shape('While the secret of the HMACs is being changed: the same device under the secret before', {
+    shape('While the secret of the HMACs is being changed: the same under the secret before', {
       fingerprint,
       ip,
+      attributes: Type.Optional(attributesRead),
     }),
   ),
   jsOk: nullable(yesNo('The page ran JavaScript; null when nobody said')),
@@ -94,8 +101,8 @@ export interface KnownHints {
   readonly ips: readonly string[];
   /** Of the networks around the IPs, shortened HMACs. */
   readonly networks: readonly string[];
-  /** The ids of the same devices under the secret before; absent when it was not changed. */
-  readonly former?: Pick<KnownHints, 'fingerprints' | 'ips'>;
+  /** The same devices and pseudonyms of attributes under the secret before; absent when it was not changed. */
+  readonly former?: Pick<KnownHints, 'fingerprints' | 'ips' | 'attributes'>;
   /** Whether the page of the last score executed JavaScript; null when nobody said. */
   readonly jsOk: boolean | null;
   readonly trapped: boolean;
@@ -194,14 +201,20 @@ function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
   const ids = (wanted: HintKind) => known.filter(({ kind }) => kind === wanted).map(({ id }) => id);
   const formerIds = (wanted: HintKind) =>
     known.flatMap(({ kind, formerId }) => (kind === wanted && formerId !== undefined ? [formerId] : []));
-  const former = { fingerprints: formerIds('fingerprint'), ips: formerIds('ip') };
+  const formerAttributes = formerAttributesIn(known);
+  const former = {
+    fingerprints: formerIds('fingerprint'),
+    ips: formerIds('ip'),
+    ...(formerAttributes === undefined ? {} : { attributes: formerAttributes }),
+  };
+  const isChanged = former.fingerprints.length + former.ips.length > 0 || formerAttributes !== undefined;
   const has = (wanted: HintKind) => known.some(({ kind }) => kind === wanted);
   return {
     scored,
     fingerprints: ids('fingerprint'),
     ips: ids('ip'),
     networks: known.flatMap(({ networks = [] }) => networks),
-    ...(former.fingerprints.length + former.ips.length === 0 ? {} : { former }),
+    ...(isChanged ? { former } : {}),
     jsOk: has('noScript') ? false : has('script') ? true : null,
     trapped: has('trap'),
     userAgentPresent: has('userAgent'),
@@ -217,6 +230,16 @@ function attributesIn(known: readonly Hint[]): Attributes {
   );
 }
 
+function formerAttributesIn(known: readonly Hint[]): Attributes | undefined {
+  // Most of the time no secret is being changed.
+  if (!known.some(({ attribute }) => attribute?.formerValue !== undefined)) return undefined;
+  return Object.fromEntries(
+    known.flatMap(({ attribute }) =>
+      attribute?.formerValue === undefined ? [] : [[attribute.name, attribute.formerValue]],
+    ),
+  );
+}
+
 function* shownBy(score: ScoreHints): Generator<Hint> {
   const { fingerprint, ip, networks = [], former } = score;
   const known = (formerId: string | null = null) => (formerId === null ? {} : { formerId });
@@ -228,9 +251,15 @@ function* shownBy(score: ScoreHints): Generator<Hint> {
   if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
   if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
   if (score.userAgentIsApp) yield { kind: 'app', id: '' };
-  if (score.attributes !== undefined)
-    for (const [name, value] of Object.entries(score.attributes))
-      yield { kind: 'attribute', id: '', attribute: { name, value } };
+  if (score.attributes !== undefined) yield* attributesShownBy(score.attributes, former?.attributes);
+}
+
+function* attributesShownBy(attributes: Attributes, former: Attributes = NO_ATTRIBUTES): Generator<Hint> {
+  for (const [name, value] of Object.entries(attributes)) {
+    const formerValue = former[name];
+    const known = typeof formerValue === 'string' ? { formerValue } : {};
+    yield { kind: 'attribute', id: '', attribute: { name, value, ...known } };
+  }
 }
 
 /** Adds a hint at the end; of too many devices the oldest is forgotten. */

@@ -1,6 +1,7 @@
 import { moneyText } from '../client/amount.ts';
+import { joinAttributes, type NodeSecrets, renameFormer } from '../client/attribute-secrets.ts';
 import { noteValues } from '../client/attribute-values.ts';
-import { type Attributes, NO_ATTRIBUTES } from '../client/attributes.ts';
+import { NO_ATTRIBUTES, type StatedAttributes } from '../client/attributes.ts';
 import { type ClientKey, decisionId } from '../client/client-key.ts';
 import {
   type ClientState,
@@ -63,6 +64,8 @@ export interface Standing {
   readonly lists?: SharedLists;
   /** Who is held out of which rules; absent: nobody. */
   readonly holdoutDraw?: HoldoutDraw;
+  /** Of the node that decides; absent: every pseudonym that is held is taken as it is. */
+  readonly secrets?: NodeSecrets | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -76,8 +79,10 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const now = momentFor(state, standing.now);
   const settings = settingsOf(rules, client.platform);
   const { nextState, known, at } = contactByScore(state, request, now);
-  const view = { ...asItStands(nextState, settings, standing.sightings, at), hints: known() };
-  const context = contextOf(rules, view, settings, request, standing, now);
+  const hints = known();
+  const view = { ...asItStands(nextState, settings, standing.sightings, at), hints };
+  const stated = statedOf(rules, hints, request, standing);
+  const context = contextOf(rules, view, settings, request, stated, standing, now);
   const assessment = assess(rules, context, heldOutAt(standing, at));
   const answer = scoreAnswer(rules, settings, nextState, assessment, at);
   return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
@@ -126,17 +131,19 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
 
 /** Decides without making a record, which would double the cost: for replays of years. */
 export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedVerdict): JudgedVerdict {
-  const { client, state, sightings, now } = standing;
-  const at = momentFor(state, now);
+  const { client, sightings, now } = standing;
+  const at = momentFor(standing.state, now);
   const settings = settingsOf(rules, client.platform);
+  const hints = knownHints(standing.state.hints, at);
+  const stated = statedOf(rules, hints, request, standing);
+  const state = renameFormer(standing.state, stated);
   const ladderBefore = settle(state, settings.ladder, at);
-  const hints = knownHints(state.hints, at);
   const early = waitRemainingMs(ladderBefore, at) > 0;
   const event = eventOf(request, settings, hints, early, at);
   const seen = touch({ ...state, ...rememberRequest(state, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = heldOutAt(standing, at);
-  const context = contextOf(rules, view, settings, request, standing);
+  const context = contextOf(rules, view, settings, request, stated, standing);
   const assessment = assess(rules, context, isHeldOut);
   const { lastWaitMs } = state;
   const ladderStanding = { ladderBefore, lastWaitMs, at };
@@ -176,7 +183,8 @@ export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
   const now = momentFor(state, standing.now);
   const view = asItStands(state, settings, sightings, now);
-  return assess(rules, contextOf(rules, view, settings, request, standing), heldOutAt(standing, now));
+  const stated = statedOf(rules, view.hints, NOTHING_SAID, standing);
+  return assess(rules, contextOf(rules, view, settings, request, stated, standing), heldOutAt(standing, now));
 }
 
 function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
@@ -197,16 +205,28 @@ function asItStands(
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
+const NOTHING_SAID: StatedAttributes = {};
+
+/** What the rules may know of the payer by the caller's words: of this request, and of scores that still hold. */
+function statedOf(
+  { attributes: declared }: RuleSet,
+  held: KnownHints,
+  said: StatedAttributes,
+  { secrets }: Standing,
+): StatedAttributes {
+  return declared.size === 0 ? NOTHING_SAID : joinAttributes(held, said, secrets);
+}
+
 function contextOf(
   rules: RuleSet,
   view: ContextView,
   settings: PlatformSettings,
-  request: PaymentRequest & { readonly attributes?: Attributes },
+  request: PaymentRequest,
+  stated: StatedAttributes,
   { client, lists = NO_LISTS }: Standing,
   listedAt = view.now,
 ): FactContext {
-  const attributes =
-    rules.attributes.size === 0 ? NO_ATTRIBUTES : { ...view.hints.attributes, ...request.attributes };
+  const { attributes = NO_ATTRIBUTES } = stated;
   return {
     ...view,
     platform: client.platform,
@@ -221,7 +241,7 @@ function contextOf(
     smoothing: settings.smoothing,
     attributes,
     isListed: (list) =>
-      lists.find(list, subjectOf(client, request, view.hints, attributes, rules), listedAt) !== null,
+      lists.find(list, subjectOf(client, request, view.hints, stated, rules), listedAt) !== null,
   };
 }
 
@@ -230,7 +250,7 @@ function subjectOf(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
   { fingerprints, ips, networks, former }: Pick<KnownHints, 'fingerprints' | 'ips' | 'networks' | 'former'>,
-  attributes: Attributes,
+  stated: StatedAttributes,
   { attributes: declaredAttributes }: Pick<RuleSet, 'attributes'>,
 ): ListSubject {
   return {
@@ -242,7 +262,9 @@ function subjectOf(
     fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
     ips: [...ips, ...(former?.ips ?? [])],
     networks,
-    attributes,
+    attributes: stated.attributes ?? NO_ATTRIBUTES,
+    // Those entries have the former pseudonyms of attributes, too.
+    formerAttributes: stated.former?.attributes,
     declaredAttributes,
   };
 }

@@ -5,7 +5,9 @@ import {
   type Attributes,
   type AttributeValue,
   type DeclaredAttributes,
+  isPseudonym,
   readAttributes,
+  type StatedAttributes,
 } from '../client/attributes.ts';
 import { ScoreHintsSchema } from '../client/hints.ts';
 import { Type } from '../json-schema.ts';
@@ -94,10 +96,8 @@ export const ScoreRequestSchema = shape('What a score was asked with', {
 export type ScoreRequest = Shape<typeof ScoreRequestSchema>;
 
 /** A verdict request (interface, section 2.3). */
-export interface AskedVerdict extends PaymentRequest {
+export interface AskedVerdict extends PaymentRequest, StatedAttributes {
   readonly orderRef: string;
-  /** What the caller says of the payer, as far as the rule set declares it; absent without any. */
-  readonly attributes?: Attributes;
 }
 
 /** The same with the request's origin, for the decision record. */
@@ -137,17 +137,29 @@ export function scoreRequest(
   };
 }
 
+/** What makes pseudonyms, and while the secret is being changed those under the one before. */
+export interface Pseudonyms {
+  readonly pseudonym: Pseudonym;
+  readonly formerPseudonym?: Pseudonym | null;
+}
+
 /** The request with what it says of the payer, as far as the rule set that decides declares it. */
-export function withAttributes<Request extends object>(
+export function withAttributes<Request extends { readonly former?: object }>(
   request: Request,
   { attributes: declared }: { readonly attributes: DeclaredAttributes },
   sent: ScoreBody['attributes'],
-  pseudonym: Pseudonym,
+  { pseudonym, formerPseudonym: former = null }: Pseudonyms,
 ): Request & { readonly attributes?: Attributes } {
   // Most requests have none, and a function costs an allocation.
   if (sent === undefined) return request;
   const attributes = readAttributes(declared, sent, (text) => pseudonym('attribute', text));
-  return attributes === undefined ? request : { ...request, attributes };
+  if (attributes === undefined) return request;
+  if (former === null) return { ...request, attributes };
+  const hidden = new Map([...declared].filter(([name]) => isPseudonym(attributes[name])));
+  const before = readAttributes(hidden, sent, (text) => former('attribute', text));
+  return before === undefined
+    ? { ...request, attributes }
+    : { ...request, attributes, former: { ...request.former, attributes: before } };
 }
 
 function deviceOf({ fingerprint, address }: BodyDevice, pseudonym: Pseudonym) {

@@ -4,9 +4,9 @@ import {
   ATTRIBUTE_NAME_FORM,
   ATTRIBUTE_NAME_PATTERN,
   type Attributes,
-  attributeHmac,
   type DeclaredAttributes,
   isAttributeName,
+  pseudonymHmac,
   readAsDeclared,
 } from '../client/attributes.ts';
 import type { PlatformName } from '../client/client-key.ts';
@@ -70,6 +70,8 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
   readonly sellPointKey: string;
   /** Of this request, or of a score of the last 24 hours. */
   readonly attributes: Attributes;
+  /** The pseudonyms among them under the other secret, while it is being changed; absent: it is not. */
+  readonly formerAttributes?: Attributes | undefined;
   /** By the rule set that decides; others are not known. */
   readonly declaredAttributes: DeclaredAttributes;
 }
@@ -78,7 +80,7 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
 function keysOf(
   { kind, attribute }: ListContent,
   subject: ListSubject,
-  pseudonym: Pseudonym,
+  pseudonyms: readonly Pseudonym[],
 ): readonly (readonly string[])[] {
   switch (kind) {
     case 'client':
@@ -92,7 +94,7 @@ function keysOf(
     case 'sellPoint':
       return [[subject.sellPointKey]];
     case 'attribute':
-      return [attributeKeys(attribute ?? '', subject, pseudonym)];
+      return [attributeKeys(attribute ?? '', subject, pseudonyms)];
     default:
       return kind satisfies never;
   }
@@ -101,13 +103,15 @@ function keysOf(
 /** Entries are HMACs whether or not the rule set keeps the attribute in clear, so that a value in clear gets its own. */
 function attributeKeys(
   name: string,
-  { attributes, declaredAttributes }: ListSubject,
-  pseudonym: Pseudonym,
+  { attributes, formerAttributes, declaredAttributes }: ListSubject,
+  pseudonyms: readonly Pseudonym[],
 ): readonly string[] {
   const declared = declaredAttributes.get(name);
-  const value = declared === undefined ? null : readAsDeclared(declared, attributes[name]);
-  if (declared === undefined || value === null) return [];
-  return [attributeHmac(declared, value, (text) => pseudonym('attribute', text))];
+  if (declared === undefined) return [];
+  const forms = [attributes[name], formerAttributes?.[name]].map((form) => readAsDeclared(declared, form));
+  const values = forms.filter((form) => form !== null);
+  if (declared.pseudonym) return values.map(pseudonymHmac);
+  return values.flatMap((value) => pseudonyms.map((pseudonym) => pseudonym('attribute', String(value))));
 }
 
 /** An entry's value as it is kept, or what is wrong with it. */
@@ -295,19 +299,19 @@ type Contents = Map<string, HeldEntries>;
  */
 export class ListMembership implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, Contents>>();
-  readonly #pseudonym: Pseudonym;
+  readonly #pseudonyms: readonly Pseudonym[];
 
-  /** `pseudonym` is the one under which the entries were made. */
-  constructor(pseudonym: Pseudonym) {
-    this.#pseudonym = pseudonym;
+  /** The entries were made under `pseudonym`, or while its secret is being changed under the one before. */
+  constructor(pseudonym: Pseudonym, former: Pseudonym | null = null) {
+    this.#pseudonyms = former === null ? [pseudonym] : [pseudonym, former];
   }
 
   find(list: string, subject: ListSubject, now: number): ListedEntry | null {
     const owners = this.#lists.get(list);
     if (owners === undefined) return null;
     return (
-      findAmong(owners.get(subject.platform), subject, now, this.#pseudonym) ??
-      findAmong(owners.get('*'), subject, now, this.#pseudonym)
+      findAmong(owners.get(subject.platform), subject, now, this.#pseudonyms) ??
+      findAmong(owners.get('*'), subject, now, this.#pseudonyms)
     );
   }
 
@@ -340,13 +344,13 @@ function findAmong(
   contents: Contents | undefined,
   subject: ListSubject,
   now: number,
-  pseudonym: Pseudonym,
+  pseudonyms: readonly Pseudonym[],
 ): ListedEntry | null {
   if (contents === undefined) return null;
   for (const content of contents.values()) {
     const { entries } = content;
     if (entries.size === 0) continue;
-    for (const keys of keysOf(content, subject, pseudonym)) {
+    for (const keys of keysOf(content, subject, pseudonyms)) {
       const found = findUnder(entries, keys, now);
       if (found !== null) return found;
     }

@@ -1,3 +1,4 @@
+import { joinAttributes, type NodeSecrets } from '../client/attribute-secrets.ts';
 import { countValues } from '../client/attribute-values.ts';
 import {
   ATTRIBUTE_NUMBER_MAX,
@@ -5,8 +6,8 @@ import {
   type Attributes,
   type DeclaredAttribute,
   type DeclaredAttributes,
-  NO_ATTRIBUTES,
   readAsDeclared,
+  type StatedAttributes,
 } from '../client/attributes.ts';
 import type {
   AskedAttribute,
@@ -66,23 +67,33 @@ export function factOfAttribute(
   return fact?.kind === 'windowed' ? velocityOf(fact, declared) : attributeFact(declared);
 }
 
-/** What a request says as the declared attributes; undefined: nothing. */
-export type SaidAttributes = (declared: DeclaredAttributes) => Attributes | undefined;
+/** What a request says as the declared attributes. */
+export type SaidAttributes = (declared: DeclaredAttributes) => StatedAttributes;
 
-/** The values of the attributes by which clients are counted; what a request says wins over what is known. */
+const NOTHING_SAID: StatedAttributes = {};
+
+/**
+ * The values of the attributes by which clients are counted; what a request says wins over what is held. While the
+ * secret is being changed, a value is asked for under both: under the new one nobody was seen yet.
+ */
 export function valuesAsked(
   { attributes: questions }: SharingQuestions,
-  known: Attributes = NO_ATTRIBUTES,
-  said: SaidAttributes = () => undefined,
+  held: StatedAttributes = NOTHING_SAID,
+  said: SaidAttributes = () => NOTHING_SAID,
+  secrets?: NodeSecrets,
 ): readonly AskedAttribute[] {
   if (questions === undefined) return [];
   const asked = new Map<string, AskedAttribute>();
   for (const { declared, windowsMs } of questions) {
     const { name } = declared;
-    const value = pseudonymOf(declared, { ...known, ...said(new Map([[name, declared]])) }[name]);
-    if (value === null) continue;
-    const windows = [...(asked.get(name)?.windowsMs ?? []), ...windowsMs];
-    asked.set(name, { name, value, windowsMs: [...new Set(windows)] });
+    const { attributes, former } = joinAttributes(held, said(new Map([[name, declared]])), secrets);
+    for (const form of [attributes?.[name], former?.attributes?.[name]]) {
+      const value = pseudonymOf(declared, form);
+      if (value === null) continue;
+      const key = `${name} ${value}`;
+      const windows = [...(asked.get(key)?.windowsMs ?? []), ...windowsMs];
+      asked.set(key, { name, value, windowsMs: [...new Set(windows)] });
+    }
   }
   return [...asked.values()];
 }

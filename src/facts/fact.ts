@@ -78,6 +78,21 @@ export interface AskedAttribute extends NamedPseudonym {
   readonly windowsMs: readonly number[];
 }
 
+/** The counts by name and window. Of a value under two secrets the pseudonym that more clients have counts. */
+export function countsByName(
+  counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
+): ReadonlyMap<string, ReadonlyMap<number, number>> {
+  const counts = new Map<string, ReadonlyMap<number, number>>();
+  for (const [name, clients] of counted) {
+    const other = counts.get(name);
+    const more = [...clients].map(
+      ([windowMs, count]) => [windowMs, Math.max(count, other?.get(windowMs) ?? 0)] as const,
+    );
+    counts.set(name, other === undefined ? clients : new Map([...other, ...more]));
+  }
+  return counts;
+}
+
 export const NOBODY_SEEN: SharingCounts = {
   clients: 0,
   verdicts: 0,

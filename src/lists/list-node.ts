@@ -25,8 +25,8 @@ export class ListCopy {
   /** The number of the newest change in it. */
   version = 0;
 
-  constructor(pseudonym: Pseudonym) {
-    this.#membership = new ListMembership(pseudonym);
+  constructor(pseudonym: Pseudonym, formerPseudonym: Pseudonym | null = null) {
+    this.#membership = new ListMembership(pseudonym, formerPseudonym);
   }
 
   get membership(): SharedLists {
@@ -131,6 +131,8 @@ export interface ListsReport {
 interface ListNodeParts {
   readonly listLog: ListLog;
   readonly pseudonym: Pseudonym;
+  /** Under the previous secret, while it is being changed. */
+  readonly formerPseudonym?: Pseudonym | null;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly onTrouble?: (message: string, error: unknown) => void;
@@ -152,7 +154,7 @@ export class ListNode implements SharedLists {
 
   constructor(parts: ListNodeParts) {
     this.#parts = parts;
-    this.#copy = new ListCopy(parts.pseudonym);
+    this.#copy = new ListCopy(parts.pseudonym, parts.formerPseudonym);
   }
 
   /** Reads all lists once, then keeps following in the background until `stop`. */
@@ -199,7 +201,7 @@ export class ListNode implements SharedLists {
       const hasMissed = !isNew && copy.version < page.horizon;
       this.#epoch = page.epoch;
       if ((isOther && copy.version > 0) || hasMissed) {
-        copy = new ListCopy(this.#parts.pseudonym);
+        copy = new ListCopy(this.#parts.pseudonym, this.#parts.formerPseudonym);
         isNew = true;
         continue;
       }

@@ -494,7 +494,11 @@ export interface KeptScore {
     readonly fingerprint: string | null;
     readonly ip: string | null;
     readonly networks?: readonly string[];
-    readonly former?: { readonly fingerprint: string | null; readonly ip: string | null };
+    readonly former?: {
+      readonly fingerprint: string | null;
+      readonly ip: string | null;
+      readonly attributes?: Readonly<Record<string, number | boolean | string | null>>;
+    };
     readonly jsOk: boolean | null;
     readonly honeypotTriggered: boolean;
     readonly userAgentPresent: boolean;

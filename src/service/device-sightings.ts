@@ -1,12 +1,12 @@
-import type { Attributes } from '../client/attributes.ts';
+import type { NodeSecrets } from '../client/attribute-secrets.ts';
+import type { StatedAttributes } from '../client/attributes.ts';
 import type { OutcomeChange } from '../client/changes.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { type KnownHints, knownHints } from '../client/hints.ts';
 import { countsAs } from '../client/outcomes.ts';
 import { markBits, PAYMENT_NOTED_MS, sightingMarks } from '../client/sighting-marks.ts';
-import type { Pseudonym } from '../decision/addresses.ts';
-import { type VerdictBody, withAttributes } from '../decision/requests.ts';
+import { type Pseudonyms, type VerdictBody, withAttributes } from '../decision/requests.ts';
 import { type SaidAttributes, valuesAsked } from '../facts/attribute.ts';
 import {
   type AskedAttribute,
@@ -17,6 +17,12 @@ import {
 } from '../facts/fact.ts';
 import { type RuleChoice, sharingQuestions } from '../rollout/loaded-rules.ts';
 import type { NotedPayment, Store } from '../state/store.ts';
+
+/** Where clients are noted, and the secrets of this node. */
+interface SightingParts {
+  readonly store: Store;
+  readonly secrets?: NodeSecrets;
+}
 
 /** A client at a moment, with its known devices. */
 interface SeenDevices {
@@ -35,8 +41,8 @@ interface SeenDevices {
  * one counts. Recording notes the client on all of them before: a first time, or again for a verdict that is noted already.
  */
 export async function seeDevices(
-  store: Store,
-  { client, choice, state, hints, now, attributes = askedAttributes(choice, hints.attributes) }: SeenDevices,
+  { store, secrets }: SightingParts,
+  { client, choice, state, hints, now, attributes = askedAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
 ): Promise<Sightings> {
   // While the secret changes, devices count under both names: under the new ones nobody was seen yet.
@@ -62,15 +68,16 @@ export async function seeDevices(
 
 const NO_VALUES: readonly AskedAttribute[] = [];
 
-/** The values of the attributes by which some rule set of the request counts clients; `said` wins over what is known. */
-export function askedAttributes(
+/** The values of the attributes by which some rule set of the request counts clients; `said` wins over what is held. */
+function askedAttributes(
   choice: RuleChoice,
-  known: Attributes | undefined,
+  held: StatedAttributes,
+  secrets: NodeSecrets | undefined,
   said: SaidAttributes | undefined = undefined,
 ): readonly AskedAttribute[] {
   // Most requests have no attributes, and most rule sets count none.
-  if (known === undefined && said === undefined) return NO_VALUES;
-  return valuesAsked(sharingQuestions(choice), known, said);
+  if (held.attributes === undefined && said === undefined) return NO_VALUES;
+  return valuesAsked(sharingQuestions(choice), held, said, secrets);
 }
 
 /** Who was seen on a client's devices, and the marks that the client was noted with. */
@@ -103,7 +110,7 @@ export const NO_DEVICES: DevicesSeen = {
  * the same request: the client is noted again only where it stands otherwise by then.
  */
 export async function noteOnDevices(
-  { store, pseudonym }: { readonly store: Store; readonly pseudonym: Pseudonym },
+  parts: SightingParts & Pseudonyms,
   asking: AskedVerdict,
   before: DevicesSeen | null,
 ): Promise<DevicesSeen> {
@@ -112,10 +119,11 @@ export async function noteOnDevices(
   if (before?.marks === marks) return before;
   const hints = knownHints(state.hints, now);
   const said: SaidAttributes = (declared) =>
-    withAttributes({}, { attributes: declared }, sent, pseudonym).attributes;
-  const attributes = askedAttributes(choice, hints.attributes, sent === undefined ? undefined : said);
+    withAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
+  const { secrets } = parts;
+  const attributes = askedAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
   const sightings = await seeDevices(
-    store,
+    parts,
     { ...asking, hints, attributes },
     isNotedNowhere(before) ? 'first' : 'again',
   );

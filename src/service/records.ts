@@ -9,6 +9,7 @@ import {
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
 import type { LinksAsk } from '../archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
+import type { NodeSecrets } from '../client/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
 import { withClockBack } from '../client/clock-came-back.ts';
@@ -41,6 +42,8 @@ export interface RecordsParts {
   readonly lists?: SharedLists;
   /** Absent: nobody is held out of a rule. */
   readonly holdoutDraw?: HoldoutDraw;
+  /** Of this node; absent: every pseudonym that is held is taken as it is. */
+  readonly secrets?: NodeSecrets;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -208,8 +211,8 @@ export class Records {
     const now = momentFor(state, this.#parts.clock());
     const hints = knownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
-    const sightings = await seeDevices(this.#parts.store, { client, choice, state, hints, now });
-    const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS } = this.#parts;
-    return { client, state, sightings, lists, holdoutDraw, now };
+    const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets } = this.#parts;
+    const sightings = await seeDevices(this.#parts, { client, choice, state, hints, now });
+    return { client, state, sightings, lists, holdoutDraw, secrets, now };
   }
 }

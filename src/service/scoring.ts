@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Actor } from '../access/caller.ts';
+import type { NodeSecrets } from '../client/attribute-secrets.ts';
 import {
   endWait,
   imposedDueWait,
@@ -11,7 +12,6 @@ import {
 } from '../client/changes.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type Binding, type ClientState, EVENTS_MAX, type Override } from '../client/client-state.ts';
-import type { Pseudonym } from '../decision/addresses.ts';
 import { readDevice } from '../decision/body-hints.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import { decideScore, decideVerdict, type Standing, type VerdictResult } from '../decision/decide.ts';
@@ -20,6 +20,7 @@ import { recordShape } from '../decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '../decision/holdout.ts';
 import {
   membersInOrder,
+  type Pseudonyms,
   type ScoreBody,
   scoreRequest,
   type VerdictBody,
@@ -58,7 +59,7 @@ import { isAskedByAnother, knownOrder } from './known-order.ts';
 import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
 import { SentCounts } from './sent-counts.ts';
 
-export interface ServiceParts {
+export interface ServiceParts extends Pseudonyms {
   readonly store: Store;
   /** Asked once a request, which keeps the answer. */
   readonly ruleSource: RuleSource;
@@ -66,11 +67,10 @@ export interface ServiceParts {
   readonly lists?: SharedLists;
   /** Absent: nobody is held out of a rule. */
   readonly holdoutDraw?: HoldoutDraw;
+  /** Of this node; absent: every pseudonym that is held is taken as it is. */
+  readonly secrets?: NodeSecrets;
   /** Epoch ms. */
   readonly clock: () => number;
-  readonly pseudonym: Pseudonym;
-  /** Under the previous secret, while it is being changed. */
-  readonly formerPseudonym?: Pseudonym | null;
   readonly metrics: Metrics;
   /** Is told of grants and reports; absent: nobody minds whether reports stop. */
   readonly reporting?: ReportsSeen;
@@ -204,12 +204,12 @@ export class ScoringService {
     const device = readDevice(body);
     const request = scoreRequest(body, pseudonym, formerPseudonym, device);
     const choice = ruleSource.choose(client);
-    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes, pseudonym);
+    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes, this.#parts);
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
     const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
       const hints = contactByScore(before, requestFor(choice.rules), now).known();
-      const sightings = await seeDevices(store, { client, choice, state: before, hints, now });
+      const sightings = await seeDevices(this.#parts, { client, choice, state: before, hints, now });
       const standing = this.#standing({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, requestFor(rules)),
@@ -390,17 +390,10 @@ export class ScoringService {
   }
 
   #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
-    const decideBy: DecideBy<VerdictResult> = (rules, arm) =>
-      decideVerdict(
-        rules,
-        standing,
-        withAttributes(
-          verdictRequest(body, requestId, arm, choice.draw),
-          rules,
-          body.attributes,
-          this.#parts.pseudonym,
-        ),
-      );
+    const decideBy: DecideBy<VerdictResult> = (rules, arm) => {
+      const request = verdictRequest(body, requestId, arm, choice.draw);
+      return decideVerdict(rules, standing, withAttributes(request, rules, body.attributes, this.#parts));
+    };
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const shadowed = decideByShadow(choice, decideBy);
     return { ...result, rules, shadowed, stageBefore: standing.state.stage };
@@ -417,8 +410,9 @@ export class ScoringService {
     }
   }
 
-  #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw'>): Standing {
-    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw };
+  #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw' | 'secrets'>): Standing {
+    const { secrets } = this.#parts;
+    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets };
   }
 }
 

@@ -38,9 +38,12 @@ class Payer {
   }
 
   show(device: Partial<ScoreRequest>) {
-    const { orderRef: _order, requestId: _id, arm: _arm, ...payment } = REQUEST;
+    const { sellPointKey, method, amount, currency } = REQUEST;
     const request = {
-      ...payment,
+      sellPointKey,
+      method,
+      amount,
+      currency,
       fingerprint: null,
       ip: null,
       jsOk: true,

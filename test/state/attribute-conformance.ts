@@ -79,6 +79,35 @@ export function describeAttributeSightings(store: () => Store): void {
     expect(await count(newClient(platform), at, clients.length)).to.equal(CLIENTS_ON_DEVICE_MAX);
   }).timeout(60_000);
 
+  it('are counted by the one that more clients have, where an attribute is asked for under two secrets', async () => {
+    const platform = newPlatform();
+    const values = ['former', 'new'].map((value) => ({ name: 'card', value: `hmac:${value}` }));
+    const ask = async (order: typeof values) => {
+      const attributes = order.map((value) => ({ ...value, windowsMs: [HOUR_MS, DAY_MS] }));
+      const seen = await store().sightings(askFor(newClient(platform), { attributes }));
+      return [...(seen.attributes ?? [])].map(([name, counts]) => [name, ...counts.values()]);
+    };
+    for (const value of values.slice(0, 1))
+      for (const client of [newClient(platform), newClient(platform)]) await note(client, value);
+    for (const value of values) await note(newClient(platform), value);
+    expect(await ask(values)).to.deep.equal([['card', 4, 4]]);
+    expect(await ask(values.toReversed())).to.deep.equal([['card', 4, 4]]);
+  });
+
+  it('are forgotten with a client whose score holds them under two secrets, though no verdict was recorded', async () => {
+    const platform = newPlatform();
+    const client = newClient(platform);
+    const attribute = { name: 'card', value: 'hmac:held', formerValue: 'hmac:former' };
+    const values = [attribute.value, attribute.formerValue].map((value) => ({ name: 'card', value }));
+    const { state, ...change } = verdictOn(client, await store().load(client), 'order-1');
+    const shown = [{ hint: { kind: 'attribute', id: '', attribute }, lastAt: T0 }] as const;
+    await store().commit({ ...change, state: { ...state, hints: { scoredAt: T0, shown, asked: [] } } });
+    for (const value of values) await note(client, value);
+    await store().erase(client);
+    for (const value of values)
+      expect(await count(newClient(platform), T0, HOUR_MS, value), value.value).to.equal(1);
+  });
+
   it('are forgotten with their client, by each verdict that noted one', async () => {
     const platform = newPlatform();
     const client = newClient(platform);

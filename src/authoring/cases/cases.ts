@@ -101,7 +101,7 @@ function act(
           scoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
           simulation.rules,
           action.body.attributes,
-          CASE_PSEUDONYM,
+          { pseudonym: CASE_PSEUDONYM },
         ),
         now,
       );
@@ -114,7 +114,7 @@ function act(
           verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
           simulation.rules,
           action.body.attributes,
-          CASE_PSEUDONYM,
+          { pseudonym: CASE_PSEUDONYM },
         ),
         now,
       );

@@ -111,7 +111,11 @@ export class SeenDevices {
     const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
     if (life.lastVerdictBlocked !== wasBlocked) this.#live(client, { lastVerdictBlocked: wasBlocked });
     const scored = this.#hints.get(client);
-    const byValue = this.#bookOf(platform).seeValues(client, valuesAsked(this.#questions, attributes), at);
+    const byValue = this.#bookOf(platform).seeValues(
+      client,
+      valuesAsked(this.#questions, attributes === undefined ? {} : { attributes }),
+      at,
+    );
     if (scored === undefined)
       return byValue === null ? NO_SIGHTINGS : { ...NO_SIGHTINGS, attributes: byValue };
     const hints = knownHints(scored, at);

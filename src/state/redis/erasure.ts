@@ -156,7 +156,11 @@ function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): re
 /** The values of attributes that scores of the last day said, beside those noted in the last days. */
 function knownValues(state: ClientState | null): readonly string[] {
   const shown = state?.hints?.shown ?? [];
-  return shown.flatMap(({ hint: { attribute } }) =>
-    typeof attribute?.value === 'string' ? [redis.attributeId(attribute.name, attribute.value)] : [],
-  );
+  return shown.flatMap(({ hint: { attribute } }) => {
+    if (attribute === undefined) return [];
+    const { name, value, formerValue } = attribute;
+    return [value, formerValue].flatMap((form) =>
+      typeof form === 'string' ? [redis.attributeId(name, form)] : [],
+    );
+  });
 }

@@ -3,6 +3,7 @@ import { stepsOf } from '../../client/verdict-steps.ts';
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  countsByName,
   type DeviceKind,
   NO_QUESTION,
   type SharingCounts,
@@ -158,7 +159,7 @@ function byAttribute(
   counts: readonly number[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   let start = 0;
-  return new Map(
+  return countsByName(
     asked.map(({ name, windowsMs }) => {
       const own = counts.slice(start, start + windowsMs.length);
       start += windowsMs.length;

@@ -9,6 +9,7 @@ import { encodeDecision } from '../../decision/decision-record.ts';
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  countsByName,
   type DeviceKind,
   type SharingCounts,
   verdictsOnDevice,
@@ -350,7 +351,7 @@ function countWithValues(
   asked: readonly AskedAttribute[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const { client, at } = ask;
-  return new Map(
+  return countsByName(
     asked.map(({ name, value, windowsMs }) => {
       const holder = holderOf(ask, name, value);
       const count = (windowMs: number) => {

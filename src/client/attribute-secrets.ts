@@ -1,0 +1,127 @@
+import { renameValues } from './attribute-values.ts';
+import {
+  type AttributeReading,
+  type Attributes,
+  isPseudonym,
+  NO_ATTRIBUTES,
+  type StatedAttributes,
+} from './attributes.ts';
+import type { ClientState } from './client-state.ts';
+import type { Hint } from './hints.ts';
+
+/** The ids of the secrets that a node has, with which its pseudonyms of attributes end. */
+export interface NodeSecrets {
+  readonly own: string;
+  /** Of the secret before, while it is being changed. */
+  readonly former: string | null;
+}
+
+/** How many characters at the end of the pseudonym of an attribute name the secret that made it. */
+export const SECRET_ID_CHARACTERS = 3;
+
+function secretIdOf(pseudonym: string): string {
+  return pseudonym.slice(-SECRET_ID_CHARACTERS);
+}
+
+/**
+ * What is known of a payer: what a request says wins over what is held of earlier scores. Texts that are equal have
+ * equal pseudonyms, also where the held one was made under the other secret of the node. What was made under a secret
+ * that the node does not have cannot be compared and is not known. Without `secrets`, all are taken as they are.
+ */
+export function joinAttributes(
+  held: StatedAttributes,
+  said: StatedAttributes,
+  secrets?: NodeSecrets,
+): StatedAttributes {
+  if (held.attributes === undefined) return said;
+  const known = secrets === undefined ? held : heldUnder(held, held.attributes, secrets);
+  const attributes = { ...known.attributes, ...said.attributes };
+  const former = { ...formerOfUnsaid(known, said), ...said.former?.attributes };
+  const current = currentByFormer({ attributes, former: { attributes: former } });
+  if (current.size === 0) return { attributes };
+  for (const [name, value] of Object.entries(attributes)) {
+    const found = former[name] === undefined ? current.get(value) : undefined;
+    if (found === undefined) continue;
+    attributes[name] = found;
+    former[name] = value;
+  }
+  return { attributes, former: { attributes: former } };
+}
+
+function formerOfUnsaid(
+  held: StatedAttributes,
+  { attributes: said = NO_ATTRIBUTES }: StatedAttributes,
+): Attributes {
+  const former = held.former?.attributes;
+  if (former === undefined) return NO_ATTRIBUTES;
+  return Object.fromEntries(Object.entries(former).filter(([name]) => !Object.hasOwn(said, name)));
+}
+
+/** The pseudonyms of which both forms are known, the one by the other. */
+function currentByFormer({ attributes, former }: StatedAttributes): ReadonlyMap<AttributeReading, string> {
+  const pairs = Object.entries(former?.attributes ?? NO_ATTRIBUTES).flatMap(([name, before]) => {
+    const now = attributes?.[name];
+    return typeof now === 'string' ? [[before, now] as const] : [];
+  });
+  return new Map(pairs);
+}
+
+/** Held values as a node has them that knows these secrets. */
+function heldUnder(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
+  const isOwn = (value: AttributeReading) => !isPseudonym(value) || secretIdOf(value) === secrets.own;
+  if (Object.values(attributes).every(isOwn)) return held;
+  const forms = Object.entries(attributes).map(([name, value]) => {
+    return [
+      name,
+      isPseudonym(value) ? formsUnder(value, held.former?.attributes?.[name], secrets) : [value],
+    ] as const;
+  });
+  const former = forms.flatMap(([name, [, other]]) => (other === undefined ? [] : [[name, other] as const]));
+  return {
+    attributes: Object.fromEntries(forms.map(([name, [value = null]]) => [name, value])),
+    former: { attributes: Object.fromEntries(former) },
+  };
+}
+
+/** Of the two forms of a held value the node's own first; none where it has neither secret. */
+function formsUnder(
+  value: string,
+  other: AttributeReading | undefined,
+  { own, former }: NodeSecrets,
+): readonly AttributeReading[] {
+  const forms = [value, ...(isPseudonym(other) ? [other] : [])];
+  const newest =
+    forms.find((form) => secretIdOf(form) === own) ?? forms.find((form) => secretIdOf(form) === former);
+  return newest === undefined ? [] : [newest, ...forms.filter((form) => form !== newest)];
+}
+
+/**
+ * The state with the pseudonyms that were made under the other secret renamed, so that one text counts as one. The
+ * same state where no secret is being changed.
+ */
+export function renameFormer(state: ClientState, stated: StatedAttributes): ClientState {
+  if (stated.former === undefined) return state;
+  const current = currentByFormer(stated);
+  const { hints, attributeValues } = state;
+  const renamed = new Map<Hint, Hint>();
+  const rename = (hint: Hint) => renamed.getOrInsertComputed(hint, () => renameHint(hint, current));
+  return {
+    ...state,
+    attributeValues: renameValues(attributeValues, current),
+    hints:
+      hints === null
+        ? null
+        : {
+            ...hints,
+            shown: hints.shown.map((shown) => ({ ...shown, hint: rename(shown.hint) })),
+            asked: hints.asked.map((asked) => ({ ...asked, knew: asked.knew.map(rename) })),
+          },
+  };
+}
+
+function renameHint(hint: Hint, current: ReadonlyMap<AttributeReading, string>): Hint {
+  const { attribute } = hint;
+  const value = attribute === undefined ? undefined : current.get(attribute.value);
+  if (attribute === undefined || value === undefined || attribute.formerValue !== undefined) return hint;
+  return { ...hint, attribute: { name: attribute.name, value, formerValue: String(attribute.value) } };
+}
