@@ -104,3 +104,12 @@ export const OTHER_WORDS: readonly (readonly [words: string, facts: readonly Fac
   ['segment', ['clientGroup']],
   ['tier', ['clientGroup']],
 ];
+
+/** `deviceAge_days` has device, age, days; the plural of a word is that word. */
+export function wordsOf(name: string): readonly string[] {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .flatMap((word) => (word.length > 3 && word.endsWith('s') ? [word, word.slice(0, -1)] : [word]));
+}

@@ -38,7 +38,7 @@ describe('a fact that there is not', () => {
       'unknown fact "card_country"; what only the caller knows, like card country, is an attribute: declare it in ruleset.yaml, and ask { fact: attribute, params: { name: cardCountry } }',
     );
     expect(unknownFactMessage('xyz')).to.equal(
-      'unknown fact "xyz"; a running service lists all facts by question at /docs/facts',
+      'unknown fact "xyz"; "rules facts" lists all by question, and so does a running service at /docs/facts',
     );
   });
 

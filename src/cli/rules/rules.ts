@@ -24,6 +24,7 @@ import { EXIT, FindingsError, UsageError } from '../exit.ts';
 import { print } from '../print.ts';
 import { checkCommand, placed, problemLines } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
+import { factsCommand } from './facts.ts';
 import { restoreCommand, rolloutCommands } from './rollout.ts';
 import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
 import { testCommand } from './test.ts';
@@ -34,6 +35,7 @@ export function rulesCommands(program: Command): void {
     .command('rules')
     .description('rule sets: from an edited file to the version that decides');
   checkCommand(rules);
+  factsCommand(rules);
   schemaCommand(rules);
   testCommand(rules);
   newCommand(rules);

@@ -1,8 +1,6 @@
 import { TABLE_NAMES, TABLES } from '../../archive/tables.ts';
-import { FACTS } from '../../facts/catalogue.ts';
-import type { Fact, FactDomain } from '../../facts/fact.ts';
-import { FACT_QUESTIONS } from '../../facts/questions.ts';
-import { formatDuration } from '../../rules/duration.ts';
+import { NONE_DECLARED } from '../../client/attributes.ts';
+import { findFacts, type ListedFact, TRUE_OR_FALSE } from '../../rules/fact-finder.ts';
 import type { ExampleObject, Pointer } from './components.ts';
 import type { OpenApiDocument } from './document.ts';
 
@@ -16,13 +14,12 @@ export function factsPage(): string {
   return pageOf(
     'Facts',
     'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
-    FACT_QUESTIONS.map(({ question, exampleIsFor, example, declares, facts }) => {
-      const entries = facts.flatMap((name) => {
-        const fact = FACTS.get(name);
-        return fact === undefined ? [] : [factEntry([name, fact])];
-      });
-      return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n${declared(declares)}<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
-    }).join('\n'),
+    findFacts(NONE_DECLARED, null)
+      .map(({ question, exampleIsFor, example, declares, facts }) => {
+        const entries = facts.map(factEntry);
+        return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n${declared(declares)}<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
+      })
+      .join('\n'),
   );
 }
 
@@ -130,33 +127,7 @@ function escaped(text: string): string {
 }
 
 /** How a rule writes the fact, with the type of its value. */
-function factEntry([name, fact]: [string, Fact]): Entry {
-  const notes = [
-    ...ofWhat(fact),
-    ...(fact.kind === 'windowed' && fact.ofAttribute !== undefined ? ['of an attribute by name'] : []),
-    ...(fact.kind === 'windowed' ? [`up to ${formatDuration(fact.longestWindowMs)}`] : []),
-    ...(fact.kind === 'concluded' ? [`from ${fact.from}.yaml on`] : []),
-  ];
-  return { word: notes.length === 0 ? name : `${name} (${notes.join('; ')})`, meaning: fact.description };
-}
-
-function ofWhat(fact: Fact): readonly string[] {
-  if (fact.kind === 'listed') return ['of a shared list'];
-  if (fact.kind === 'attribute') return ['by name, as ruleset.yaml declares it'];
-  const value = fact.unit ?? valuesOf(fact.domain);
-  return value === '' ? [] : [value];
-}
-
-function valuesOf(domain: FactDomain): string {
-  switch (domain.type) {
-    case 'number':
-    case 'text':
-      return domain.type;
-    case 'boolean':
-      return '';
-    case 'enum':
-      return domain.values.join(', ');
-    default:
-      return domain satisfies never;
-  }
+function factEntry({ name, values, notes, description }: ListedFact): Entry {
+  const told = [...(values === TRUE_OR_FALSE ? [] : [values]), ...notes];
+  return { word: told.length === 0 ? name : `${name} (${told.join('; ')})`, meaning: description };
 }

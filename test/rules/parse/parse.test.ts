@@ -107,7 +107,7 @@ describe('parsing a rule set', () => {
     expect(
       problemsOf(editsOf(['- condition: { fact: constructor, operator: equal, value: true }'])),
     ).to.deep.equal([
-      'verdicts.yaml:10:19  unknown fact "constructor"; a running service lists all facts by question at /docs/facts',
+      'verdicts.yaml:10:19  unknown fact "constructor"; "rules facts" lists all by question, and so does a running service at /docs/facts',
     ]);
   });
 
