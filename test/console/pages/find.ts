@@ -177,7 +177,8 @@ describeConsole("the decisions in the console's place Find", (tab) => {
     await page.locator('select[name=verdict]').selectOption('WAIT');
     await show();
     await page.waitForURL(/#\/find\?from=2026-01-01T14%3A03Z&verdict=WAIT$/);
-    expect(await page.title()).to.equal('2026-01-01T14:03Z WAIT · Find · shop · Client Scoring');
+    const title = '2026-01-01T14:03Z WAIT · Find · shop · Client Scoring';
+    await page.waitForFunction((expected) => document.title === expected, title);
   });
 
   it('stand as they were left when somebody comes back: filter, rows and place', async () => {
