@@ -10,6 +10,7 @@ import type { ArchiveReader } from './archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { EventFeed } from './archive/read/event-feed.ts';
 import type { Shipping } from './archive/ship/start-shipping.ts';
+import type { AttributeHmacs } from './client/attribute-hmacs.ts';
 import { holdoutDraw } from './decision/holdout.ts';
 import type { Pseudonyms } from './decision/requests.ts';
 import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
@@ -44,7 +45,7 @@ import {
   watchStore,
 } from './metrics/node-gauges.ts';
 import { ReportingWatch } from './metrics/reporting.ts';
-import { hmacPseudonym, nodeSecrets, platformNames } from './pseudonym.ts';
+import { attributeHmacsUnder, hmacPseudonym, nodeSecrets, platformNames } from './pseudonym.ts';
 import type { RuleSource } from './rollout/loaded-rules.ts';
 import { ArchivedOrders } from './service/archived-orders.ts';
 import type { Pace } from './service/client-turns.ts';
@@ -69,6 +70,8 @@ export interface ApplicationParts extends NodeParts {
   readonly signalSecret: string;
   /** What keyed them before, while it is being changed. */
   readonly signalSecretPrevious?: string | null;
+  /** How pseudonyms are kept that rules compare with constants; absent: under these two. */
+  readonly attributeHmacs?: AttributeHmacs;
   readonly erasureLedger?: ErasureLedger | null;
   readonly platform: Address;
   /** The process's own when absent. */
@@ -109,6 +112,8 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
   const pseudonym = hmacPseudonym(signalSecret);
   const names = platformNames(signalSecret);
   const formerPseudonym = former === null ? null : hmacPseudonym(former);
+  const attributeHmacs =
+    parts.attributeHmacs ?? attributeHmacsUnder([signalSecret, former].filter((one) => one !== null));
   const lists = await followedLists(parts, { pseudonym, formerPseudonym }, metrics);
   const hasStaleLists = () => lists.report().isStale;
   const { listLog, clientKeys } = store;
@@ -140,7 +145,7 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     metrics,
     reporting,
   });
-  const records = new Records({ ...parts, ...decides });
+  const records = new Records({ ...parts, ...decides, attributeHmacs });
   const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   await repeatErasures(erasure, parts.log);
   const auditEnd = new AuditEnd({

@@ -403,11 +403,24 @@ function logLevel(env: Environment): LogLevel {
  */
 export function signalSecretOf({ signalSecret, dataDir }: Pick<Config, 'signalSecret' | 'dataDir'>): string {
   if (signalSecret !== null) return signalSecret;
-  const path = join(dataDir, 'signal-secret');
+  const path = join(dataDir, SECRET_FILE);
   const text = readOrMakeSecret(dataDir, path);
   if (text !== '') return text;
   throw new ConfigError(`${path} is empty; restore it from a backup, or remove it to have a new one made`);
 }
+
+/** The secrets that are at hand, the present one first, and then the one before; none is made. */
+export function signalSecretsAtHand({
+  signalSecret,
+  signalSecretPrevious,
+  dataDir,
+}: Pick<Config, 'signalSecret' | 'signalSecretPrevious' | 'dataDir'>): readonly string[] {
+  const isMade = signalSecret !== null || existsSync(join(dataDir, SECRET_FILE));
+  const present = isMade ? [signalSecretOf({ signalSecret, dataDir })] : [];
+  return signalSecretPrevious === null ? present : [...present, signalSecretPrevious];
+}
+
+const SECRET_FILE = 'signal-secret';
 
 function readOrMakeSecret(dataDir: string, path: string): string {
   try {

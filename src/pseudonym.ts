@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { type AttributeHmacs, attributeHmacs } from './client/attribute-hmacs.ts';
 import { type NodeSecrets, SECRET_ID_CHARACTERS } from './client/attribute-secrets.ts';
 import type { Pseudonym } from './decision/addresses.ts';
 import type { ListOwner, PlatformNames } from './decision/shared-lists.ts';
@@ -28,6 +29,12 @@ export function nodeSecrets(secret: string, former: string | null): NodeSecrets 
 function secretId(secret: string): string {
   const digest = createHmac('sha256', secret).update('id of the secret').digest('base64url');
   return digest.slice(0, SECRET_ID_CHARACTERS);
+}
+
+/** How attributes are kept under these secrets, the present one first. */
+export function attributeHmacsUnder(secrets: readonly string[]): AttributeHmacs {
+  const pseudonyms = secrets.map(hmacPseudonym);
+  return attributeHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
 }
 
 /** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */

@@ -5,11 +5,13 @@ import { ArchiveReader } from './archive/read/archive-reader.ts';
 import { ArchiveWatch } from './archive/read/archive-watch.ts';
 import { followArchive, openArchive, openStoreOf } from './archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './archive/ship/start-shipping.ts';
+import type { AttributeHmacs } from './client/attribute-hmacs.ts';
 import { platformName } from './client/client-key.ts';
 import { exactSystemClock } from './clock.ts';
-import { type Config, signalSecretOf } from './config.ts';
+import { type Config, signalSecretOf, signalSecretsAtHand } from './config.ts';
 import { EvidenceDesk } from './evidence/desk/evidence-desk.ts';
 import { requireFreePort } from './http/server/listener.ts';
+import { attributeHmacsUnder } from './pseudonym.ts';
 import { Fleet } from './rollout/fleet.ts';
 import { RulesError } from './rollout/loaded-rules.ts';
 import type { Rollout } from './rollout/rollout.ts';
@@ -63,10 +65,12 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const node = await patiently(() => startNode(config, store, clock, log));
+    const attributeHmacs = attributeHmacsUnder(signalSecretsAtHand(withSecret));
+    const node = await patiently(() => startNode(config, attributeHmacs, store, clock, log));
     const application = await startApplication({
       ...withSecret,
       signalSecretPrevious,
+      attributeHmacs,
       erasureLedger,
       store,
       archive: past,
@@ -149,18 +153,19 @@ function startShippingTo(
 }
 
 function evidenceDesk(
-  { rulesDir, signalSecret, provider }: Config & { readonly signalSecret: string },
+  { rulesDir, signalSecret, signalSecretPrevious, provider }: Config & { readonly signalSecret: string },
   past: ArchiveReader | null,
   store: Store,
   clock: () => number,
   log: Logger,
 ): EvidenceDesk {
-  const settings = { rulesDir, signalSecret, roles: provider?.roles ?? [] };
+  const settings = { rulesDir, signalSecret, signalSecretPrevious, roles: provider?.roles ?? [] };
   return new EvidenceDesk({ past, ...settings, store, clock, onTrouble: tellTrouble(log) });
 }
 
 function startNode(
   { rulesDir, dataDir, ruleVersion }: Config,
+  attributeHmacs: AttributeHmacs,
   store: Store,
   clock: () => number,
   log: Logger,
@@ -169,6 +174,7 @@ function startNode(
     store,
     rulesDir,
     dataDir,
+    attributeHmacs,
     firstVersion: ruleVersion,
     clock,
     onTrouble: tellTrouble(log),

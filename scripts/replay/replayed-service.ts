@@ -7,7 +7,9 @@ import { openStoreBesideArchive } from '../../src/archive/archived-salt.ts';
 import { type PlatformName, platformName } from '../../src/client/client-key.ts';
 import { ConfigError, readConfig, signalSecretOf } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { attributeHmacsUnder } from '../../src/pseudonym.ts';
 import { fixedRules, LoadedRules } from '../../src/rollout/loaded-rules.ts';
+import { withHmacs } from '../../src/rules/evaluate/compile.ts';
 import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
@@ -91,7 +93,7 @@ function start(
   const anyPort = { host: '127.0.0.1', port: 0 };
   return startApplication({
     store,
-    ruleSource: fixedRules(rules),
+    ruleSource: fixedRules(withHmacs(rules, attributeHmacsUnder([signalSecret]))),
     rollout: null,
     clock: () => clock.now,
     signalSecret,

@@ -6,6 +6,7 @@ import { Audit, type AuditEntry } from '../../src/access/audit.ts';
 import { startApplication } from '../../src/application.ts';
 import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { openShipper } from '../../src/archive/ship/shipping.ts';
+import { NO_SECRET } from '../../src/client/attribute-hmacs.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { EvidenceDesk } from '../../src/evidence/desk/evidence-desk.ts';
 import { createLog } from '../../src/log.ts';
@@ -61,6 +62,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rulesDir,
     reader: directReader(rulesDir),
     dataDir: folder,
+    attributeHmacs: NO_SECRET,
     firstVersion: (await LoadedRules.read(rulesDir, directReader(rulesDir))).all()[0]?.version ?? null,
     clock: clock.now,
     onTrouble: () => {},

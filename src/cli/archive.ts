@@ -15,6 +15,7 @@ import { leaseHolder, shippingTroubles } from '../archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '../archive/ship/shipping.ts';
 import { TABLE_NAMES } from '../archive/tables.ts';
 import { ADOPTED_CURSOR, unshippedPage } from '../archive/unshipped.ts';
+import { readConfig, signalSecretsAtHand } from '../config.ts';
 import { counted } from '../counted.ts';
 import { csvCell } from '../csv.ts';
 import { isEvidence } from '../evidence/source/evidence.ts';
@@ -365,7 +366,9 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const { archiveDir, rulesDir } = readArchiveConfig();
   const progress = await progressBar();
   const span = { from: parseTime(from, '--from'), to: parseTime(to, '--to') };
-  const ask = { archiveDir, rulesDir, ...span, threads: availableParallelism(), onProgress: progress.show };
+  const signalSecrets = signalSecretsAtHand(readConfig());
+  const threads = availableParallelism();
+  const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
   const isWanted = isEvidence({ ...span, platform: null });
   const verification = await withArchive((archive) =>
     whileHere(
@@ -383,8 +386,8 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
 }
 
 function verificationText(verification: Verification): string {
-  const { checked, reproduced, notReproduced, mismatches, withoutRules, damagedRows, unreadable } =
-    verification;
+  const { checked, reproduced, notReproduced, mismatches, unreadable } = verification;
+  const { withoutRules, withoutSecret, damagedRows } = verification;
   return [
     `${counted(checked, 'decision')}: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
     ...mismatches.map(
@@ -395,6 +398,11 @@ function verificationText(verification: Verification): string {
       ([name, count]) =>
         `${counted(count, 'decision')} by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
     ),
+    ...(withoutSecret === 0
+      ? []
+      : [
+          `${counted(withoutSecret, 'decision')} under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+        ]),
     ...(damagedRows === 0 ? [] : [`${counted(damagedRows, 'row is', 'rows are')} damaged.`]),
     ...unreadable.map((name) => `Segment ${name} cannot be read.`),
   ].join('\n');

@@ -6,11 +6,14 @@ import type { LookedUpDecision } from '../archive/read/decision-lookup.ts';
 import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
 import { type Explanation, explain, explainWithout } from '../authoring/explain/explain.ts';
 import { formatExplanation } from '../authoring/explain/explanation-text.ts';
+import type { AttributeHmacs } from '../client/attribute-hmacs.ts';
 import { type PlatformName, parseDecisionId } from '../client/client-key.ts';
 import { exactSystemClock } from '../clock.ts';
-import { readConfig } from '../config.ts';
+import { readConfig, signalSecretsAtHand } from '../config.ts';
 import type { Decision } from '../decision/decision.ts';
+import { attributeHmacsUnder } from '../pseudonym.ts';
 import { nameText, quoted } from '../rules/condition-text.ts';
+import { withHmacs } from '../rules/evaluate/compile.ts';
 import { loadRuleSet } from '../rules/folder/rule-folder.ts';
 import { listRuleVersions } from '../rules/folder/rules-dir.ts';
 import { formatProblems } from '../rules/problem.ts';
@@ -44,15 +47,21 @@ async function explainDecision(id: string, json: boolean): Promise<void> {
 
 /** Uses the rule set that decided, which the archive keeps when its folder is gone or changed. */
 function explainKept(decision: Decision): Promise<Explanation> | Explanation {
-  const { archiveDir, rulesDir } = readConfig();
+  const config = readConfig();
+  const { archiveDir, rulesDir } = config;
+  const hmacs = attributeHmacsUnder(signalSecretsAtHand(config));
   const decided =
     archiveDir === null
       ? null
-      : new ArchivedRuleSets(archiveDir, null).get(decision.ruleVersion, decision.digest);
-  return decided === null ? explainFromDisk(decision, rulesDir) : explain(decided, decision);
+      : new ArchivedRuleSets(archiveDir, null, hmacs).get(decision.ruleVersion, decision.digest);
+  return decided === null ? explainFromDisk(decision, rulesDir, hmacs) : explain(decided, decision);
 }
 
-function explainFromDisk(decision: Decision, rulesDir: string): Promise<Explanation> | Explanation {
+function explainFromDisk(
+  decision: Decision,
+  rulesDir: string,
+  hmacs: AttributeHmacs,
+): Promise<Explanation> | Explanation {
   const folder = join(rulesDir, decision.ruleVersion);
   if (!existsSync(folder)) {
     const versions = existsSync(rulesDir) ? listRuleVersions(rulesDir).join(', ') : '';
@@ -62,7 +71,7 @@ function explainFromDisk(decision: Decision, rulesDir: string): Promise<Explanat
     );
   }
   const loaded = loadRuleSet(folder);
-  if (loaded.ok) return explain(loaded.ruleSet, decision);
+  if (loaded.ok) return explain(withHmacs(loaded.ruleSet, hmacs), decision);
   return explainWithout(
     decision,
     `the folder is refused, ${formatProblems(fromHere(folder), loaded.problems.slice(0, 1))}`,

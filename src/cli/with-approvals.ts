@@ -2,8 +2,9 @@ import { AccessKeys } from '../access/access-keys.ts';
 import { Audit } from '../access/audit.ts';
 import { Proposals } from '../access/proposals.ts';
 import { RuleDesk } from '../authoring/desk/rule-desk.ts';
-import { readConfig } from '../config.ts';
+import { readConfig, signalSecretsAtHand } from '../config.ts';
 import { Metrics } from '../metrics/metrics.ts';
+import { attributeHmacsUnder } from '../pseudonym.ts';
 import { Fleet } from '../rollout/fleet.ts';
 import { fixedRules, LoadedRules } from '../rollout/loaded-rules.ts';
 import { ThreadedReader } from '../rules/folder/rule-reader.ts';
@@ -14,8 +15,10 @@ import { withLists } from './with-lists.ts';
 
 /** Runs a command with Approvals for the store and RULES_DIR that the environment names. */
 export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>): Promise<T> {
-  const { rulesDir, requiresApproval } = readConfig();
-  const loadedRules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
+  const config = readConfig();
+  const { rulesDir, requiresApproval } = config;
+  const hmacs = attributeHmacsUnder(signalSecretsAtHand(config));
+  const loadedRules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir), hmacs);
   const desk = new RuleDesk(rulesDir);
   try {
     return await withLists(({ store, clock, pseudonym }) => {

@@ -19,7 +19,7 @@ export interface NodeSecrets {
 /** How many characters at the end of the pseudonym of an attribute name the secret that made it. */
 export const SECRET_ID_CHARACTERS = 3;
 
-function secretIdOf(pseudonym: string): string {
+export function secretIdOf(pseudonym: string): string {
   return pseudonym.slice(-SECRET_ID_CHARACTERS);
 }
 

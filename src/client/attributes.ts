@@ -117,7 +117,7 @@ export function readAttributes(
 }
 
 /** What no text looks like by chance: a text in clear that begins so is not known. */
-const PSEUDONYM_MARK = 'hmac:';
+export const PSEUDONYM_MARK = 'hmac:';
 
 export function isPseudonym(value: AttributeReading | undefined): value is string {
   return typeof value === 'string' && value.startsWith(PSEUDONYM_MARK);

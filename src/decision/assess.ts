@@ -1,5 +1,6 @@
 import type { ClientGroup } from '../client/client-state.ts';
 import type { Conclusions, FactContext, FactReading } from '../facts/fact.ts';
+import type { FactRef } from '../rules/condition.ts';
 import {
   type Matchable,
   type RuleSet,
@@ -20,6 +21,8 @@ export interface Assessment {
   readonly isBot: boolean;
   /** Group rules and signals that matched and may be skipped. */
   readonly drawn: readonly DrawnHoldout[];
+  /** Pseudonyms under a secret that is not at hand, which rules compare with constants; they count as not known. */
+  readonly incomparable: readonly FactRef[];
 }
 
 /** Facts, then the client group, then the bot flag: each may use what came before it. */
@@ -35,6 +38,7 @@ export function conclude(
   isHeldOut = NOBODY_HELD_OUT,
 ): Assessment {
   const values = [...facts];
+  const incomparable = forgetIncomparable(rules, values);
   const holdouts = new Holdouts(rules, isHeldOut);
   const group = firstMatch('groups', rules.groups.rules, values, holdouts);
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
@@ -45,7 +49,23 @@ export function conclude(
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);
-  return { values, clientGroup, signals, isBot, drawn: holdouts.drawn };
+  return { values, clientGroup, signals, isBot, drawn: holdouts.drawn, incomparable };
+}
+
+const NO_FACTS: readonly FactRef[] = [];
+
+/** Makes pseudonyms not known that no constant can be compared with, because their secret is not at hand. */
+function forgetIncomparable(
+  { hashedFacts, attributeHmacs }: RuleSet,
+  values: FactReading[],
+): readonly FactRef[] {
+  if (hashedFacts.length === 0) return NO_FACTS;
+  const incomparable = hashedFacts.filter(({ index }) => {
+    const value = values[index];
+    return typeof value === 'string' && !attributeHmacs.isComparable(value);
+  });
+  for (const { index } of incomparable) values[index] = null;
+  return incomparable;
 }
 
 /** The rule that gives the verdict, or `otherwise`. */

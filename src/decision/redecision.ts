@@ -2,6 +2,7 @@ import { readAsDeclared } from '../client/attributes.ts';
 import { NO_ATTEMPTS } from '../client/ladder.ts';
 import type { Fact, FactReading } from '../facts/fact.ts';
 import { type FactRef, factsNamed } from '../rules/condition.ts';
+import { listText } from '../rules/condition-text.ts';
 import { decidingConditionsOf, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, conclude } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
@@ -18,8 +19,8 @@ export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
   readonly waitFloorMs?: number;
 }
 
-/** What a version answers to a recorded request, or the facts that it lacks for an answer. */
-export type Redecision = Redecided | LackingFacts;
+/** What a version answers to a recorded request, or the facts for want of which nobody can say. */
+export type Redecision = Redecided | LackingFacts | UnknownSecret;
 
 export interface Redecided {
   readonly kind: 'decided';
@@ -37,6 +38,27 @@ export interface LackingFacts {
   readonly kind: 'lacking';
   /** Facts that rules compare and the record lacks, and recorded values that their fact cannot have. */
   readonly facts: readonly FactRef[];
+}
+
+export interface UnknownSecret {
+  readonly kind: 'unknownSecret';
+  /** Pseudonyms that rules compare with constants, and that were kept under a secret that is not at hand. */
+  readonly facts: readonly FactRef[];
+}
+
+/** What the record lacks for an answer, by labels: facts, or pseudonyms under a secret that is at hand. */
+export function lackingLabels({ kind, facts }: LackingFacts | UnknownSecret): readonly string[] {
+  const under = kind === 'lacking' ? '' : ' under this SIGNAL_SECRET';
+  return facts.map(({ label }) => `${label}${under}`);
+}
+
+/** Why nobody can say what a version answers, and what to do. */
+export function unknownSecretText({ facts }: Pick<UnknownSecret, 'facts'>): string {
+  const names = listText(
+    facts.map(({ label }) => label),
+    'and',
+  );
+  return `The rules compare ${names} with constants, and the record keeps it as an HMAC under another SIGNAL_SECRET than the one here. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`;
 }
 
 /**
@@ -63,6 +85,8 @@ export function prepareRedecision(
     const values = rules.facts.map(({ label, fact }) => readingOf(fact, facts[label]));
     // A verdict counts its own request, so its client is never new any more.
     const assessment = conclude(rules, values, false, isHeldOut);
+    const { incomparable } = assessment;
+    if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };
     const standing = { ladderBefore, lastWaitMs, at };
     const concluded = concludeVerdict(rules, settingsOf(rules, platform), assessment, standing, isHeldOut);
     return {

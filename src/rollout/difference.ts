@@ -3,7 +3,7 @@ import type { PlatformName } from '../client/client-key.ts';
 import { isGrant } from '../decision/conclude-verdict.ts';
 import type { Decision } from '../decision/decision.ts';
 import { heldOutThen } from '../decision/holdout.ts';
-import { prepareRedecision } from '../decision/redecision.ts';
+import { lackingLabels, prepareRedecision } from '../decision/redecision.ts';
 import { DAY_MS } from '../rules/duration.ts';
 import { type RuleSet, VERDICTS } from '../rules/rule-set.ts';
 import { searchSteps } from '../state/paced-steps.ts';
@@ -102,8 +102,8 @@ async function comparePlatform(
     some.map((decision) => {
       // Who was held out of a rule then is held out of it here.
       const again = redecide(decision, heldOutThen(decision.holdout));
-      if (again.kind === 'lacking') {
-        for (const { label } of again.facts) missing.add(label);
+      if (again.kind !== 'decided') {
+        for (const label of lackingLabels(again)) missing.add(label);
         return 'incomparable';
       }
       const then = again.concluded.verdict;

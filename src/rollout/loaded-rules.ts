@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AttributeHmacs, NO_SECRET } from '../client/attribute-hmacs.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import type { ClientState, StageMark } from '../client/client-state.ts';
 import { lastPaidAt, lastUnpaidAt } from '../client/outcomes.ts';
 import type { Arm, Decision, Draw } from '../decision/decision.ts';
 import { everyQuestion, type SharingQuestions } from '../facts/fact.ts';
 import { NamedError } from '../named-error.ts';
+import { withHmacs } from '../rules/evaluate/compile.ts';
 import type { RuleReader } from '../rules/folder/rule-reader.ts';
 import { compareRuleVersions } from '../rules/folder/rules-dir.ts';
 import type { ScannedFolder } from '../rules/folder/scan.ts';
@@ -29,18 +31,24 @@ interface Folder extends ScannedFolder {
 export class LoadedRules {
   readonly rulesDir: string;
   readonly #reader: RuleReader;
+  readonly #hmacs: AttributeHmacs;
   readonly #folders = new Map<RuleVersion, Folder>();
   readonly #current = new Map<RuleVersion, RuleSet>();
   readonly #byDigest = new Map<string, RuleSet>();
 
-  private constructor(rulesDir: string, reader: RuleReader) {
+  private constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
     this.rulesDir = rulesDir;
     this.#reader = reader;
+    this.#hmacs = hmacs;
   }
 
-  /** With everything in the folder now. */
-  static async read(rulesDir: string, reader: RuleReader): Promise<LoadedRules> {
-    const rules = new LoadedRules(rulesDir, reader);
+  /** With everything in the folder now. `hmacs`: how this node keeps the pseudonyms that rules compare with constants. */
+  static async read(
+    rulesDir: string,
+    reader: RuleReader,
+    hmacs: AttributeHmacs = NO_SECRET,
+  ): Promise<LoadedRules> {
+    const rules = new LoadedRules(rulesDir, reader, hmacs);
     await rules.refresh();
     return rules;
   }
@@ -139,8 +147,9 @@ export class LoadedRules {
       this.#current.delete(version);
       return true;
     }
-    this.#current.set(version, result.ruleSet);
-    this.#byDigest.set(result.ruleSet.digest, result.ruleSet);
+    const ruleSet = withHmacs(result.ruleSet, this.#hmacs);
+    this.#current.set(version, ruleSet);
+    this.#byDigest.set(ruleSet.digest, ruleSet);
     return true;
   }
 

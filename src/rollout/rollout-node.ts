@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { AttributeHmacs } from '../client/attribute-hmacs.ts';
 import type { ClientKey } from '../client/client-key.ts';
 import type { Arm, Draw } from '../decision/decision.ts';
 import { type RuleReader, ThreadedReader } from '../rules/folder/rule-reader.ts';
@@ -35,6 +36,8 @@ interface NodeSettings {
   readonly dataDir: string;
   /** Reads RULES_DIR; a thread of this node's own by default. */
   readonly reader?: RuleReader;
+  /** How pseudonyms are kept that rules compare with constants. */
+  readonly attributeHmacs: AttributeHmacs;
   /** Of the very first start; null means the newest released one. */
   readonly firstVersion: RuleVersion | null;
   readonly clock: () => number;
@@ -91,7 +94,8 @@ export class RolloutNode implements RuleSource {
   /** Throws RulesError when no sound released rule set can decide. */
   static async start(settings: NodeSettings): Promise<RolloutNode> {
     const parts = { ...settings, fleet: new Fleet(settings.store) };
-    const rules = await LoadedRules.read(parts.rulesDir, parts.reader ?? new ThreadedReader(parts.rulesDir));
+    const { rulesDir, reader = new ThreadedReader(rulesDir), attributeHmacs } = parts;
+    const rules = await LoadedRules.read(rulesDir, reader, attributeHmacs);
     try {
       const rollout = await startingRollout(parts, rules);
       const following = resolveRollout(rollout, rules);

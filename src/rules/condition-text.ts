@@ -80,6 +80,9 @@ interface SeenFact {
   readonly passed: boolean;
 }
 
+/** What is shown for a pseudonym that was compared with a clear constant. */
+export const SOME_PSEUDONYM = 'hmac:..';
+
 /** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
 export function seenText(comparison: SeenFact): string {
   const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
@@ -88,6 +91,7 @@ export function seenText(comparison: SeenFact): string {
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
   if (otherFact !== undefined) return besideText(is, comparison, otherFact);
+  if (seen === SOME_PSEUDONYM) return hashedText(comparison);
   const limit =
     typeof expected === 'object' && expected !== null
       ? expected.map(valueText).join(', ')
@@ -96,6 +100,15 @@ export function seenText(comparison: SeenFact): string {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
   return comparedText(is, operator, limit, passed);
+}
+
+/** "attribute(card) is one of 411111, 400000", without the pseudonym: of several constants nobody is told which. */
+function hashedText({ fact, operator, expected, list, passed }: SeenFact): string {
+  const isOne = (operator === 'equal' || operator === 'in') === passed;
+  if (list !== undefined) return `${fact} is ${isOne ? 'an entry of' : 'none of those on'} the list ${list}`;
+  if (typeof expected === 'object' && expected !== null)
+    return `${fact} is ${isOne ? 'one' : 'none'} of ${expected.map(formatValue).join(', ')}`;
+  return `${fact} is ${isOne ? '' : 'not '}${valueText(expected)}`;
 }
 
 /** "attribute(ipCountry) is DE, not attribute(cardCountry), which is FR" */

@@ -28,6 +28,11 @@ export function isFactRef(value: ComparedWith): value is FactRef {
   return typeof value === 'object' && 'label' in value;
 }
 
+/** Whether it is an attribute of which an HMAC alone is kept. */
+export function keepsPseudonym({ fact }: FactRef): boolean {
+  return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
+}
+
 /** The parts of a condition in json-rules-engine's terms, each with members of its own. */
 export type ConditionTree<Own, Compared> =
   | (Own & { readonly kind: 'all' | 'any'; readonly conditions: readonly ConditionTree<Own, Compared>[] })

@@ -1,3 +1,4 @@
+import type { AttributeHmacs } from '../client/attribute-hmacs.ts';
 import type { DeclaredAttribute, DeclaredAttributes } from '../client/attributes.ts';
 import type { ClientGroup } from '../client/client-state.ts';
 import type { LadderSettings } from '../client/ladder.ts';
@@ -234,7 +235,12 @@ export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly s
   return facts.flatMap(({ list }) => list ?? []);
 }
 
-export type Matchable<Params> = Rule<Params> & { readonly matches: Matcher };
+/** A rule that can be asked about the values of a decision. */
+export interface Matchable<Params> extends Rule<Params> {
+  readonly matches: Matcher;
+  /** The condition that it asks: the one of the rule, with constants of pseudonyms as decisions have their values. */
+  readonly hashed: Condition;
+}
 
 /** Marks what `compile` made; nothing else sets it. */
 export const compiled: unique symbol = Symbol('compiled');
@@ -252,6 +258,10 @@ export interface RuleSet extends ParsedRules {
   readonly sharing: SharingQuestions;
   /** The attributes whose values a payer's state remembers, because its rules ask how many there were. */
   readonly rememberedAttributes: readonly DeclaredAttribute[];
+  /** The pseudonyms that its rules compare with constants. */
+  readonly hashedFacts: readonly FactRef[];
+  /** Under which secrets it compares them. */
+  readonly attributeHmacs: AttributeHmacs;
   /** It has a release.json that agrees with its files; only such a version may become active. */
   readonly released: boolean;
   readonly groups: { readonly rules: readonly Matchable<GroupParams>[]; readonly otherwise: ClientGroup };

@@ -9,6 +9,7 @@ import {
 import { type Exploration, type ExplorationAsk, explore } from '../archive/read/exploration.ts';
 import type { LinksAsk } from '../archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '../archive/ship/archived-rule-sets.ts';
+import type { AttributeHmacs } from '../client/attribute-hmacs.ts';
 import type { NodeSecrets } from '../client/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '../client/client-key.ts';
 import { type ClientState, momentFor, token } from '../client/client-state.ts';
@@ -44,6 +45,8 @@ export interface RecordsParts {
   readonly holdoutDraw?: HoldoutDraw;
   /** Of this node; absent: every pseudonym that is held is taken as it is. */
   readonly secrets?: NodeSecrets;
+  /** How decisions keep the pseudonyms that rules compare with constants. */
+  readonly attributeHmacs?: AttributeHmacs;
   /** Epoch ms. */
   readonly clock: () => number;
 }
@@ -97,7 +100,7 @@ export class Records {
     const { store, archive = null } = parts;
     this.#past = archive ?? ArchiveReader.withoutArchive(store);
     this.decisions = new DecisionLookup(store, this.#past);
-    this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null);
+    this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null, parts.attributeHmacs);
   }
 
   /** Null when nothing is known of the client. */

@@ -119,7 +119,12 @@ describe('a segment with a file', () => {
 
     it('is reported by verify, unless it lies outside the span that is verified', async () => {
       const unreadable = async (from: number | null, to: number | null) => {
-        const ask = { archiveDir: place.archive.folder, rulesDir: RULES_FOLDER, threads: 1 };
+        const ask = {
+          archiveDir: place.archive.folder,
+          rulesDir: RULES_FOLDER,
+          signalSecrets: [],
+          threads: 1,
+        };
         const verified = await verifyArchive({ ...ask, from, to, onProgress: () => {} });
         return verified.unreadable;
       };

@@ -314,6 +314,10 @@ const CHANGED: Readonly<Record<string, Readonly<Record<string, Edit>>>> = {
       '{ cardCountry: { type: text }, ipCountry: { type: text } }',
     ),
   },
+  'the same of one that is kept as a pseudonym': asking(
+    '{ fact: attribute, params: { name: billing }, operator: equal, value: account }',
+    '{ billing: { type: text, pseudonym: true }, account: { type: text, pseudonym: true } }',
+  ),
   'the same among several values, written over several lines': asking(
     'fact: attribute\n          params: { name: cardCountry }\n          operator: in\n          value: [ipCountry, DE]',
     '{ cardCountry: { type: text }, ipCountry: { type: text } }',

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { CASE_PSEUDONYM } from '../../src/authoring/case-pseudonym.ts';
 import { runCases } from '../../src/authoring/cases/cases.ts';
-import { CASE_PSEUDONYM } from '../../src/authoring/cases/parse-cases.ts';
 import { diffRuleSets } from '../../src/authoring/diff/rule-diff.ts';
 import { explain } from '../../src/authoring/explain/explain.ts';
 import { prove } from '../../src/authoring/prove.ts';

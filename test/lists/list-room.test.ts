@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '../../src/access/access-keys.ts';
-import { CASE_PSEUDONYM } from '../../src/authoring/cases/parse-cases.ts';
+import { CASE_PSEUDONYM } from '../../src/authoring/case-pseudonym.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { ListOwner } from '../../src/decision/shared-lists.ts';
 import { LIST_LIMITS, noRoom } from '../../src/lists/list-editor.ts';

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { NO_SECRET } from '../../src/client/attribute-hmacs.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
 import type { Goal } from '../../src/rollout/rollout.ts';
@@ -355,6 +356,7 @@ function describeFleet(open: () => Promise<Store>): void {
     const otherStore = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const node = await RolloutNode.start({
       store: otherStore,
+      attributeHmacs: NO_SECRET,
       rulesDir,
       dataDir,
       firstVersion: null,
@@ -380,6 +382,7 @@ describe('a fleet on SQLite', () => {
     const troubles: string[] = [];
     const node = await RolloutNode.start({
       store,
+      attributeHmacs: NO_SECRET,
       rulesDir,
       reader: directReader(rulesDir),
       dataDir: temporaryDirectory(),

@@ -1,11 +1,13 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { NO_SECRET } from '../../src/client/attribute-hmacs.ts';
 import { RolloutNode } from '../../src/rollout/rollout-node.ts';
 import { directReader } from '../../src/rules/folder/direct-reader.ts';
 import { makeRelease } from '../../src/rules/folder/release.ts';
 import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
 import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
 import type { Store } from '../../src/state/store.ts';
+import { type Edit, editedFiles, SOUND_VERSION } from '../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { currentRules, RULES_FOLDER } from '../service/current-rules.ts';
 
@@ -37,6 +39,25 @@ export function addVersion(
   if (!draft) release(directory, version);
 }
 
+/** Writes a released version that is made from the sound rules, without their cases. */
+export function placeVersion(
+  rulesDir: string,
+  version: string,
+  changes: Readonly<Record<string, Edit>>,
+): void {
+  const files = new Map(
+    [...editedFiles(changes)]
+      .filter(([path]) => !path.startsWith('cases/'))
+      .map(([path, text]) => [path, text.replaceAll(SOUND_VERSION, version)] as const),
+  );
+  const release = JSON.stringify(makeRelease(version, files, new Date(0)));
+  for (const [path, text] of [...files, ['release.json', release] as const]) {
+    const target = join(rulesDir, version, path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text);
+  }
+}
+
 export function release(directory: string, version: string): void {
   const folder = join(directory, version);
   const files = readRuleFiles(folder, []) ?? new Map();
@@ -64,6 +85,7 @@ export const BLOCK_OTHERWISE = {
 export function startQuietNode(store: Store, rulesDir: string, clock: () => number): Promise<RolloutNode> {
   return RolloutNode.start({
     store,
+    attributeHmacs: NO_SECRET,
     rulesDir,
     reader: directReader(rulesDir),
     dataDir: temporaryDirectory(),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Audit } from '../../src/access/audit.ts';
+import { NO_SECRET } from '../../src/client/attribute-hmacs.ts';
 import type { PlatformName } from '../../src/client/client-key.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '../../src/rollout/change-rollout.ts';
 import { Fleet } from '../../src/rollout/fleet.ts';
@@ -28,6 +29,7 @@ export class TestFleet {
   async start(rulesDir: string, dataDir = temporaryDirectory()): Promise<RolloutNode> {
     const node = await RolloutNode.start({
       store: await this.#opened(),
+      attributeHmacs: NO_SECRET,
       rulesDir,
       // A thread for each of a hundred nodes would take most of the time of these tests.
       reader: directReader(rulesDir),

@@ -87,9 +87,10 @@ const ATTRIBUTES = {
   usualAmount: { type: 'number', unit: 'currency units' },
   cartCategory: { type: 'text', oneOf: ['games', 'food'] },
   returning: { type: 'boolean' },
+  cardBin: { type: 'text', pseudonym: true },
 } as const;
 
-/** The attribute whose values are counted. No constant equals it. */
+/** The attribute whose values are counted. */
 const COUNTED = { card: { type: 'text', pseudonym: true } } as const;
 
 /** Adds the attributes that random rules ask for to a `ruleset.yaml`. */

@@ -8,7 +8,9 @@ import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import { platformName } from '../../src/client/client-key.ts';
 import type { RateLimit } from '../../src/http/request/rate-limit.ts';
 import { createLog } from '../../src/log.ts';
+import { attributeHmacsUnder } from '../../src/pseudonym.ts';
 import { fixedRules, type RuleSource } from '../../src/rollout/loaded-rules.ts';
+import { withHmacs } from '../../src/rules/evaluate/compile.ts';
 import type { RuleSet } from '../../src/rules/rule-set.ts';
 import type { Pace } from '../../src/service/client-turns.ts';
 import type { ErasureLedger } from '../../src/service/erasure.ts';
@@ -81,7 +83,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const store = options.store ?? own?.store;
   if (store === undefined) throw new Error('no store');
   const clock = options.clock ?? new MovableClock();
-  const rules = options.rules ?? currentRules();
+  const { signalSecret = SIGNAL_SECRET, signalSecretPrevious = null } = options;
+  const secrets = [signalSecret, signalSecretPrevious].filter((secret) => secret !== null);
+  const rules = withHmacs(options.rules ?? currentRules(), attributeHmacsUnder(secrets));
   const application = await startApplication({
     ...PLAIN_PARTS,
     store,
@@ -89,8 +93,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     clock: clock.now,
     ruleSource: options.ruleSource ?? fixedRules(rules),
     rollout: null,
-    signalSecret: options.signalSecret ?? PLAIN_PARTS.signalSecret,
-    signalSecretPrevious: options.signalSecretPrevious ?? null,
+    signalSecret,
+    signalSecretPrevious,
     erasureLedger,
     rateLimit: options.rateLimit ?? NO_RATE_LIMIT,
     log: options.log ?? PLAIN_PARTS.log,

@@ -1,6 +1,8 @@
 import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type AttributeHmacs, NO_SECRET } from '../../client/attribute-hmacs.ts';
 import { makeOwnFolder } from '../../files/folders.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import { loadRuleSet, readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { RELEASE_FILE } from '../../rules/folder/rules-dir.ts';
 import type { RuleSet, RuleVersion } from '../../rules/rule-set.ts';
@@ -14,10 +16,15 @@ import { RULE_SETS_FOLDER } from '../archive-home.ts';
 export class ArchivedRuleSets {
   readonly #folder: string;
   readonly #rulesDir: string | null;
+  readonly #hmacs: AttributeHmacs;
   readonly #kept = new Set<string>();
 
-  /** `rulesDir`: where rule sets lie that may have to be kept; null for reading only. */
-  constructor(archiveDir: string, rulesDir: string | null) {
+  /**
+   * `rulesDir`: where rule sets lie that may have to be kept; null for reading only. `hmacs`: how decisions keep the
+   * pseudonyms that rules compare with constants; only who asks the rules needs it.
+   */
+  constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_SECRET) {
+    this.#hmacs = hmacs;
     this.#folder = join(archiveDir, RULE_SETS_FOLDER);
     this.#rulesDir = rulesDir;
   }
@@ -40,7 +47,7 @@ export class ArchivedRuleSets {
   /** The rule set that decided; null when it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
     const found = loadRuleSet(this.#placeOf(version, digest));
-    return found.ok && found.ruleSet.digest === digest ? found.ruleSet : null;
+    return found.ok && found.ruleSet.digest === digest ? withHmacs(found.ruleSet, this.#hmacs) : null;
   }
 
   #placeOf(version: RuleVersion, digest: string): string {

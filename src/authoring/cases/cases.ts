@@ -3,12 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { heldOutOf } from '../../decision/holdout.ts';
 import { scoreRequest, verdictRequest, withAttributes } from '../../decision/requests.ts';
 import { Type } from '../../json-schema.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import { type RuleSetTrace, traceRuleSet } from '../../rules/evaluate/trace.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { location, type Problem, ProblemSchema, sortProblems } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { editedYaml, placeOfNamed } from '../../rules/text/edited-text.ts';
 import { count, list, type Shape, shape, word } from '../../shapes.ts';
+import { CASE_HMACS, CASE_PSEUDONYM } from '../case-pseudonym.ts';
 import { PLAIN } from '../explain/explanation-text.ts';
 import { Simulation } from '../simulation.ts';
 import { type Coverage, CoverageMeter, CoverageSchema } from './coverage.ts';
@@ -20,7 +22,7 @@ import {
   type RuleCase,
   type UnmetExpectation,
 } from './expectations.ts';
-import { CASE_PSEUDONYM, parseCases } from './parse-cases.ts';
+import { parseCases } from './parse-cases.ts';
 
 export interface CaseReport {
   /** Problems of the case files themselves; then no case was run. */
@@ -31,7 +33,8 @@ export interface CaseReport {
 }
 
 /** Runs the cases of a rule set in virtual time, each on a platform of its own. */
-export function runCases(rules: RuleSet, files: RuleFiles): CaseReport {
+export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
+  const rules = withHmacs(ruleSet, CASE_HMACS);
   const problems: Problem[] = [];
   const cases = parseCases(rules, files, problems);
   const meter = new CoverageMeter(rules, files);
@@ -47,7 +50,7 @@ export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,
 ): Promise<RuleSetTrace | null> {
-  return values === null ? null : traceRuleSet(rules, values);
+  return values === null ? null : traceRuleSet(withHmacs(rules, CASE_HMACS), values);
 }
 
 /** The first step that fails ends its case: what follows would only be a consequence. */

@@ -1,8 +1,10 @@
+import type { AttributeHmacs } from '../../client/attribute-hmacs.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import type { HoldoutFile, IsHeldOut } from '../../decision/holdout.ts';
 import type { FactReading } from '../../facts/fact.ts';
 import { type Comparison, type Condition, comparisonsIn } from '../../rules/condition.ts';
 import { testText } from '../../rules/condition-text.ts';
+import { hashConstants } from '../../rules/evaluate/hashed-constants.ts';
 import { type Matcher, matcher } from '../../rules/matcher.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { memberAt } from '../../rules/parse/places.ts';
@@ -67,12 +69,14 @@ export class CoverageMeter {
   readonly #records: RuleRecord[] = [];
   /** By file and name, what follows when a rule that matched is skipped. */
   readonly #skips = new Map<string, () => void>();
+  readonly #hmacs: AttributeHmacs;
   #lastValues: readonly FactReading[] = [];
 
   /** `files` tell where each `otherwise` stands. */
   constructor(rules: RuleSet, files: RuleFiles) {
     const { groups, signals, verdicts, flags } = rules;
     this.#ruleCount = countRules(rules);
+    this.#hmacs = rules.attributeHmacs;
     this.watched = {
       ...rules,
       groups: {
@@ -152,7 +156,7 @@ export class CoverageMeter {
   }
 
   #watchRule<Params>(rule: Matchable<Params>, onPassed: () => void) {
-    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition));
+    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition, this.#hmacs));
     this.#records.push(record);
     const matches = (values: readonly FactReading[]) => {
       this.#lastValues = values;
@@ -174,10 +178,10 @@ function recordOf(name: string, at: Location, comparisons: readonly ComparisonRe
   return { name, at, asked: false, counted: 0, comparisons };
 }
 
-function comparisonsOf(condition: Condition): readonly ComparisonRecord[] {
+function comparisonsOf(condition: Condition, hmacs: AttributeHmacs): readonly ComparisonRecord[] {
   return comparisonsIn([condition]).map((comparison) => ({
     condition: comparison,
-    matches: matcher(comparison),
+    matches: matcher(hashConstants(comparison, hmacs)),
     seenTrue: false,
     seenFalse: false,
   }));

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import {
   DECIMAL_PATTERN,
   MONEY_PATTERN,
@@ -23,7 +22,6 @@ import {
 import { OVERRIDE_GROUPS } from '../../client/client-state.ts';
 import { toEpochMs } from '../../client/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '../../client/order.ts';
-import type { Pseudonym } from '../../decision/addresses.ts';
 import {
   findContentFault,
   LIST_KINDS,
@@ -58,6 +56,7 @@ import type { RuleFiles } from '../../rules/parse/parse.ts';
 import { YamlFile } from '../../rules/parse/yaml-file.ts';
 import type { Location, Problem } from '../../rules/problem.ts';
 import { isName, listNameRefusal, type ParsedRules } from '../../rules/rule-set.ts';
+import { CASE_PSEUDONYM } from '../case-pseudonym.ts';
 import {
   type Action,
   type CaseStep,
@@ -129,10 +128,6 @@ const START = parsed(
   toEpochMs,
   (found) => `must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "${found}"`,
 );
-
-/** Nothing of a case is stored, so no secret is needed. */
-export const CASE_PSEUDONYM: Pseudonym = (kind, value) =>
-  hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
 const LISTED_ATTRIBUTE = parsed(
   {

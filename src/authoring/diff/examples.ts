@@ -2,11 +2,13 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { type FactReading, type FactValue, factReading } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
 import { type Comparison, type Condition, type FactRef, factsNamed } from '../../rules/condition.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import { compare } from '../../rules/proof/built-conditions.ts';
 import { Reasoner, type WorkLimits } from '../../rules/proof/reasoner.ts';
 import { OF_EVERY_REQUEST } from '../../rules/proof/relations.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, list, type Shape, shape, yesNo } from '../../shapes.ts';
+import { CASE_HMACS } from '../case-pseudonym.ts';
 import { type BothVersions, layOver, placesOf } from './both-versions.ts';
 import {
   ANSWER_MEMBERS,
@@ -89,8 +91,8 @@ class ExampleSearch {
   #undecided = false;
 
   constructor(before: RuleSet, after: RuleSet) {
-    this.#before = before;
-    this.#after = after;
+    this.#before = withHmacs(before, CASE_HMACS);
+    this.#after = withHmacs(after, CASE_HMACS);
   }
 
   /** Yields after every step, so that the caller may pause or stop. */

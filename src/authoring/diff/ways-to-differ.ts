@@ -8,7 +8,7 @@ import { isBot, OTHERWISE } from '../../decision/decision.ts';
 import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
 import { redecide, typeName } from '../../decision/redecision.ts';
 import type { FactReading } from '../../facts/fact.ts';
-import type { Condition, FactRef } from '../../rules/condition.ts';
+import { type Condition, type FactRef, keepsPseudonym } from '../../rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '../../rules/parse/rule-ladders.ts';
 import { allOf, anyOf, compare, FactsByName, not } from '../../rules/proof/built-conditions.ts';
 import {
@@ -20,6 +20,7 @@ import {
   verdict,
 } from '../../rules/rule-set.ts';
 import { count, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
+import { CASE_HMACS } from '../case-pseudonym.ts';
 import { type BothVersions, drawLabel, type Place } from './both-versions.ts';
 import { conditionText } from './condition-changes.ts';
 
@@ -278,6 +279,7 @@ export const AnswerSchema = shape('What a version answers to a payer with certai
 type Answer = Shape<typeof AnswerSchema>;
 
 interface AnsweringVersion {
+  /** It compares pseudonyms as cases keep them. */
   readonly rules: RuleSet;
   readonly settings: PlatformSettings;
   /** The value of a fact or a draw; undefined where it does not matter. */
@@ -311,7 +313,7 @@ function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
   const { rules, factOf } = version;
   const isHeldOut = (rule: string, share: number) => factOf(drawLabel({ rule, share })) === true;
   if (askedFor === 'verdict') return decided(version, isHeldOut);
-  const values = rules.facts.map(({ label }) => factOf(label) ?? null);
+  const values = rules.facts.map((ref) => asKept(ref, factOf(ref.label) ?? null));
   return scored(version, conclude(rules, values, factOf('isNewClient') === true, isHeldOut));
 }
 
@@ -341,9 +343,9 @@ function limitsOf(
 
 function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHeldOut): Told {
   const facts = Object.fromEntries(
-    rules.facts.map(({ label, fact }) => {
-      const known = factOf(label);
-      return [label, known === undefined ? NO_MATTER_WHAT[typeName(fact)] : known];
+    rules.facts.map((ref) => {
+      const known = factOf(ref.label);
+      return [ref.label, asKept(ref, known === undefined ? NO_MATTER_WHAT[typeName(ref.fact)] : known)];
     }),
   );
   // Without a wait before, the ladder alone gives the length of this one. The facts include what its clock shows.
@@ -355,7 +357,7 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
     ladderBefore: ladderOf(factOf),
   };
   const again = redecide({ ...rules, settings, platforms: new Map() }, request, isHeldOut);
-  if (again.kind === 'lacking') throw new Error('a payer of all facts lacks one of them');
+  if (again.kind !== 'decided') throw new Error('a payer of all facts lacks one of them');
   const { assessment, concluded, drawn } = again;
   const { verdict, rule, waitSeconds } = concluded;
   return {
@@ -370,6 +372,12 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
     paymentScore: scoreOf(settings, factOf),
     heldOut: heldOutOf(drawn).map((held) => drawLabel(held)),
   };
+}
+
+/** A payer that proofs found has texts in clear, and decisions have the HMACs of some. */
+function asKept(ref: FactRef, value: FactReading): FactReading {
+  if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
+  return CASE_HMACS.keptAs(value)[0] ?? null;
 }
 
 /** The settings of the place are those of the whole rule set, so that no name of a platform matters. */

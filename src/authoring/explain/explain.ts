@@ -12,7 +12,13 @@ import {
   OTHERWISE,
 } from '../../decision/decision.ts';
 import { type DrawnHoldout, heldOutOf, heldOutThen } from '../../decision/holdout.ts';
-import { type LackingFacts, type Redecided, redecide, typeName } from '../../decision/redecision.ts';
+import {
+  type LackingFacts,
+  type Redecided,
+  redecide,
+  typeName,
+  unknownSecretText,
+} from '../../decision/redecision.ts';
 import type { FactReading } from '../../facts/fact.ts';
 import { Type } from '../../json-schema.ts';
 import { foldCondition } from '../../rules/condition.ts';
@@ -125,6 +131,8 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
       verification: 'The record of the decision is damaged.',
     };
   }
+  if (again.kind === 'unknownSecret')
+    return { ...bare(decision, rules), verification: unknownSecretText(again) };
   const { values } = again.assessment;
   const rerun = rerunOf(rules, again);
   const differences = compare(rules, decision, rerun, values);
@@ -141,9 +149,13 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
   };
 }
 
-/** How a decision differs when its rule set decides again on its facts; empty when it does not. */
-export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] {
+/**
+ * How a decision differs when its rule set decides again on its facts; empty when it does not. Null where the secret of its
+ * pseudonyms is not at hand, so that nobody can say.
+ */
+export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
   const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  if (again.kind === 'unknownSecret') return null;
   return again.kind === 'lacking'
     ? damagedMembers(again, decision)
     : compare(rules, decision, rerunOf(rules, again), again.assessment.values);

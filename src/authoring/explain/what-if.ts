@@ -1,6 +1,6 @@
 import { type Decision, DecisionSchema } from '../../decision/decision.ts';
 import { heldOutThen } from '../../decision/holdout.ts';
-import { redecide } from '../../decision/redecision.ts';
+import { lackingLabels, redecide } from '../../decision/redecision.ts';
 import { type RuleSet, ruleVersion } from '../../rules/rule-set.ts';
 import { digestWord, list, named, nullable, type Shape, shape, text } from '../../shapes.ts';
 import { explain, RulesAccountSchema } from './explain.ts';
@@ -13,7 +13,10 @@ export const WhatIfThenSchema = named(
     rules: nullable(RulesAccountSchema),
     /** Null where the record lacks facts for it. */
     decision: nullable(DecisionSchema),
-    missing: list(text(256, 'A fact by label'), 'What the version asks and the record does not hold'),
+    missing: list(
+      text(256, 'A fact by label'),
+      'What the version asks and the record does not hold; of a pseudonym, that it is kept under another SIGNAL_SECRET',
+    ),
   }),
 );
 
@@ -23,9 +26,8 @@ export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
 export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
   const { version, digest } = rules;
   const again = redecide(rules, decision, heldOutThen(decision.holdout));
-  const lacking = again.kind === 'lacking' ? again.facts : again.unquoted;
-  const missing = lacking.map(({ label }) => label);
-  if (again.kind === 'lacking' || missing.length > 0)
+  const missing = again.kind === 'decided' ? again.unquoted.map(({ label }) => label) : lackingLabels(again);
+  if (again.kind !== 'decided' || missing.length > 0)
     return { version, digest, missing, decision: null, rules: null };
   const { facts } = again;
   const asked = { ...decision, facts, ruleVersion: version, digest };

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { JournalFileError } from '../../archive/ship/journal-file.ts';
+import { NO_SECRET } from '../../client/attribute-hmacs.ts';
 import { readConfig, signalSecretOf } from '../../config.ts';
 import {
   cellText,
@@ -84,7 +85,8 @@ function onArchive<T>(
 /** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
 export function recordedRuleSets(): RulesAtHand['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
-  const kept = keptRules(archiveDir ?? '', rulesDir);
+  // What asks them gives them the secrets of the evidence.
+  const kept = keptRules(archiveDir ?? '', rulesDir, NO_SECRET);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 
@@ -98,6 +100,7 @@ function askOf(options: EvidenceOptions): EvidenceAsk {
     platform: platform === undefined ? null : parsePlatform(platform),
     ...(decidedBy === undefined ? {} : { decidedBy }),
     holdoutSecret: signalSecretOf(readConfig()),
+    formerSecret: readConfig().signalSecretPrevious,
   };
 }
 

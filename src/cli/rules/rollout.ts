@@ -2,11 +2,12 @@ import { type Command, Option } from 'commander';
 import { INSTALLATION } from '../../access/access-keys.ts';
 import { actorOfUser } from '../../access/caller.ts';
 import { timeText } from '../../client/instant.ts';
-import { readConfig } from '../../config.ts';
+import { readConfig, signalSecretsAtHand } from '../../config.ts';
 import { counted } from '../../counted.ts';
 import { givenObjective, TRIAL_OPTIONS } from '../../evidence/objective-options.ts';
 import { shareText } from '../../evidence/presentation.ts';
 import { BadQuestion } from '../../evidence/question.ts';
+import { attributeHmacsUnder } from '../../pseudonym.ts';
 import {
   type FollowReport,
   nodeName,
@@ -145,8 +146,10 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   const change = { what: 'rollout', version: named, goal, ...how } as const;
   const proposal = await proposedBy(INSTALLATION, change, options);
   if (proposal !== null) return printProposed(INSTALLATION, proposal, options.json === true);
-  const { rulesDir } = readConfig();
-  const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir));
+  const config = readConfig();
+  const { rulesDir } = config;
+  const hmacs = attributeHmacsUnder(signalSecretsAtHand(config));
+  const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir), hmacs);
   try {
     await report(options.json === true, (store, at) => {
       const parts = { fleet: new Fleet(store), rules, store, decidedLately: decidedLatelyOn(store) };

@@ -1,6 +1,7 @@
 import { timeText } from '../../client/instant.ts';
 import { counted } from '../../counted.ts';
 import { Type } from '../../json-schema.ts';
+import { listText } from '../../rules/condition-text.ts';
 import { parseDuration } from '../../rules/duration.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '../../shapes.ts';
 import { COMPARISON, comparisonTables } from '../comparison.ts';
@@ -96,6 +97,10 @@ export const BacktestSchema = shape('What a version, and others like it, would h
   reproduced: count(
     'Verdicts of the base that equal the recorded ones. Fewer than compared means that the history does not begin at the beginning, or that the base is another rule set',
   ),
+  undecidable: shape(
+    'Requests with a pseudonym that rules compare with constants, kept under another SIGNAL_SECRET; they are compared nowhere',
+    { count: count('How many'), facts: list(word('Its label'), 'The pseudonyms') },
+  ),
   splitAt: epochMs('Half of the orders were first asked for before it'),
   parts: shape('An order belongs to the part in which it was first asked for', {
     earlier: TimePartSchema,
@@ -124,6 +129,7 @@ export function presentBacktest(report: BacktestReport): Presentation {
     `${ruleSetText(version, digest)} against ${against ?? 'what was recorded'}, all replayed from an empty state`,
     ...spanNotes(report),
     ...(versions.length === 0 ? [] : [`Decided by ${versions.join(', ')}.`]),
+    ...undecidableNotes(report),
   ];
   if (compared === 0) return { notes: [...head, 'There is no decision to compare.'], tables: [] };
   const paths = Object.keys(report.candidates[0]?.values ?? {});
@@ -156,6 +162,13 @@ export function presentBacktest(report: BacktestReport): Presentation {
         : []),
     ].filter(({ rows }) => rows.length > 0),
   };
+}
+
+function undecidableNotes({ undecidable: { count, facts } }: BacktestReport): readonly string[] {
+  if (count === 0) return [];
+  return [
+    `${counted(count, 'request is', 'requests are')} compared nowhere: rules compare ${listText(facts, 'and')} with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+  ];
 }
 
 function reproducedNotes({ reproduced, compared, against }: BacktestReport): readonly string[] {

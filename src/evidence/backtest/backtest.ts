@@ -1,4 +1,5 @@
 import { type DrawnHoldout, holdoutShares } from '../../decision/holdout.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import { type RuleSet, sharedListsOf } from '../../rules/rule-set.ts';
 import { AnswerCodes, compare } from '../comparison.ts';
 import type { HeldOutCount } from '../presentation.ts';
@@ -40,13 +41,14 @@ interface BacktestAsk {
  * Replays all inputs with a base and some candidates, and compares what they did to the orders. The length of the
  * history does not matter to memory: only the clients that a rule holds out are remembered.
  */
-export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<BacktestReport> {
+export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
+  const ask = underSecretsOf(evidence, asked);
   const { tried, against } = ask;
   const { duck, span } = evidence;
   const [{ rules: version }] = tried;
   const sides = tried.length + 1;
   const codes = new AnswerCodes();
-  const { noted, reproduced, lists } = await replay(evidence, ask, codes);
+  const { noted, reproduced, lists, undecidable } = await replay(evidence, ask, codes);
   await joinOutcomes(duck, sides);
   const splitAt = await halfOfOrders(duck);
   const reversals = await reversalsOf(evidence);
@@ -90,6 +92,7 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
     versions: [...new Set((await evidence.decidingRules()).map(({ ruleVersion }) => ruleVersion))].toSorted(),
     compared,
     reproduced,
+    undecidable,
     splitAt,
     parts: {
       earlier: await timePart(duck, 'earlier', splitAt),
@@ -104,17 +107,36 @@ export async function backtest(evidence: Evidence, ask: BacktestAsk): Promise<Ba
   };
 }
 
+/** With rule sets that compare pseudonyms as the evidence has them; what was one rule set is one afterwards. */
+function underSecretsOf({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
+  const made = new Map<RuleSet, RuleSet>();
+  const under = (rules: RuleSet) => made.getOrInsertComputed(rules, () => withHmacs(rules, attributeHmacs));
+  const triedUnder = ({ rules, values }: Tried) => ({ rules: under(rules), values });
+  const [first, ...others] = ask.tried;
+  return {
+    ...ask,
+    tried: [triedUnder(first), ...others.map(triedUnder)],
+    against: ask.against === null ? null : under(ask.against),
+    rulesOf: (decided) => under(ask.rulesOf(decided)),
+  };
+}
+
 /** What is noted of a side while it answers: counting pairs does not show it. */
 interface Noted {
   readonly heldOut: HeldOutTally;
   readonly waits: WaitChanges;
 }
 
+interface Replayed extends Pick<BacktestReport, 'reproduced' | 'undecidable'> {
+  readonly noted: readonly Noted[];
+  readonly lists: readonly string[];
+}
+
 async function replay(
   evidence: Evidence,
   { tried, against, rulesOf, onProgress }: BacktestAsk,
   codes: AnswerCodes,
-): Promise<{ noted: readonly Noted[]; reproduced: number; lists: readonly string[] }> {
+): Promise<Replayed> {
   const candidates = tried.map(({ rules }) => rules);
   const decided = new Set(candidates);
   const rulesThen: RulesOfRequest = (asked) => {
@@ -130,12 +152,19 @@ async function replay(
   }));
   const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
   const appender = await makeAnswers(evidence.duck, sides.length);
-  let [rows, reproduced] = [0, 0];
+  let [rows, reproduced, undecidable] = [0, 0, 0];
+  const missing = new Set<string>();
   await makeInputView(evidence, [...candidates, ...bases]);
   await replays.replayAll(
     inputsOf(evidence.duck),
     (request, answers) => {
       rows++;
+      const incomparable = answers.flatMap((answer) => answer.incomparable);
+      if (incomparable.length > 0) {
+        undecidable++;
+        for (const { label } of incomparable) missing.add(label);
+        return;
+      }
       appender.add(
         request.clientHash,
         request.orderKey,
@@ -153,7 +182,12 @@ async function replay(
     () => onProgress?.(rows, evidence.span.decisions),
   );
   appender.close();
-  return { noted, reproduced, lists: [...new Set([...decided].flatMap(sharedListsOf))] };
+  return {
+    noted,
+    reproduced,
+    undecidable: { count: undecidable, facts: [...missing].toSorted() },
+    lists: [...new Set([...decided].flatMap(sharedListsOf))],
+  };
 }
 
 type Counts<T> = { -readonly [Name in keyof T]: T[Name] };

@@ -22,6 +22,7 @@ import {
   type SharingCounts,
   withMarksOf,
 } from '../../facts/fact.ts';
+import type { FactRef } from '../../rules/condition.ts';
 import { type RuleSet, settingsOf, type Verdict } from '../../rules/rule-set.ts';
 import type { AskedInput, Input } from './input.ts';
 
@@ -42,6 +43,8 @@ export interface ReplayAnswer {
   readonly heldOut: readonly DrawnHoldout[];
   /** One value for each of the rule set's facts, in their order. */
   readonly values: readonly FactReading[];
+  /** Pseudonyms that its rules compare with constants, and whose secret is not at hand: nobody can say what it answers. */
+  readonly incomparable: readonly FactRef[];
 }
 
 interface ReplayedOrder {
@@ -157,6 +160,7 @@ export class Replays {
     const { verdict, rule, waitSeconds, ladderAfter } = concluded;
     const answer: ReplayAnswer = {
       values: assessment.values,
+      incomparable: assessment.incomparable,
       verdict,
       rule,
       clientGroup: assessment.clientGroup,

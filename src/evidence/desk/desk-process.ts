@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { NO_SECRET } from '../../client/attribute-hmacs.ts';
 import { readRuleFiles } from '../../rules/folder/rule-folder.ts';
 import { isRuleVersion } from '../../rules/rule-set.ts';
 import { soundDraft } from '../../rules/text/draft-text.ts';
@@ -14,7 +15,7 @@ const PROGRESS_EVERY_MS = 100;
 /** What the process of `EvidenceDesk` does. One thread of the engine leaves the other cores to those who answer callers. */
 const works = {
   answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<Answered> => {
-    const { task, folders, holdoutSecret } = work;
+    const { task, folders, holdoutSecret, formerSecret } = work;
     const { kind, options, from, to, asOf, platform } = task;
     const { segmentsDir, leftOut, erased } = folders;
     const question = questionOf(kind);
@@ -28,6 +29,7 @@ const works = {
       platform,
       threads: 1,
       holdoutSecret,
+      formerSecret,
       ...(whose === null ? {} : { decidedBy: whose }),
     } as const;
     const onProgress = eachTenth((done, of) => progress({ done, of }));
@@ -49,7 +51,7 @@ function eachTenth(tell: (done: number, of: number) => void): (done: number, of:
 
 /** A draft that is kept takes precedence over a version of its name in RULES_DIR. */
 function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
-  const recorded = keptRules(archiveDir, rulesDir);
+  const recorded = keptRules(archiveDir, rulesDir, NO_SECRET);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);
   const kept = (version: string, digest: string) =>

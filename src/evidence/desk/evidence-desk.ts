@@ -32,6 +32,8 @@ interface EvidenceDeskParts {
   readonly rulesDir: string;
   /** The fleet's secret, which decides which clients are held out of which rules. */
   readonly signalSecret: string;
+  /** The one before; null: it was not changed. */
+  readonly signalSecretPrevious?: string | null;
   readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
   /** The roles that people have by OIDC_ROLES; none by default. */
   readonly roles?: readonly RoleGrant[];
@@ -229,6 +231,7 @@ export class EvidenceDesk {
 
   async #work(entry: Entry): Promise<void> {
     const { clock, signalSecret: holdoutSecret, rulesDir, store } = this.#parts;
+    const { signalSecretPrevious: formerSecret = null } = this.#parts;
     const { draft } = entry;
     const { signal } = entry.stopping;
     const { task } = entry.job;
@@ -243,7 +246,11 @@ export class EvidenceDesk {
     const reads = questionOf(task.kind)?.reads ?? 'allTimes';
     const result = await past.whileHere(isReadFor(reads, task), (segmentsDir, leftOut) => {
       const folders = { archiveDir: past.folder, segmentsDir, leftOut, erased, rulesDir };
-      return this.#process.run('answer', { task, folders, draft, holdoutSecret }, { onProgress, signal });
+      return this.#process.run(
+        'answer',
+        { task, folders, draft, holdoutSecret, formerSecret },
+        { onProgress, signal },
+      );
     });
     entry.job = { ...entry.job, state: await this.#keep(entry.job, result) };
   }

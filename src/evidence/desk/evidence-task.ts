@@ -37,6 +37,7 @@ export interface EvidenceWork {
   /** The draft that an option names, where one is kept that differs from RULES_DIR. */
   readonly draft: DraftText | null;
   readonly holdoutSecret: string;
+  readonly formerSecret: string | null;
 }
 
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;

@@ -1,6 +1,7 @@
 import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { NOBODY_HELD_OUT } from '../../decision/holdout.ts';
-import { prepareRedecision } from '../../decision/redecision.ts';
+import { lackingLabels, prepareRedecision } from '../../decision/redecision.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import { type RuleSet, settingsOf } from '../../rules/rule-set.ts';
 import { count, list, type Shape, shape, word } from '../../shapes.ts';
 import { AnswerCodes, COMPARISON, compare } from '../comparison.ts';
@@ -13,20 +14,25 @@ export const AgainstSchema = shape('What changes from another version to this on
   digest: word('sha256 over its files'),
   ...COMPARISON,
   undecidable: count('Decisions whose records lack a fact that one of the two asks'),
+  missing: list(word('Its label'), 'These facts'),
   unseen: list(word('A setting'), 'Settings in which the two differ, and which recorded facts cannot show'),
 });
 
 type Against = Shape<typeof AgainstSchema>;
 
 /** How two rule sets judge the same recorded facts, as if nobody were held out: each cell of them is asked about once. */
-export async function againstOf({ duck, span }: Evidence, rules: RuleSet, base: RuleSet): Promise<Against> {
+export async function againstOf(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
+  const { duck, span, attributeHmacs } = evidence;
+  const [rules, base] = [withHmacs(of, attributeHmacs), withHmacs(against, attributeHmacs)];
   const { sql, cells } = await factCells(duck, base, rules);
   const answers = new AnswerCodes();
+  const missing = new Set<string>();
   const sides = [base, rules].map(prepareRedecision);
   const answered = cells.flatMap(({ cell, recorded }) => {
     const codes = sides.flatMap((redecide) => {
       const again = redecide(recorded, NOBODY_HELD_OUT);
-      return again.kind === 'lacking' ? [] : [answers.codeOf(again.concluded)];
+      if (again.kind !== 'decided') for (const label of lackingLabels(again)) missing.add(label);
+      return again.kind === 'decided' ? [answers.codeOf(again.concluded)] : [];
     });
     return codes.length < sides.length ? [] : [`(${[cell, ...codes].join(', ')})`];
   });
@@ -44,6 +50,7 @@ export async function againstOf({ duck, span }: Evidence, rules: RuleSet, base: 
     digest: base.digest,
     ...found,
     undecidable: span.decisions - found.compared,
+    missing: [...missing].toSorted(),
     unseen: (['currency', 'smoothing', 'ladder'] as const).filter((name) =>
       ['', ...base.platforms.keys(), ...rules.platforms.keys()].some((platform) => {
         const [was, is] = [base, rules].map((side) => decidingText(settingsOf(side, platform)[name]));

@@ -1,17 +1,27 @@
 import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '../../archive/duck.ts';
 import { columnOf, factLabel, typeOfColumn } from '../../archive/fact-columns.ts';
 import { notKnownSql } from '../../archive/record-columns.ts';
+import { SECRET_ID_CHARACTERS } from '../../client/attribute-secrets.ts';
 import { platformName } from '../../client/client-key.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { heldOutOf, type IsHeldOut } from '../../decision/holdout.ts';
 import {
   circumstantialFacts,
+  lackingLabels,
   prepareRedecision,
   type RecordedRequest,
   type Redecided,
 } from '../../decision/redecision.ts';
 import type { FactReading } from '../../facts/fact.ts';
-import { type Comparison, comparisonsIn, type FactRef, factsOf, isFactRef } from '../../rules/condition.ts';
+import {
+  type Comparison,
+  comparisonsIn,
+  type FactRef,
+  factsOf,
+  isFactRef,
+  keepsPseudonym,
+} from '../../rules/condition.ts';
+import { hashConstants } from '../../rules/evaluate/hashed-constants.ts';
 import { matcher } from '../../rules/matcher.ts';
 import { decidingConditionsOf, type Matchable, type RuleSet } from '../../rules/rule-set.ts';
 import { columnsOf } from '../source/evidence.ts';
@@ -38,7 +48,10 @@ interface FactCells {
 /** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
 export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
   const columns = new RecordedColumns(await columnsOf(duck, 'decisions'));
-  const compared = comparisonsIn(ruleSets.flatMap(decidingConditionsOf)).filter((comparison) =>
+  const conditions = ruleSets.flatMap((rules) =>
+    decidingConditionsOf(rules).map((condition) => hashConstants(condition, rules.attributeHmacs)),
+  );
+  const compared = comparisonsIn(conditions).filter((comparison) =>
     factsOf(comparison).every((ref) => ref.fact.kind !== 'circumstantial' && columns.hasFact(ref)),
   );
   const refs = [...new Map(compared.flatMap(factsOf).map((ref) => [columnOf(ref), ref])).values()];
@@ -199,10 +212,16 @@ function valueTests({ fact: ref, operator, value }: Comparison, columns: Recorde
       });
     case 'enum':
     case 'text':
-      return [`${column} IN (${constants.map((text) => quote(String(text))).join(', ')})`];
+      return textTests(ref, column, constants.map(String));
     default:
       return fact.domain satisfies never;
   }
+}
+
+/** SQL: what tells texts apart. Of pseudonyms it is also the secret, without which no constant is among them. */
+function textTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
+  const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quote).join(', ')})`];
+  return keepsPseudonym(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
 }
 
 /** SQL: whether it is a multiple, as decimals; a number that has too many digits for that stands for itself. */
@@ -261,7 +280,7 @@ export function judgeOf(rules: RuleSet): (cell: FactCell) => Judged {
   );
   return ({ recorded, isHeldOut }) => {
     const again = redecide(recorded, isHeldOut);
-    if (again.kind === 'lacking') return { lacking: again.facts.map(({ label }) => label) };
+    if (again.kind !== 'decided') return { lacking: lackingLabels(again) };
     const { values, isBot } = again.assessment;
     const skipped = new Set(heldOutOf(again.drawn).map(({ rule }) => rule));
     const isExempt = rules.signals.exempt?.matches(values) === true;

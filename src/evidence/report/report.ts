@@ -2,6 +2,7 @@ import { type Duck, numbersOf, quote, textOf } from '../../archive/duck.ts';
 import { ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { OTHERWISE } from '../../decision/decision.ts';
 import { MONEY_ALONE, type Objective } from '../../rollout/objective.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { experiment } from '../experiment/experiment.ts';
 import type { DecidingRules } from '../question.ts';
@@ -37,9 +38,10 @@ interface ReportAsk {
  */
 export async function report(
   evidence: Evidence,
-  { rules, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
+  { rules: of, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
 ): Promise<Report> {
-  const { duck, span } = evidence;
+  const { duck, span, attributeHmacs } = evidence;
+  const rules = withHmacs(of, attributeHmacs);
   const places = await numberPlaces(duck, by);
   const named = namedRules(rules);
   const devices = aboutDevices(rules);

@@ -169,12 +169,12 @@ export function presentReport(report: Report): Presentation {
 
 function againstNotes({ against, version }: Report): readonly string[] {
   if (against === null) return [];
-  const { version: base, changed, compared, changedShare, undecidable, unseen } = against;
+  const { version: base, changed, compared, changedShare, undecidable, missing, unseen } = against;
   return [
     `On the recorded facts, which no answer changes: from ${base} to ${version} ${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}. As if nobody were held out.`,
     ...(undecidable === 0
       ? []
-      : [`${counted(undecidable, 'decision')} cannot be compared: the records lack a fact.`]),
+      : [`${counted(undecidable, 'decision')} cannot be compared: the records lack ${missing.join(', ')}.`]),
     ...(unseen.length === 0
       ? []
       : [

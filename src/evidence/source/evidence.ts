@@ -8,9 +8,11 @@ import { makeOrderViews, WAIT_WORTH_MS } from '../../archive/order-status.ts';
 import { asOfBy, erasedSql } from '../../archive/read/as-of.ts';
 import { importJournal } from '../../archive/ship/journal-file.ts';
 import { emptyTable, NEEDED_FACTS, TABLES, type TableName } from '../../archive/tables.ts';
+import type { AttributeHmacs } from '../../client/attribute-hmacs.ts';
 import type { PlatformName } from '../../client/client-key.ts';
 import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../decision/holdout.ts';
 import { withTemporaryFolder } from '../../files/folders.ts';
+import { attributeHmacsUnder } from '../../pseudonym.ts';
 import type { EvidenceSpan } from '../presentation.ts';
 import { silencesIn } from './silences.ts';
 
@@ -43,6 +45,8 @@ export interface EvidenceAsk {
    * nobody is held out.
    */
   readonly holdoutSecret?: string;
+  /** The SIGNAL_SECRET before, under which attributes may have been kept. */
+  readonly formerSecret?: string | null;
 }
 
 /** The same of an archive, which a journal has become by then. */
@@ -66,12 +70,17 @@ export class Evidence {
   readonly span: EvidenceSpan;
   /** Who is held out where decisions are made again. */
   readonly holdoutDraw: HoldoutDraw;
+  /** How the pseudonyms were kept that rules compare with constants. */
+  readonly attributeHmacs: AttributeHmacs;
 
   constructor(ask: ArchiveAsk, duck: Duck, span: EvidenceSpan) {
     this.ask = ask;
     this.duck = duck;
     this.span = span;
-    this.holdoutDraw = ask.holdoutSecret === undefined ? NO_HOLDOUTS : holdoutDraw(ask.holdoutSecret);
+    const { holdoutSecret, formerSecret } = ask;
+    this.holdoutDraw = holdoutSecret === undefined ? NO_HOLDOUTS : holdoutDraw(holdoutSecret);
+    const secrets = [holdoutSecret, formerSecret].filter((secret) => typeof secret === 'string');
+    this.attributeHmacs = attributeHmacsUnder(secrets);
   }
 
   /** The rule sets that decided, the last one first. */

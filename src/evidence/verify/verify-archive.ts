@@ -15,6 +15,8 @@ interface VerifyAsk {
   readonly segmentsDir?: string;
   readonly missing?: readonly Segment[];
   readonly rulesDir: string;
+  /** Those at hand: without the one under which attributes were kept, rules that compare them say nothing. */
+  readonly signalSecrets: readonly string[];
   /** Epoch ms; null for all. */
   readonly from: number | null;
   readonly to: number | null;
@@ -44,7 +46,7 @@ function overlaps(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number
 
 async function verifySegments(
   frozen: string,
-  { from, to, threads, onProgress, archiveDir, rulesDir }: VerifyAsk,
+  { from, to, threads, onProgress, archiveDir, rulesDir, signalSecrets }: VerifyAsk,
 ): Promise<Verification> {
   const archive = new Archive(frozen);
   const segments = archive.segments(archive.read(), { table: 'decisions', from, to });
@@ -62,7 +64,8 @@ async function verifySegments(
   try {
     await Promise.all(
       segments.map(async (segment) => {
-        const part = await elsewhere.run('verify', { archiveDir, rulesDir, frozen, where, segment, salt });
+        const task = { archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt };
+        const part = await elsewhere.run('verify', task);
         sum = addVerifications(sum, part);
         onProgress(sum.checked, rows);
       }),

@@ -5,8 +5,10 @@ import type { Duck, DuckRow } from '../../archive/duck.ts';
 import { ArchivedRuleSets } from '../../archive/ship/archived-rule-sets.ts';
 import { decisionOf } from '../../archive/tables.ts';
 import { rederive } from '../../authoring/explain/explain.ts';
+import type { AttributeHmacs } from '../../client/attribute-hmacs.ts';
 import type { ClientKeys } from '../../client/client-key.ts';
 import type { Decision } from '../../decision/decision.ts';
+import { withHmacs } from '../../rules/evaluate/compile.ts';
 import { loadRuleSet } from '../../rules/folder/rule-folder.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { plus } from '../../statistics/sums.ts';
@@ -33,12 +35,12 @@ export async function verifySegment(
 export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
 /** Rule sets by digest: those that the archive keeps, then those of RULES_DIR. */
-export function keptRules(archiveDir: string, rulesDir: string): RulesOf {
-  const shelf = new ArchivedRuleSets(archiveDir, null);
+export function keptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): RulesOf {
+  const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
   const find: RulesOf = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));
-    const fromFolder = here.ok && here.ruleSet.digest === digest ? here.ruleSet : null;
+    const fromFolder = here.ok && here.ruleSet.digest === digest ? withHmacs(here.ruleSet, hmacs) : null;
     return shelf.get(ruleVersion, digest) ?? fromFolder;
   };
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
@@ -51,7 +53,9 @@ function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Veri
   const rules = rulesOf(decision);
   if (rules === null)
     return { ...checked, withoutRules: { [`${decision.ruleVersion} ${decision.digest.slice(0, 12)}`]: 1 } };
-  const members = rederive(rules, decision).map(({ member }) => member);
+  const differences = rederive(rules, decision);
+  if (differences === null) return { ...checked, withoutSecret: 1 };
+  const members = differences.map(({ member }) => member);
   if (members.length === 0) return { ...checked, reproduced: 1 };
   const { decisionId, orderRef } = decision;
   return { ...checked, notReproduced: 1, mismatches: [{ decisionId, orderRef, members }] };
@@ -73,6 +77,8 @@ export interface Verification {
   readonly mismatches: readonly { decisionId: string; orderRef: string; members: readonly string[] }[];
   /** Decisions whose rule set is nowhere any more, by `version digest`. */
   readonly withoutRules: Readonly<Record<string, number>>;
+  /** Decisions whose rules compare a pseudonym with constants, and its SIGNAL_SECRET is not at hand. */
+  readonly withoutSecret: number;
   /** Rows that were changed. */
   readonly damagedRows: number;
   readonly unreadable: readonly string[];
@@ -86,6 +92,7 @@ export const NOTHING_VERIFIED: Verification = {
   notReproduced: 0,
   mismatches: [],
   withoutRules: {},
+  withoutSecret: 0,
   damagedRows: 0,
   unreadable: [],
 };
@@ -97,6 +104,7 @@ export function addVerifications(a: Verification, b: Verification): Verification
     notReproduced: a.notReproduced + b.notReproduced,
     mismatches: [...a.mismatches, ...b.mismatches].slice(0, MISMATCHES_MAX),
     withoutRules: { ...b.withoutRules, ...plus(a.withoutRules, b.withoutRules) },
+    withoutSecret: a.withoutSecret + b.withoutSecret,
     damagedRows: a.damagedRows + b.damagedRows,
     unreadable: [...a.unreadable, ...b.unreadable],
   };

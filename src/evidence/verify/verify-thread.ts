@@ -3,12 +3,15 @@ import { Archive } from '../../archive/archive.ts';
 import type { Segment } from '../../archive/archive-log.ts';
 import { Duck } from '../../archive/duck.ts';
 import { ClientKeys } from '../../client/client-key.ts';
+import { attributeHmacsUnder } from '../../pseudonym.ts';
 import { serveWork } from '../../work/serve-work.ts';
 import { keptRules, type RulesOf, verifySegment } from './verify-segment.ts';
 
 interface VerifyTask {
   readonly archiveDir: string;
   readonly rulesDir: string;
+  /** Under which attributes were kept, those at hand. */
+  readonly signalSecrets: readonly string[];
   /** The folder of the copy that is verified; a thread is for one. */
   readonly frozen: string;
   readonly where: string;
@@ -21,8 +24,8 @@ interface VerifyTask {
 let rulesOf: RulesOf | null = null;
 
 const works = {
-  verify: async ({ archiveDir, rulesDir, frozen, where, segment, salt }: VerifyTask) => {
-    rulesOf ??= keptRules(archiveDir, rulesDir);
+  verify: async ({ archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt }: VerifyTask) => {
+    rulesOf ??= keptRules(archiveDir, rulesDir, attributeHmacsUnder(signalSecrets));
     const temporaryFolder = join(frozen, 'staging', 'spill');
     const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder });
     try {

@@ -1,20 +1,41 @@
+import { type AttributeHmacs, NO_SECRET } from '../../client/attribute-hmacs.ts';
 import type { DeclaredAttribute } from '../../client/attributes.ts';
 import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
 import type { DeviceKind, SharingQuestion, SharingQuestions } from '../../facts/fact.ts';
 import { matcher } from '../matcher.ts';
-import { compiled, type Matchable, type ParsedRules, type Rule, type RuleSet } from '../rule-set.ts';
+import {
+  compiled,
+  conditionsOf,
+  type Matchable,
+  type ParsedRules,
+  type Rule,
+  type RuleSet,
+} from '../rule-set.ts';
+import { hashConstants, hashedFacts } from './hashed-constants.ts';
 
 /**
  * Turns the conditions of a rule set into plain functions over the values of a decision.
  * They agree with json-rules-engine on every rule that `parse` accepts (a property test holds them
- * equal) and cost nanoseconds, where the engine's own `run` costs microseconds a rule.
+ * equal) and cost nanoseconds, where the engine's own `run` costs microseconds a rule. Constants of pseudonyms become
+ * HMACs here, once; without a secret nobody can say whether a pseudonym is one of them.
  */
-export function compile(rules: ParsedRules, digest: string, released: boolean): RuleSet {
+export function compile(
+  rules: ParsedRules,
+  digest: string,
+  released: boolean,
+  hmacs: AttributeHmacs = NO_SECRET,
+): RuleSet {
+  const matchable = <Params>(rule: Rule<Params>): Matchable<Params> => {
+    const hashed = hashConstants(rule.condition, hmacs);
+    return { ...rule, hashed, matches: matcher(hashed) };
+  };
   return {
     ...rules,
     [compiled]: true,
     digest,
     released,
+    hashedFacts: hashedFacts(conditionsOf(rules)),
+    attributeHmacs: hmacs,
     blankRecord: Object.fromEntries(rules.facts.map(({ label }) => [label, false])),
     concludedFacts: rules.facts.flatMap(({ fact, index }) =>
       fact.kind === 'concluded' ? [{ fact, index }] : [],
@@ -34,6 +55,11 @@ export function compile(rules: ParsedRules, digest: string, released: boolean): 
     verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
     flags: { rules: rules.flags.rules.map(matchable) },
   };
+}
+
+/** The rule set under other secrets; the same one where its rules compare no pseudonym with a constant. */
+export function withHmacs(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
+  return rules.hashedFacts.length === 0 ? rules : compile(rules, rules.digest, rules.released, hmacs);
 }
 
 function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestion {
@@ -70,8 +96,4 @@ function velocityFacts(
     windows.getOrInsertComputed(declared.name, () => ({ declared, windowsMs: [] })).windowsMs.push(windowMs);
   }
   return new Map([...windows.values()].map(({ declared, windowsMs }) => [declared, windowsMs]));
-}
-
-function matchable<Params>(rule: Rule<Params>): Matchable<Params> {
-  return { ...rule, matches: matcher(rule.condition) };
 }

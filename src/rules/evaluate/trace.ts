@@ -1,4 +1,5 @@
 import { Engine, type EngineResult, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
+import type { AttributeHmacs } from '../../client/attribute-hmacs.ts';
 import { type FactReading, factReading, factValue } from '../../facts/fact.ts';
 import { type TObject, Type } from '../../json-schema.ts';
 import * as s from '../../shapes.ts';
@@ -13,6 +14,7 @@ import {
   OPERATORS,
   type OperatorName,
 } from '../condition.ts';
+import { SOME_PSEUDONYM } from '../condition-text.ts';
 import { formatDuration } from '../duration.ts';
 import { matcher } from '../matcher.ts';
 import { isMultipleOf } from '../multiples.ts';
@@ -27,6 +29,7 @@ import {
   type SignalParams,
   totalWeight,
 } from '../rule-set.ts';
+import { hashConstants, hashedConstants } from './hashed-constants.ts';
 
 const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
 
@@ -144,14 +147,14 @@ export async function traceRuleSet(
   values: readonly FactReading[],
   heldOut: ReadonlySet<string> = new Set(),
 ): Promise<RuleSetTrace> {
-  const { groups, signals, verdicts, flags, facts } = rules;
+  const { groups, signals, verdicts, flags } = rules;
   const exempting = signals.exempt === null ? [] : [signals.exempt];
   const [groupTraces, exemptTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
-    traceRules(groups.rules, facts, values, ({ group }) => group),
-    traceRules(exempting, facts, values, () => EXEMPT),
-    traceRules(signals.rules, facts, values, ({ weight }) => weight),
-    traceRules(verdicts.rules, facts, values, ({ verdict }) => verdict),
-    traceRules(flags.rules, facts, values, ({ flag }) => flag),
+    traceRules(groups.rules, rules, values, ({ group }) => group),
+    traceRules(exempting, rules, values, () => EXEMPT),
+    traceRules(signals.rules, rules, values, ({ weight }) => weight),
+    traceRules(verdicts.rules, rules, values, ({ verdict }) => verdict),
+    traceRules(flags.rules, rules, values, ({ flag }) => flag),
   ]);
   const exempt = exemptTraces[0]?.condition ?? null;
   const asked = signalTraces.map((trace) => ({ ...trace, asked: exempt?.passed !== true }));
@@ -209,7 +212,7 @@ function withOutweighed(
 /** The rules of one file; each counts as asked. */
 async function traceRules<Params extends object>(
   rules: readonly Matchable<Params>[],
-  facts: readonly FactRef[],
+  { facts, attributeHmacs }: Pick<RuleSet, 'facts' | 'attributeHmacs'>,
   values: readonly FactReading[],
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
@@ -221,7 +224,7 @@ async function traceRules<Params extends object>(
   return rules.map((rule) => {
     const { name, description, priority, at } = rule;
     const matched = engineMatches.get(name);
-    const condition = traceCondition(rule.written, values);
+    const condition = traceCondition(rule.written, values, attributeHmacs);
     if (matched !== rule.matches(values) || matched !== condition.passed) {
       throw new Error(
         `json-rules-engine and the compiled rule "${name}" disagree: ${matched} and ${rule.matches(values)}`,
@@ -240,11 +243,18 @@ async function traceRules<Params extends object>(
   });
 }
 
-/** A condition as it is written, and all below it; nothing is skipped, so that every value can be shown. */
-export function traceCondition(condition: Condition, values: readonly FactReading[]): ConditionTrace {
+/**
+ * A condition as it is written, and all below it; nothing is skipped, so that every value can be shown. Beside a clear
+ * constant no pseudonym is: whoever reads both could tell the text in every other record.
+ */
+export function traceCondition(
+  condition: Condition,
+  values: readonly FactReading[],
+  hmacs: AttributeHmacs,
+): ConditionTrace {
   const moved: MovedNegations = new Map();
   const judged = (part: Condition): Judged => ({
-    passed: matcher(moveNegations(part, moved))(values),
+    passed: matcher(hashConstants(moveNegations(part, moved), hmacs))(values),
     at: part.at,
   });
   return foldCondition(condition, {
@@ -261,7 +271,9 @@ export function traceCondition(condition: Condition, values: readonly FactReadin
         return { kind: 'comparison', ...judgement, operator, ...other, seen };
       }
       const expected = value;
-      return { kind: 'comparison', ...judgement, operator, expected, ...named, seen };
+      const isHashed = seen !== null && hashedConstants(comparison) !== null;
+      const shown = isHashed ? SOME_PSEUDONYM : seen;
+      return { kind: 'comparison', ...judgement, operator, expected, ...named, seen: shown };
     },
   });
 }
@@ -361,11 +373,11 @@ function isMultiple(seen: unknown, of: unknown): boolean | null {
  * value for each of `facts`, as `Decision.facts` recorded them.
  */
 export function runEngine(
-  rules: readonly Rule<object>[],
+  rules: readonly Matchable<object>[],
   facts: readonly FactRef[],
   values: readonly FactReading[],
 ): Promise<EngineResult> {
-  const engine = buildEngine(rules);
+  const engine = buildEngine(rules.map((rule) => ({ ...rule, condition: rule.hashed })));
   const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
   for (const name of new Set(facts.map((ref) => ref.name))) {
     engine.addFact(name, ({ window, list, name: attribute }) => {

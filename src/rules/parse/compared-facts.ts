@@ -1,5 +1,5 @@
 import type { FactDomain } from '../../facts/fact.ts';
-import type { FactRef, OperatorName } from '../condition.ts';
+import { type FactRef, keepsPseudonym, type OperatorName } from '../condition.ts';
 
 /** Why two facts are not compared with each other; null where they are. */
 export function comparisonRefusal(
@@ -18,7 +18,7 @@ export function comparisonRefusal(
   const [kind, otherKind] = both.map(kindInWords);
   if (kind !== otherKind)
     return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
-  if (isHidden(ref) !== isHidden(other))
+  if (keepsPseudonym(ref) !== keepsPseudonym(other))
     return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never alike; declare both with pseudonym: true`;
   const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
   if (unit === otherUnit) return null;
@@ -50,14 +50,6 @@ const SINGLE_OPERATORS: ReadonlyMap<OperatorName | null, OperatorName> = new Map
   ['in', 'equal'],
   ['notIn', 'notEqual'],
 ]);
-
-export function isHidden({ fact }: FactRef): boolean {
-  return fact.kind === 'attribute' && fact.declared?.pseudonym === true;
-}
-
-export function hiddenText({ label }: FactRef): string {
-  return `"${label}" is kept as a pseudonym alone, which no constant equals; ask whether it is known, compare it with another attribute that has pseudonym: true, or put the text on a shared list of kind attribute and ask for listed`;
-}
 
 /** A fact as messages call it: an attribute by its own name. */
 export function spokenName({ name, label, attribute }: FactRef): string {

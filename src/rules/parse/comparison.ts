@@ -11,14 +11,7 @@ import {
 } from '../condition.ts';
 import { suggest } from '../problem.ts';
 import { isName, listNameRefusal } from '../rule-set.ts';
-import {
-  comparisonRefusal,
-  domainInWords,
-  hiddenText,
-  isHidden,
-  namedFactText,
-  spokenName,
-} from './compared-facts.ts';
+import { comparisonRefusal, domainInWords, namedFactText, spokenName } from './compared-facts.ts';
 import { type FactRefs, whyNoWindow } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
@@ -222,7 +215,6 @@ class ComparisonReader {
       return value === null ? null : { value };
     }
     if (operator !== 'in' && operator !== 'notIn') return this.#single(node, ref, operator);
-    if (isHidden(ref)) return this.#file.report(node, hiddenText(ref));
     if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
     const items = this.#file.items(node, `value of operator "${operator}"`);
     if (items === null) return null;
@@ -231,13 +223,7 @@ class ComparisonReader {
   }
 
   #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
-    const isFact = this.#file.hasMember(node, 'fact');
-    if (isHidden(ref) && !isFact) {
-      const text = this.#file.plain(node);
-      const named = typeof text === 'string' ? this.#namedFact(text, ref, operator) : null;
-      return this.#file.report(node, named ?? hiddenText(ref));
-    }
-    const value = isFact
+    const value = this.#file.hasMember(node, 'fact')
       ? this.#otherFact(node, ref, operator)
       : this.#value(this.#file, node, `value for "${spokenName(ref)}"`, ref, operator);
     return value === null ? null : { value };

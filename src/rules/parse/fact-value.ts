@@ -1,8 +1,9 @@
 import type { Node } from 'yaml';
+import { PSEUDONYM_MARK } from '../../client/attributes.ts';
 import type { FactValue } from '../../facts/fact.ts';
 import { findInvisible } from '../../invisible-characters.ts';
 import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
-import type { FactRef, OperatorName } from '../condition.ts';
+import { type FactRef, keepsPseudonym, type OperatorName } from '../condition.ts';
 import { decimalsOf, textForm } from '../proof/domain.ts';
 import type { YamlFile } from './yaml-file.ts';
 
@@ -82,6 +83,8 @@ function textRefusal(value: string, ref: FactRef): string | null {
   if (curly !== undefined) {
     return `"${value}" has ${curly}, a quote as word processors write it; quote a text with " or ', and leave other quotes out`;
   }
+  if (keepsPseudonym(ref) && value.startsWith(PSEUDONYM_MARK))
+    return `"${value}" is how a record shows a pseudonym; write the text in clear, or put it on a shared list of kind attribute and ask for listed`;
   const form = textForm(ref);
   if (form !== null && !form.pattern.test(value))
     return `"${value}" can never match "${ref.name}": ${form.words}`;

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { remarksOnCases } from '../../../src/authoring/cases/case-remarks.ts';
-import { runCases } from '../../../src/authoring/cases/cases.ts';
+import { runCases, traceFailure } from '../../../src/authoring/cases/cases.ts';
+import { failureLines } from '../../../src/authoring/cases/expectations.ts';
+import { PLAIN } from '../../../src/authoring/explain/explanation-text.ts';
 import { formatProblem } from '../../../src/rules/problem.ts';
 import { asking } from '../../rule-fixtures/declared-attributes.ts';
+import { BIN_RULES, REFUSING_BINS } from '../../rule-fixtures/pseudonym-constants.ts';
 import { edited, editedFiles, whole } from '../../rule-fixtures/sound-rules.ts';
 
 const LESS_THAN_A_WEEK = '{ fact: attribute, params: { name: emailAgeDays }, operator: lessThan, value: 7 }';
@@ -67,6 +70,46 @@ describe('the attributes of a case', () => {
     expect(report(several.join(), { edits: asking(counting('distinctAttribute', 1), declared) })).to.include({
       passed: 1,
     });
+  });
+
+  it('are compared with the constants of rules where a pseudonym is kept of them', () => {
+    const steps = `
+        { verdict: { attributes: { cardBin: "411111" } }, expect: { verdict: BLOCK, rule: suspect-bin } },
+        { client: b, verdict: { attributes: { cardBin: "510000" } }, expect: { verdict: BLOCK, rule: own-bin } },
+        { client: c, verdict: { attributes: { cardBin: "411112" } }, expect: { verdict: GET_NEW, flags: [foreign-bin] } },
+        { client: d, verdict: { attributes: { cardBin: "420000" } }, expect: { verdict: GET_NEW, flags: [] } },
+        { client: e, score: { attributes: { cardBin: "400000" } } },
+        { client: e, verdict: {}, expect: { verdict: BLOCK } }`;
+    expect(report(steps, { edits: REFUSING_BINS })).to.deep.equal({ problems: [], failures: 0, passed: 1 });
+    const wrong = '{ verdict: { attributes: { cardBin: "510000" } }, expect: { verdict: GET_NEW } }';
+    expect(report(wrong, { edits: REFUSING_BINS }).failures).to.equal(1);
+  });
+
+  it('count as tested on both sides of a constant', async () => {
+    const steps = ['510000', '411111', '600000', '420000'].map((bin, at) => {
+      return `{ client: "${at}", verdict: { attributes: { cardBin: "${bin}" } } }`;
+    });
+    const cases = whole(`cases: [{ name: bins, steps: [${steps.join()}] }]`);
+    const files = editedFiles({ ...REFUSING_BINS, 'cases/bins.yaml': cases });
+    const { coverage } = runCases(BIN_RULES, files);
+    const bins = coverage.oneSidedConditions.filter(({ condition }) => condition.includes('cardBin'));
+    expect(bins).to.deep.equal([]);
+  });
+
+  it('are told in clear where a case fails', async () => {
+    const cases = whole(
+      'cases: [{ name: bins, steps: [{ verdict: { attributes: { cardBin: "510000" } }, expect: { verdict: GET_NEW } }] }]',
+    );
+    const [failure] = runCases(
+      BIN_RULES,
+      editedFiles({ ...REFUSING_BINS, 'cases/bins.yaml': cases }),
+    ).failures;
+    if (failure === undefined) throw new Error('the case fails');
+    const trace = await traceFailure(BIN_RULES, failure);
+    const told = failureLines(failure, trace, BIN_RULES, '', PLAIN).join('\n');
+    expect(told)
+      .to.include('attribute(cardBin) is 510000')
+      .and.not.to.match(/hmac:\w/);
   });
 
   it('have the form of a request', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { INSTALLATION } from '../../../src/access/access-keys.ts';
-import { CASE_PSEUDONYM } from '../../../src/authoring/cases/parse-cases.ts';
+import { CASE_PSEUDONYM } from '../../../src/authoring/case-pseudonym.ts';
 import { type KnownLists, knownLists, sharedListNotes } from '../../../src/authoring/desk/examine.ts';
 import { RuleDesk } from '../../../src/authoring/desk/rule-desk.ts';
 import { type PlatformName, platformName } from '../../../src/client/client-key.ts';

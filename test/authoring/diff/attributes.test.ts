@@ -51,6 +51,45 @@ describe('two versions that declare attributes', () => {
     expect(found).to.deep.equal({ examples: [], searched: true });
   });
 
+  it('differ in the constants that a pseudonym is compared with, in clear', () => {
+    const bins = (bin: string) => {
+      const asks = `{ fact: attribute, params: { name: bin }, operator: equal, value: "${bin}" }`;
+      return edited(asking(asks, '{ bin: { type: text, pseudonym: true } }'));
+    };
+    const { examples, searched } = diffExamples(bins('411111'), bins('400000'));
+    expect(searched).to.equal(true);
+    expect(
+      examples.map(({ facts, before, after }) => [facts['attribute(bin)'], before.verdict, after.verdict]),
+    ).to.deep.include.members([
+      ['411111', 'BLOCK', 'GET_NEW'],
+      ['400000', 'GET_NEW', 'BLOCK'],
+    ]);
+    expect(
+      diffRuleSets(bins('411111'), bins('400000'))
+        .map(({ text }) => text)
+        .join(),
+    ).to.match(/= "?411111"? -> .*= "?400000"?/);
+  });
+
+  it('differ in their answers to a payer of whom two pseudonyms are the same', () => {
+    const declared = '{ one: { type: text, pseudonym: true }, other: { type: text, pseudonym: true } }';
+    const comparing = (operator: string) => {
+      const other = '{ fact: attribute, params: { name: other } }';
+      const asks = `{ fact: attribute, params: { name: one }, operator: ${operator}, value: ${other} }`;
+      return edited(asking(asks, declared));
+    };
+    const { examples, searched } = diffExamples(comparing('equal'), comparing('notEqual'));
+    expect(searched).to.equal(true);
+    const told = examples.map(({ facts, before, after }) => {
+      const isSame = facts['attribute(one)'] === facts['attribute(other)'];
+      return [isSame, before.verdict, after.verdict];
+    });
+    expect(told).to.deep.include.members([
+      [true, 'BLOCK', 'GET_NEW'],
+      [false, 'GET_NEW', 'BLOCK'],
+    ]);
+  });
+
   it('differ in their answers where one reads a longer text than the other', () => {
     const { examples } = diffExamples(
       edited(asking(OTHER_COUNTRY, COUNTRIES(1))),

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CASE_PSEUDONYM } from '../../../src/authoring/cases/parse-cases.ts';
+import { CASE_PSEUDONYM } from '../../../src/authoring/case-pseudonym.ts';
 import { explain, explainWithout } from '../../../src/authoring/explain/explain.ts';
 import { formatExplanation } from '../../../src/authoring/explain/explanation-text.ts';
 import { whatIfThen } from '../../../src/authoring/explain/what-if.ts';
@@ -7,7 +7,10 @@ import { Simulation } from '../../../src/authoring/simulation.ts';
 import { platformName } from '../../../src/client/client-key.ts';
 import type { Decision } from '../../../src/decision/decision.ts';
 import { ListMembership } from '../../../src/decision/shared-lists.ts';
+import { attributeHmacsUnder } from '../../../src/pseudonym.ts';
+import { withHmacs } from '../../../src/rules/evaluate/compile.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { BIN_RULES } from '../../rule-fixtures/pseudonym-constants.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { itTells } from '../../rule-fixtures/told.ts';
 import { REQUEST } from '../../rule-fixtures/verdict-request.ts';
@@ -301,6 +304,27 @@ describe('the past answer of another version', () => {
     expect(then.missing).to.deep.equal([]);
     expect([then.decision?.['verdict'], then.decision?.['rule']]).to.deep.equal(['WAIT', 'asked-too-early']);
     expect(then.decision?.['waitSeconds']).to.be.a('number');
+  });
+
+  it('compares a pseudonym with the constants of that version, where its secret is at hand', async () => {
+    const hmacs = attributeHmacsUnder(['present', 'before']);
+    const [present = '', before = ''] = hmacs.keptAs('510000');
+    const [foreign = ''] = attributeHmacsUnder(['foreign']).keptAs('510000');
+    const version = withHmacs(BIN_RULES, hmacs);
+    const then = (value: string | null) => {
+      const { waitRemainingSeconds: _, ...others } = TOO_EARLY.facts;
+      const facts = { ...others, waitRemainingSeconds: 0, 'attribute(cardBin)': value };
+      return whatIfThen(version, { ...TOO_EARLY, facts });
+    };
+    for (const value of [present, before]) {
+      const { decision, rules: account } = await then(value);
+      expect(decision?.rule).to.equal('own-bin');
+      expect(account?.verdicts.why).to.include('attribute(cardBin) is 510000');
+    }
+    expect((await then(null)).decision?.verdict, 'who says none').not.to.equal('BLOCK');
+    const unknown = await then(foreign);
+    expect(unknown).to.include({ decision: null, rules: null });
+    expect(unknown.missing).to.deep.equal(['attribute(cardBin) under this SIGNAL_SECRET']);
   });
 
   it('is unknown when the record lacks a fact that the version uses, which is named', async () => {

@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { verdictRule } from '../../../src/decision/assess.ts';
 import { type FactReading, NO_QUESTION } from '../../../src/facts/fact.ts';
-import type { FactRef } from '../../../src/rules/condition.ts';
+import { attributeHmacsUnder } from '../../../src/pseudonym.ts';
+import { type FactRef, keepsPseudonym } from '../../../src/rules/condition.ts';
+import { withHmacs } from '../../../src/rules/evaluate/compile.ts';
 import { runEngine } from '../../../src/rules/evaluate/trace.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { DECLARING, randomVerdicts, readingsOf, valuesOf } from '../../rule-fixtures/random-rules.ts';
@@ -13,13 +15,24 @@ const RULES_A_RUN = 20;
 const RUNS = 100;
 
 function withVerdicts(verdicts: string): RuleSet {
-  return edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING });
+  return withHmacs(edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }), HMACS);
+}
+
+/** While the secret of pseudonyms changes. */
+const HMACS = attributeHmacsUnder(['the present secret', 'the secret before']);
+
+/** The values with those of pseudonyms as decisions have them, under either secret. */
+function asKept(ref: FactRef, values: readonly FactReading[]): readonly FactReading[] {
+  if (!keepsPseudonym(ref)) return values;
+  return values.flatMap((value): readonly FactReading[] =>
+    typeof value === 'string' ? [...HMACS.keptAs(value)] : [value],
+  );
 }
 
 /** A value for each fact, picked by `choices`. */
 function pick(facts: readonly FactRef[], choices: readonly number[]): readonly FactReading[] {
   return facts.map((ref) => {
-    const values = readingsOf(ref);
+    const values = asKept(ref, readingsOf(ref));
     return values[(choices[ref.index % choices.length] ?? 0) % values.length] ?? null;
   });
 }
@@ -105,6 +118,50 @@ describe('compiled rules', () => {
       }
     });
   }
+
+  it('compare a pseudonym with constants under both secrets while they change', async () => {
+    const asks = (operator: string, value: string) =>
+      `{ fact: attribute, params: { name: cardBin }, operator: ${operator}, value: ${value} }`;
+    const [present = '', former = ''] = HMACS.keptAs('411111');
+    const [other = '', formerOther = ''] = HMACS.keptAs('400000');
+    expect(present).not.to.equal(former);
+    for (const [comparison, holds, not] of [
+      [asks('equal', '"411111"'), [present, former], [other, formerOther, null, '411111']],
+      [asks('notEqual', '"411111"'), [other, formerOther], [present, former, null]],
+      [asks('in', '["411111", "400000"]'), [present, former, other, formerOther], [null, '400000']],
+      [asks('notIn', '["411111"]'), [other, formerOther], [present, former, null]],
+      [`{ not: ${asks('equal', '"411111"')} }`, [other, formerOther], [present, former, null]],
+      [asks('known', 'true'), [present, former, other], [null]],
+    ] as const) {
+      const rule = single(comparison);
+      for (const value of [...holds, ...not]) {
+        const matches = holds.some((one) => one === value);
+        const told = `${comparison} of ${value}`;
+        expect(await judged(rule, value), told).to.deep.equal({ matcher: matches, engine: matches });
+      }
+    }
+  });
+
+  it('keep the clear constants for proofs, and make their HMACs once', () => {
+    const { rules } = single(
+      '{ fact: attribute, params: { name: cardBin }, operator: equal, value: "411111" }',
+    );
+    const [rule] = rules.verdicts.rules;
+    expect(JSON.stringify(rule?.condition)).to.include('411111').and.not.to.include('hmac:');
+    expect(JSON.stringify(rule?.hashed)).to.include('hmac:').and.not.to.include('411111');
+    let asked = 0;
+    const counting = { ...HMACS, keptAs: (text: string) => [text, String(++asked)] };
+    const ready = withHmacs(rules, counting).verdicts.rules[0];
+    const once = asked;
+    for (let time = 0; time < 3; time++) ready?.matches(rules.facts.map(() => null));
+    expect([once, asked]).to.deep.equal([1, 1]);
+  });
+
+  it('stay what they are where no pseudonym is compared with a constant', () => {
+    const rules = edited({});
+    expect(withHmacs(rules, HMACS)).to.equal(rules);
+    expect(rules.verdicts.rules.every((rule) => rule.hashed === rule.condition)).to.equal(true);
+  });
 
   it('compare two attributes, and nothing where one of them is not known', async () => {
     const country = (name: string) => `{ fact: attribute, params: { name: ${name} } }`;

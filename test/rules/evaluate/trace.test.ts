@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { NO_SECRET } from '../../../src/client/attribute-hmacs.ts';
 import type { FactReading } from '../../../src/facts/fact.ts';
 import {
   type ConditionTrace,
@@ -93,7 +94,7 @@ describe('the trace of a rule set', () => {
             : [];
       return [trace.kind, trace.passed, ...inner];
     };
-    expect(outline(traceCondition(nested.written, seen))).to.deep.equal([
+    expect(outline(traceCondition(nested.written, seen, NO_SECRET))).to.deep.equal([
       'any',
       true,
       ['not', true, ['reference', false, ['all', false, ['comparison', false]]]],

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { diffRuleSets } from '../../../src/authoring/diff/rule-diff.ts';
 import { prove } from '../../../src/authoring/prove.ts';
+import { NO_SECRET } from '../../../src/client/attribute-hmacs.ts';
 import { seenText } from '../../../src/rules/condition-text.ts';
 import { traceCondition } from '../../../src/rules/evaluate/trace.ts';
 import { matcher } from '../../../src/rules/matcher.ts';
@@ -30,9 +31,9 @@ describe('a list of a rule set', () => {
     expect([...rules.lists.values()]).to.deep.equal([
       { name: 'fast-methods', description: 'Settled at once.', values: ['card', 'wallet'] },
     ]);
-    const [seen] = partsOf(traceCondition(rule.condition, values('wallet')));
+    const [seen] = partsOf(traceCondition(rule.condition, values('wallet'), NO_SECRET));
     expect(seen && seenText(seen)).to.equal('method is wallet, an entry of the list fast-methods');
-    const [other] = partsOf(traceCondition(rule.condition, values('transfer')));
+    const [other] = partsOf(traceCondition(rule.condition, values('transfer'), NO_SECRET));
     expect(other && seenText(other)).to.equal('method is transfer, none of those on the list fast-methods');
   });
 

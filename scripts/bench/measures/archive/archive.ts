@@ -29,9 +29,9 @@ function* sizes(archive: Archive): Generator<Figure> {
 
 async function* verifying({ onProgress }: Plan, archiveDir: string): AsyncGenerator<Figure> {
   onProgress('archive: verifying');
-  const rulesDir = dirname(RULES_FOLDER);
+  const ask = { archiveDir, rulesDir: dirname(RULES_FOLDER), onProgress: () => {} };
   const { result, cpuSeconds } = await used(() =>
-    verifyArchive({ archiveDir, rulesDir, from: null, to: null, threads: 1, onProgress: () => {} }),
+    verifyArchive({ ...ask, signalSecrets: [], from: null, to: null, threads: 1 }),
   );
   const { checked, reproduced } = result;
   yield figure('decisions verified', checked, '');

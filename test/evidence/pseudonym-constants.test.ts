@@ -1,0 +1,142 @@
+import { expect } from 'chai';
+import { Archive } from '../../src/archive/archive.ts';
+import { Duck } from '../../src/archive/duck.ts';
+import type { AttributeHmacs } from '../../src/client/attribute-hmacs.ts';
+import { backtest } from '../../src/evidence/backtest/backtest.ts';
+import { presentBacktest } from '../../src/evidence/backtest/backtest-report.ts';
+import { report } from '../../src/evidence/report/report.ts';
+import { presentReport } from '../../src/evidence/report/rule-report.ts';
+import { type EvidenceAsk, withEvidence } from '../../src/evidence/source/evidence.ts';
+import {
+  addVerifications,
+  NOTHING_VERIFIED,
+  verifySegment,
+} from '../../src/evidence/verify/verify-segment.ts';
+import { attributeHmacsUnder } from '../../src/pseudonym.ts';
+import { withHmacs } from '../../src/rules/evaluate/compile.ts';
+import { TEST_KEYS } from '../client/client-keys.ts';
+import { BIN_RULES, REFUSING_BINS } from '../rule-fixtures/pseudonym-constants.ts';
+import { edited, swap } from '../rule-fixtures/sound-rules.ts';
+import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { SIGNAL_SECRET } from '../service/running-service.ts';
+import { all, type RecordedEvidence, servedEvidence } from './source/recorded-evidence.ts';
+
+const OTHER_SECRET = 'another secret than that of the tests';
+
+/** The same rules with another BIN in place of 510000. */
+const OTHER_BIN = edited({
+  ...REFUSING_BINS,
+  'verdicts.yaml': (sound) => {
+    const text = REFUSING_BINS['verdicts.yaml']?.(sound) ?? '';
+    return swap('"510000"', '"520000"')(text);
+  },
+});
+
+describe('evidence on constants that a pseudonym is compared with', () => {
+  let sources: RecordedEvidence;
+
+  before(async () => {
+    sources = await servedEvidence(BIN_RULES, async (shop) => {
+      const ask = (clientIdKey: string, cardBin?: string) => {
+        const attributes = cardBin === undefined ? {} : { attributes: { cardBin } };
+        return shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1`, ...attributes });
+      };
+      await ask('ann', '411111');
+      await ask('bob', '400000');
+      await ask('cid', '510000');
+      await ask('dan', '520000');
+      await ask('eve', '600000');
+      await ask('fay');
+      await shop.score({ clientIdKey: 'gil', attributes: { cardBin: '411111' } });
+      await ask('gil');
+    });
+  });
+
+  const under = (place: EvidenceAsk['place'], secret: string | null, former: string | null = null) => ({
+    ...all(place),
+    formerSecret: former,
+    ...(secret === null ? {} : { holdoutSecret: secret }),
+  });
+
+  const backtestUnder = (ask: EvidenceAsk) =>
+    withEvidence(ask, (evidence) =>
+      backtest(evidence, {
+        tried: [
+          { rules: BIN_RULES, values: {} },
+          { rules: OTHER_BIN, values: {} },
+        ],
+        against: null,
+        rulesOf: () => BIN_RULES,
+      }),
+    );
+
+  const reportUnder = (ask: EvidenceAsk) =>
+    withEvidence(ask, (evidence) => report(evidence, { rules: BIN_RULES, against: OTHER_BIN, by: null }));
+
+  for (const kind of ['archive', 'journal'] as const) {
+    it(`answers in a backtest as the service did, from ${kind}`, async () => {
+      const found = await backtestUnder(under(sources[kind], SIGNAL_SECRET));
+      expect([found.compared, found.reproduced, found.undecidable.count]).to.deep.equal([7, 7, 0]);
+      // Who has 510000, and who has 520000.
+      expect(found.candidates.map(({ changed }) => changed)).to.deep.equal([0, 2]);
+      const since = await backtestUnder(under(sources[kind], OTHER_SECRET, SIGNAL_SECRET));
+      expect([since.compared, since.reproduced], 'after the secret has changed').to.deep.equal([7, 7]);
+    });
+
+    it(`cannot say in a backtest without the secret, from ${kind}`, async () => {
+      for (const secret of [null, OTHER_SECRET]) {
+        const found = await backtestUnder(under(sources[kind], secret));
+        expect(found.undecidable).to.deep.equal({ count: 6, facts: ['attribute(cardBin)'] });
+        expect([found.compared, found.reproduced], 'who says none').to.deep.equal([1, 1]);
+        expect(presentBacktest(found).notes).to.include(
+          '6 requests are compared nowhere: rules compare attribute(cardBin) with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.',
+        );
+      }
+    });
+
+    it(`counts in a report what each rule matched, from ${kind}`, async () => {
+      const found = await reportUnder(under(sources[kind], SIGNAL_SECRET));
+      const matched = Object.fromEntries(found.rules.map(({ name, matched }) => [name, matched]));
+      expect(matched).to.include({ 'suspect-bin': 3, 'own-bin': 1 });
+      expect(found.undecidable).to.deep.equal({ count: 0, facts: [] });
+      expect([found.against?.compared, found.against?.changed]).to.deep.equal([7, 2]);
+    });
+
+    it(`cannot say in a report without the secret, from ${kind}`, async () => {
+      const found = await reportUnder(under(sources[kind], OTHER_SECRET));
+      const label = 'attribute(cardBin) under this SIGNAL_SECRET';
+      expect(found.undecidable).to.deep.equal({ count: 6, facts: [label] });
+      const { notes } = presentReport(found);
+      expect(notes).to.include(`6 decisions are counted nowhere: their records lack ${label}.`);
+      expect(notes).to.include(`6 decisions cannot be compared: the records lack ${label}.`);
+    });
+  }
+
+  async function verified(hmacs: AttributeHmacs) {
+    const archive = new Archive(sources.archive.folder);
+    const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
+    const rules = withHmacs(BIN_RULES, hmacs);
+    try {
+      let sum = NOTHING_VERIFIED;
+      for (const segment of archive.segments(archive.read(), { table: 'decisions' }))
+        sum = addVerifications(
+          sum,
+          await verifySegment(duck, archive, segment, 'true', () => rules, TEST_KEYS),
+        );
+      return sum;
+    } finally {
+      duck.close();
+    }
+  }
+
+  it('reproduces archived decisions with the secret, and counts apart those of another', async () => {
+    const whole = { ...NOTHING_VERIFIED, checked: 7 };
+    expect(await verified(attributeHmacsUnder([SIGNAL_SECRET]))).to.deep.equal({ ...whole, reproduced: 7 });
+    expect(await verified(attributeHmacsUnder([OTHER_SECRET]))).to.deep.equal({
+      ...whole,
+      reproduced: 1,
+      withoutSecret: 6,
+    });
+    expect(await verified(attributeHmacsUnder([]))).to.deep.include({ reproduced: 1, withoutSecret: 6 });
+  });
+});
