@@ -136,20 +136,42 @@ const NO_HINTS: KnownHints = {
   userAgentIsApp: false,
 };
 
+/** A score that is asked now. */
+interface AskingScore extends Pick<AskedScore, 'request' | 'changes'> {
+  /** The token of the same request under the secret before; absent when it was not changed. */
+  readonly formerRequest?: string;
+  readonly devices: DeviceCounts;
+}
+
 /** Adds what a score shows, and remembers the score; `asked.request` is a token of all that it says. */
 export function withScore(
   before: Hints | null,
   score: ScoreHints,
-  { request, changes, devices }: Pick<AskedScore, 'request' | 'changes'> & { readonly devices: DeviceCounts },
+  { request, formerRequest, changes, devices }: AskingScore,
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
   const { shown, ...hints } = withUnansweredScore(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
-  const first = remembered.find((other) => other.request === request);
   const knew = shown.map(({ hint }) => hint);
-  const asked = first ?? { request, at: now, changes, knew, ...unlessAmong(devices, knew) };
-  const all = first === undefined ? [...remembered, asked].slice(-ASKED_SCORES_MAX) : remembered;
-  return { asked, hints: { ...hints, shown, asked: all } };
+  const isFirst = (other: AskedScore) => other.request === request;
+  const isFormer = (other: AskedScore) => other.request === formerRequest;
+  const first = remembered.find(isFirst) ?? remembered.find(isFormer);
+  if (first === undefined) {
+    const asked = { request, at: now, changes, knew, ...unlessAmong(devices, knew) };
+    return { asked, hints: { ...hints, shown, asked: [...remembered, asked].slice(-ASKED_SCORES_MAX) } };
+  }
+  if (isFirst(first)) return { asked: first, hints: { ...hints, shown, asked: remembered } };
+  const asked = { ...first, request, knew: first.knew.map((hint) => knew.find(isNewOf(hint)) ?? hint) };
+  return { asked, hints: { ...hints, shown, asked: remembered.with(remembered.indexOf(first), asked) } };
+}
+
+/** Whether a hint is another one under the secret that took the place of its own. */
+function isNewOf({ kind, id, attribute }: Hint): (other: Hint) => boolean {
+  return (other) =>
+    other.kind === kind &&
+    (attribute === undefined
+      ? other.formerId === id
+      : other.attribute?.name === attribute.name && other.attribute.formerValue === attribute.value);
 }
 
 /** The counts, unless they are those of the devices that the score knew. */

@@ -30,17 +30,29 @@ interface ScoreContact {
  * that were known when it was first asked and, as long as nothing but scores happened since, as of that time.
  */
 export function contactByScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
-  // The service adds these; the caller did not send them.
-  const { networks: _networks, former: _former, ...told } = request;
   const noted = withDevices(state, request, now);
   const devices = countDevices(noted.knownDevices, now);
-  const asking = { request: token(JSON.stringify(Object.values(told))), changes: state.changes, devices };
+  const asking = { ...requestTokens(request), changes: state.changes, devices };
   const { hints, asked } = withScore(state.hints, request, asking, now);
   return {
     nextState: touchByScore({ ...noted, hints }, now),
     known: () => hintsKnownTo(asked),
     at: isUndisturbed(state, asked, now) ? asked.at : now,
   };
+}
+
+/** What stands for all that a caller sent, also under the secret before while it is being changed. */
+function requestTokens(request: ScoreRequest): { readonly request: string; readonly formerRequest?: string } {
+  // The service adds these; the caller did not send them.
+  const { networks: _networks, former, ...told } = request;
+  if (former === undefined) return { request: tokenOf(told) };
+  const { attributes, ...device } = former;
+  const said = told.attributes === undefined ? {} : { attributes: { ...told.attributes, ...attributes } };
+  return { request: tokenOf(told), formerRequest: tokenOf({ ...told, ...device, ...said }) };
+}
+
+function tokenOf(told: object): string {
+  return token(JSON.stringify(Object.values(told)));
 }
 
 /** The state with the devices that a score shows. */

@@ -10,9 +10,10 @@ import type { ScoreAnswer } from '../../src/decision/decision.ts';
 import type { ScoreRequest } from '../../src/decision/requests.ts';
 import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { clientKey } from '../client/client-keys.ts';
+import { declaring } from '../rule-fixtures/declared-attributes.ts';
 import { anyLife, anyScoreRequest, anyVerdictRequest, live } from '../rule-fixtures/random-life.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
-import { edited } from '../rule-fixtures/sound-rules.ts';
+import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 
 const HOUR_MS = 3_600_000;
 const RULES = edited({});
@@ -66,6 +67,56 @@ describe('a score that is repeated within 24 hours', () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  it('has the same answer, although the secret of the HMACs was changed in between', () => {
+    const rules = edited({
+      'ruleset.yaml': declaring('{ card: { type: text, pseudonym: true }, country: { type: text } }'),
+      'groups.yaml': swap(
+        '\nrules:\n',
+        `
+rules:
+  - name: one-card
+    priority: 1001
+    conditions:
+      all:
+        - { fact: secondsSinceFingerprintFirstSeen, operator: greaterThan, value: 60 }
+        - { fact: knownFingerprints, operator: equal, value: 1 }
+        - { fact: attribute, params: { name: card }, operator: known, value: true }
+    event: { type: group, params: { group: BLOCKED } }
+`,
+      ),
+    });
+    const [country, other] = [{ country: 'DE' }, { ...PAGE, fingerprint: 'other-new', ip: 'i' }];
+    const before = {
+      ...PAGE,
+      fingerprint: 'before',
+      ip: 'i',
+      attributes: { card: 'hmac:before', ...country },
+    };
+    const after = {
+      ...before,
+      fingerprint: 'after',
+      ip: 'j',
+      attributes: { card: 'hmac:after', ...country },
+      former: { fingerprint: 'before', ip: 'i', attributes: { card: 'hmac:before' } },
+    };
+    const earlier = decideScore(rules, standing(UNKNOWN_CLIENT, NOW - HOUR_MS), { ...before, amount: '1' });
+    const first = decideScore(rules, standing(asStored(earlier.nextState), NOW), before);
+    expect(first.answer.clientGroup).to.equal('BLOCKED');
+    const second = decideScore(rules, standing(asStored(first.nextState), NOW + 1000), other);
+    expect(second.answer.clientGroup, 'another device').not.to.equal('BLOCKED');
+    let state = asStored(second.nextState);
+    for (const laterMs of [2000, 3000]) {
+      const again = decideScore(rules, standing(state, NOW + laterMs), after);
+      expect(again.answer, `after ${laterMs} ms`).to.deep.equal(first.answer);
+      state = asStored(again.nextState);
+    }
+    const moved = { ...after, sellPointKey: 'shop-2' };
+    expect(
+      decideScore(rules, standing(state, NOW + 4000), moved).answer,
+      'another request',
+    ).not.to.deep.equal(first.answer);
   });
 
   /** A payer who asked for so many verdicts in a minute that the released rules flag it as a bot. */
