@@ -36,6 +36,9 @@ rules:
   - name: same-payout
     conditions: { all: [{ fact: attribute, params: { name: payout }, operator: equal, value: { fact: attribute, params: { name: card } } }] }
     event: { type: flag, params: { flag: same-payout } }
+  - name: named-payout
+    conditions: { all: [{ fact: attribute, params: { name: payout }, operator: equal, value: named }] }
+    event: { type: flag, params: { flag: named-payout } }
   - name: stolen
     conditions: { all: [{ fact: listed, params: { list: stolen }, operator: equal, value: true }] }
     event: { type: flag, params: { flag: stolen } }
@@ -126,7 +129,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   payer: fc.constantFrom('ann', 'ann', 'bob'),
   isScore: fc.boolean(),
   card: value,
-  payout: value,
+  payout: fc.constantFrom('1', '1', '2', 'named', null),
   waitSeconds: fc.constantFrom(60, 60, HOUR_SECONDS, 12 * HOUR_SECONDS, 2 * DAY_SECONDS),
 });
 
@@ -242,7 +245,8 @@ describeOnStores('attributes while the secret of the HMACs changes', (store) => 
     let lives = 0;
     const steps = fc.array(step, { minLength: 1, maxLength: 6 });
     const live = async (name: string, stage: Stage, { payer, isScore, card, payout }: Step) => {
-      const own = (text: string | null) => (text === null ? undefined : `${name}-${text}`);
+      const own = (text: string | null) =>
+        text === null ? undefined : text === 'named' ? text : `${name}-${text}`;
       const attributes = { card: own(card), payout: own(payout) };
       if (isScore) return fleet.score(stage, `${name}-${payer}`, attributes);
       return counted(await fleet.verdict(stage, `${name}-${payer}`, attributes));
