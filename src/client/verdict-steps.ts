@@ -10,8 +10,8 @@ export const VERDICT_WINDOW_MS_MAX = 24 * 3_600_000;
 /** Up to here a window has ten-minute steps, above it hours. */
 const FINE_WINDOW_MS_MAX = 2 * 3_600_000;
 
-/** How many verdicts of a device are counted, in one step and in all of a window. */
-export const VERDICTS_OF_STEP_MAX = 99_999;
+/** How many verdicts of a device are counted, in one step (as many as two bytes hold) and in all of a window. */
+export const VERDICTS_OF_STEP_MAX = 65_535;
 export const VERDICTS_ON_DEVICE_MAX = 10_000;
 
 /** The place of the steps of this length among `VERDICT_STEPS`, and the first of those that a window reaches. */
@@ -27,6 +27,11 @@ export interface StepRange {
 export function stepsOf(windowMs: number, at: number): StepRange {
   const ring = windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1;
   return { ring, first: stepOf(ring, at - windowMs) };
+}
+
+/** The steps of a ring from this one on stand there only because a clock was ahead, and are not counted. */
+export function stepAhead(ring: number, at: number): number {
+  return stepOf(ring, at) + (VERDICT_STEPS[ring]?.kept ?? 0);
 }
 
 /** The number of the step of a ring that a moment falls in. */

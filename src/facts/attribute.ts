@@ -9,15 +9,16 @@ import {
   readAsDeclared,
   type StatedAttributes,
 } from '../client/attributes.ts';
-import type {
-  AskedAttribute,
-  AttributeFact,
-  Fact,
-  FactContext,
-  FactDomain,
-  FactReading,
-  SharingQuestions,
-  WindowedFact,
+import {
+  type AskedAttribute,
+  type AttributeFact,
+  type Fact,
+  type FactContext,
+  type FactDomain,
+  type FactReading,
+  longestFirst,
+  type SharingQuestions,
+  type WindowedFact,
 } from './fact.ts';
 
 /** One domain for all numbers, so that proofs can compare them. */
@@ -92,7 +93,7 @@ export function valuesAsked(
       if (value === null) continue;
       const key = `${name} ${value}`;
       const windows = [...(asked.get(key)?.windowsMs ?? []), ...windowsMs];
-      asked.set(key, { name, value, windowsMs: [...new Set(windows)] });
+      asked.set(key, { name, value, windowsMs: longestFirst(windows) });
     }
   }
   return [...asked.values()];

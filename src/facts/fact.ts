@@ -104,10 +104,15 @@ export const NOBODY_SEEN: SharingCounts = {
 
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
+/** Each window once, in the order in which a store counts them with the least work. */
+export function longestFirst(windowsMs: readonly number[]): readonly number[] {
+  return [...new Set(windowsMs)].sort((one, other) => other - one);
+}
+
 /** The questions that ask for all that some others ask for. */
 export function everyQuestion(questions: readonly SharingQuestions[]): SharingQuestions {
   const on = (kind: DeviceKind): SharingQuestion => ({
-    windowsMs: [...new Set(questions.flatMap((question) => question[kind].windowsMs))],
+    windowsMs: longestFirst(questions.flatMap((question) => question[kind].windowsMs)),
     marks: SIGHTING_MARKS.filter((mark) => questions.some((question) => question[kind].marks.includes(mark))),
     verdictWindowsMs: [...new Set(questions.flatMap((question) => question[kind].verdictWindowsMs))],
     notes: {

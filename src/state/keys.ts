@@ -85,10 +85,13 @@ export const attributeId = (name: string, value: string): string => `${name}/${v
 /** 72 bits tell the few clients of one device apart. */
 export const deviceMember = (clientHash: string): string => clientHash.slice(0, 12);
 
+/** A letter for each bit of the marks of a sighting, the lowest first. */
+export const MARK_LETTERS = ['p', 'u', 'b', '1', '2', '3', '4', '5'] as const;
+
 /** All that may stand for a client on a device: it, and it behind the letter of each mark. */
 export const deviceMembers = (clientHash: string): readonly string[] => {
   const member = deviceMember(clientHash);
-  return [member, ...['p', 'u', 'b', '1', '2', '3', '4', '5'].map((letter) => letter + member)];
+  return [member, ...MARK_LETTERS.map((letter) => letter + member)];
 };
 
 /** 72 bits that stand for an orderRef of a platform. */

@@ -27,6 +27,7 @@ import {
 } from './clients.ts';
 import { describeListLog } from './list-log-conformance.ts';
 import { endOfJournal, entriesAbout, readAll } from './read-journal.ts';
+import { describeSightingLaw, everythingOver } from './sighting-conformance.ts';
 
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
@@ -76,7 +77,10 @@ export function describeClientStore(
     describe('values of attributes', () => describeAttributeSightings(store));
     describe('decisions', () => describeDecisions(store));
     describe('orders, answers and claims', () => describeOrders(store));
-    describe('sightings', () => describeSightings(store));
+    describe('sightings', () => {
+      describeSightings(store);
+      describeSightingLaw(store);
+    });
     describe('erasure', () => describeErasure(store, () => opened.dump()));
     describe('a state that cannot be read', () => describeUnreadable(() => opened));
     describeMore(store);
@@ -430,12 +434,6 @@ function describeSightings(store: () => Store): void {
     expect([seen.fingerprint.size, seen.ip.size]).to.deep.equal([0, 0]);
   });
 
-  const withNotes = { verdicts: true, unpaidOrders: true };
-  const askingAll = (windowsMs: readonly number[]) => {
-    const verdictWindowsMs = windowsMs.filter((windowMs) => windowMs <= DAY_MS);
-    const question = { windowsMs, marks: SIGHTING_MARKS, verdictWindowsMs, notes: withNotes };
-    return { fingerprint: question, ip: question };
-  };
   const noteAll = (client: ClientKey, at: number, more: Partial<SightingsAsk> = {}) =>
     store().sightings(
       askFor(client, {
@@ -443,12 +441,12 @@ function describeSightings(store: () => Store): void {
         fingerprint: 'd',
         ip: 'd',
         record,
-        sharing: askingAll([10 * MINUTE_MS]),
+        sharing: everythingOver([10 * MINUTE_MS]),
         ...more,
       }),
     );
   const countsNow = async (client: ClientKey, at: number, windowMs: number) => {
-    const sharing = askingAll([windowMs]);
+    const sharing = everythingOver([windowMs]);
     const seen = await store().sightings(askFor(client, { at, fingerprint: 'd', ip: 'd', sharing }));
     expect(seen.ip).to.deep.equal(seen.fingerprint);
     return seen.fingerprint.get(windowMs);
@@ -509,7 +507,7 @@ function describeSightings(store: () => Store): void {
     const having = (unpaidOrders: number) => ({ marks: { ...UNMARKED, unpaidOrders } });
     const [one, other, third] = [newClient(platform), newClient(platform), newClient(platform)];
     const orders = async (client: ClientKey, unpaidOrders: number, at = HOUR) => {
-      const sharing = askingAll([10 * MINUTE_MS]);
+      const sharing = everythingOver([10 * MINUTE_MS]);
       const ask = { at, fingerprint: 'd', ip: 'd', sharing, ...having(unpaidOrders) };
       return (await store().sightings(askFor(client, ask))).ip.get(10 * MINUTE_MS)?.unpaidOrders;
     };

@@ -1,7 +1,12 @@
 import { type AttributeHmacs, NO_SECRET } from '../../client/attribute-hmacs.ts';
 import type { DeclaredAttribute } from '../../client/attributes.ts';
 import { SIGHTING_MARKS } from '../../client/sighting-marks.ts';
-import type { DeviceKind, SharingQuestion, SharingQuestions } from '../../facts/fact.ts';
+import {
+  type DeviceKind,
+  longestFirst,
+  type SharingQuestion,
+  type SharingQuestions,
+} from '../../facts/fact.ts';
 import { matcher } from '../matcher.ts';
 import {
   compiled,
@@ -70,7 +75,7 @@ function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestio
   const marks = SIGHTING_MARKS.filter((mark) => asked.some(({ counts }) => counts === mark));
   const ofVerdicts = asked.filter(({ counts }) => counts === 'verdicts');
   return {
-    windowsMs: [...new Set(asked.map(({ windowMs }) => windowMs))],
+    windowsMs: longestFirst(asked.map(({ windowMs }) => windowMs)),
     marks,
     verdictWindowsMs: ofVerdicts.map(({ windowMs }) => windowMs),
     notes: { verdicts: ofVerdicts.length > 0, unpaidOrders: marks.includes('unpaidOrders') },

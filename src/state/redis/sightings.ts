@@ -18,15 +18,15 @@ import type { RedisDoor } from './connection/connection.ts';
 import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
-const sightingsScript = new RedisScript('sightings.lua');
+export const sightingsScript = new RedisScript('sightings.lua', {
+  KEPT_MS: String(RETENTION.sightingMs),
+  CLIENTS_MAX: CLIENTS_ON_DEVICE_MAX,
+});
 const notePaymentScript = new RedisScript('note-payment-1.lua');
 
 /** One sorted set in which a client is noted, counted, or both. */
 interface Place {
   readonly key: string;
-  readonly member: string;
-  readonly keptMs: number;
-  readonly length: number;
   readonly question: SharingQuestion;
   /** Clients are noted there without their marks. */
   readonly isUnmarked?: true;
@@ -38,9 +38,11 @@ export function redisSightings(door: RedisDoor): Store['sightings'] {
     const [first] = places;
     if (first === undefined) return [];
     const keys = [first.key, ...places.slice(1).map(({ key }) => key)] as const;
-    const own = String(markBits(ask.marks));
     const recording = ask.record ? (ask.isRepeated === true ? '2' : '1') : '0';
-    const args = [String(ask.at), recording, own, ...places.flatMap((place) => placeArgs(place, ask.at))];
+    const name = redis.deviceMember(ask.client.hash);
+    const own = LETTERS_OF_BITS[markBits(ask.marks)] ?? '';
+    const ofPlaces = places.flatMap((place) => placeArgs(place, ask.at));
+    const args = [momentText(ask.at), recording, name, own, ...ofPlaces];
     return sightingsScript.on(door, [...keys], args, (what, reply) => {
       const counts = itemsOf(what, reply);
       const asked = places.reduce((sum, place) => sum + countsIn(place), 0);
@@ -69,74 +71,61 @@ function devicePlace(ask: SightingsAsk, kind: DeviceKind): Place | null {
   const { client, sharing } = ask;
   const id = ask[kind];
   if (id === null) return null;
-  return {
-    key: redis.deviceKey(kind, client.platform, id),
-    member: redis.deviceMember(client.hash),
-    keptMs: RETENTION.sightingMs,
-    length: CLIENTS_ON_DEVICE_MAX,
-    question: sharing[kind],
-  };
+  return { key: redis.deviceKey(kind, client.platform, id), question: sharing[kind] };
 }
 
 function attributePlace({ client }: SightingsAsk, { name, value, windowsMs }: AskedAttribute): Place {
   return {
     key: redis.attributeKey(client.platform, redis.attributeId(name, value)),
-    member: redis.deviceMember(client.hash),
-    keptMs: RETENTION.sightingMs,
-    length: CLIENTS_ON_DEVICE_MAX,
     question: { ...NO_QUESTION, windowsMs },
     isUnmarked: true,
   };
 }
 
-/** Beside the marks in one argument: each argument costs the script as much as a command. */
-const NOTE_VERDICTS = 256;
-const NOTE_UNPAID = 512;
-const NOTE_NO_MARKS = 1024;
+/** The letters of some marks, for each number of bits. */
+const LETTERS_OF_BITS: readonly string[] = Array.from({ length: 256 }, (_, bits) =>
+  redis.MARK_LETTERS.filter((_, place) => ((bits >> place) & 1) === 1).join(''),
+);
 
-function placeArgs({ member, keptMs, length, question, isUnmarked }: Place, at: number): readonly string[] {
+function lettersOfMarks(marks: readonly SightingMark[]): string {
+  return LETTERS_OF_BITS[bitsOfMarks(marks)] ?? '';
+}
+
+/** What is noted everywhere, and what is noted besides where a rule set asks for it. */
+const EVERY_LETTER = lettersOfMarks(SIGHTING_MARKS);
+const LETTERS_WITHOUT_ORDERS = lettersOfMarks(['paying', 'unpaid', 'blocked']);
+
+function placeArgs({ question, isUnmarked }: Place, at: number): readonly string[] {
   const { windowsMs, marks, verdictWindowsMs, notes } = question;
-  const wanted =
-    bitsOfMarks(marks) +
-    (notes.verdicts ? NOTE_VERDICTS : 0) +
-    (notes.unpaidOrders ? NOTE_UNPAID : 0) +
-    (isUnmarked === true ? NOTE_NO_MARKS : 0);
-  const steps = notes.verdicts ? verdictWindowsMs.map((windowMs) => stepsOf(windowMs, at)) : [];
+  const letters = notes.unpaidOrders ? EVERY_LETTER : LETTERS_WITHOUT_ORDERS;
+  const noted = isUnmarked === true ? '' : letters;
+  const firstMoments = windowsMs.map((windowMs) => momentText(at - windowMs + 1));
+  const args = [lettersOfMarks(marks), notes.verdicts ? `${noted}v` : noted, String(windowsMs.length)];
+  if (!notes.verdicts) return [...args, ...firstMoments];
+  const steps = verdictWindowsMs.map((windowMs) => stepsOf(windowMs, at));
   const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
-  const ofVerdicts = notes.verdicts ? [steps.length, ...ofSteps] : [];
-  return [member, keptMs, length, wanted, windowsMs.length, ...windowsMs, ...ofVerdicts].map(String);
+  return [...args, ...firstMoments, String(steps.length), ...ofSteps.map(String)];
 }
 
-interface CountedMark {
-  readonly mark: SightingMark;
-  readonly weight: number;
-}
-
-/** The marks of a question as the script counts them: unpaid orders by the digits of a binary number. */
-function countedMarks(marks: readonly SightingMark[]): readonly CountedMark[] {
-  return SIGHTING_MARKS.filter((mark) => marks.includes(mark)).flatMap((mark): readonly CountedMark[] =>
-    mark === 'unpaidOrders' ? [1, 2, 4, 8, 16].map((weight) => ({ mark, weight })) : [{ mark, weight: 1 }],
-  );
+/** A moment as the script reads it: scores are texts with the number of a mark before it. */
+function momentText(atMs: number): string {
+  return String(Math.max(0, atMs)).padStart(14, '0');
 }
 
 /** How many counts come back for a place. */
-function countsIn({ question: { windowsMs, marks, verdictWindowsMs } }: Place): number {
-  return windowsMs.length * (1 + countedMarks(marks).length) + verdictWindowsMs.length;
+function countsIn({ question: { windowsMs, marks, verdictWindowsMs, notes } }: Place): number {
+  return windowsMs.length * (1 + marks.length) + (notes.verdicts ? verdictWindowsMs.length : 0);
 }
 
 function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<number, SharingCounts> {
   const { windowsMs, marks, verdictWindowsMs } = place?.question ?? NO_QUESTION;
-  const counted = countedMarks(marks);
-  const each = 1 + counted.length;
+  const inOrder = SIGHTING_MARKS.filter((mark) => marks.includes(mark));
+  const each = 1 + inOrder.length;
   const verdicts = counts.slice(windowsMs.length * each);
   return new Map(
     windowsMs.map((windowMs, index) => {
       const [clients = 1, ...marked] = counts.slice(index * each, (index + 1) * each);
-      const count = (mark: SightingMark) =>
-        counted.reduce(
-          (sum, one, place) => sum + (one.mark === mark ? one.weight * (marked[place] ?? 0) : 0),
-          0,
-        );
+      const count = (mark: SightingMark) => marked[inOrder.indexOf(mark)] ?? 0;
       const asked = verdictWindowsMs.indexOf(windowMs);
       return [
         windowMs,
@@ -146,7 +135,7 @@ function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<n
           paying: count('paying'),
           unpaid: count('unpaid'),
           blocked: count('blocked'),
-          unpaidOrders: Math.min(CLIENTS_ON_DEVICE_MAX, count('unpaidOrders')),
+          unpaidOrders: count('unpaidOrders'),
         },
       ];
     }),

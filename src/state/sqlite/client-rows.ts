@@ -4,7 +4,13 @@ import { token } from '../../client/client-state.ts';
 import { encodeOrder } from '../../client/order-text.ts';
 import { markBits, markBitsAfterPayment } from '../../client/sighting-marks.ts';
 import { encodeClientState } from '../../client/state-document.ts';
-import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from '../../client/verdict-steps.ts';
+import {
+  stepAhead,
+  stepOf,
+  stepsOf,
+  VERDICT_STEPS,
+  VERDICTS_OF_STEP_MAX,
+} from '../../client/verdict-steps.ts';
 import { encodeDecision } from '../../decision/decision-record.ts';
 import {
   type AskedAttribute,
@@ -84,7 +90,7 @@ function sightingStatements(sql: Prepare) {
     ),
     trimVerdicts: sql('DELETE FROM device_verdicts WHERE device = ? AND ring = ? AND step <= ?'),
     verdictsSince: sql(
-      'SELECT total(verdicts) AS verdicts FROM device_verdicts WHERE device = ? AND ring = ? AND step >= ?',
+      'SELECT total(verdicts) AS verdicts FROM device_verdicts WHERE device = ? AND ring = ? AND step >= ? AND step < ?',
     ),
     trimSightings: sql(
       'DELETE FROM sightings WHERE device = ? AND client IN (SELECT client FROM sightings WHERE device = ? ORDER BY at DESC LIMIT -1 OFFSET ?)',
@@ -318,7 +324,8 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): Readonly
   const verdicts = (windowMs: number, clients: number) => {
     if (!verdictWindowsMs.includes(windowMs)) return 0;
     const { ring, first } = stepsOf(windowMs, ask.at);
-    return verdictsOnDevice(Number(sql.verdictsSince.get(device, ring, first)?.['verdicts']), clients);
+    const counted = sql.verdictsSince.get(device, ring, first, stepAhead(ring, ask.at))?.['verdicts'];
+    return verdictsOnDevice(Number(counted), clients);
   };
   const statement = marks.length === 0 ? sql.countOthers : sql.countMarkedOthers;
   return new Map(

@@ -217,7 +217,7 @@ describe('compiled rules', () => {
   it('ask for each window and mark that the sharing facts use, once', () => {
     expect(edited({}).sharing).to.deep.equal({
       fingerprint: { ...NO_QUESTION, windowsMs: [86_400_000], marks: ['paying'] },
-      ip: { ...NO_QUESTION, windowsMs: [3_600_000, 86_400_000], marks: ['paying'] },
+      ip: { ...NO_QUESTION, windowsMs: [86_400_000, 3_600_000], marks: ['paying'] },
     });
     const asked = edited({
       'verdicts.yaml': whole(

@@ -13,6 +13,7 @@ import { commitCall, commitScriptOf, KEPT } from '../../../src/state/redis/clien
 import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
 import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
 import { keyCountOf, RedisScript } from '../../../src/state/redis/script.ts';
+import { sightingsScript } from '../../../src/state/redis/sightings.ts';
 import { RETENTION } from '../../../src/state/retention.ts';
 import type { Change } from '../../../src/state/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
@@ -37,15 +38,6 @@ const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
   'compare-and-set-1.lua': { keys: [k1], args: ['0', '', 'next'], numbers: [1] },
   'forget-client-4.lua': { keys: [k1, k2, k3, k4], args: ['', 'shop', 'entry', '5'], numbers: [4] },
   'probe-1.lua': { keys: [k1], args: ['1000', 'node', '0', '0'], numbers: [1, 3, 4] },
-  'sightings.lua': {
-    keys: [k1, k2],
-    args: [
-      ...[NOW, '1', '13'],
-      ...['a', '1000', '5', '775', '1', '500', '1', '1', '5'],
-      ...['b', '1000', '5', '0', '2', '500', '600'],
-    ],
-    numbers: [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19],
-  },
   'add-to-tally-1.lua': { keys: [k1], args: ['node', '1', '1000', 'paid', '2'], numbers: [2, 3, 5] },
   'take-token-1.lua': { keys: [k1], args: ['20', '20', '2000', '0'], numbers: [1, 2, 3, 4] },
   'write-lists-4.lua': {
@@ -220,6 +212,18 @@ describeWithServer('redis-server', 'a Lua script', () => {
 
     for (const [file, call] of Object.entries(others))
       it(`like ${file} writes nothing`, () => writesNothing({ script: new RedisScript(file), ...call }));
+
+    it('like sightings.lua writes nothing', () =>
+      writesNothing({
+        script: sightingsScript,
+        keys: [k1, k2],
+        args: [
+          ...[NOW.padStart(14, '0'), '1', 'a', 'pb1'],
+          ...['pub12345', 'pub12345v', '1', '00000000000500', '1', '1', '5'],
+          ...['p', 'pub', '2', '00000000000600', '00000000000500'],
+        ],
+        numbers: [1, 2, 7, 8, 9, 10, 11, 14, 15, 16],
+      }));
 
     it('like note-payment-1.lua writes nothing', async () => {
       const { commands } = connection;

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
+import type { ClientKey } from '../../../src/client/client-key.ts';
 import type { Hints } from '../../../src/client/hints.ts';
+import { UNMARKED } from '../../../src/client/sighting-marks.ts';
 import {
   claimKey,
   decisionKey,
+  deviceKey,
   nameOf,
   notesKey,
   orderName,
@@ -22,8 +25,21 @@ import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { command } from '../../servers/redis-command.ts';
 import { until } from '../../servers/until.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
-import { askFor, newClient, newPlatform, paymentOf, T0, verdict, verdictOn, withAnswer } from '../clients.ts';
+import {
+  askFor,
+  MINUTE_MS,
+  newClient,
+  newPlatform,
+  paymentOf,
+  T0,
+  verdict,
+  verdictOn,
+  withAnswer,
+} from '../clients.ts';
+import { everythingOver } from '../sighting-conformance.ts';
 import { describeRedis, failureOf } from './redis-servers.ts';
+
+const HOUR_MS = 60 * MINUTE_MS;
 
 describeRedis('Redis', startStandalone);
 
@@ -64,6 +80,42 @@ describeWithServer('redis-server', 'the Redis store', () => {
       expect(endsInMs > 0 || bounded, `${key} ends in ${endsInMs}`).to.equal(true);
       expect(endsInMs).to.be.at.most(RETENTION.stateMs);
     }
+  });
+
+  const everyMark = { paying: true, unpaid: true, blocked: true, unpaidOrders: 31 };
+  const everything = everythingOver([7 * 24 * HOUR_MS, 24 * HOUR_MS, HOUR_MS]);
+  const seeOnDevice = (client: ClientKey, at: number, marks = UNMARKED) =>
+    store.sightings(askFor(client, { at, fingerprint: 'd', sharing: everything, marks, record: true }));
+
+  it('counts all that is asked of a device in few commands', async () => {
+    const platform = newPlatform();
+    const commandsOf = async (client: ClientKey, at: number) => {
+      const before = await scriptedCallsOf(port);
+      await seeOnDevice(client, at);
+      return (await scriptedCallsOf(port)) - before;
+    };
+    const alone = newClient(platform);
+    await seeOnDevice(alone, T0);
+    // Three to note the client, one for when that ends, one to look who else is there, and three for its verdicts.
+    expect(await commandsOf(alone, T0 + 1), 'alone').to.equal(8);
+    for (let number = 0; number < 5; number++) await seeOnDevice(newClient(platform), T0 + 2);
+    expect(await commandsOf(alone, T0 + 3), 'among others without marks').to.equal(8 + 10);
+    for (let number = 0; number < 5; number++) await seeOnDevice(newClient(platform), T0 + 4, everyMark);
+    expect(await commandsOf(alone, T0 + 5), 'among others with every mark').to.equal(8 + 10);
+    const later = T0 + 2 * HOUR_MS;
+    for (let number = 0; number < 5; number++) await seeOnDevice(newClient(platform), later, everyMark);
+    expect(await commandsOf(alone, later + 1), 'among others in each window').to.equal(8 + 10 + 8);
+  });
+
+  it('keeps the verdicts of a day on a device in less than 130 bytes', async () => {
+    const client = newClient();
+    const key = deviceKey('fingerprint', client.platform, 'd');
+    const bytes = async () => Number(await command(port, ['MEMORY', 'USAGE', key, 'SAMPLES', '0']));
+    const sharing = askFor(client, {}).sharing;
+    await store.sightings(askFor(client, { at: T0, fingerprint: 'd', sharing, record: true }));
+    const before = await bytes();
+    for (let step = 1; step <= 25 * 6; step++) await seeOnDevice(client, T0 + step * 10 * MINUTE_MS);
+    expect((await bytes()) - before).to.be.within(80, 130);
   });
 
   it('distinguishes orders that share a key, and forgets the decisions of each by time', async () => {
@@ -257,6 +309,13 @@ async function useEverything(store: Store, client = newClient()): Promise<void> 
 async function keysOf(port: number): Promise<readonly string[]> {
   const keys = await command(port, ['KEYS', '*']);
   return Array.isArray(keys) ? keys.map(String) : [];
+}
+
+/** Commands that scripts call on keys of clients and devices. */
+async function scriptedCallsOf(port: number): Promise<number> {
+  const stats = String(await command(port, ['INFO', 'commandstats']));
+  const calls = [...stats.matchAll(/cmdstat_(?:z\w+|pexpire):calls=(\d+)/g)];
+  return calls.reduce((sum, [, n]) => sum + Number(n), 0);
 }
 
 /** Commands of clients, without calls inside scripts and pings. */

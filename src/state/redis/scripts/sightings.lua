@@ -3,189 +3,239 @@
   often.
 
   KEYS[n] a sorted set of clients by last seen, epoch ms; as many as there are. A client with a mark stands in it once more for each
-    of them: its name behind the letter of the mark, its score MARK times the number of the mark higher. So a count in a range
+    of them: its name behind the letter of the mark, its score 1e14 times the number of the mark higher. So a count in a range
     of scores needs no walk over clients. Its unpaid orders are five more marks, the digits of a binary number. Above all marks stand
-    the counts of verdicts by step, each in the place of the one before it that many steps ago.
+    two texts that tell the verdicts by step, one for steps of ten minutes and one for hours.
 
-  ARGV[1] when the client is seen, epoch ms
+  A moment is a text of 14 digits, epoch ms. With the number of a mark before it, it is a score. As numbers they would cost more:
+  Redis spends a fifth of a count on printing one.
+
+  ARGV[1] when the client is seen, a moment
   ARGV[2] '1' to note the client and count its verdict, '2' to note it again for the same verdict, '0' only to count
-  ARGV[3] the client's marks: the sum of 1 (paying), 2 (unpaid), 4 (blocked), and 8 for each unpaid order, up to 31
+  ARGV[3] the client's name in these sets
+  ARGV[4] the letters of the client's marks: 'p' paying, 'u' unpaid, 'b' blocked, and of its unpaid orders '1' for 1, '2' for 2,
+    '3' for 4, '4' for 8, '5' for 16
   then for each key:
-    the client's name in this set
-    how long a client is remembered there, ms
-    how many clients are remembered there
-    the marks that are counted besides, as a sum, and what is noted besides: 256 for verdicts, 512 for unpaid orders;
-      1024 where clients are noted without marks
-    how many windows are counted, and each window in ms
-    where verdicts are noted, in how many windows they are counted, and for each of these the number of its steps' length, 1 or 2,
-      and its first step
+    the letters of the marks that are counted besides the clients; of unpaid orders all or none
+    the letters of the marks that are noted there; of unpaid orders all or none; and 'v' where verdicts are counted
+    how many windows are counted, and the first moment of each; the longest window first costs least
+    behind a 'v', in how many windows verdicts are counted, and for each of these the number of its steps' length, 1 or 2, and
+      its first step
 
-  Returns the counts, by key, window and mark: clients seen after (not at) `when - window`, then those of them with each of the
-  marks; the asking client counts as it stands now, also when it was not noted; at most as many as are remembered. Behind all
-  windows of a key the verdicts in each that was asked for.
+  KEPT_MS      how long a client is remembered in a set
+  CLIENTS_MAX  how many clients are
+
+  Returns the counts, by key and window: the clients seen in the window, then those with each of the marks, then the sum of
+  unpaid orders. The asking client counts as it stands now, also when it was not noted. No count is above CLIENTS_MAX. Behind all
+  windows of a key stand the verdicts in each that was asked for.
 ]]
--- Beyond every moment in ms.
-local MARK = 1e14
+local call, find = redis.call, string.find
+local moment, recording, client, own = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
-local at = whole(1)
-local recording = whole(2)
-local record = recording > 0
-local own = whole(3)
-local counts = {}
-local asked = 3
+-- Not by whole(), which costs as much as a command: what is no number fails here, and NaN is not itself.
+local sum, last = moment + recording, 4
 for _ = 1, #KEYS do
-  local notes = whole(asked + 4)
-  for n = asked + 2, asked + 5 + whole(asked + 5) do whole(n) end
-  asked = asked + 5 + whole(asked + 5)
-  if math.floor(notes / 256) % 2 == 1 then
-    local steps = whole(asked + 1)
-    for n = asked + 2, asked + 1 + 2 * steps do whole(n) end
-    asked = asked + 1 + 2 * steps
-  end
+  local first = last + 3
+  last = first + ARGV[first]
+  if find(ARGV[first - 1], 'v', 1, true) then last = last + 1 + 2 * ARGV[last + 1] end
+  for n = first, last do sum = sum + ARGV[n] end
 end
-if asked ~= #ARGV then error('the arguments do not fit the keys') end
-if at >= MARK or own > 255 or recording > 2 then error('a moment or marks are out of range') end
-local next_arg = 4
+if sum ~= sum or last ~= #ARGV then error('the arguments do not fit the keys') end
+if #moment ~= 14 then error('a moment is out of range') end
+
+local LETTERS = { 'p', 'u', 'b', '1', '2', '3', '4', '5' }
+local NUMBERS = { p = '1', u = '2', b = '3', ['1'] = '4', ['2'] = '5', ['3'] = '6', ['4'] = '7', ['5'] = '8' }
+-- What a mark counts for among the unpaid orders.
+local ORDERS = { ['1'] = 1, ['2'] = 2, ['3'] = 4, ['4'] = 8, ['5'] = 16 }
+local LAST_MOMENT = '99999999999999'
+
+local at = tonumber(moment)
+local record = recording ~= '0'
+local next_arg = 5
 
 local function take()
   next_arg = next_arg + 1
   return ARGV[next_arg - 1]
 end
 
-local LETTERS = { 'p', 'u', 'b', '1', '2', '3', '4', '5' }
--- As far as every client's marks go; the unpaid orders behind them are noted only where they are asked for.
-local MARKS = 3
+local function has(letters, letter) return find(letters, letter, 1, true) ~= nil end
 
-local function has(marks, number) return math.floor(marks / 2 ^ (number - 1)) % 2 == 1 end
-
-local function score_of(number, ms) return string.format('%.0f', number * MARK + ms) end
-
-local function names_of(client)
-  local names = { client }
-  for number, letter in ipairs(LETTERS) do names[number + 1] = letter .. client end
-  return unpack(names)
-end
+local own_orders = 0
+for letter in string.gmatch(own, '%d') do own_orders = own_orders + ORDERS[letter] end
 
 -- Forgets the clients that were last seen longest ago, where there are too many.
-local function trim(key, length)
-  if redis.call('ZCARD', key) <= length then return end
-  local excess = redis.call('ZCOUNT', key, '-inf', '(' .. score_of(1, 0)) - length
+local function trim(key)
+  if call('ZCARD', key) <= CLIENTS_MAX then return end
+  local excess = call('ZCOUNT', key, '-inf', LAST_MOMENT) - CLIENTS_MAX
   if excess <= 0 then return end
-  for _, oldest in ipairs(redis.call('ZRANGE', key, 0, excess - 1)) do redis.call('ZREM', key, names_of(oldest)) end
+  for _, oldest in ipairs(call('ZRANGE', key, 0, excess - 1)) do
+    local names = { oldest }
+    for _, letter in ipairs(LETTERS) do names[#names + 1] = letter .. oldest end
+    call('ZREM', key, unpack(names))
+  end
 end
 
 -- No mark is later than its client, so marks are forgotten with the clients.
 local function forget_before(key, before)
-  if redis.call('ZREMRANGEBYSCORE', key, '-inf', before) == 0 then return end
-  for number = 1, #LETTERS do
-    redis.call('ZREMRANGEBYSCORE', key, score_of(number, 0), score_of(number, before))
+  if call('ZREMRANGEBYSCORE', key, '-inf', before) == 0 then return end
+  for _, number in pairs(NUMBERS) do
+    call('ZREMRANGEBYSCORE', key, number .. '00000000000000', number .. before)
   end
 end
 
--- Time may run backwards between nodes: a client's last seen never does.
-local function note(key, client, letters)
-  if own == 0 then
-    local is_new = redis.call('ZADD', key, 'GT', at, client) == 1
-    if not is_new then
-      if letters == 0 then return false end
-      if letters == MARKS then redis.call('ZREM', key, 'p' .. client, 'u' .. client, 'b' .. client)
-      else redis.call('ZREM', key, select(2, names_of(client))) end
-    end
-    return is_new
-  end
-  local marked, unmarked = { at, client }, {}
-  for number = 1, letters do
-    local letter = LETTERS[number]
-    if has(own, number) then
-      marked[#marked + 1] = score_of(number, at)
+-- The scores and names of the client with its marks among these letters, and the names of those that it has not.
+local function names_noted(noted)
+  local marked, unmarked = { moment, client }, {}
+  for letter in string.gmatch(noted, '[^v]') do
+    if has(own, letter) then
+      marked[#marked + 1] = NUMBERS[letter] .. moment
       marked[#marked + 1] = letter .. client
     else
       unmarked[#unmarked + 1] = letter .. client
     end
   end
-  local is_new = redis.call('ZADD', key, 'GT', unpack(marked)) == #marked / 2
-  if not is_new and #unmarked > 0 then redis.call('ZREM', key, unpack(unmarked)) end
+  return marked, unmarked
+end
+
+-- Time may run backwards between nodes: a client's last seen never does.
+local function note(key, marked, unmarked)
+  local is_new = call('ZADD', key, 'GT', unpack(marked)) == #marked / 2
+  if not is_new and #unmarked > 0 then call('ZREM', key, unpack(unmarked)) end
   return is_new
 end
 
--- Lengths of steps in ms, how many of each are kept, and where their counts stand.
-local STEPS = { { 600000, 13 }, { 3600000, 25 } }
-local STEP_MARK = 20
-local COUNT_RANGE = 1e5
+-- Each ring of steps is one member: its digit, its newest step in four bytes, and the counts of that step and of those before it, the
+-- newest first, in two bytes each. They stay below 64 bytes, because a longer member makes a small set many times as large.
+local RINGS = {
+  { digit = '1', step_ms = 600000, kept = 13, score = '2100000000000000' },
+  { digit = '2', step_ms = 3600000, kept = 25, score = '2200000000000000' },
+}
+local NO_COUNT = '\0\0'
 
--- The score of a step whose count is 0.
-local function step_score(ring, step) return (STEP_MARK + ring) * MARK + step * COUNT_RANGE end
+local function count_up(ring, text)
+  local step = math.floor(at / ring.step_ms)
+  local newest = text and struct.unpack('>I4', text, 2) or step
+  local counts = text and string.sub(text, 6) or ''
+  if math.abs(step - newest) >= ring.kept then
+    -- Also where a clock was ahead by as much: what it counted does not keep others from counting.
+    newest, counts = step, ''
+  elseif step > newest then
+    newest, counts = step, string.rep(NO_COUNT, step - newest) .. counts
+  end
+  local place = 2 * (newest - step)
+  counts = counts .. string.rep('\0', place + 2 - #counts)
+  local count = math.min(struct.unpack('>I2', counts, place + 1) + 1, 65535)
+  local older = string.sub(counts, place + 3, 2 * ring.kept)
+  return ring.digit .. struct.pack('>I4', newest) .. string.sub(counts, 1, place) .. struct.pack('>I2', count) .. older
+end
 
-local function count_verdict(key)
-  for ring, steps in ipairs(STEPS) do
-    local step = math.floor(at / steps[1])
-    local name = ring .. ':' .. step % steps[2]
-    local empty = step_score(ring, step)
-    local score = tonumber(redis.call('ZSCORE', key, name) or '-1')
-    -- A later step stands where a clock ran backwards for a day: its count is not given up for an older one.
-    if score < empty + COUNT_RANGE - 1 then
-      redis.call('ZADD', key, string.format('%.0f', math.max(score, empty) + 1), name)
+-- The texts of the rings by their digits. With `counts_up` the verdict of this moment counts in each.
+local function verdict_rings(key, counts_up)
+  local found = call('ZRANGEBYSCORE', key, RINGS[1].score, '+inf')
+  local texts = {}
+  for _, text in ipairs(found) do texts[string.sub(text, 1, 1)] = text end
+  if not counts_up then return texts end
+  local changed = {}
+  for _, ring in ipairs(RINGS) do
+    local text = count_up(ring, texts[ring.digit])
+    texts[ring.digit] = text
+    changed[#changed + 1] = ring.score
+    changed[#changed + 1] = text
+  end
+  if #found > 0 then call('ZREM', key, unpack(found)) end
+  call('ZADD', key, unpack(changed))
+  return texts
+end
+
+local function verdicts_since(ring, text, first)
+  local newest = text and struct.unpack('>I4', text, 2) or 0
+  if newest < first or newest - math.floor(at / ring.step_ms) >= ring.kept then return 0 end
+  local bytes = { string.byte(text, 6, 5 + 2 * (newest - first + 1)) }
+  local verdicts = 0
+  for n = 1, #bytes, 2 do verdicts = verdicts + 256 * bytes[n] + bytes[n + 1] end
+  return verdicts
+end
+
+-- Counts the others with a mark since a moment. `none` remembers since when nobody has it.
+local function others_with(key, letter, since, noted, none)
+  if none[letter] and since >= none[letter] then return 0 end
+  local number = NUMBERS[letter]
+  local others = call('ZCOUNT', key, number .. since, number .. LAST_MOMENT)
+  if others > 0 then
+    if record and has(noted, letter) then
+      if has(own, letter) then others = others - 1 end
+    else
+      local score = call('ZSCORE', key, letter .. client)
+      if score and tonumber(score) >= tonumber(number .. since) then others = others - 1 end
     end
+  end
+  if others == 0 then none[letter] = since end
+  return others
+end
+
+local counts = {}
+
+local function tell(count) counts[#counts + 1] = math.min(count, CLIENTS_MAX) end
+
+-- Counts all windows of a key. Two windows with equally many clients have the same clients, and so the same counts.
+local function count_windows(key, counted, noted, seen)
+  local none, alone = {}, math.huge
+  local others_before, first_before
+  for _ = 1, tonumber(take()) do
+    local since = take()
+    local from = tonumber(since)
+    local others = 0
+    if from < alone then
+      others = call('ZCOUNT', key, since, LAST_MOMENT) - (seen >= from and 1 or 0)
+      if others == 0 then alone = from end
+    end
+    local first = #counts + 1
+    if others == others_before then
+      for n = first_before, first - 1 do counts[#counts + 1] = counts[n] end
+    else
+      tell(others + 1)
+      local orders = has(counted, '1') and own_orders
+      for letter in string.gmatch(counted, '.') do
+        local with = others > 0 and others_with(key, letter, since, noted, none) or 0
+        if ORDERS[letter] then orders = orders + with * ORDERS[letter]
+        else tell(with + (has(own, letter) and 1 or 0)) end
+      end
+      if orders then tell(orders) end
+    end
+    others_before, first_before = others, first
   end
 end
 
-local function verdicts_since(key, ring, first)
-  local from, to = step_score(ring, first), (STEP_MARK + ring + 1) * MARK
-  local found = redis.call(
-    'ZRANGEBYSCORE', key, string.format('%.0f', from), '(' .. string.format('%.0f', to), 'WITHSCORES'
-  )
-  local sum = 0
-  for n = 2, #found, 2 do sum = sum + (tonumber(found[n]) - (STEP_MARK + ring) * MARK) % COUNT_RANGE end
-  return sum
-end
+local before = record and string.format('%014.0f', math.max(0, at - KEPT_MS))
+local marked, unmarked, marked_for
 
 for _, key in ipairs(KEYS) do
-  local client = take()
-  local kept_ms = tonumber(take())
-  local length = tonumber(take())
-  local marks = tonumber(take())
-  local notes = math.floor(marks / 256)
-  local windows = tonumber(take())
-  local notes_verdicts = notes % 2 == 1
-  local letters = notes >= 4 and 0 or notes >= 2 and #LETTERS or MARKS
-  local asked_letters = marks % 256 < 2 ^ MARKS and MARKS or #LETTERS
+  local counted = take()
+  local noted = take()
   local seen = math.huge
   if record then
-    local is_new = note(key, client, letters)
-    forget_before(key, at - kept_ms)
-    if is_new then trim(key, length) end
-    if recording == 1 and notes_verdicts then count_verdict(key) end
-    redis.call('PEXPIRE', key, kept_ms)
+    if noted ~= marked_for then
+      marked, unmarked = names_noted(noted)
+      marked_for = noted
+    end
+    local is_new = note(key, marked, unmarked)
+    forget_before(key, before)
+    if is_new then trim(key) end
+    call('PEXPIRE', key, KEPT_MS)
   else
-    local score = redis.call('ZSCORE', key, client)
+    local score = call('ZSCORE', key, client)
     seen = score and tonumber(score) or -math.huge
   end
-  for _ = 1, windows do
-    local since = at - tonumber(take())
-    local count = redis.call('ZCOUNT', key, '(' .. string.format('%.0f', since), '(' .. score_of(1, 0))
-    if seen <= since then count = count + 1 end
-    counts[#counts + 1] = math.min(count, length)
-    for number = 1, asked_letters do
-      if has(marks, number) then
-        local letter = LETTERS[number]
-        local marked = has(own, number) and 1 or 0
-        if count > 1 then
-          local others = redis.call('ZCOUNT', key, '(' .. score_of(number, since), '(' .. score_of(number + 1, 0))
-          local noted = record and marked == 1 and number <= letters
-          if not noted then
-            local score = (not record or number > letters) and redis.call('ZSCORE', key, letter .. client)
-            noted = score and tonumber(score) > number * MARK + since
-          end
-          marked = math.min(others - (noted and 1 or 0) + marked, length)
-        end
-        counts[#counts + 1] = marked
-      end
+
+  count_windows(key, counted, noted, seen)
+  if has(noted, 'v') then
+    local windows = tonumber(take())
+    local counts_up = recording == '1'
+    local rings = (counts_up or windows > 0) and verdict_rings(key, counts_up)
+    for _ = 1, windows do
+      local ring = RINGS[tonumber(take())]
+      counts[#counts + 1] = verdicts_since(ring, rings[ring.digit], tonumber(take()))
     end
-  end
-  for _ = 1, notes_verdicts and tonumber(take()) or 0 do
-    local ring = tonumber(take())
-    local first = tonumber(take())
-    counts[#counts + 1] = verdicts_since(key, ring, first)
   end
 end
 return counts
