@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { BacktestReport } from '../../src/evidence/backtest/backtest-report.ts';
 import { loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
 import { openSqliteStore } from '../../src/state/sqlite/store.ts';
 import { ArchivedStore } from '../archive/archived-store.ts';
@@ -83,6 +84,29 @@ describe('commands on rules that compare a pseudonym with constants', () => {
         '3 decisions: 1 reproduced, 0 not reproduced.',
         '2 decisions under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.\n',
       ].join('\n'),
+    });
+  });
+
+  it('backtest other constants with the secret of then, present or former', async () => {
+    const vary = ['--vary', 'verdicts.own-bin.attribute=600000', '--json'];
+    const backtested = async (env: NodeJS.ProcessEnv) => {
+      const archive = { ARCHIVE_DIR: place.archive.folder, ...env };
+      const { stdout, stderr } = await run(['rules', 'backtest', 'p2.v11', ...vary], archive);
+      expect(stderr).to.equal('');
+      const { reproduced, undecidable, candidates }: BacktestReport = JSON.parse(stdout);
+      return {
+        reproduced,
+        undecidable: undecidable.count,
+        changed: candidates.map(({ changed }) => changed),
+      };
+    };
+    const known = { reproduced: 3, undecidable: 0, changed: [0, 2] };
+    expect(await backtested({ SIGNAL_SECRET: SECRET })).to.deep.equal(known);
+    expect(await backtested({ SIGNAL_SECRET: OTHER, SIGNAL_SECRET_PREVIOUS: SECRET })).to.deep.equal(known);
+    expect(await backtested({ SIGNAL_SECRET: OTHER })).to.deep.equal({
+      reproduced: 1,
+      undecidable: 2,
+      changed: [0, 0],
     });
   });
 

@@ -2,7 +2,13 @@ import { parseDuration } from '../../rules/duration.ts';
 import type { RuleFiles } from '../../rules/parse/parse.ts';
 import type { Problem } from '../../rules/problem.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
-import { type Constant, constantAtPath, UnknownConstant, withConstants } from '../../rules/text/constant.ts';
+import {
+  type Constant,
+  constantAtPath,
+  UnknownConstant,
+  withConstants,
+  writeText,
+} from '../../rules/text/constant.ts';
 import { draftOf } from '../../rules/text/draft-text.ts';
 import { BadQuestion } from '../question.ts';
 import type { Tried } from './backtest.ts';
@@ -39,7 +45,8 @@ function parseVariation(files: RuleFiles, text: string): Variation {
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
   const constant = constantAtPath(files, path);
-  const values = valuesOf(list, text);
+  const isText = constant.allowed.type === 'text' || constant.allowed.type === 'enum';
+  const values = isText ? valuesOf(list, text).map(writeText) : valuesOf(list, text);
   return { constant, values: [...new Set(values)] };
 }
 

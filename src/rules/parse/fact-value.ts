@@ -5,6 +5,7 @@ import { findInvisible } from '../../invisible-characters.ts';
 import { KEY_CHARACTERS_MAX } from '../../key-length.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '../condition.ts';
 import { decimalsOf, textForm } from '../proof/domain.ts';
+import { hintOnText } from './slip-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** What one place of a rule file compares a fact with. */
@@ -64,7 +65,7 @@ function readOfDomain(
     case 'enum':
       return file.choice(node, what, domain.values);
     case 'text':
-      return file.text(node, what);
+      return file.text(node, what, hintOnText(node));
     default:
       return domain satisfies never;
   }

@@ -107,6 +107,12 @@ export function hintOnBoolean(written: unknown): string {
   return `; write ${meant}${written === String(meant) ? ', without quotes' : ''}`;
 }
 
+/** Without quotes the first digits of a card are a number. */
+export function hintOnText(node: Node): string {
+  if (!isScalar(node) || (typeof node.value !== 'number' && typeof node.value !== 'boolean')) return '';
+  return `; write "${node.source ?? node.value}"`;
+}
+
 const UNITS: readonly (readonly [RegExp, 's' | 'm' | 'h' | 'd', number])[] = [
   [/^s(ec(ond)?s?)?$/i, 's', 1],
   [/^m(in(ute)?s?)?$/i, 'm', 1],

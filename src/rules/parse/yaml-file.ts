@@ -208,9 +208,10 @@ export class YamlFile {
     return refused.length === 0 ? values.filter((value) => value !== null) : null;
   }
 
-  text(node: Node | null, what: string): string | null {
+  /** `hint` is added where it is no text. */
+  text(node: Node | null, what: string, hint = ''): string | null {
     const value = this.#scalar(node);
-    if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`);
+    if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`, hint);
     if (value.trim() === '') return this.report(node, `${what} must not be empty`);
     // Escapes such as "\0" and "\uD800" spell what the file itself may not hold.
     if (INVISIBLE.test(value) || !value.isWellFormed()) {

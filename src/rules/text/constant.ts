@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, type Scalar, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { type DeclaredAttributes, NONE_DECLARED } from '../../client/attributes.ts';
 import { attributeFact } from '../../facts/attribute.ts';
 import { FACTS } from '../../facts/catalogue.ts';
@@ -124,7 +124,18 @@ type Found = Meaning & Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly 
 
 function constantAt(file: YamlFile, { node, ...rest }: Found): Constant {
   const [from = 0, to = 0] = node.range ?? [];
-  return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
+  return { ...rest, at: file.at(node), text: textOf(node), from, to };
+}
+
+/** As it is written, without quotes where it is the same text without them. */
+function textOf({ source, value }: Scalar): string {
+  return typeof value === 'string' ? writeText(value) : String(source ?? value);
+}
+
+/** A text as a rule file has it: in quotes where it would be something else without them, like `"411111"`. */
+export function writeText(text: string): string {
+  const { contents } = parseDocument(text);
+  return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);
 }
 
 function inSettings(root: unknown, names: Names): readonly Found[] {

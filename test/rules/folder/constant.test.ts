@@ -139,6 +139,22 @@ describe('the constants of a rule set', () => {
     );
   });
 
+  it('keep the quotes without which a text would be something else', () => {
+    const bins = new Map([
+      [
+        'verdicts.yaml',
+        'rules: [{ name: bins, conditions: { all: [{ fact: method, operator: in, value: ["411111", \'card\', "true", "a: b"] }] } }]',
+      ],
+    ]);
+    const found = constantsOf(bins).filter(({ path }) => path.includes('method'));
+    expect(found.map(({ text }) => text)).to.deep.equal(['"411111"', 'card', '"true"', '"a: b"']);
+    const same = withConstants(
+      bins,
+      found.map((constant) => [constant, constant.text]),
+    );
+    expect(same.get('verdicts.yaml')).to.include('value: ["411111", card, "true", "a: b"]');
+  });
+
   it('that are not there are refused with the nearest name', () => {
     expect(() => constantAtPath(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
       'there is no constant groups.blocked-by-unpaid-chain.unpaidChan; did you mean "groups.blocked-by-unpaid-chain.unpaidChain"?',
