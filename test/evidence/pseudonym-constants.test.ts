@@ -1,9 +1,15 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { AccessKeys } from '../../src/access/access-keys.ts';
+import { callerOfKey } from '../../src/access/caller.ts';
 import { Archive } from '../../src/archive/archive.ts';
 import { Duck } from '../../src/archive/duck.ts';
+import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
 import type { AttributeHmacs } from '../../src/client/attribute-hmacs.ts';
+import { platformName } from '../../src/client/client-key.ts';
 import { backtest } from '../../src/evidence/backtest/backtest.ts';
 import { presentBacktest } from '../../src/evidence/backtest/backtest-report.ts';
+import { EvidenceDesk } from '../../src/evidence/desk/evidence-desk.ts';
 import { report } from '../../src/evidence/report/report.ts';
 import { presentReport } from '../../src/evidence/report/rule-report.ts';
 import { type EvidenceAsk, withEvidence } from '../../src/evidence/source/evidence.ts';
@@ -14,14 +20,29 @@ import {
 } from '../../src/evidence/verify/verify-segment.ts';
 import { attributeHmacsUnder } from '../../src/pseudonym.ts';
 import { withHmacs } from '../../src/rules/evaluate/compile.ts';
-import { TEST_KEYS } from '../client/client-keys.ts';
-import { BIN_RULES, REFUSING_BINS } from '../rule-fixtures/pseudonym-constants.ts';
+import { loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
+import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { TEST_KEYS, TEST_SALT } from '../client/client-keys.ts';
+import { placeVersion } from '../rollout/rule-folders.ts';
+import { REFUSING_BINS } from '../rule-fixtures/pseudonym-constants.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
+import { until } from '../servers/until.ts';
+import { KEY_LIFETIME_MS } from '../service/key-lifetime.ts';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
 import { all, type RecordedEvidence, servedEvidence } from './source/recorded-evidence.ts';
 
 const OTHER_SECRET = 'another secret than that of the tests';
+
+const rulesDir = temporaryDirectory();
+placeVersion(rulesDir, 'p2.v11', REFUSING_BINS);
+const RULES = loadedFrom(rulesDir);
+
+function loadedFrom(folder: string): RuleSet {
+  const loaded = loadRuleSet(join(folder, 'p2.v11'));
+  return loaded.ok ? loaded.ruleSet : expect.fail('p2.v11 is not sound');
+}
 
 /** The same rules with another BIN in place of 510000. */
 const OTHER_BIN = edited({
@@ -36,7 +57,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
   let sources: RecordedEvidence;
 
   before(async () => {
-    sources = await servedEvidence(BIN_RULES, async (shop) => {
+    sources = await servedEvidence(RULES, async (shop) => {
       const ask = (clientIdKey: string, cardBin?: string) => {
         const attributes = cardBin === undefined ? {} : { attributes: { cardBin } };
         return shop.verdict({ clientIdKey, orderRef: `${clientIdKey}-1`, ...attributes });
@@ -62,16 +83,16 @@ describe('evidence on constants that a pseudonym is compared with', () => {
     withEvidence(ask, (evidence) =>
       backtest(evidence, {
         tried: [
-          { rules: BIN_RULES, values: {} },
+          { rules: RULES, values: {} },
           { rules: OTHER_BIN, values: {} },
         ],
         against: null,
-        rulesOf: () => BIN_RULES,
+        rulesOf: () => RULES,
       }),
     );
 
   const reportUnder = (ask: EvidenceAsk) =>
-    withEvidence(ask, (evidence) => report(evidence, { rules: BIN_RULES, against: OTHER_BIN, by: null }));
+    withEvidence(ask, (evidence) => report(evidence, { rules: RULES, against: OTHER_BIN, by: null }));
 
   for (const kind of ['archive', 'journal'] as const) {
     it(`answers in a backtest as the service did, from ${kind}`, async () => {
@@ -112,10 +133,50 @@ describe('evidence on constants that a pseudonym is compared with', () => {
     });
   }
 
+  it('is worked out by the desk of a node with the secrets of the node', async () => {
+    const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
+    const { record } = await new AccessKeys(store.documents, Date.now).issue(
+      platformName('shop'),
+      ['rules'],
+      KEY_LIFETIME_MS,
+    );
+    // Another time is another question, which is worked out anew.
+    const undecidableUnder = async (
+      signalSecret: string,
+      signalSecretPrevious: string | null,
+      from: number,
+    ) => {
+      const desk = new EvidenceDesk({
+        past: new ArchiveReader(sources.archive.folder, store),
+        rulesDir,
+        signalSecret,
+        signalSecretPrevious,
+        store,
+        clock: Date.now,
+        onTrouble: (message) => expect.fail(message),
+      });
+      const span = { platform: null, from, to: null, asOf: null };
+      const ruleSets = { [RULES.version]: RULES.digest };
+      const options = { version: RULES.version };
+      const asked = await desk.ask(callerOfKey(record), { kind: 'report', options, ruleSets, ...span });
+      await until('the job ends', async () => {
+        const job = await desk.jobStore.get(asked.platform, asked.jobId);
+        return job === null || job.endedAt !== null;
+      });
+      const found = await desk.jobStore.result(asked);
+      await desk.close();
+      return found !== null && 'undecidable' in found ? found.undecidable : expect.fail('there is no report');
+    };
+    const label = 'attribute(cardBin) under this SIGNAL_SECRET';
+    expect(await undecidableUnder(OTHER_SECRET, SIGNAL_SECRET, 0)).to.deep.equal({ count: 0, facts: [] });
+    expect(await undecidableUnder(OTHER_SECRET, null, 1)).to.deep.equal({ count: 6, facts: [label] });
+    await store.close();
+  });
+
   async function verified(hmacs: AttributeHmacs) {
     const archive = new Archive(sources.archive.folder);
     const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
-    const rules = withHmacs(BIN_RULES, hmacs);
+    const rules = withHmacs(RULES, hmacs);
     try {
       let sum = NOTHING_VERIFIED;
       for (const segment of archive.segments(archive.read(), { table: 'decisions' }))

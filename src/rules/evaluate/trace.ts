@@ -46,7 +46,10 @@ const SEEN = {
   otherFact: Type.Optional(
     s.word('Another fact that it is compared with, by label; `expected` is its value'),
   ),
-  seen: factReading,
+  seen: Type.Unsafe<FactReading>({
+    ...factReading,
+    description: 'What the fact was; null: not known; "hmac:..": a pseudonym, beside constants in clear',
+  }),
 };
 
 type Judged = s.Shape<TObject<typeof JUDGED>>;
