@@ -13,6 +13,7 @@ import { lastingDaysOf, reversalsOf } from '../source/reversals.ts';
 import { againstOf } from './against.ts';
 import { armNet, onlyRuleLacking } from './arm-net.ts';
 import { factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
+import { flagsOf } from './flag-figures.ts';
 import { type HoldoutResult, holdoutFigures } from './holdout.ts';
 import { makeJudged, readOrdersInBatches, type Tally, talliesOf } from './order-batches.ts';
 import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
@@ -100,6 +101,7 @@ export async function report(
     by,
     ...(by === null ? {} : { slices: places.slices.map(ofSlice) }),
     rules: found.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1)),
+    ...(await flagsOf(evidence, rules)),
     waitLevels: await waitLevelsOf(duck),
     against: against === null ? null : await againstOf(evidence, rules, against),
   };

@@ -27,6 +27,7 @@ import { amountSum } from '../source/order-sums.ts';
 import { causesTable, reversalNotes, reversals } from '../source/reversals.ts';
 import { unratedMoney, unratedNotes } from '../unrated-money.ts';
 import { AgainstSchema } from './against.ts';
+import { flagFigures, flagsTable, unflaggedFigures } from './flag-figures.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
 import { waitLevels, waitLevelsTable } from './wait-levels.ts';
 
@@ -103,6 +104,8 @@ export const ReportSchema = shape('What each rule was worth on the outcomes that
   by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
   slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
   rules: list(RuleReportSchema, 'Those that most decisions needed first, otherwise last'),
+  flags: flagFigures,
+  unflagged: unflaggedFigures,
   waitLevels,
   against: nullable(AgainstSchema),
 });
@@ -111,7 +114,7 @@ export type RuleReport = Shape<typeof RuleReportSchema>;
 export type RuleFigures = Pick<RuleReport, keyof typeof RULE_FIGURES>;
 export type Report = Shape<typeof ReportSchema>;
 
-/** A report for its reader. The tables `rules` have a rule a row, all others the file and the rule before its figures. */
+/** A report for its reader. The tables `rules` and `flags` have one of these a row, others the file and the rule before the figures. */
 export function presentReport(report: Report): Presentation {
   const { decisions, rules, version, digest, amount, by, slices = [] } = report;
   const head = [ruleSetText(version, digest), ...spanNotes(report)];
@@ -144,6 +147,7 @@ export function presentReport(report: Report): Presentation {
         some.map((rule) => [[rule.name], rule]),
       ),
     ),
+    flagsTable(report),
     causesTable(report.reversals),
     waitLevelsTable(report.waitLevels),
     holdoutsTable(fired),
@@ -188,6 +192,8 @@ const ABOUT: Readonly<Record<string, string>> = {
     'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Turned away is what was asked, mostly again and again by the same payers, and no cost; what a rule costs its holdout shows, and without one it is not known: give it a holdout.',
   rules:
     'Intervals are of 95 %, by client, or by device where a rule is about shared ones. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+  flags:
+    'Flags: orders that a flag marked at any of their decisions, as it was recorded then, beside those without a flag. Unpaid are also those that were paid and taken back. A flag changes no verdict, so its orders show what became of them as they were; the lift is above 1 where it finds orders that go bad.',
   waitLevels:
     'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
   holdouts:

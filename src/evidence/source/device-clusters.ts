@@ -21,7 +21,7 @@ export async function makeDevices({ duck, ask }: Evidence): Promise<void> {
  * The rules, by file and name like `verdicts/shared-device`, that ask how many clients share a device or an address,
  * themselves or by the bot flag.
  */
-export function aboutDevices({ groups, signals, verdicts }: RuleSet): ReadonlySet<string> {
+export function aboutDevices({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
   const asks = ({ condition }: Rule<unknown>) =>
     factsNamed([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>
@@ -29,10 +29,11 @@ export function aboutDevices({ groups, signals, verdicts }: RuleSet): ReadonlySe
   // What exempts from the signals decides with them.
   const exemptsBy = signals.exempt !== null && asks(signals.exempt);
   const about = exemptsBy ? signals.rules : signals.rules.filter(asks);
-  const concluded = verdicts.rules.filter((rule) => asks(rule) || (about.length > 0 && asksForFlag(rule)));
+  const concluding = (rule: Rule<unknown>) => asks(rule) || (about.length > 0 && asksForFlag(rule));
   return new Set([
     ...groups.rules.filter(asks).map(({ name }) => `groups/${name}`),
     ...about.map(({ name }) => `bot-signals/${name}`),
-    ...concluded.map(({ name }) => `verdicts/${name}`),
+    ...verdicts.rules.filter(concluding).map(({ name }) => `verdicts/${name}`),
+    ...flags.rules.filter(concluding).map(({ name }) => `flags/${name}`),
   ]);
 }

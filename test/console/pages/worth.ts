@@ -81,6 +81,41 @@ describeConsole("the console's page Worth", (tab) => {
     await page.getByText('It matched nothing').waitFor();
   });
 
+  it('tells beside the rules what came of flagged orders, each flag leading to its decisions', async () => {
+    await tab.open('#/nowhere');
+    const { page } = tab;
+    const share = { value: 0.4, low: 0.3, high: 0.5 };
+    const rows = [
+      ['large-first-order', 103, 60, 40, 1, 2, 25, 15, share, 4],
+      ['(no flag)', null, 270, 30, 0, 0, 10, 20, { value: 0.1, low: 0.07, high: 0.14 }, null],
+    ];
+    await page.route('**/v1/platform/evidence/*', async (route) => {
+      const response = await route.fetch();
+      const job = await response.json();
+      if (job.result) {
+        const kinds = ['text', ...new Array(7).fill('count'), 'share', 'ratio'];
+        const columns = kinds.map((kind, place) => ({ name: `c${place}`, kind }));
+        job.result.tables.push({ name: 'flags', title: 'flags.yaml', columns, rows });
+      }
+      await route.fulfill({ response, json: job });
+    });
+    await tab.visit('#/rules/p2.v10/worth?span=week');
+    await tab.button('Work it out').click();
+    const flags = page.getByRole('region', { name: 'flags.yaml', exact: true });
+    const flag = flags.getByRole('row', {
+      name: /^large-first-order 103 .*40\.0 % \(30\.0 to 50\.0\) 4\.00/,
+    });
+    await flag.waitFor({ timeout: 120_000 });
+    expect(
+      await flags
+        .getByRole('row', { name: /no flag/ })
+        .getByRole('link')
+        .count(),
+    ).to.equal(0);
+    await flag.getByRole('link', { name: 'large-first-order' }).click();
+    await page.waitForURL(/#\/find\?flag=large-first-order/);
+  });
+
   it('sorts a table by its heads, also with the keyboard, at an address that keeps it', async () => {
     const page = await workedOut('#/rules/p2.v10/worth');
     const table = page.getByRole('region', { name: 'Money by verdict rule', exact: true });

@@ -12,7 +12,7 @@ import {
   sumOf,
 } from '../parts/evidence.ts';
 import { count } from '../parts/format.ts';
-import { toVersion } from '../parts/links.ts';
+import { toFound, toVersion } from '../parts/links.ts';
 import { empty } from '../parts/notice.ts';
 import { numbers, sorted, table, useSort } from '../parts/table.ts';
 import type { Time } from '../parts/time-span.ts';
@@ -26,6 +26,7 @@ export function rulesOnOutcomes(report: RulesReport, version: string, rule: stri
   const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
   const shown = rules.filter((one) => one.matched > 0 && isShown(one));
   const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
+  const ofFlags = tables.filter(({ name }) => name === 'flags');
   const figures = [
     ['orders', count(sumOf(orders))],
     ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
@@ -42,11 +43,19 @@ export function rulesOnOutcomes(report: RulesReport, version: string, rule: stri
         ${h(RuleTable, { file, rules: some, report, opened: rule.split('/')[1] ?? null })}
       </details>`,
     )}
+    ${rule === '' && evidenceTables(ofFlags, true, decisionsOfFlag)}
     <details class="card">
       <summary><h2>How to read it</h2></summary>
       ${notesList(notes)}
     </details>
     ${rule === '' && evidenceTables(ofAll, false)}`;
+}
+
+/** The decisions beside which the flag of a row was recorded; the last row stands for those without one. */
+function decisionsOfFlag([flag, decisions]: EvidenceTable['rows'][number]) {
+  return typeof flag === 'string' && typeof decisions === 'number' && decisions > 0
+    ? toFound({ flag })
+    : null;
 }
 
 /** What is asked first: the rules of the verdicts, or the one that the address names. */

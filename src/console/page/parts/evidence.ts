@@ -76,16 +76,26 @@ export function notesList(notes: Presentation['notes']) {
 }
 
 /** Tables of a result, each on a card of its own, which opens. */
-export function evidenceTables(tables: readonly EvidenceTable[], open = true) {
+export function evidenceTables(
+  tables: readonly EvidenceTable[],
+  open = true,
+  wayOf?: ShownTableProps['wayOf'],
+) {
   return html`${tables.map(
     (table) => html`<details class="card" key=${table.title} open=${open}>
       <summary><h2>${table.title}</h2></summary>
-      ${h(ShownTable, { table })}
+      ${h(ShownTable, { table, wayOf })}
     </details>`,
   )}`;
 }
 
-export function ShownTable({ table: { title, columns, rows } }: { table: EvidenceTable }) {
+interface ShownTableProps {
+  table: EvidenceTable;
+  /** Where the first cell of a row leads, if anywhere. */
+  wayOf?: ((row: EvidenceTable['rows'][number]) => string | null) | undefined;
+}
+
+export function ShownTable({ table: { title, columns, rows }, wayOf }: ShownTableProps) {
   const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
   const sort = useSort(title);
   return table({
@@ -96,7 +106,8 @@ export function ShownTable({ table: { title, columns, rows } }: { table: Evidenc
       (row) => html`<tr>
         ${columns.map(({ kind }, place) => {
           const text = cellText(row[place] ?? null, kind);
-          if (place === 0) return html`<th scope="row">${text}</th>`;
+          const way = place === 0 ? wayOf?.(row) : null;
+          if (place === 0) return html`<th scope="row">${way ? html`<a href=${way}>${text}</a>` : text}</th>`;
           return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
         })}
       </tr>`,
