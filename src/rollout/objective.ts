@@ -75,11 +75,12 @@ export const MONEY_ALONE: Objective = {
 
 let isGiven: ValidateFunction<GivenObjective> | null = null;
 
-/** The objective in a text that `objectiveText` made; the default for none, and for a text that holds none. */
-export function objectiveOf(text: string | null): Objective {
+/** The objective in a text that `objectiveText` made; MONEY_ALONE without a text, and null when the text is damaged. */
+export function objectiveOf(text: string | null): Objective | null {
+  if (text === null) return MONEY_ALONE;
   isGiven ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(PartialSchema);
-  const given: unknown = text === null ? null : parseJsonObject(text);
-  return isGiven(given) ? { ...MONEY_ALONE, ...given } : MONEY_ALONE;
+  const given: unknown = parseJsonObject(text);
+  return isGiven(given) ? { ...MONEY_ALONE, ...given } : null;
 }
 
 /** Of a body with other members, what it says of an objective. */
@@ -99,21 +100,6 @@ export function earliestAnswer(
   { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
 ): number {
   return since + (windowDays + (reversalDays ?? 0)) * DAY_MS;
-}
-
-/** SQL: what an amount in a currency is worth in the main one. */
-export function worthSql({ rates }: Objective, main: string, amount: string, currency: string): string {
-  const known = Object.entries({ ...rates, [main]: 1 });
-  const cases = known.map(([name, rate]) => `WHEN '${name}' THEN ${rate}`).join(' ');
-  return `coalesce(${amount} * CASE ${currency} ${cases} ELSE 0 END, 0)`;
-}
-
-/** SQL: the value of sums of a client. */
-export function valueSql(
-  { margin, reversalCost, requisiteCost }: Objective,
-  { lasting, reversals, requisites }: Readonly<Record<'lasting' | 'reversals' | 'requisites', string>>,
-): string {
-  return `(${margin} * (${lasting}) - ${reversalCost} * (${reversals}) - ${requisiteCost} * (${requisites}))`;
 }
 
 /** "value = 0.3 x lasting amount - 15 x reversals - 0.1 x unpaid requisites, in EUR" */

@@ -45,7 +45,7 @@ export const TrialSchema = named(
     arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
     earliest: nullable(
       epochMs(
-        'When the experiment answers at the earliest, later by the days that reversals take where the objective does not say them; null of a shadow',
+        'When the experiment answers at the earliest, later by the days that reversals take where the objective does not say them; null of a shadow, and where the objective is damaged',
       ),
     ),
     shares: list(ClientShareSchema, 'Of a canary'),
@@ -100,16 +100,19 @@ export async function viewOfTrial(
     version: candidate.version,
     trial,
     arms,
-    earliest:
-      candidate.mode === 'canary'
-        ? earliestAnswer(candidate.stageSince, objectiveOf(candidate.objective ?? null))
-        : null,
+    earliest: earliestOf(candidate),
     shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
     breach: platform === null ? breachOf(rollout, candidate, arms) : null,
     gains: platform === null ? gainsOf(rollout, candidate, arms) : [],
     shadow: { ...shadow, differences },
     candidateErrors,
   };
+}
+
+/** When the experiment of a canary answers at the earliest; null of a shadow, and where its objective is damaged. */
+function earliestOf({ mode, stageSince, objective }: Candidate): number | null {
+  const judged = objectiveOf(objective ?? null);
+  return mode === 'canary' && judged !== null ? earliestAnswer(stageSince, judged) : null;
 }
 
 function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {

@@ -221,6 +221,7 @@ function judgedBy(options: Readonly<Record<string, unknown>>) {
 /** What the experiment judges by, and when it may say something at the earliest. */
 function answerText({ stageSince, objective }: Candidate): string {
   const judged = objectiveOf(objective ?? null);
+  if (judged === null) return 'its objective is damaged: begin the trial again to have it judged';
   const at = timeText(earliestAnswer(stageSince, judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';

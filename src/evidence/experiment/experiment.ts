@@ -10,9 +10,11 @@ import {
   WAIT_WORTH_MS,
 } from '../../archive/order-status.ts';
 import { timeText } from '../../client/instant.ts';
-import { type Objective, objectiveOf, valueSql, worthSql } from '../../rollout/objective.ts';
+import { type Objective, objectiveOf } from '../../rollout/objective.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import { isOffBalance } from '../../statistics/sample-ratio.ts';
+import { valueSql, worthSql } from '../objective-sql.ts';
+import { BadQuestion } from '../question.ts';
 import { mainCurrencyOf, NO_CURRENCY } from '../source/currency.ts';
 import { makeDevices } from '../source/device-clusters.ts';
 import { between, type Evidence, knownRows, makeDecisionsView } from '../source/evidence.ts';
@@ -147,6 +149,10 @@ async function newestOf(duck: Duck): Promise<number> {
 async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective | null): Promise<Judged> {
   const given = objectiveOf(stage.objective);
   const objective = otherwise ?? given;
+  if (objective === null)
+    throw new BadQuestion(
+      'the objective that the trial was begun with is damaged; name one in the question, or begin the trial again',
+    );
   const { duck, ask } = evidence;
   const currency =
     objective.currency ??

@@ -1,11 +1,12 @@
 import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '../../archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '../../archive/order-status.ts';
 import { HOLDOUT_PERIOD_MS, holdoutShares } from '../../decision/holdout.ts';
-import { type Objective, valueSql, worthSql } from '../../rollout/objective.ts';
+import type { Objective } from '../../rollout/objective.ts';
 import { DAY_MS } from '../../rules/duration.ts';
 import type { RuleSet } from '../../rules/rule-set.ts';
 import { choice, count, nullable, type Shape, shape, word } from '../../shapes.ts';
 import { clusteredShare, type Estimate, student975 } from '../../statistics/intervals.ts';
+import { valueSql, worthSql } from '../objective-sql.ts';
 import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '../presentation.ts';
 import { NO_CURRENCY } from '../source/currency.ts';
 import { aboutDevices, makeDevices } from '../source/device-clusters.ts';
@@ -100,16 +101,20 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
     SELECT client_hash, epoch_ms(${time}) AS drawn_at, ${order} AS order_key, unnest(holdout_rule) AS rule,
       unnest(holdout_share)::DOUBLE AS share, unnest(holdout_held_out) AS held_out
     FROM ${knownRows(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
+  // As `holdoutDraw` reckons it.
+  const offset = `(client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE entries AS
-    SELECT *, (period + 1) * ${HOLDOUT_PERIOD_MS} - (client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT AS ends_at
-    FROM (
-      SELECT rule, client_hash, period, min(drawn_at) AS entered_at, arg_min(share, drawn_at) AS share, arg_min(held_out, drawn_at) AS held_out,
-        arg_min(order_key, drawn_at) AS order_key
-      FROM (
-        SELECT *, (drawn_at + (client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT) // ${HOLDOUT_PERIOD_MS} AS period FROM (
-          ${drawn('decisions', 'decided_at', ORDER_KEY_SQL)} UNION ALL ${drawn('scores', 'scored_at', 'NULL')})
-      ) GROUP BY rule, client_hash, period
-    ) WHERE entered_at >= ${ask.from ?? span.from ?? 0} OR ${ask.from === null}`);
+    WITH draws AS (
+      ${drawn('decisions', 'decided_at', ORDER_KEY_SQL)} UNION ALL ${drawn('scores', 'scored_at', 'NULL')}
+    ), draws_by_period AS (
+      SELECT *, (drawn_at + ${offset}) // ${HOLDOUT_PERIOD_MS} AS period FROM draws
+    ), first_draws AS (
+      SELECT rule, client_hash, period, min(drawn_at) AS entered_at, arg_min(share, drawn_at) AS share,
+        arg_min(held_out, drawn_at) AS held_out, arg_min(order_key, drawn_at) AS order_key
+      FROM draws_by_period GROUP BY rule, client_hash, period
+    )
+    SELECT *, (period + 1) * ${HOLDOUT_PERIOD_MS} - ${offset} AS ends_at FROM first_draws
+    WHERE entered_at >= ${ask.from ?? span.from ?? 0} OR ${ask.from === null}`);
 }
 
 /**
@@ -124,22 +129,25 @@ async function makeUnits(
 ): Promise<void> {
   await duck.run(
     (bind) => `CREATE OR REPLACE TEMP TABLE unit_orders AS
+    WITH newest_decision AS (
+      SELECT epoch_ms(max(decided_at)) AS newest FROM decisions
+    ), entered AS (
+      SELECT *, entered_at + ${HOLDOUT_PERIOD_MS + reversalDays * DAY_MS} <= newest AS counts
+      FROM entries, newest_decision WHERE rule = ${bind(rule)}
+    ), shown_requisites AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL
+    ), asked AS (
+      SELECT orders.*, shown FROM orders JOIN shown_requisites USING (order_key) WHERE status <> 'TECHNICAL'
+    )
     SELECT entered.client_hash, period, hash(${cluster}) AS cluster, share, held_out, counts, status, reversed, shown, amount,
       coalesce(currency, '${NO_CURRENCY}') AS currency
-    FROM (
-      SELECT *, entered_at + ${HOLDOUT_PERIOD_MS + reversalDays * DAY_MS} <= newest AS counts
-      FROM entries, (SELECT epoch_ms(max(decided_at)) AS newest FROM decisions) WHERE rule = ${bind(rule)}
-    ) entered LEFT JOIN devices USING (client_hash)
-    LEFT JOIN (
-      SELECT orders.*, shown FROM orders
-        JOIN (SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL) USING (order_key)
-      WHERE status <> 'TECHNICAL'
-    ) asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
+    FROM entered LEFT JOIN devices USING (client_hash)
+    LEFT JOIN asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
       AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)`,
   );
   const sums = { lasting: 'amount', reversals: 'reversals', requisites: 'requisites' };
   await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
-    SELECT *, ${valueSql(objective, sums)} AS value FROM (
+    WITH sums AS (
       SELECT cluster, share, held_out, counts,
         ${byOutcome('count(*)')},
         count(*) FILTER (status = 'PAID')::DOUBLE AS payments,
@@ -147,7 +155,8 @@ async function makeUnits(
         count(*) FILTER (reversed)::DOUBLE AS reversals,
         coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID')), 0)::DOUBLE AS requisites
       FROM unit_orders GROUP BY client_hash, period, cluster, share, held_out, counts
-    )`);
+    )
+    SELECT *, ${valueSql(objective, sums)} AS value FROM sums`);
 }
 
 /** The money of those that count, which is worth nothing by the objective. */

@@ -8,7 +8,7 @@ import { type TObject, type TSchema, Type } from '../../json-schema.ts';
 import { choice, named, oneOf, type Shape, writtenMoments } from '../../shapes.ts';
 import { searchSteps } from '../../state/paced-steps.ts';
 import { type TurnLimits, Turns } from '../../work/turns.ts';
-import { authenticate, type Callers, type Grant, isGranted } from '../request/authenticate.ts';
+import { authenticate, type Callers, type Grant, mayStillAsk } from '../request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '../request/body.ts';
 import type { RefusalNote } from '../request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '../request/refusals.ts';
@@ -100,7 +100,7 @@ export interface Asked<Body> {
   readonly ctx: RouteContext;
   readonly caller: Caller;
   /** Whether the caller may still do this; for requests that last. */
-  readonly isGranted: () => Promise<boolean>;
+  readonly isStillGranted: () => Promise<boolean>;
   /** Does work when the platform's turn to search has come; gives `unwanted` when nobody waits for the answer any more. */
   readonly inTurn: <T>(work: () => Promise<T>, unwanted: T) => Promise<T>;
   /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
@@ -138,7 +138,13 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
         searches.run(caller.platform, async () =>
           isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
         );
-      const asked = { ctx, caller, body: read, isGranted: () => isGranted(ctx, listener, grant), inTurn };
+      const asked = {
+        ctx,
+        caller,
+        body: read,
+        isStillGranted: () => mayStillAsk(ctx, listener, grant),
+        inTurn,
+      };
       // Verdicts take this path, so it makes no promise that they do not need.
       if (!isSearch) return answer(asked, parts);
       const text = await inTurn(

@@ -218,7 +218,7 @@ class WaitEnd {
   readonly #timer: NodeJS.Timeout;
   #hasCome: boolean;
 
-  constructor({ ctx, isGranted }: Asked<never>, waitMs: number) {
+  constructor({ ctx, isStillGranted }: Asked<never>, waitMs: number) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.came = promise;
     this.#hasCome = waitMs === 0;
@@ -227,7 +227,7 @@ class WaitEnd {
       resolve();
     };
     this.#timer = setTimeout(come, waitMs);
-    this.#grant = new GrantWatch(isGranted);
+    this.#grant = new GrantWatch(isStillGranted);
     this.#grant.ended.then(come);
     ctx.res.once('close', come);
   }

@@ -78,13 +78,13 @@ export function unavailableLine(number: number, undone: string): RefusedLine {
  * for one that is longer than a body may be.
  */
 export function answerLines(
-  { ctx, isGranted }: Pick<Asked<unknown>, 'ctx' | 'isGranted'>,
+  { ctx, isStillGranted }: Pick<Asked<unknown>, 'ctx' | 'isStillGranted'>,
   results: (lines: AsyncIterable<Buffer | null>, grant: GrantWatch) => AsyncIterable<object>,
 ): Readable {
   ctx.type = LINES;
   // What arrives after the last answer is not read.
   ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
-  const grant = new GrantWatch(isGranted);
+  const grant = new GrantWatch(isStillGranted);
   const lines = bodyLines(whileGranted(bodyChunks(ctx.req), grant), BODY_BYTES_MAX);
   return Readable.from(written(results(lines, grant))).once('close', () => grant.stop());
 }

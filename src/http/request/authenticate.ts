@@ -81,7 +81,7 @@ export async function authenticate(
 }
 
 /** Whether whoever asks is still known, and granted for this. */
-export async function isGranted(
+export async function mayStillAsk(
   ctx: ParameterizedContext<RequestState>,
   callers: Callers,
   grant: Grant,
@@ -169,11 +169,11 @@ export class GrantWatch {
   #hasEnded = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(isGranted: () => Promise<boolean>) {
+  constructor(isStillGranted: () => Promise<boolean>) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     const check = async () => {
-      if (await isGranted()) return;
+      if (await isStillGranted()) return;
       this.#hasEnded = true;
       this.stop();
       resolve();

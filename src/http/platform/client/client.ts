@@ -213,7 +213,7 @@ const exportClient = clientOperation({
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
   grant: 'clients:read',
   answers: jsonAnswer('Also when nothing is held', ClientExportSchema),
-  answer: async ({ ctx, caller, clientIdKey, inTurn, isGranted }, parts: PlatformParts) => {
+  answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
     const pieces = parts.records.export(parts, client, caller.actor.text);
     const end = { done: true, value: undefined } as const;
@@ -225,7 +225,7 @@ const exportClient = clientOperation({
       (async function* () {
         for (let piece = first; piece.done !== true; piece = await next()) {
           yield piece.value;
-          if (!(await isGranted())) throw new Error('the access key ended while the answer was sent');
+          if (!(await isStillGranted())) throw new Error('the access key ended while the answer was sent');
         }
       })(),
     );
