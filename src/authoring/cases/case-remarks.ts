@@ -28,7 +28,10 @@ class CaseRemarks {
 
   remarks(): readonly Problem[] {
     for (const ruleCase of this.#items(this.#file.root, 'cases')) {
-      for (const [name, { key }] of this.#members(ruleCase, 'lists')) this.#remark(key, this.#onList(name));
+      for (const [name, { key, value }] of this.#members(ruleCase, 'lists')) {
+        this.#remark(key, this.#onList(name));
+        this.#onEntries(value);
+      }
       for (const step of this.#items(ruleCase, 'steps')) {
         for (const kind of ['score', 'verdict']) {
           const request = this.#member(step, kind)?.value ?? null;
@@ -43,6 +46,23 @@ class CaseRemarks {
     const asked = sharedListsOf(this.#rules);
     if (asked.includes(name)) return null;
     return `no rule asks about the shared list "${name}"${asked.length === 0 ? '' : suggest(name, asked)}`;
+  }
+
+  /** Entries of a list of attributes that no known value ever is. */
+  #onEntries(list: Node): void {
+    const attribute = this.#member(list, 'attribute')?.value;
+    const name = attribute === undefined ? null : this.#file.plain(attribute);
+    const declared = typeof name === 'string' ? this.#rules.attributes.get(name) : undefined;
+    const oneOf = declared?.oneOf ?? null;
+    if (declared === undefined || oneOf === null) return;
+    for (const entry of this.#items(list, 'entries')) {
+      const text = String(this.#file.plain(entry));
+      if (!oneOf.includes(text))
+        this.#remark(
+          entry,
+          `"${declared.name}" is never "${text}", so nobody is on the list by it${suggest(text, oneOf)}`,
+        );
+    }
   }
 
   #onAttribute(name: string, { key, value }: Member): void {

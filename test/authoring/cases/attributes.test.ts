@@ -171,6 +171,16 @@ describe('what the cases say that no rule sees', () => {
     expect(remarks('{ verdict: {} }', lists.replace('suspcets', 'suspects'), asks)).to.deep.equal([]);
   });
 
+  it('is an entry of a shared list of attributes that "oneOf" lacks', () => {
+    const asks = '{ fact: listed, params: { list: carts }, operator: equal, value: true }';
+    const lists = 'lists: { carts: { kind: attribute, attribute: cartCategory, entries: [games, game] } }, ';
+    expect(remarks('{ verdict: {} }', lists, asks)).to.deep.equal([
+      'cases/attributes.yaml:1:106  "cartCategory" is never "game", so nobody is on the list by it; did you mean "games"?',
+    ]);
+    const open = 'lists: { carts: { kind: attribute, attribute: cardCountry, entries: [DE] } }, ';
+    expect(remarks('{ verdict: {} }', open, asks)).to.deep.equal([]);
+  });
+
   it('is nothing in a file that cannot be read, which its reader tells of', () => {
     const texts = [
       'cases: [',
