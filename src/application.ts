@@ -29,7 +29,8 @@ import {
   REQUEST_TIMEOUT_MS,
   UNREAD_TIMEOUT_MS,
 } from './http/server/listener.ts';
-import { shedOverload, WorkLimit } from './http/server/overload.ts';
+import { shedOverload } from './http/server/overload.ts';
+import { WorkLimit } from './http/server/work-limit.ts';
 import { ListEditor } from './lists/list-editor.ts';
 import { ListNode } from './lists/list-node.ts';
 import { Metrics } from './metrics/metrics.ts';

@@ -26,8 +26,9 @@ import { hiddenAddress, limitRate, type RateLimit } from '../request/rate-limit.
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '../request/refusals.ts';
 import type { RequestState } from '../request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
-import { countWork, ownWork, type WorkLimit } from '../server/overload.ts';
+import { countWork, ownWork } from '../server/overload.ts';
 import { logBrokenAnswers, logRequests } from '../server/request-log.ts';
+import type { WorkLimit } from '../server/work-limit.ts';
 
 interface ScoreParts {
   readonly service: ScoringService;

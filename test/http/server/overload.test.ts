@@ -9,7 +9,8 @@ import {
   TOO_MANY_AT_ONCE,
 } from '../../../src/http/request/refusals.ts';
 import type { RequestState } from '../../../src/http/request/request-state.ts';
-import { countWork, delayRefusals, shedOverload, WorkLimit } from '../../../src/http/server/overload.ts';
+import { countWork, delayRefusals, shedOverload } from '../../../src/http/server/overload.ts';
+import { WorkLimit } from '../../../src/http/server/work-limit.ts';
 import { Metrics } from '../../../src/metrics/metrics.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { TooManyTurns } from '../../../src/work/turns.ts';

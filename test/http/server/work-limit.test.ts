@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { WorkLimit } from '../../../src/http/server/overload.ts';
+import { WorkLimit } from '../../../src/http/server/work-limit.ts';
 
 /** The event loop of an idle machine. */
 const CALM = { utilization: 0.5, underWayMax: 32, meanMs: 6 };
