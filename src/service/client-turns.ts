@@ -102,12 +102,14 @@ export class ClientTurns {
         const { result, change } = await decide(this.#momentOf(loaded));
         if (change === null) return result;
         const next = compact(change.state, change.state.lastAt);
-        const committing = this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
-        const status = await committing.catch((error: unknown) => {
-          if (error instanceof StoreUnavailable) whenUnsure(result);
+        try {
+          // Not by `catch` of the promise, which would make another one for each request.
+          const status = await this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
+          if (status === 'committed') return result;
+        } catch (error) {
+          noteUnsure(error, () => whenUnsure(result));
           throw error;
-        });
-        if (status === 'committed') return result;
+        }
         this.#metrics.count('scoring_commit_races_total', { operation });
         await this.#pace.pauseAfterRace();
       }
@@ -127,6 +129,11 @@ export class ClientTurns {
     const turn = this.#queue.run(client.hash, work);
     return turn ?? Promise.reject(new TooManyWaiting('too many requests of one client are waiting'));
   }
+}
+
+/** A store that went away may have recorded what it was told to commit. */
+function noteUnsure(error: unknown, note: () => void): void {
+  if (error instanceof StoreUnavailable) note();
 }
 
 /** Throws NotAdmitted when the request may change nothing. */
