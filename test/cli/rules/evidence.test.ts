@@ -38,7 +38,7 @@ describe('evidence by command', () => {
   it('rules backtest prints one JSON object with stable members on request', async () => {
     const span = 'kind version digest against from to decisions gaps silences torn versions';
     const replayed =
-      'compared reproduced splitAt parts reversals emptyLists heldOut candidates transitions changes';
+      'compared reproduced undecidable splitAt parts reversals emptyLists heldOut candidates transitions changes';
     const printed = await onJournal('backtest', 'p2.v11', '--json');
     expect(Object.keys(printed).join(' ')).to.equal(`${span} ${replayed} notes tables`);
   });
