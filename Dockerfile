@@ -24,7 +24,7 @@ RUN ln -s /app/bin/scoring.js /usr/local/bin/scoring && mkdir /data /archive /le
 ENV NODE_COMPILE_CACHE=/compiled
 RUN mkdir /compiled && chown node:node /compiled
 # The console is bundled here, and not by the first node that shows it.
-RUN node src/console/bundle.ts
+RUN node src/workbench/console/bundle.ts
 USER node
 RUN DATA_DIR=/tmp/start timeout --preserve-status 20 node src/main.ts && rm -r /tmp/start
 VOLUME /data

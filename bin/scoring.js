@@ -28,7 +28,7 @@ function suitableNode() {
 }
 
 const node = suitableNode();
-const command = join(here, '..', 'src', 'cli', 'scoring.ts');
+const command = join(here, '..', 'src', 'workbench', 'commands', 'scoring.ts');
 if (node === process.execPath) {
   const { main } = await import(pathToFileURL(command).href);
   await main(process.argv.slice(2));

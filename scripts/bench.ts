@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { commanderExit, EXIT } from '../src/cli/exit.ts';
+import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';

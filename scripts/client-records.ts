@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OperationObject } from '../src/http/openapi/document.ts';
-import { callerDocument } from '../src/http/platform/caller-document.ts';
-import { platformDocument } from '../src/http/platform/platform-operations.ts';
+import type { OperationObject } from '#workbench/openapi/document.ts';
+import { callerDocument } from '#workbench/platform/caller-document.ts';
+import { platformDocument } from '#workbench/platform/platform-operations.ts';
 
 /**
  * Writes src/sdk/records.ts, the shapes that the client library sends and gets, from the OpenAPI documents:

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AccessKeys, OPERATIONS } from '../src/access/access-keys.ts';
-import { openStoreOf } from '../src/archive/s3/open-archive.ts';
-import { platformName } from '../src/client/client-key.ts';
-import { type Config, readConfig } from '../src/config.ts';
-import { createLog } from '../src/log.ts';
-import { NamedError } from '../src/named-error.ts';
-import { serve } from '../src/serve.ts';
+import { createLog } from '#base/log.ts';
+import { NamedError } from '#base/named-error.ts';
+import { AccessKeys, OPERATIONS } from '#checkout/access/access-keys.ts';
+import { type Config, readConfig } from '#config.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { openStoreOf } from '#history/archive/s3/open-archive.ts';
+import { serve } from '#serve.ts';
 import { dayOfPayments, HOUR_MS } from './example-data/example-payments.ts';
 import { replay } from './replay/replay.ts';
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { commanderExit, EXIT } from '../src/cli/exit.ts';
+import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
 import { examplePayments } from './example-data/example-payments.ts';
 
 /** `npm run example-data -- FILE.ndjson [--seed N]`: made-up payments to learn with, for `npm run replay`. */

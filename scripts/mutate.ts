@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 
 /**
  * Breaks one behaviour after another in a copy of the sources, and says which files of `npm test` that ran its place notice:
- * `npm run mutate`, or `npm run mutate -- src/access` for a part. Ends with 1 when nobody notices one.
+ * `npm run mutate`, or `npm run mutate -- src/checkout/access` for a part. Ends with 1 when nobody notices one.
  */
 
 /** An edit that breaks one behaviour: `from` is in the file once. */

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander';
-import { commanderExit, EXIT } from '../src/cli/exit.ts';
-import { progressBar } from '../src/cli/print.ts';
-import { ConfigError } from '../src/config.ts';
-import { ListenError } from '../src/http/server/listener.ts';
-import { RulesError } from '../src/rollout/loaded-rules.ts';
-import { StoreUnavailable } from '../src/state/store-errors.ts';
+import { ListenError } from '#checkout/http/server/listener.ts';
+import { RulesError } from '#checkout/rollout/loaded-rules.ts';
+import { ConfigError } from '#config.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
+import { progressBar } from '#workbench/commands/print.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
 import { InputError } from './replay/recorded-payments.ts';
 import { replay } from './replay/replay.ts';

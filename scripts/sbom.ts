@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { isJsonObject } from '../src/files/json-object.ts';
+import { isJsonObject } from '#base/files/json-object.ts';
 
 /**
  * Writes what the service consists of as CycloneDX, from package-lock.json and without a network: `npm run -s sbom >

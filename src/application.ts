@@ -1,24 +1,11 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { AccessKeys } from './access/access-keys.ts';
-import type { LostKey } from './access/admitted-keys.ts';
-import { Audit } from './access/audit.ts';
-import { AuditEnd } from './access/audit-end.ts';
-import { Sessions } from './access/sessions.ts';
-import type { ArchiveReader } from './archive/read/archive-reader.ts';
-import type { ArchiveWatch } from './archive/read/archive-watch.ts';
-import { EventFeed } from './archive/read/event-feed.ts';
-import type { Shipping } from './archive/ship/start-shipping.ts';
-import type { AttributeHmacs } from './client/attribute-hmacs.ts';
-import { holdoutDraw } from './decision/holdout.ts';
-import type { Pseudonyms } from './decision/requests.ts';
-import { type CallerApiParts, callerApi } from './http/caller/caller-api.ts';
-import { documentRoutes, servedDocument } from './http/openapi/docs.ts';
-import { callerDocument } from './http/platform/caller-document.ts';
-import type { NodeParts, Readiness } from './http/platform/parts.ts';
-import { platformApi } from './http/platform/platform-api.ts';
-import { certificateEndsMs } from './http/server/certificate.ts';
+import { AccessKeys } from './checkout/access/access-keys.ts';
+import type { LostKey } from './checkout/access/admitted-keys.ts';
+import { Audit } from './checkout/access/audit.ts';
+import { type CallerApiParts, callerApi } from './checkout/caller/caller-api.ts';
+import { certificateEndsMs } from './checkout/http/server/certificate.ts';
 import {
   type Address,
   closeListener,
@@ -28,12 +15,30 @@ import {
   PLATFORM_REQUEST_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
   UNREAD_TIMEOUT_MS,
-} from './http/server/listener.ts';
-import { shedOverload } from './http/server/overload.ts';
-import { WorkLimit } from './http/server/work-limit.ts';
-import { ListEditor } from './lists/list-editor.ts';
-import { ListNode } from './lists/list-node.ts';
-import { Metrics } from './metrics/metrics.ts';
+} from './checkout/http/server/listener.ts';
+import { shedOverload } from './checkout/http/server/overload.ts';
+import { WorkLimit } from './checkout/http/server/work-limit.ts';
+import { ListNode } from './checkout/lists/list-node.ts';
+import { Metrics } from './checkout/metrics/metrics.ts';
+import type { RuleSource } from './checkout/rollout/loaded-rules.ts';
+import { ArchivedOrders } from './checkout/scoring/archived-orders.ts';
+import type { Pace } from './checkout/scoring/client-turns.ts';
+import { KnownErasures } from './checkout/scoring/known-erasures.ts';
+import { ScoringService } from './checkout/scoring/scoring.ts';
+import { holdoutDraw } from './decision/holdout.ts';
+import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
+import { attributeHmacsUnder, hmacPseudonym, nodeSecrets, platformNames } from './decision/pseudonym.ts';
+import type { Pseudonyms } from './decision/requests.ts';
+import type { ArchiveReader } from './history/archive/read/archive-reader.ts';
+import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
+import { EventFeed } from './history/archive/read/event-feed.ts';
+import type { Shipping } from './history/archive/ship/start-shipping.ts';
+import type { Store } from './state/store.ts';
+import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
+import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
+import { AuditEnd } from './workbench/access/audit-end.ts';
+import { Sessions } from './workbench/access/sessions.ts';
+import { ListEditor } from './workbench/lists/list-editor.ts';
 import {
   showBuild,
   watchArchive,
@@ -44,19 +49,14 @@ import {
   watchRollout,
   watchShipping,
   watchStore,
-} from './metrics/node-gauges.ts';
-import { ReportingWatch } from './metrics/reporting.ts';
-import { attributeHmacsUnder, hmacPseudonym, nodeSecrets, platformNames } from './pseudonym.ts';
-import type { RuleSource } from './rollout/loaded-rules.ts';
-import { ArchivedOrders } from './service/archived-orders.ts';
-import type { Pace } from './service/client-turns.ts';
-import { Erasure, type ErasureLedger } from './service/erasure.ts';
-import { KnownErasures } from './service/known-erasures.ts';
-import { Records } from './service/records.ts';
-import { ScoringService } from './service/scoring.ts';
-import type { Store } from './state/store.ts';
-import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
-import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
+} from './workbench/monitoring/node-gauges.ts';
+import { ReportingWatch } from './workbench/monitoring/reporting.ts';
+import { documentRoutes, servedDocument } from './workbench/openapi/docs.ts';
+import { Erasure, type ErasureLedger } from './workbench/payers/erasure.ts';
+import { Records } from './workbench/payers/records.ts';
+import { callerDocument } from './workbench/platform/caller-document.ts';
+import type { NodeParts, Readiness } from './workbench/platform/parts.ts';
+import { platformApi } from './workbench/platform/platform-api.ts';
 
 export interface ApplicationParts extends NodeParts {
   readonly store: Store;

@@ -3,19 +3,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve, sep } from 'node:path';
 import { distance } from 'fastest-levenshtein';
-import type { ProviderSettings } from './access/identity-provider.ts';
-import { parseRoles, type RoleGrant } from './access/roles.ts';
-import type { S3Place } from './archive/s3/bucket.ts';
-import { counted } from './counted.ts';
-import { makeOwnFolder } from './files/folders.ts';
-import { placeOnce } from './files/placed.ts';
-import type { CertificateFiles } from './http/server/certificate.ts';
-import type { Address } from './http/server/listener.ts';
-import { NamedError } from './named-error.ts';
-import { DURATION_FORM, parseDuration } from './rules/duration.ts';
-import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './rules/rule-set.ts';
+import { counted } from './base/counted.ts';
+import { DURATION_FORM, parseDuration } from './base/duration.ts';
+import { makeOwnFolder } from './base/files/folders.ts';
+import { placeOnce } from './base/files/placed.ts';
+import { NamedError } from './base/named-error.ts';
+import type { CertificateFiles } from './checkout/http/server/certificate.ts';
+import type { Address } from './checkout/http/server/listener.ts';
+import { isRuleVersion, RULE_VERSION_FORM, type RuleVersion } from './decision/rules/rule-set.ts';
+import type { S3Place } from './history/archive/s3/bucket.ts';
 import { parseRedisUrl, type RedisSecurity } from './state/redis/connection/url.ts';
 import { RETENTION } from './state/retention.ts';
+import type { ProviderSettings } from './workbench/access/identity-provider.ts';
+import { parseRoles, type RoleGrant } from './workbench/access/roles.ts';
 
 /** All settings, checked. */
 export interface Config {

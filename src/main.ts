@@ -1,6 +1,6 @@
+import { createLog, turnLevelOnSignal } from './base/log.ts';
+import { NamedError } from './base/named-error.ts';
 import { mistypedSettings, readConfig } from './config.ts';
-import { createLog, turnLevelOnSignal } from './log.ts';
-import { NamedError } from './named-error.ts';
 import { serve } from './serve.ts';
 
 /** Bad setting, bad rules, port taken, or store away. */

@@ -1,9 +1,9 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openSqliteStore } from '../src/state/sqlite/store.ts';
-import type { Store } from '../src/state/store.ts';
-import { TEST_SALT } from './client/client-keys.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { TEST_SALT } from './decision/payer/client-keys.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';
 import { until } from './servers/until.ts';
 import { type Answer, call } from './service/http-call.ts';

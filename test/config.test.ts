@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { type Config, ConfigError, mistypedSettings, readConfig, signalSecretOf } from '../src/config.ts';
-import { NamedError } from '../src/named-error.ts';
+import { NamedError } from '#base/named-error.ts';
+import { type Config, ConfigError, mistypedSettings, readConfig, signalSecretOf } from '#config.ts';
 import { section } from './guide-blocks.ts';
 import { itTells } from './rule-fixtures/told.ts';
 import { temporaryDirectory } from './servers/temporary-directory.ts';

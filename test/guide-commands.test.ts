@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { scoring } from './cli/scoring.ts';
+import { scoring } from './workbench/commands/scoring.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const GUIDES = globSync(['*.md', 'packaging/alerts.yaml', '{packaging,rules,scripts,src,test}/**/*.md'], {

@@ -6,7 +6,12 @@ import packageFile from '../package.json' with { type: 'json' };
 const ROOT = join(import.meta.dirname, '..');
 
 /** Pages for contributors, which name files and folders. */
-const PAGES = ['src/README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/README.md'];
+const PAGES = [
+  ...globSync('src/{*/,}README.md', { cwd: ROOT }).toSorted(),
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'test/README.md',
+];
 
 /** All pages about the project. */
 const GUIDES = globSync(['*.md', '{packaging,rules,scripts,src,test}/**/*.md'], { cwd: ROOT }).toSorted();
@@ -44,8 +49,8 @@ function namedPaths(page: string): readonly string[] {
 function isThere(page: string, path: string): boolean {
   const places = [ROOT, join(ROOT, 'src'), dirname(join(ROOT, page)), join(ROOT, 'rules', 'p2.v10')];
   const chaos = join(ROOT, 'scripts', 'chaos');
-  const platform = join(ROOT, 'src', 'http', 'platform');
-  const openapi = join(ROOT, 'test', 'http', 'openapi');
+  const platform = join(ROOT, 'src', 'workbench', 'platform');
+  const openapi = join(ROOT, 'test', 'workbench', 'openapi');
   return [...places, chaos, platform, openapi].some((place) => existsSync(join(place, path)));
 }
 
@@ -85,12 +90,13 @@ describe('the pages for contributors', () => {
     });
   }
 
-  it('show every folder of src in the picture of the storeys', () => {
-    const [, picture = ''] = /## The storeys[\s\S]*?```\n([\s\S]*?)```/.exec(text('src/README.md')) ?? [];
-    const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) =>
+  it('have a page in every room of src, which the page about the architecture links to', () => {
+    const rooms = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     );
-    const words = picture.split(/[\s/,]+/);
-    expect(folders.map(({ name }) => name).filter((name) => !words.includes(name))).to.deep.equal([]);
+    expect(rooms.length).to.be.at.most(7);
+    const links = rooms.map(({ name }) => `](${name}/README.md)`);
+    expect(links.filter((link) => !text('src/README.md').includes(link))).to.deep.equal([]);
+    expect(brokenLinks('src/README.md')).to.deep.equal([]);
   });
 });

@@ -16,7 +16,7 @@ const STEPS = blocksOf(section(GUIDE, 'Which rule should I change? Worked throug
 
 /** What `npm run` runs by these names. */
 const SCRIPTS = new Map([
-  ['scoring', 'src/cli/scoring.ts'],
+  ['scoring', 'src/workbench/commands/scoring.ts'],
   ['replay', 'scripts/replay.ts'],
   ['example-data', 'scripts/example-data.ts'],
 ]);

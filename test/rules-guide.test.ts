@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runCases } from '../src/authoring/cases/cases.ts';
-import { expectable, STEP_KINDS } from '../src/authoring/cases/expectations.ts';
-import { caseFile } from '../src/authoring/cases/parse-cases.ts';
-import { examine } from '../src/authoring/desk/examine.ts';
-import { formatProblem } from '../src/rules/problem.ts';
+import { formatProblem } from '#decision/rules/problem.ts';
+import { runCases } from '#workbench/authoring/cases/cases.ts';
+import { expectable, STEP_KINDS } from '#workbench/authoring/cases/expectations.ts';
+import { caseFile } from '#workbench/authoring/cases/parse-cases.ts';
+import { examine } from '#workbench/authoring/desk/examine.ts';
 import { blocksOf, section } from './guide-blocks.ts';
 import { type Edit, edited, editedFiles, SOUND_FILES, swap, whole } from './rule-fixtures/sound-rules.ts';
 

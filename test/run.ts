@@ -11,7 +11,7 @@ export const RUN_OPTIONS: readonly string[] = [...APPEND_ONLY, '--databases', '2
 const ON_STORES = /\bdescribeOn[A-Z]\w+\(/;
 
 /** Folders that need no store, and the rules of the house. */
-const QUICK = /^test\/((client|facts|decision|rules|authoring)\/|tidy\.test)/;
+const QUICK = /^test\/((decision|workbench\/authoring)\/|tidy\.test)/;
 
 /**
  * What `npm test` takes is all files but the long ones; what `npm run test:long` takes is these, and services on each

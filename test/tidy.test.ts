@@ -8,79 +8,30 @@ import { filesOf } from './run.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/**
- * What may import what: each storey itself and those after it. A name is a folder or a file below src/; the
- * longest one that fits a file is its place.
- */
-const STOREYS: readonly (readonly string[])[] = [
-  ['main.ts', 'cli'],
-  ['serve.ts'],
-  ['application.ts'],
-  ['config.ts'],
-  ['console/page/start.ts'],
-  ['console/page/app.ts'],
-  ['console/page/places.ts'],
-  [
-    'console/page/pages/changes.ts',
-    'console/page/pages/worth.ts',
-    'console/page/pages/find',
-    'console/page/pages/settings',
-    'console/page/pages/today.ts',
-    'console/page/pages/rollout.ts',
-    'console/page/pages/rules.ts',
-    'console/page/pages/sign-in.ts',
-  ],
-  ['console/page/pages/draft.ts', 'console/page/pages/worth-of-rules.ts', 'console/page/pages/trial.ts'],
-  [
-    'console/page/pages/today-chart.ts',
-    'console/page/pages/today-why.ts',
-    'console/page/pages/today-versions.ts',
-  ],
-  [
-    'console/page/pages/draft-files.ts',
-    'console/page/pages/take-back.ts',
-    'console/page/pages/today-view.ts',
-  ],
-  ['console/page/page-props.ts'],
-  ['console/page/parts'],
-  ['console/page'],
-  ['http/platform'],
-  ['http/caller'],
-  ['http/openapi', 'console', 'http/server'],
-  ['http/operation'],
-  ['http/request'],
-  ['service'],
-  ['metrics'],
-  ['evidence'],
-  ['authoring/schema'],
-  ['authoring/desk'],
-  ['authoring/cases', 'authoring/diff'],
-  ['authoring/explain', 'authoring'],
-  ['archive/ship', 'archive/read'],
-  ['archive/s3'],
-  ['archive'],
-  ['rollout', 'lists'],
-  ['access'],
-  ['state/open-store.ts'],
-  ['state/sqlite', 'state/redis'],
-  ['state/redis/connection'],
-  ['state'],
-  ['pseudonym.ts'],
-  ['decision'],
-  ['rules/folder'],
-  ['rules/text'],
-  ['rules/parse'],
-  ['rules/proof', 'rules/evaluate'],
-  ['rules'],
-  ['facts'],
-  ['client'],
-  // Each of these knows none of the others, and every storey may use it.
-  ['clock.ts', 'files', 'log.ts', 'sdk', 'shapes.ts', 'work', 'statistics'],
-  ['counted.ts', 'csv.ts', 'json-schema.ts', 'key-length.ts', 'named-error.ts', 'invisible-characters.ts'],
-];
+/** The rooms of src/, and which others each may import. The files beside the rooms may import all of them. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  sdk: [],
+  decision: ['base'],
+  state: ['decision', 'base'],
+  checkout: ['decision', 'state', 'base'],
+  history: ['decision', 'state', 'base'],
+  workbench: ['checkout', 'history', 'decision', 'state', 'sdk', 'base'],
+};
+
+/** The files of src/ that belong to no room, and who may import them beside each other. */
+const BESIDE_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'application.ts': [],
+  'config.ts': ['workbench'],
+  'main.ts': [],
+  'serve.ts': [],
+};
+
+/** So many lines can run when a checkout asks, in `checkout` and both stores and what they import. */
+const CHECKOUT_LINES_MAX = 25_300;
 
 /** These decide the same from the same inputs, without clock, chance or I/O. */
-const PURE = /^src\/(client|facts|decision|rules\/(parse|evaluate|proof|text))\/|^src\/rules\/[a-z-]+\.ts$/;
+const PURE = /^src\/decision\//;
 
 const IMPURE: readonly RegExp[] = [
   /node:(fs|net|http|https|dns|child_process|timers|worker_threads|sqlite)/,
@@ -95,9 +46,9 @@ const IMPURE: readonly RegExp[] = [
 /** Packages that only one folder may import. */
 const CONFINED: readonly { readonly packages: readonly string[]; readonly home: string }[] = [
   { packages: ['@redis/client', '@keyv/redis', 'keyv', 'node:sqlite'], home: 'src/state/' },
-  { packages: ['json-rules-engine', 'yaml'], home: 'src/rules/' },
-  { packages: ['@duckdb/node-api'], home: 'src/archive/' },
-  { packages: ['@aws-sdk/client-s3'], home: 'src/archive/s3/' },
+  { packages: ['json-rules-engine', 'yaml'], home: 'src/decision/rules/' },
+  { packages: ['@duckdb/node-api'], home: 'src/history/archive/' },
+  { packages: ['@aws-sdk/client-s3'], home: 'src/history/archive/s3/' },
 ];
 
 /** Replaced words, each with what is said instead. */
@@ -145,9 +96,9 @@ function readSource(path: string): SourceFile {
 const SRC = sources('src', '.ts');
 
 /** What browsers run. */
-const PAGE = sources('src/console/page', '.ts');
+const PAGE = sources('src/workbench/console/page', '.ts');
 
-const STYLE = readSource(join(ROOT, 'src/console/page/style.css'));
+const STYLE = readSource(join(ROOT, 'src/workbench/console/page/style.css'));
 
 /** The places of all lines that the pattern matches, without comments and quoted texts. */
 function findings(files: readonly SourceFile[], pattern: RegExp): readonly string[] {
@@ -183,25 +134,97 @@ function codeOf(line: string): string {
   return line.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, "''").replace(/\/\/.*$/, '');
 }
 
-const PLACES = STOREYS.flat().toSorted((a, b) => b.length - a.length);
-
-/** The closest named place of a file of src/; a file that no storey names is a place of its own. */
-function placeOf(path: string): string {
-  const below = path.replace(/^src\//, '');
-  return PLACES.find((place) => below === place || below.startsWith(`${place}/`)) ?? below;
+/** The room of a file below src/, or the file itself where it lies beside the rooms. */
+function roomOf(path: string): string {
+  return path.split('/')[1] ?? '';
 }
 
-function storeyOf(place: string): number {
-  return STOREYS.findIndex((storey) => storey.includes(place));
+function mayImport(from: string, to: string): boolean {
+  if (from === to || Object.hasOwn(BESIDE_ROOMS, from)) return true;
+  return ROOMS[from]?.includes(to) === true || BESIDE_ROOMS[to]?.includes(from) === true;
+}
+
+/** A folder without folders in it is a place, and so is each file of one that has some. */
+function placeOf(path: string): string {
+  const folder = dirname(path);
+  return SRC.some((file) => dirname(dirname(file.path)) === folder) ? path : folder;
+}
+
+/** Those places that import each other in a circle. */
+function circlesIn(importing: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const left = new Map(importing);
+  // What imports none of the others, or is imported by none of them, is in no circle.
+  for (let before = -1; before !== left.size; ) {
+    before = left.size;
+    const imported = new Set([...left.values()].flatMap((targets) => [...targets]));
+    for (const [place, targets] of left)
+      if (!imported.has(place) || ![...targets].some((target) => left.has(target))) left.delete(place);
+  }
+  return [...left.keys()];
+}
+
+/** What each place imports of other places. */
+function importsBetween(placeOf: (path: string) => string): ReadonlyMap<string, ReadonlySet<string>> {
+  const importing = new Map<string, Set<string>>();
+  for (const file of SRC) {
+    const place = placeOf(file.path);
+    const targets = importing.get(place) ?? new Set();
+    importing.set(place, targets);
+    for (const target of ownImports(file)) if (placeOf(target) !== place) targets.add(placeOf(target));
+  }
+  return importing;
+}
+
+/** The files that a room's README names as public, by their paths below src/. */
+function publicFiles(room: string): readonly string[] {
+  const page = readFileSync(join(ROOT, 'src', room, 'README.md'), 'utf8');
+  const [, table = ''] = page.split('## Public files');
+  return table
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .flatMap((line) => [...line.matchAll(/`([^`]+\.ts)`/g)].map(([, file]) => `src/${room}/${file}`));
+}
+
+/** All files that some files reach by imports that are there at run time. */
+function reachedFrom(roots: readonly SourceFile[]): readonly SourceFile[] {
+  const reached = new Set<SourceFile>();
+  const follow = (file: SourceFile) => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const target of runTimeImports(file)) {
+      const found = SRC.find(({ path }) => path === target);
+      if (found !== undefined) follow(found);
+    }
+  };
+  roots.forEach(follow);
+  return [...reached];
+}
+
+/** Without `import type`, and without imports that name types alone. */
+function runTimeImports({ path, text }: SourceFile): readonly string[] {
+  const statements = text.matchAll(/\b(?:import|export)\s+(type\s)?([^;'"]*?)\s*from\s+'([#.][^']+)'/g);
+  return [...statements].flatMap(([, type, names = '', module = '']) => {
+    const members = /^\{(.*)\}$/s.exec(names.trim())?.[1]?.split(',') ?? [names];
+    const named = members.map((name) => name.trim()).filter((name) => name !== '');
+    const isType = type !== undefined || named.every((name) => name.startsWith('type '));
+    return isType ? [] : [pathOf(path, module)];
+  });
+}
+
+/** The path of one of our own modules; `#` stands for src/, as package.json says. */
+function pathOf(importer: string, module: string): string {
+  return module.startsWith('#') ? `src/${module.slice(1)}` : join(dirname(importer), module);
 }
 
 /** The paths of our own files that a file imports. */
 function ownImports({ path, imports }: SourceFile): readonly string[] {
-  return imports.filter((name) => name.startsWith('.')).map((name) => join(dirname(path), name));
+  return imports.filter((name) => /^[.#]/.test(name)).map((name) => pathOf(path, name));
 }
 
-function mayImport(from: string, to: string): boolean {
-  return from === to || storeyOf(from) < storeyOf(to);
+/** `import { a as b }` renames and casts nothing. */
+function withoutRenames(files: readonly SourceFile[]): readonly SourceFile[] {
+  const rename = /^\s*(?:import|export)\b.*\bfrom\b|^\s+(?:type )?\w+ as \w+,?$/;
+  return files.map((file) => ({ ...file, lines: file.lines.map((line) => (rename.test(line) ? '' : line)) }));
 }
 
 /** The exported functions of a file that are long and have no docstring. */
@@ -215,30 +238,47 @@ function undocumented({ path, lines }: SourceFile): readonly string[] {
 }
 
 describe('the source', () => {
-  it('has a storey for every folder and file', () => {
-    const places = new Set(SRC.map(({ path }) => placeOf(path)));
-    expect([...places].filter((place) => storeyOf(place) === -1)).to.deep.equal([]);
+  it('lies in rooms, beside which there are few files', () => {
+    const names = readdirSync(join(ROOT, 'src')).filter((name) => name !== 'README.md');
+    expect(names.toSorted()).to.deep.equal([...Object.keys(ROOMS), ...Object.keys(BESIDE_ROOMS)].toSorted());
   });
 
-  it('imports only downwards', () => {
-    const upward = SRC.flatMap((file) =>
+  it('imports of other rooms only what its own may', () => {
+    const past = SRC.flatMap((file) =>
       ownImports(file)
-        .filter((target) => !mayImport(placeOf(file.path), placeOf(target)))
+        .filter((target) => !mayImport(roomOf(file.path), roomOf(target)))
         .map((target) => `${file.path} imports ${target}`),
     );
-    expect(upward).to.deep.equal([]);
+    expect(past).to.deep.equal([]);
+  });
+
+  for (const room of Object.keys(ROOMS).filter((name) => name !== 'sdk')) {
+    it(`imports of ${room} the files that its README calls public, and no others`, () => {
+      const strangers = SRC.filter(({ path }) => roomOf(path) !== room);
+      const imported = strangers.flatMap(ownImports).filter((target) => roomOf(target) === room);
+      expect([...new Set(imported)].toSorted()).to.deep.equal(publicFiles(room).toSorted());
+    });
+  }
+
+  it('names files of other folders from src/, and those of its own folder from there', () => {
+    const climbing = SRC.flatMap(({ path, imports }) =>
+      imports.filter((name) => name.startsWith('..')).map((name) => `${path} imports ${name}`),
+    );
+    expect(climbing).to.deep.equal([]);
   });
 
   it('has no files that import each other in a circle', () => {
-    const importing = new Map(SRC.map((file) => [file.path, ownImports(file)]));
-    // A file that imports none of the others, or is imported by none of them, is in no circle.
-    for (let before = -1; before !== importing.size; ) {
-      before = importing.size;
-      const imported = new Set([...importing.values()].flat());
-      for (const [path, targets] of importing)
-        if (!imported.has(path) || !targets.some((target) => importing.has(target))) importing.delete(path);
-    }
-    expect([...importing.keys()]).to.deep.equal([]);
+    expect(circlesIn(importsBetween((path) => path))).to.deep.equal([]);
+  });
+
+  it('has no folders that import each other in a circle', () => {
+    expect(circlesIn(importsBetween(placeOf))).to.deep.equal([]);
+  });
+
+  it('reaches from a checkout and both stores no more than somebody can read', () => {
+    const roots = SRC.filter(({ path }) => /^src\/(checkout|state\/(?!rule-folders))/.test(path));
+    const lines = reachedFrom(roots).reduce((sum, { lines }) => sum + lines.length - 1, 0);
+    expect(lines).to.be.within(CHECKOUT_LINES_MAX / 2, CHECKOUT_LINES_MAX);
   });
 
   it('never imports files outside src', () => {
@@ -273,16 +313,12 @@ describe('the source', () => {
   });
 
   it('has no casts except as const', () => {
-    const inCode = SRC.filter(({ path }) => !path.startsWith('src/console/page/')).map((file) => ({
-      ...file,
-      // `import { a as b }` renames and casts nothing.
-      lines: file.lines.map((line) =>
-        /^\s*(?:import|export)\b.*\bfrom\b|^\s+(?:type )?\w+ as \w+,?$/.test(line) ? '' : line,
-      ),
-    }));
-    expect(findings(inCode, /[\w)\]}] as (?!const\b)[A-Za-z{[(]/)).to.deep.equal([]);
+    const outsidePage = SRC.filter(({ path }) => !path.startsWith('src/workbench/console/page/'));
+    const cast = /[\w)\]}] as (?!const\b)[A-Za-z{[(]/;
+    expect(findings(withoutRenames(outsidePage), cast)).to.deep.equal([]);
     // Templates of the page are words, too.
-    expect(findings(PAGE, /[\w)\]}] as (?!const\b)[A-Z]\w*(?:\[\]|<[\w, ]+>)?[;,)} ]*$/)).to.deep.equal([]);
+    const castOfPage = /[\w)\]}] as (?!const\b)[A-Z]\w*(?:\[\]|<[\w, ]+>)?[;,)} ]*$/;
+    expect(findings(withoutRenames(PAGE), castOfPage)).to.deep.equal([]);
   });
 
   it('has nothing that the linter or the compiler is told to overlook', () => {
@@ -377,30 +413,35 @@ describe('these checks', () => {
     expect(sees('const x = "any"; const y: any = x;')).to.equal(true);
   });
 
-  it('let a folder import itself and what lies below, and nothing above or beside', () => {
+  it('know which room may import which', () => {
     const may = [
-      'decision decision',
-      'decision client',
-      'http/caller http/openapi',
-      'rules/parse rules/proof',
+      'checkout decision',
+      'workbench history',
+      'state state',
+      'workbench config.ts',
+      'main.ts sdk',
     ];
-    const mayNot = [
-      'client decision',
-      'access authoring',
-      'http/openapi http/platform',
-      'rules/proof rules/parse',
-    ];
-    const asked = [...may, ...mayNot, 'http/caller config.ts'].map((pair) => pair.split(' '));
+    const mayNot = ['decision state', 'checkout history', 'history checkout', 'sdk base', 'state config.ts'];
+    const asked = [...may, ...mayNot].map((pair) => pair.split(' '));
     const allowed = asked.filter(([from = '', to = '']) => mayImport(from, to));
     expect(allowed.map((pair) => pair.join(' '))).to.deep.equal(may);
   });
 
-  it('know a file by the closest place that is named', () => {
-    expect(placeOf('src/state/redis/connection/url.ts')).to.equal('state/redis/connection');
-    expect(placeOf('src/state/redis/store.ts')).to.equal('state/redis');
-    expect(placeOf('src/state/keys.ts')).to.equal('state');
-    expect(placeOf('src/main.ts')).to.equal('main.ts');
-    expect(placeOf('src/cellar/wine.ts')).to.equal('cellar/wine.ts');
+  it('know the room of a file, and its place among those of a room', () => {
+    expect(roomOf('src/state/redis/connection/url.ts')).to.equal('state');
+    expect(roomOf('src/main.ts')).to.equal('main.ts');
+    expect(placeOf('src/state/redis/connection/url.ts')).to.equal('src/state/redis/connection');
+    expect(placeOf('src/state/redis/store.ts')).to.equal('src/state/redis/store.ts');
+  });
+
+  it('find what imports each other in a circle', () => {
+    const circle = new Map([
+      ['a', new Set(['b'])],
+      ['b', new Set(['c'])],
+      ['c', new Set(['b', 'd'])],
+      ['d', new Set<string>()],
+    ]);
+    expect(circlesIn(circle)).to.deep.equal(['b', 'c']);
   });
 
   it('find the classes of a style sheet, and where the page uses them', () => {

@@ -1,4 +1,4 @@
-import { table } from '../../src/cli/print.ts';
+import { table } from '#workbench/commands/print.ts';
 
 export type Target = { readonly atMost: number } | { readonly atLeast: number };
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Metrics } from '../../src/metrics/metrics.ts';
-import { hmacPseudonym } from '../../src/pseudonym.ts';
-import { fixedRules } from '../../src/rollout/loaded-rules.ts';
-import { ClientSweep } from '../../src/service/client-sweep.ts';
-import { ScoringService } from '../../src/service/scoring.ts';
-import { openRedisStore } from '../../src/state/redis/store.ts';
-import type { Store } from '../../src/state/store.ts';
+import { Metrics } from '#checkout/metrics/metrics.ts';
+import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { ClientSweep } from '#checkout/scoring/client-sweep.ts';
+import { ScoringService } from '#checkout/scoring/scoring.ts';
+import { hmacPseudonym } from '#decision/pseudonym.ts';
+import { openRedisStore } from '#state/redis/store.ts';
+import type { Store } from '#state/store.ts';
 import { type RedisServers, startStandalone } from '../../test/servers/redis.ts';
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';

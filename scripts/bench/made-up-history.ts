@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { DeviceBook } from '../../src/authoring/device-book.ts';
-import { recordOutcome } from '../../src/client/changes.ts';
-import type { ClientKey } from '../../src/client/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { knownHints } from '../../src/client/hints.ts';
-import { PAYMENT_NOTED_MS, sightingMarks } from '../../src/client/sighting-marks.ts';
-import { isGrant } from '../../src/decision/conclude-verdict.ts';
-import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
-import type { JournalEntry } from '../../src/state/journal.ts';
-import { clientKey } from '../../test/client/client-keys.ts';
+import { isGrant } from '#decision/conclude-verdict.ts';
+import { decideScore, decideVerdict } from '#decision/decide.ts';
+import { DeviceBook } from '#decision/device-book.ts';
+import { recordOutcome } from '#decision/payer/changes.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { knownHints } from '#decision/payer/hints.ts';
+import { PAYMENT_NOTED_MS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import type { JournalEntry } from '#state/journal.ts';
+import { clientKey } from '../../test/decision/payer/client-keys.ts';
 import { SeededRandom } from '../../test/simulation/seeded-random.ts';
 import { PLATFORM } from './sample.ts';
 

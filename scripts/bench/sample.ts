@@ -1,10 +1,10 @@
-import { platformName } from '../../src/client/client-key.ts';
-import { UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { decideVerdict, type Standing, type VerdictResult } from '../../src/decision/decide.ts';
-import { type VerdictAnswer, verdictAnswer } from '../../src/decision/decision.ts';
-import type { VerdictRequest } from '../../src/decision/requests.ts';
-import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
-import { clientKey } from '../../test/client/client-keys.ts';
+import { decideVerdict, type Standing, type VerdictResult } from '#decision/decide.ts';
+import { type VerdictAnswer, verdictAnswer } from '#decision/decision.ts';
+import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import type { VerdictRequest } from '#decision/requests.ts';
+import { clientKey } from '../../test/decision/payer/client-keys.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
 
 export const PLATFORM = platformName('bench');

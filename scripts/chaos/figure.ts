@@ -1,4 +1,4 @@
-import { table } from '../../src/cli/print.ts';
+import { table } from '#workbench/commands/print.ts';
 import { formatNumber, formatTarget, type Judgement, judge, type Target } from '../bench/figure.ts';
 
 /** One measured number of a scenario, as a line of the table. */

@@ -8,7 +8,7 @@ import {
   sleepUntil,
   type Verdict,
   waitUntil,
-} from '../../src/sdk/client.ts';
+} from '#sdk/client.ts';
 
 /**
  * A checkout from the payer's arrival to the outcome, against a running service:

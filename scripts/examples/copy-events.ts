@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { NoAnswerError, PlatformClient, type PlatformEvent } from '../../src/sdk/client.ts';
+import { NoAnswerError, PlatformClient, type PlatformEvent } from '#sdk/client.ts';
 
 /**
  * A copy of all that happened in a SQLite file of your own, each event exactly once, kept up to date:

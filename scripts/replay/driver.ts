@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
-import type { JsonObject } from '../../src/files/json-object.ts';
+import type { JsonObject } from '#base/files/json-object.ts';
+import type { Decision, ScoreAnswer, VerdictAnswer } from '#decision/decision.ts';
 import type { RecordedBinding, RecordedOutcome, RecordedPayment } from './recorded-payments.ts';
 
 /** The operations that a replay uses, and how often it used them. */

@@ -1,6 +1,6 @@
-import type { ClientGroup } from '../../src/client/client-state.ts';
-import type { Outcome } from '../../src/client/order.ts';
-import type { Verdict } from '../../src/rules/rule-set.ts';
+import type { ClientGroup } from '#decision/payer/client-state.ts';
+import type { Outcome } from '#decision/payer/order.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
 
 /** What the service said about one recorded payment, beside what was recorded about it. */
 export interface Observation {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
-import { toEpochMs } from '../../src/client/instant.ts';
-import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '../../src/client/order.ts';
-import { isJsonObject, type JsonObject, parseJsonObject } from '../../src/files/json-object.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '#base/files/json-object.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { OUTCOME_CAUSES, OUTCOMES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
 
 /** The members of every line of the file, which README.md lists. */
 interface RecordedLine {

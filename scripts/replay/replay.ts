@@ -1,6 +1,6 @@
-import type { PlatformName } from '../../src/client/client-key.ts';
-import type { Outcome } from '../../src/client/order.ts';
-import { isGrant } from '../../src/decision/conclude-verdict.ts';
+import { isGrant } from '#decision/conclude-verdict.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { Outcome } from '#decision/payer/order.ts';
 import { Driver, UnexpectedAnswer, type Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import {

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Application, startApplication } from '../../src/application.ts';
-import { openStoreBesideArchive } from '../../src/archive/archived-salt.ts';
-import { type PlatformName, platformName } from '../../src/client/client-key.ts';
-import { ConfigError, readConfig, signalSecretOf } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
-import { attributeHmacsUnder } from '../../src/pseudonym.ts';
-import { fixedRules, LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { withHmacs } from '../../src/rules/evaluate/compile.ts';
-import { directReader } from '../../src/rules/folder/direct-reader.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
-import type { Store } from '../../src/state/store.ts';
+import { type Application, startApplication } from '#application.ts';
+import { createLog } from '#base/log.ts';
+import { fixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import { ConfigError, readConfig, signalSecretOf } from '#config.ts';
+import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { openStoreBesideArchive } from '#history/archive/archived-salt.ts';
+import { directReader } from '#state/rule-folders/direct-reader.ts';
+import type { Store } from '#state/store.ts';
 import type { Endpoints } from './driver.ts';
 
 /** A clock that the replay sets to the times of its data. */

@@ -1,6 +1,6 @@
-import { table } from '../../src/cli/print.ts';
-import { CLIENT_GROUPS } from '../../src/client/client-state.ts';
-import { VERDICTS } from '../../src/rules/rule-set.ts';
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { VERDICTS } from '#decision/rules/rule-set.ts';
+import { table } from '#workbench/commands/print.ts';
 import type { Use } from './driver.ts';
 import type { Replay } from './replay.ts';
 import type { BotQuality, PaymentScoreQuality, Summary, VerdictCounts } from './summary.ts';

@@ -1,11 +1,11 @@
-import { CLIENT_GROUPS, type ClientGroup } from '../../src/client/client-state.ts';
-import { VERDICTS, type Verdict } from '../../src/rules/rule-set.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '#decision/payer/client-state.ts';
+import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
 import {
   areaUnderCurve,
   brierScore,
   type ReliabilityBin,
   reliability,
-} from '../../src/statistics/calibration.ts';
+} from '#history/statistics/calibration.ts';
 import type { Use } from './driver.ts';
 import type { Observation } from './observation.ts';
 import type { Replay } from './replay.ts';

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import { type Browser, chromium, type Page } from 'playwright-core';
-import type { Decision } from '../../src/decision/decision.ts';
+import type { Decision } from '#decision/decision.ts';
 import { installedChromium } from '../../test/servers/chromium.ts';
 import type { SeededConsole } from './seeded-console.ts';
 

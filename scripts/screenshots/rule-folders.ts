@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { addVersion } from '../../test/rollout/rule-folders.ts';
+import { addVersion } from '../../test/checkout/rollout/rule-folders.ts';
 import { RULES_FOLDER } from '../../test/service/current-rules.ts';
 
 /** The changes of p2.v11: a longer first wait, and two seconds of tolerance. */

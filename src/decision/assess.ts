@@ -1,15 +1,15 @@
-import type { ClientGroup } from '../client/client-state.ts';
-import type { Conclusions, FactContext, FactReading } from '../facts/fact.ts';
-import type { FactRef } from '../rules/condition.ts';
+import { OTHERWISE } from './decision.ts';
+import type { Conclusions, FactContext, FactReading } from './facts/fact.ts';
+import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+import type { ClientGroup } from './payer/client-state.ts';
+import type { FactRef } from './rules/condition.ts';
 import {
   type Matchable,
   type RuleSet,
   type SignalParams,
   type VerdictParams,
   weightOfSignals,
-} from '../rules/rule-set.ts';
-import { OTHERWISE } from './decision.ts';
-import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+} from './rules/rule-set.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
 export interface Assessment {

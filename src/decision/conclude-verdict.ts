@@ -1,16 +1,9 @@
-import type { ClientState } from '../client/client-state.ts';
-import {
-  climb,
-  grant,
-  type Ladder,
-  type LadderSettings,
-  levelsOf,
-  waitRemainingMs,
-} from '../client/ladder.ts';
-import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from '../rules/rule-set.ts';
 import { type Assessment, verdictRule } from './assess.ts';
 import { renderReason } from './decision.ts';
 import type { DrawnHoldout, IsHeldOut } from './holdout.ts';
+import type { ClientState } from './payer/client-state.ts';
+import { climb, grant, type Ladder, type LadderSettings, levelsOf, waitRemainingMs } from './payer/ladder.ts';
+import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from './rules/rule-set.ts';
 
 /** The part of a verdict that follows from the facts' values, the ladder and the time. */
 export interface ConcludedVerdict {

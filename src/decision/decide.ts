@@ -1,8 +1,15 @@
-import { moneyText } from '../client/amount.ts';
-import { joinAttributes, type NodeSecrets, renameFormer } from '../client/attribute-secrets.ts';
-import { noteValues } from '../client/attribute-values.ts';
-import { NO_ATTRIBUTES, type StatedAttributes } from '../client/attributes.ts';
-import { type ClientKey, decisionId } from '../client/client-key.ts';
+import { complete } from '#base/shapes.ts';
+import { type Assessment, assess, factsByLabel, flagsRaised } from './assess.ts';
+import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
+import type { Decision, ScoreAnswer } from './decision.ts';
+import { pseudonymOf } from './facts/attribute.ts';
+import type { FactContext, Sightings } from './facts/fact.ts';
+import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+import { moneyText } from './payer/amount.ts';
+import { joinAttributes, type NodeSecrets, renameFormer } from './payer/attribute-secrets.ts';
+import { noteValues } from './payer/attribute-values.ts';
+import { NO_ATTRIBUTES, type StatedAttributes } from './payer/attributes.ts';
+import { type ClientKey, decisionId } from './payer/client-key.ts';
 import {
   type ClientState,
   deviceToken,
@@ -15,19 +22,12 @@ import {
   token,
   touch,
   type VerdictEvent,
-} from '../client/client-state.ts';
-import { type KnownHints, knownHints } from '../client/hints.ts';
-import { type Ladder, settle, waitRemainingMs } from '../client/ladder.ts';
-import { formatPaymentScore, paymentScore } from '../client/payment-score.ts';
-import { pseudonymOf } from '../facts/attribute.ts';
-import type { FactContext, Sightings } from '../facts/fact.ts';
-import { type PlatformSettings, type RuleSet, settingsOf, type Verdict } from '../rules/rule-set.ts';
-import { complete } from '../shapes.ts';
-import { type Assessment, assess, factsByLabel, flagsRaised } from './assess.ts';
-import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
-import type { Decision, ScoreAnswer } from './decision.ts';
-import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+} from './payer/client-state.ts';
+import { type KnownHints, knownHints } from './payer/hints.ts';
+import { type Ladder, settle, waitRemainingMs } from './payer/ladder.ts';
+import { formatPaymentScore, paymentScore } from './payer/payment-score.ts';
 import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
+import { type PlatformSettings, type RuleSet, settingsOf, type Verdict } from './rules/rule-set.ts';
 import { contactByScore } from './score-hints.ts';
 import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts';
 

@@ -1,7 +1,7 @@
-import { clientNumber } from '../client/client-key.ts';
-import type { ClientGroup } from '../client/client-state.ts';
-import type { Verdict } from '../rules/rule-set.ts';
 import type { Arm, Decision } from './decision.ts';
+import { clientNumber } from './payer/client-key.ts';
+import type { ClientGroup } from './payer/client-state.ts';
+import type { Verdict } from './rules/rule-set.ts';
 
 /**
  * A decision's place in the list of all decisions of a platform: newest first, within a millisecond by client and

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
-import { DIGITS, decisionId, digitValue, type PlatformName } from '../client/client-key.ts';
-import { CLIENT_GROUPS } from '../client/client-state.ts';
-import { type Ladder, waitRemainingMs } from '../client/ladder.ts';
-import { formatPaymentScore } from '../client/payment-score.ts';
-import type { FactReading } from '../facts/fact.ts';
-import { NamedError } from '../named-error.ts';
-import type { FactRef } from '../rules/condition.ts';
-import type { RuleSet, RuleVersion, Verdict } from '../rules/rule-set.ts';
+import { NamedError } from '#base/named-error.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
+import type { FactReading } from './facts/fact.ts';
+import { DIGITS, decisionId, digitValue, type PlatformName } from './payer/client-key.ts';
+import { CLIENT_GROUPS } from './payer/client-state.ts';
+import { type Ladder, waitRemainingMs } from './payer/ladder.ts';
+import { formatPaymentScore } from './payer/payment-score.ts';
+import type { FactRef } from './rules/condition.ts';
+import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
 
 /**
  * What all decisions by one rule set have in common: the names of facts, signals and rules, and the texts of reasons.

@@ -1,18 +1,18 @@
-import { DECISION_ID_PATTERN, tenant } from '../client/client-key.ts';
-import { clientGroup } from '../client/client-state.ts';
-import { LadderSchema } from '../client/ladder.ts';
-import { type FactReading, factReading } from '../facts/fact.ts';
-import { Type } from '../json-schema.ts';
-import { NOT_KNOWN } from '../rules/condition-text.ts';
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { type FactReading, factReading } from './facts/fact.ts';
+import { HoldoutSchema } from './holdout.ts';
+import { DECISION_ID_PATTERN, tenant } from './payer/client-key.ts';
+import { clientGroup } from './payer/client-state.ts';
+import { LadderSchema } from './payer/ladder.ts';
+import { NOT_KNOWN } from './rules/condition-text.ts';
 import {
   type AnswerPlaceholder,
   DIGEST_PATTERN,
   type RuleVersion,
   ruleVersion,
   verdict,
-} from '../rules/rule-set.ts';
-import * as s from '../shapes.ts';
-import { HoldoutSchema } from './holdout.ts';
+} from './rules/rule-set.ts';
 
 /** Which rule set of a rollout decided. */
 export const ARMS = ['active', 'candidate'] as const;

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { type ClientKey, clientNumber } from '../client/client-key.ts';
-import type { FactReading } from '../facts/fact.ts';
-import { Type } from '../json-schema.ts';
-import type { Holdout, ParsedRules, Rule, RuleSet } from '../rules/rule-set.ts';
-import { type Shape, shape, word, yesNo } from '../shapes.ts';
+import { Type } from '#base/json-schema.ts';
+import { type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import type { FactReading } from './facts/fact.ts';
+import { type ClientKey, clientNumber } from './payer/client-key.ts';
+import type { Holdout, ParsedRules, Rule, RuleSet } from './rules/rule-set.ts';
 
 export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
   rule: word('Its file and name, like "groups/blocked-by-unpaid-chain"'),

@@ -1,13 +1,13 @@
-import { readAsDeclared } from '../client/attributes.ts';
-import { NO_ATTEMPTS } from '../client/ladder.ts';
-import type { Fact, FactReading } from '../facts/fact.ts';
-import { type FactRef, factsNamed } from '../rules/condition.ts';
-import { listText } from '../rules/condition-text.ts';
-import { decidingConditionsOf, type RuleSet, settingsOf } from '../rules/rule-set.ts';
 import { type Assessment, conclude } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
+import type { Fact, FactReading } from './facts/fact.ts';
 import { type DrawnHoldout, holdoutFacts, type IsHeldOut } from './holdout.ts';
+import { readAsDeclared } from './payer/attributes.ts';
+import { NO_ATTEMPTS } from './payer/ladder.ts';
+import { type FactRef, factsNamed } from './rules/condition.ts';
+import { listText } from './rules/condition-text.ts';
+import { decidingConditionsOf, type RuleSet, settingsOf } from './rules/rule-set.ts';
 
 /** What a version is asked about: where and when it was decided, and the facts that were recorded then, by label. */
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {

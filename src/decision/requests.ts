@@ -1,4 +1,9 @@
-import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from '../client/amount.ts';
+import { Type } from '#base/json-schema.ts';
+import { key, nullable, type Shape, shape, text, word } from '#base/shapes.ts';
+import { addressKey, networkKeys, type Pseudonym } from './addresses.ts';
+import { type BodyDevice, readDevice } from './body-hints.ts';
+import type { Arm, Draw } from './decision.ts';
+import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from './payer/amount.ts';
 import {
   ATTRIBUTE_CHARACTERS_MAX,
   ATTRIBUTES_MAX,
@@ -8,13 +13,8 @@ import {
   isPseudonym,
   readAttributes,
   type StatedAttributes,
-} from '../client/attributes.ts';
-import { ScoreHintsSchema } from '../client/hints.ts';
-import { Type } from '../json-schema.ts';
-import { key, nullable, type Shape, shape, text, word } from '../shapes.ts';
-import { addressKey, networkKeys, type Pseudonym } from './addresses.ts';
-import { type BodyDevice, readDevice } from './body-hints.ts';
-import type { Arm, Draw } from './decision.ts';
+} from './payer/attributes.ts';
+import { ScoreHintsSchema } from './payer/hints.ts';
 import { senderOf } from './user-agent.ts';
 
 const sellPointKey = key('Stable identifier of the point of sale');

@@ -5,9 +5,9 @@ import {
   momentFor,
   token,
   touchByScore,
-} from '../client/client-state.ts';
-import { hintsKnownTo, type KnownHints, withScore, withUnansweredScore } from '../client/hints.ts';
-import { countDevices, noteDevice } from '../client/known-devices.ts';
+} from './payer/client-state.ts';
+import { hintsKnownTo, type KnownHints, withScore, withUnansweredScore } from './payer/hints.ts';
+import { countDevices, noteDevice } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /** The part of the state after a score on which verdicts depend, for replays that answer no scores. */

@@ -1,20 +1,8 @@
 import ipaddr from 'ipaddr.js';
-import {
-  ATTRIBUTE_CHARACTERS_MAX,
-  ATTRIBUTE_NAME_FORM,
-  ATTRIBUTE_NAME_PATTERN,
-  type Attributes,
-  type DeclaredAttributes,
-  isAttributeName,
-  pseudonymHmac,
-  readAsDeclared,
-} from '../client/attributes.ts';
-import type { PlatformName } from '../client/client-key.ts';
-import type { KnownHints } from '../client/hints.ts';
-import { findInvisible } from '../invisible-characters.ts';
-import { Type } from '../json-schema.ts';
-import { hasNul, KEY_CHARACTERS_MAX } from '../key-length.ts';
-import { choice, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
+import { findInvisible } from '#base/invisible-characters.ts';
+import { Type } from '#base/json-schema.ts';
+import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
+import { choice, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type Address,
   addressKey,
@@ -29,6 +17,18 @@ import {
   parseRange,
 } from './addresses.ts';
 import { isPlaceholder } from './body-hints.ts';
+import {
+  ATTRIBUTE_CHARACTERS_MAX,
+  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_PATTERN,
+  type Attributes,
+  type DeclaredAttributes,
+  isAttributeName,
+  pseudonymHmac,
+  readAsDeclared,
+} from './payer/attributes.ts';
+import type { PlatformName } from './payer/client-key.ts';
+import type { KnownHints } from './payer/hints.ts';
 
 export const LIST_KINDS = ['client', 'fingerprint', 'ip', 'method', 'sellPoint', 'attribute'] as const;
 

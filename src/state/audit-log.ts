@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { isJsonObject, parseJsonObject } from '../files/json-object.ts';
+import { isJsonObject, parseJsonObject } from '#base/files/json-object.ts';
 import { RETENTION } from './retention.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 

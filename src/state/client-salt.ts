@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { ClientKeys } from '../client/client-key.ts';
-import { NamedError } from '../named-error.ts';
+import { NamedError } from '#base/named-error.ts';
+import { ClientKeys } from '#decision/payer/client-key.ts';
 
 /** Holds the salt of the store's clients. */
 export const SALT_REGISTER = 'client-salt';

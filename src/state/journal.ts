@@ -1,18 +1,18 @@
-import { tenant } from '../client/client-key.ts';
-import { BindingSchema, OverrideSchema } from '../client/client-state.ts';
+import { Type } from '#base/json-schema.ts';
+import { always, count, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { type Decision, DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
+import { HoldoutSchema } from '#decision/holdout.ts';
+import { tenant } from '#decision/payer/client-key.ts';
+import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import {
   DatedReportSchema,
   type Exposure,
   exposureOf,
   OrderOutcomeSchema,
   turnedAway,
-} from '../client/order.ts';
-import { type Decision, DecisionSchema, ScoreAnswerSchema } from '../decision/decision.ts';
-import { HoldoutSchema } from '../decision/holdout.ts';
-import { ScoreRequestSchema } from '../decision/requests.ts';
-import { Type } from '../json-schema.ts';
-import { ruleVersion } from '../rules/rule-set.ts';
-import { always, count, epochMs, list, nullable, type Shape, shape, word } from '../shapes.ts';
+} from '#decision/payer/order.ts';
+import { ScoreRequestSchema } from '#decision/requests.ts';
+import { ruleVersion } from '#decision/rules/rule-set.ts';
 import { PARTITIONS } from './keys.ts';
 import { Positional } from './positional.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';

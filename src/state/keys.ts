@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { DIGITS, type PlatformName } from '../client/client-key.ts';
-import type { DeviceKind } from '../facts/fact.ts';
+import type { DeviceKind } from '#decision/facts/fact.ts';
+import { DIGITS, type PlatformName } from '#decision/payer/client-key.ts';
 
 /**
  * Every key name in Redis. What belongs to a client carries a hash tag that the first character of the

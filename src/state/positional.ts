@@ -1,6 +1,6 @@
-import { isJsonObject } from '../files/json-object.ts';
-import type { TObject } from '../json-schema.ts';
-import type { Shape } from '../shapes.ts';
+import { isJsonObject } from '#base/files/json-object.ts';
+import type { TObject } from '#base/json-schema.ts';
+import type { Shape } from '#base/shapes.ts';
 
 /**
  * A record by the places of its members, which takes a third of what their names would: all flags as the digits of one

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../rules/duration.ts';
+import { DAY_MS } from '#base/duration.ts';
 
 /** How long everything is kept, and how much of it. The operator's guide quotes these. */
 export const RETENTION = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NamedError } from '../named-error.ts';
+import { NamedError } from '#base/named-error.ts';
 
 /** The store cannot be reached, does not answer in time, or cannot write. Callers get 503. */
 export class StoreUnavailable extends NamedError {}

@@ -1,11 +1,11 @@
-import type { ClientKey, ClientKeys, PlatformName } from '../client/client-key.ts';
-import type { ClientState } from '../client/client-state.ts';
-import type { KnownOrder } from '../client/order.ts';
-import type { RecentOrder } from '../client/outcomes.ts';
-import type { SightingMarks } from '../client/sighting-marks.ts';
-import type { Decision, VerdictAnswer } from '../decision/decision.ts';
-import type { RecordShape } from '../decision/decision-record.ts';
-import type { AskedAttribute, NamedPseudonym, SharingQuestions, Sightings } from '../facts/fact.ts';
+import type { Decision, VerdictAnswer } from '#decision/decision.ts';
+import type { RecordShape } from '#decision/decision-record.ts';
+import type { AskedAttribute, NamedPseudonym, SharingQuestions, Sightings } from '#decision/facts/fact.ts';
+import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
+import type { ClientState } from '#decision/payer/client-state.ts';
+import type { KnownOrder } from '#decision/payer/order.ts';
+import type { RecentOrder } from '#decision/payer/outcomes.ts';
+import type { SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Documents } from './documents.ts';
 import type {

@@ -1,8 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type ClientState, UNKNOWN_CLIENT } from '../client/client-state.ts';
-import { decodeOrder } from '../client/order-text.ts';
-import { decodeClientState } from '../client/state-document.ts';
-import { type Decision, verdictAnswer } from '../decision/decision.ts';
+import { type Decision, verdictAnswer } from '#decision/decision.ts';
 import {
   decisionOf,
   isRow,
@@ -10,7 +7,10 @@ import {
   RecordDamaged,
   type RecordShape,
   readShape,
-} from '../decision/decision-record.ts';
+} from '#decision/decision-record.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { decodeOrder } from '#decision/payer/order-text.ts';
+import { decodeClientState } from '#decision/payer/state-document.ts';
 import type { Snapshot, StoredAnswer } from './store.ts';
 import { StoreUnavailable } from './store-errors.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isPublicAddress, networkOf, parseAddress } from '../../src/decision/addresses.ts';
+import { isPublicAddress, networkOf, parseAddress } from '#decision/addresses.ts';
 
 describe('the network of an address', () => {
   for (const [address, network, why] of [

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { conclude, verdictRule } from '../../src/decision/assess.ts';
-import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
-import type { FactReading } from '../../src/facts/fact.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { conclude, verdictRule } from '#decision/assess.ts';
+import { type Decision, verdictAnswer } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { edited, edits, swap, whole } from '../rule-fixtures/sound-rules.ts';
 
 /** Values of an unknown client, with some of them set by label. */

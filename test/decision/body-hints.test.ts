@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isPlaceholder, isPlaceholderClient, readDevice } from '../../src/decision/body-hints.ts';
+import { isPlaceholder, isPlaceholderClient, readDevice } from '#decision/body-hints.ts';
 
 const EMPTY_HASHES = [
   'd41d8cd98f00b204e9800998ecf8427e',

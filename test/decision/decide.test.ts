@@ -1,14 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { recordOutcome } from '../../src/client/changes.ts';
-import { platformName } from '../../src/client/client-key.ts';
-import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { isGrant } from '../../src/decision/conclude-verdict.ts';
-import { decideScore, decideVerdict, factsNow, type Standing } from '../../src/decision/decide.ts';
-import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
-import { NO_SIGHTINGS, type Sightings } from '../../src/facts/fact.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
-import { clientKey } from '../client/client-keys.ts';
+import { isGrant } from '#decision/conclude-verdict.ts';
+import { decideScore, decideVerdict, factsNow, type Standing } from '#decision/decide.ts';
+import { NO_SIGHTINGS, type Sightings } from '#decision/facts/fact.ts';
+import { recordOutcome } from '#decision/payer/changes.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   anyLife,
   anyScoreRequest,
@@ -21,6 +20,7 @@ import {
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { edited, edits, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
+import { clientKey } from './payer/client-keys.ts';
 
 const CLIENT = clientKey(platformName('demo'), 'payer-1');
 const RULES = edited({});

@@ -1,19 +1,13 @@
 import { expect } from 'chai';
-import { RECORDS } from '../../src/archive/tables.ts';
-import { Simulation } from '../../src/authoring/simulation.ts';
-import { platformName } from '../../src/client/client-key.ts';
-import type { Decision } from '../../src/decision/decision.ts';
-import {
-  decisionOf,
-  encodeDecision,
-  isRow,
-  parseRecord,
-  recordShape,
-} from '../../src/decision/decision-record.ts';
-import { NOBODY_HELD_OUT } from '../../src/decision/holdout.ts';
-import { redecide } from '../../src/decision/redecision.ts';
-import type { FactReading } from '../../src/facts/fact.ts';
-import { keptDecision } from '../archive/kept-decision.ts';
+import type { Decision } from '#decision/decision.ts';
+import { decisionOf, encodeDecision, isRow, parseRecord, recordShape } from '#decision/decision-record.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { redecide } from '#decision/redecision.ts';
+import { Simulation } from '#decision/simulation.ts';
+import { RECORDS } from '#history/archive/tables.ts';
+import { keptDecision } from '../history/archive/kept-decision.ts';
 import { edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { Simulation } from '../../src/authoring/simulation.ts';
-import { platformName } from '../../src/client/client-key.ts';
-import type { Decision } from '../../src/decision/decision.ts';
-import { heldOutThen, NOBODY_HELD_OUT } from '../../src/decision/holdout.ts';
-import { redecide } from '../../src/decision/redecision.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
+import type { Decision } from '#decision/decision.ts';
+import { heldOutThen, NOBODY_HELD_OUT } from '#decision/holdout.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { redecide } from '#decision/redecision.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { Simulation } from '#decision/simulation.ts';
 import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 

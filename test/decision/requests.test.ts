@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Pseudonym } from '../../src/decision/addresses.ts';
-import { scoreRequest, verdictRequest } from '../../src/decision/requests.ts';
+import type { Pseudonym } from '#decision/addresses.ts';
+import { scoreRequest, verdictRequest } from '#decision/requests.ts';
 
 const pseudonym: Pseudonym = (kind, text) => `${kind}<${text}>`;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { senderOf, type UserAgentSender } from '../../src/decision/user-agent.ts';
+import { senderOf, type UserAgentSender } from '#decision/user-agent.ts';
 
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 const IPHONE =

@@ -1,5 +1,5 @@
-import { callerDocument } from '../../src/http/platform/caller-document.ts';
-import { platformDocument } from '../../src/http/platform/platform-operations.ts';
+import { callerDocument } from '#workbench/platform/caller-document.ts';
+import { platformDocument } from '#workbench/platform/platform-operations.ts';
 
 /** A JSON value of an API document. */
 type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };

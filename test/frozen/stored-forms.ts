@@ -1,11 +1,11 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
-import { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { Store } from '../../src/state/store.ts';
-import { ArchivedStore } from '../archive/archived-store.ts';
-import { TEST_SALT } from '../client/client-keys.ts';
+import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { TEST_SALT } from '../decision/payer/client-keys.ts';
+import { ArchivedStore } from '../history/archive/archived-store.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { MovableClock } from '../service/movable-clock.ts';

@@ -1,5 +1,5 @@
-import type { ArchiveReader } from '../../src/archive/read/archive-reader.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import type { Store } from '#state/store.ts';
 import type { MovableClock } from '../service/movable-clock.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 import { Tenant } from '../service/tenant.ts';

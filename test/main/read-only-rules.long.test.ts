@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { OpenedRuleFolder } from '#workbench/console/page/questions.ts';
 import { launchBrowser, openConsole, signIn, WIDE } from '../../scripts/screenshots/browser.ts';
-import type { OpenedRuleFolder } from '../../src/console/page/questions.ts';
-import { scoring } from '../cli/scoring.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { RULES_FOLDER } from '../service/current-rules.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
+import { scoring } from '../workbench/commands/scoring.ts';
 
 const NOT_WRITABLE =
   'RULES_DIR of this node may not be written to; download the draft and put it there yourself';

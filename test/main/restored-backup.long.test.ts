@@ -1,12 +1,11 @@
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Duck } from '../../src/archive/duck.ts';
-import type { S3Place } from '../../src/archive/s3/bucket.ts';
-import { openShipper } from '../../src/archive/ship/shipping.ts';
-import { clientNumber, platformName } from '../../src/client/client-key.ts';
-import { scoring } from '../cli/scoring.ts';
-import { clientKey } from '../client/client-keys.ts';
+import { clientNumber, platformName } from '#decision/payer/client-key.ts';
+import { Duck } from '#history/archive/duck.ts';
+import type { S3Place } from '#history/archive/s3/bucket.ts';
+import { openShipper } from '#history/archive/ship/shipping.ts';
+import { clientKey } from '../decision/payer/client-keys.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
@@ -19,6 +18,7 @@ import { issueKey } from '../service/issued-key.ts';
 import { SIGNAL_SECRET } from '../service/running-service.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
+import { scoring } from '../workbench/commands/scoring.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const SHOP = platformName('shop');

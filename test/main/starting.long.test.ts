@@ -4,10 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
-import { AccessKeys } from '../../src/access/access-keys.ts';
-import { platformName } from '../../src/client/client-key.ts';
-import { openStore, type StorePlace } from '../../src/state/open-store.ts';
-import { scoring } from '../cli/scoring.ts';
+import { AccessKeys } from '#checkout/access/access-keys.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { openStore, type StorePlace } from '#state/open-store.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';
@@ -22,6 +21,7 @@ import { SIGNAL_SECRET } from '../service/running-service.ts';
 import { beginService, runService, spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
 import { describeOnSharedStates } from '../stores/shared-state.ts';
+import { scoring } from '../workbench/commands/scoring.ts';
 
 const STARTED =
   /^Client Scoring Service: callers http:\/\/127\.0\.0\.1:\d+, platform http:\/\/127\.0\.0\.1:\d+, store sqlite \/\S+\/scoring\.sqlite, rules p2\.v10 sha256:[0-9a-f]{64}\n/;

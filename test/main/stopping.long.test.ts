@@ -4,8 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { scoring } from '../cli/scoring.ts';
-import { rawStatus } from '../http/raw-exchange.ts';
+import { rawStatus } from '../checkout/http/raw-exchange.ts';
 import { freePort } from '../servers/free-port.ts';
 import { usableMsSince, watchStandstills } from '../servers/standstill.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
@@ -15,6 +14,7 @@ import { issueKey } from '../service/issued-key.ts';
 import { verdictBody } from '../service/request-bodies.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
+import { scoring } from '../workbench/commands/scoring.ts';
 
 /** A service, and a platform that asks it. */
 async function started(env: Readonly<Record<string, string>> = {}, dataDir = temporaryDirectory()) {

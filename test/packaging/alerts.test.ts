@@ -69,7 +69,10 @@ async function scrape(service: ServiceProcess, dataDir: string): Promise<Shown> 
 }
 
 /** Where metrics and their labels are declared. */
-const METRIC_SOURCES = ['src/metrics/metrics.ts', 'src/metrics/node-gauges.ts'] as const;
+const METRIC_SOURCES = [
+  'src/checkout/metrics/metrics.ts',
+  'src/workbench/monitoring/node-gauges.ts',
+] as const;
 
 describe('alerts and dashboard', () => {
   let service: ServiceProcess;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
+import { rawExchange, rawStatus } from '../checkout/http/raw-exchange.ts';
 import { end, own } from '../processes/own-process.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';

@@ -11,13 +11,13 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { scoring } from '../cli/scoring.ts';
 import { blocksOf } from '../guide-blocks.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { until } from '../servers/until.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { spawnService } from '../service/service-process.ts';
 import { Tenant } from '../service/tenant.ts';
+import { scoring } from '../workbench/commands/scoring.ts';
 import { packaged, packagedPath } from './packaged.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -35,7 +35,7 @@ describe('Installing and starting', () => {
     const others = Object.entries(packages).filter(([name]) => name !== '');
     const namesOf = (some: typeof others) => some.map(([name]) => name);
     const wantsMore = (range: string) => /^\D*2[2-9]/.test(range) && !/\b20\b/.test(range);
-    // esbuild finds its program by itself when its script did not run, which test/console/routes.test.ts shows.
+    // esbuild finds its program by itself when its script did not run, which test/workbench/console/routes.test.ts shows.
     expect(namesOf(others.filter(([, { hasInstallScript }]) => hasInstallScript))).to.deep.equal([
       'node_modules/esbuild',
     ]);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '#config.ts';
 import { hasProgram } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { packaged, packagedPath } from './packaged.ts';
@@ -25,7 +25,7 @@ describe('the systemd unit', () => {
 
   it('lets a drain end before it kills', () => {
     const drainMs = Number(
-      /DRAIN_MS = ([\d_]+)/.exec(packaged('src/http/server/listener.ts'))?.[1]?.replace('_', ''),
+      /DRAIN_MS = ([\d_]+)/.exec(packaged('src/checkout/http/server/listener.ts'))?.[1]?.replace('_', ''),
     );
     const { drainGraceMs } = readConfig({ SIGNAL_SECRET: 'x'.repeat(32), DATA_DIR: temporaryDirectory() });
     expect(Number(setting('TimeoutStopSec')) * 1000).to.be.above(drainGraceMs + drainMs);

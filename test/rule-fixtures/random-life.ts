@@ -1,16 +1,16 @@
 import fc from 'fast-check';
-import { recordOutcome, setBinding, setOverride } from '../../src/client/changes.ts';
-import { type PlatformName, platformName } from '../../src/client/client-key.ts';
-import { type ClientState, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { type OrderOutcome, OUTCOME_CAUSES } from '../../src/client/order.ts';
-import { decideScore, decideVerdict } from '../../src/decision/decide.ts';
-import type { Decision, ScoreAnswer } from '../../src/decision/decision.ts';
-import { type HoldoutDraw, NO_HOLDOUTS } from '../../src/decision/holdout.ts';
-import type { ScoreRequest, VerdictRequest } from '../../src/decision/requests.ts';
-import { NOBODY_SEEN, type Sightings } from '../../src/facts/fact.ts';
-import { formatDuration } from '../../src/rules/duration.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
-import { clientKey } from '../client/client-keys.ts';
+import { formatDuration } from '#base/duration.ts';
+import { decideScore, decideVerdict } from '#decision/decide.ts';
+import type { Decision, ScoreAnswer } from '#decision/decision.ts';
+import { NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { recordOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
+import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type OrderOutcome, OUTCOME_CAUSES } from '#decision/payer/order.ts';
+import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { clientKey } from '../decision/payer/client-keys.ts';
 import { NOW } from './random-states.ts';
 import { edited, whole } from './sound-rules.ts';
 

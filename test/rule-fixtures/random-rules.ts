@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { attributeFact } from '../../src/facts/attribute.ts';
-import { FACTS } from '../../src/facts/catalogue.ts';
-import type { Fact, FactReading, FactValue, WindowedFact } from '../../src/facts/fact.ts';
-import { type OperatorName, operatorsFor } from '../../src/rules/condition.ts';
-import { parseDuration } from '../../src/rules/duration.ts';
+import { parseDuration } from '#base/duration.ts';
+import { attributeFact } from '#decision/facts/attribute.ts';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import type { Fact, FactReading, FactValue, WindowedFact } from '#decision/facts/fact.ts';
+import { type OperatorName, operatorsFor } from '#decision/rules/condition.ts';
 import type { Edit } from './sound-rules.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { noteValues } from '../../src/client/attribute-values.ts';
-import type { Binding, ClientState, Override, VerdictEvent } from '../../src/client/client-state.ts';
-import { EVENTS_MAX, OVERRIDE_GROUPS } from '../../src/client/client-state.ts';
-import { type DayTallies, NO_DAY_TALLIES, tallyRequests } from '../../src/client/day-tallies.ts';
-import type { Hint, Hints } from '../../src/client/hints.ts';
-import { noteDevice } from '../../src/client/known-devices.ts';
-import type { Ladder } from '../../src/client/ladder.ts';
-import { type OrderOutcome, OUTCOME_CAUSES, type Outcome, type Result } from '../../src/client/order.ts';
+import { noteValues } from '#decision/payer/attribute-values.ts';
+import type { Binding, ClientState, Override, VerdictEvent } from '#decision/payer/client-state.ts';
+import { EVENTS_MAX, OVERRIDE_GROUPS } from '#decision/payer/client-state.ts';
+import { type DayTallies, NO_DAY_TALLIES, tallyRequests } from '#decision/payer/day-tallies.ts';
+import type { Hint, Hints } from '#decision/payer/hints.ts';
+import { noteDevice } from '#decision/payer/known-devices.ts';
+import type { Ladder } from '#decision/payer/ladder.ts';
+import { type OrderOutcome, OUTCOME_CAUSES, type Outcome, type Result } from '#decision/payer/order.ts';
 import {
   countsAs,
   inTime,
@@ -14,7 +14,7 @@ import {
   olderOutcomes,
   RECENT_OUTCOMES_MAX,
   type RecentOrder,
-} from '../../src/client/outcomes.ts';
+} from '#decision/payer/outcomes.ts';
 
 /** 2026-01-01. */
 export const NOW = Date.UTC(2026, 0, 1);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { FactDomain, FactReading, FactValue } from '../../src/facts/fact.ts';
-import { type Condition, type FactRef, operatorsFor } from '../../src/rules/condition.ts';
-import { allOf, anyOf, compare, not } from '../../src/rules/proof/built-conditions.ts';
+import type { FactDomain, FactReading, FactValue } from '#decision/facts/fact.ts';
+import { type Condition, type FactRef, operatorsFor } from '#decision/rules/condition.ts';
+import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
 
 /** A fact with so few values that all can be tried. */
 export interface SmallFact {

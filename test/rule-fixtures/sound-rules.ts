@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { compile } from '../../src/rules/evaluate/compile.ts';
-import { readRuleFiles } from '../../src/rules/folder/rule-folder.ts';
-import { parse, type RuleFiles } from '../../src/rules/parse/parse.ts';
-import { formatProblem } from '../../src/rules/problem.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
+import { compile } from '#decision/rules/evaluate/compile.ts';
+import { parse, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { formatProblem } from '#decision/rules/problem.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 
 /** The folder of all rule sets. */
 export const RULES_DIR = fileURLToPath(new URL('../../rules', import.meta.url));

@@ -1,4 +1,4 @@
-import type { VerdictRequest } from '../../src/decision/requests.ts';
+import type { VerdictRequest } from '#decision/requests.ts';
 
 /** A verdict request as the core gets it. */
 export const REQUEST: VerdictRequest = {

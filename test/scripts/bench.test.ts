@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { decideVerdict } from '#decision/decide.ts';
+import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import {
   type Figure,
   figureTable,
@@ -12,8 +14,6 @@ import { parseWrk } from '../../scripts/bench/load.ts';
 import { clientCommands } from '../../scripts/bench/measures/round-trips.ts';
 import { SAMPLE_CLIENT, SAMPLE_REQUEST, sampleVerdict } from '../../scripts/bench/sample.ts';
 import { factsOf, naiveVerdictRule } from '../../scripts/bench/servers/naive-rules.ts';
-import { decideVerdict } from '../../src/decision/decide.ts';
-import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
 import { currentRules } from '../service/current-rules.ts';
 
 const TIME: Figure = { part: 'rules', name: '30 rules', value: 1.234, unit: 'us', target: { atMost: 3 } };

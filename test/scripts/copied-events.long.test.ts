@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { NoAnswerError, PlatformClient, ScoringClient } from '../../src/sdk/client.ts';
+import { NoAnswerError, PlatformClient, ScoringClient } from '#sdk/client.ts';
 import { startNode } from '../processes/node-process.ts';
 import { freePort } from '../servers/free-port.ts';
 import { hasProgram } from '../servers/needed-programs.ts';

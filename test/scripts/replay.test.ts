@@ -1,6 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
   InputError,
@@ -9,12 +12,9 @@ import {
 } from '../../scripts/replay/recorded-payments.ts';
 import type { Replay } from '../../scripts/replay/replay.ts';
 import { summarize } from '../../scripts/replay/summary.ts';
-import { LoadedRules } from '../../src/rollout/loaded-rules.ts';
-import { directReader } from '../../src/rules/folder/direct-reader.ts';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
+import { versionOf } from '../checkout/rollout/rule-folders.ts';
 import { blocksOf } from '../guide-blocks.ts';
 import { runNode } from '../processes/node-process.ts';
-import { versionOf } from '../rollout/rule-folders.ts';
 import { itTells, paragraphsOf } from '../rule-fixtures/told.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { startStandalone } from '../servers/redis.ts';

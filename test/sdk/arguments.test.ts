@@ -6,7 +6,7 @@ import {
   PlatformClient,
   ScoringClient,
   type VerdictRequest,
-} from '../../src/sdk/client.ts';
+} from '#sdk/client.ts';
 import { REQUEST } from './verdict-request.ts';
 
 /** Members that a program without types might pass. */

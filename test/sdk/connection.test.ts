@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import packageFile from '../../package.json' with { type: 'json' };
 import {
   type Attempt,
   BadRequestError,
@@ -16,8 +15,9 @@ import {
   UnexpectedAnswerError,
   UnknownKeyError,
   VERSION,
-} from '../../src/sdk/client.ts';
-import { Circuit, Pace, RetryBudget } from '../../src/sdk/connection.ts';
+} from '#sdk/client.ts';
+import { Circuit, Pace, RetryBudget } from '#sdk/connection.ts';
+import packageFile from '../../package.json' with { type: 'json' };
 import { serving } from '../servers/listening.ts';
 import { REQUEST } from './verdict-request.ts';
 

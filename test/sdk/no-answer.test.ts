@@ -9,7 +9,7 @@ import {
   ScoringClient,
   type ScoringOptions,
   type VerdictRequest,
-} from '../../src/sdk/client.ts';
+} from '#sdk/client.ts';
 import { blocksOf, section } from '../guide-blocks.ts';
 import { freePort } from '../servers/free-port.ts';
 import { serving } from '../servers/listening.ts';

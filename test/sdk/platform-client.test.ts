@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { platformDocument } from '../../src/http/platform/platform-operations.ts';
 import {
   type ConnectionOptions,
   type MadeListChange,
@@ -8,9 +7,10 @@ import {
   type ReportedOutcome,
   TimeoutError,
   UnavailableError,
-} from '../../src/sdk/client.ts';
-import { DescribedApi } from '../http/openapi/described-api.ts';
+} from '#sdk/client.ts';
+import { platformDocument } from '#workbench/platform/platform-operations.ts';
 import { serviceOfSuite } from '../service/running-service.ts';
+import { DescribedApi } from '../workbench/openapi/described-api.ts';
 
 /** A name that must be encoded, wherever it stands. */
 const NAME = 'ann/ü %';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { clientRecords } from '../../scripts/client-records.ts';
 import {
   IdempotencyKeyReusedError,
   MalformedBodyError,
@@ -9,7 +8,8 @@ import {
   ScoringClient,
   UnknownKeyError,
   waitUntil,
-} from '../../src/sdk/client.ts';
+} from '#sdk/client.ts';
+import { clientRecords } from '../../scripts/client-records.ts';
 import { serviceOfSuite } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';
 

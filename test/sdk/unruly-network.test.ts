@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { NoAnswerError, PlatformClient, ScoringClient, type Verdict } from '../../src/sdk/client.ts';
+import { NoAnswerError, PlatformClient, ScoringClient, type Verdict } from '#sdk/client.ts';
 import { listening } from '../servers/listening.ts';
 import { type RunningService, startService } from '../service/running-service.ts';
 import { REQUEST } from './verdict-request.ts';

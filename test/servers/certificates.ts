@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CertificateFiles } from '../../src/http/server/certificate.ts';
+import type { CertificateFiles } from '#checkout/http/server/certificate.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** An authority of the tests; what it signs is good for 127.0.0.1 and localhost. Needs openssl. */

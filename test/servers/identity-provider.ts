@@ -1,8 +1,8 @@
 /// <reference path="./oidc-provider.d.ts" />
 import { createServer } from 'node:http';
 import Provider from 'oidc-provider';
-import type { ProviderSettings } from '../../src/access/identity-provider.ts';
-import type { RoleGrant } from '../../src/access/roles.ts';
+import type { ProviderSettings } from '#workbench/access/identity-provider.ts';
+import type { RoleGrant } from '#workbench/access/roles.ts';
 import { listening } from './listening.ts';
 
 const CLIENT_ID = 'scoring';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { S3Place } from '../../src/archive/s3/bucket.ts';
+import type { S3Place } from '#history/archive/s3/bucket.ts';
 import { installed } from '../generators/install.ts';
 import { end, own } from '../processes/own-process.ts';
 import { freePort } from './free-port.ts';

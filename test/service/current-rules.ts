@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadRuleSet } from '../../src/rules/folder/rule-folder.ts';
-import type { RuleSet } from '../../src/rules/rule-set.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 
 /** The folder of the rule set that the service decides with. */
 export const RULES_FOLDER = join(import.meta.dirname, '..', '..', 'rules', 'p2.v10');

@@ -30,7 +30,7 @@ export async function untilTaken<Body>(ask: () => Promise<Answer<Body>>): Promis
 const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo)$|(?:At|Until|Since)$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Tests reckon in milliseconds; test/http/openapi holds how times are written. */
+/** Tests reckon in milliseconds; test/workbench/openapi holds how times are written. */
 function timeRead(this: object, name: string, value: unknown): unknown {
   // Keys have texts inside, too.
   const isTime = TIME_NAME.test(name) && !('issuedAt' in this);

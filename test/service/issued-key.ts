@@ -1,7 +1,7 @@
-import { AccessKeys, isInstallation, OPERATIONS, type Operation } from '../../src/access/access-keys.ts';
-import { platformName } from '../../src/client/client-key.ts';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import { TEST_SALT } from '../client/client-keys.ts';
+import { AccessKeys, isInstallation, OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import { TEST_SALT } from '../decision/payer/client-keys.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
 import { KEY_LIFETIME_MS } from './key-lifetime.ts';
 

@@ -1,6 +1,6 @@
-import type { AskedInput, Input } from '../../src/evidence/backtest/input.ts';
-import { NO_SIGHTINGS } from '../../src/facts/fact.ts';
-import { type JournalEntry, recordedExposure } from '../../src/state/journal.ts';
+import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
+import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
+import { type JournalEntry, recordedExposure } from '#state/journal.ts';
 
 /** The inputs of a backtest: verdicts for the method `card`, and reports. */
 export function inputsOf(entries: readonly JournalEntry[]): readonly Input[] {

@@ -1,7 +1,7 @@
-import { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/loaded-rules.ts';
-import { ScoringService, type ServiceParts } from '../../src/service/scoring.ts';
-import type { Store } from '../../src/state/store.ts';
+import { Metrics } from '#checkout/metrics/metrics.ts';
+import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { ScoringService, type ServiceParts } from '#checkout/scoring/scoring.ts';
+import type { Store } from '#state/store.ts';
 import { currentRules } from './current-rules.ts';
 
 /** The service below HTTP, by the current rules unless others are given; it notes devices as they are sent. */

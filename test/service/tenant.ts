@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Decision, ScoreAnswer, VerdictAnswer } from '../../src/decision/decision.ts';
+import type { Decision, ScoreAnswer, VerdictAnswer } from '#decision/decision.ts';
 import { type Answer, call, type HeaderList, type Problem } from './http-call.ts';
 import { scoreBody, verdictBody } from './request-bodies.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Change } from '../../src/state/store.ts';
+import type { Change } from '#state/store.ts';
 import { violations } from './invariants.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { StoreServer } from './simulated-store.ts';

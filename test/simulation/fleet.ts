@@ -1,7 +1,7 @@
-import type { Metrics } from '../../src/metrics/metrics.ts';
-import { fixedRules } from '../../src/rollout/loaded-rules.ts';
-import { ScoringService } from '../../src/service/scoring.ts';
-import { StoreUnavailable } from '../../src/state/store-errors.ts';
+import type { Metrics } from '#checkout/metrics/metrics.ts';
+import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { ScoringService } from '#checkout/scoring/scoring.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { SeededRandom } from './seeded-random.ts';

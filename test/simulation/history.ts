@@ -1,6 +1,6 @@
-import type { OutcomeEffect } from '../../src/client/changes.ts';
-import type { OrderOutcome } from '../../src/client/order.ts';
-import type { AnsweredVerdict } from '../../src/service/scoring.ts';
+import type { AnsweredVerdict } from '#checkout/scoring/scoring.ts';
+import type { OutcomeEffect } from '#decision/payer/changes.ts';
+import type { OrderOutcome } from '#decision/payer/order.ts';
 
 /** The result of one request: answered, certainly without effect, or unknown to its caller. */
 export type AttemptStatus<T> =

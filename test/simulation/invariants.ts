@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ClientState, compact } from '../../src/client/client-state.ts';
-import type { Hint } from '../../src/client/hints.ts';
-import { type Ladder, NO_ATTEMPTS, settle } from '../../src/client/ladder.ts';
-import type { KnownOrder, OrderOutcome } from '../../src/client/order.ts';
-import { type Decision, verdictAnswer } from '../../src/decision/decision.ts';
-import { settingsOf } from '../../src/rules/rule-set.ts';
-import { rebuiltState } from '../../src/service/rebuild.ts';
-import type { JournalEntry } from '../../src/state/journal.ts';
-import { clientKey } from '../client/client-keys.ts';
-import { naiveOutcome } from '../client/told-orders.ts';
+import { type Decision, verdictAnswer } from '#decision/decision.ts';
+import { type ClientState, compact } from '#decision/payer/client-state.ts';
+import type { Hint } from '#decision/payer/hints.ts';
+import { type Ladder, NO_ATTEMPTS, settle } from '#decision/payer/ladder.ts';
+import type { KnownOrder, OrderOutcome } from '#decision/payer/order.ts';
+import { settingsOf } from '#decision/rules/rule-set.ts';
+import type { JournalEntry } from '#state/journal.ts';
+import { rebuiltState } from '#workbench/payers/rebuild.ts';
+import { clientKey } from '../decision/payer/client-keys.ts';
+import { naiveOutcome } from '../decision/payer/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
 import type { History, OutcomeAttempt, VerdictAttempt } from './history.ts';
 import { PLATFORM, type Storm } from './storm.ts';
@@ -145,7 +145,7 @@ interface Told {
   readonly turnedAway: boolean;
 }
 
-/** The orders of a client, as src/client/README.md says what counts of them. */
+/** The orders of a client, as src/decision/payer/README.md says what counts of them. */
 class ToldOrders {
   readonly #granted = new Map<string, boolean>();
   readonly #told = new Map<string, Told>();

@@ -1,8 +1,8 @@
-import { type ClientKey, parseDecisionId } from '../../src/client/client-key.ts';
-import { RETENTION } from '../../src/state/retention.ts';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { Store } from '../../src/state/store.ts';
-import { TEST_SALT } from '../client/client-keys.ts';
+import { type ClientKey, parseDecisionId } from '#decision/payer/client-key.ts';
+import { RETENTION } from '#state/retention.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { TEST_SALT } from '../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import type { StoredClients } from './stored-clients.ts';
 

@@ -1,10 +1,4 @@
-import { type ClientKey, clientNumber, type PlatformName } from '../../src/client/client-key.ts';
-import { token } from '../../src/client/client-state.ts';
-import { encodeOrder } from '../../src/client/order-text.ts';
-import { markBits, markBitsAfterPayment } from '../../src/client/sighting-marks.ts';
-import { encodeClientState } from '../../src/client/state-document.ts';
-import { stepOf, stepsOf } from '../../src/client/verdict-steps.ts';
-import type { Decision } from '../../src/decision/decision.ts';
+import type { Decision } from '#decision/decision.ts';
 import {
   decisionOf,
   encodeDecision,
@@ -12,7 +6,7 @@ import {
   parseRecord,
   type RecordShape,
   readShape,
-} from '../../src/decision/decision-record.ts';
+} from '#decision/decision-record.ts';
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
@@ -21,16 +15,22 @@ import {
   type Sightings,
   verdictsOnDevice,
   withMarksOf,
-} from '../../src/facts/fact.ts';
+} from '#decision/facts/fact.ts';
+import { type ClientKey, clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
+import { token } from '#decision/payer/client-state.ts';
+import { encodeOrder } from '#decision/payer/order-text.ts';
+import { markBits, markBitsAfterPayment } from '#decision/payer/sighting-marks.ts';
+import { encodeClientState } from '#decision/payer/state-document.ts';
+import { stepOf, stepsOf } from '#decision/payer/verdict-steps.ts';
 import {
   type JournalRecord,
   journalText,
   type Placed,
   parseJournalText,
   verdictEntry,
-} from '../../src/state/journal.ts';
-import type { Change, LoadAlso, NotedPayment, SightingsAsk, Snapshot } from '../../src/state/store.ts';
-import { answerOf, readSnapshot } from '../../src/state/stored-parts.ts';
+} from '#state/journal.ts';
+import type { Change, LoadAlso, NotedPayment, SightingsAsk, Snapshot } from '#state/store.ts';
+import { answerOf, readSnapshot } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
 interface StoredClient {

@@ -1,8 +1,8 @@
-import { platformName } from '../../src/client/client-key.ts';
-import { Metrics } from '../../src/metrics/metrics.ts';
-import { TooManyWaiting } from '../../src/service/client-turns.ts';
-import type { ScoringService } from '../../src/service/scoring.ts';
-import { StoreUnavailable } from '../../src/state/store-errors.ts';
+import { Metrics } from '#checkout/metrics/metrics.ts';
+import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
+import type { ScoringService } from '#checkout/scoring/scoring.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import { START_MS } from '../service/movable-clock.ts';
 import { ConnectionLost, type Faults, SimulatedFleet } from './fleet.ts';
 import type { AttemptStatus, History, OutcomeAttempt, VerdictAttempt } from './history.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { saltOf } from '../../src/archive/archived-salt.ts';
-import { AnotherStore } from '../../src/state/known-installation.ts';
-import { openStore } from '../../src/state/open-store.ts';
-import type { Store } from '../../src/state/store.ts';
+import { saltOf } from '#history/archive/archived-salt.ts';
+import { AnotherStore } from '#state/known-installation.ts';
+import { openStore } from '#state/open-store.ts';
+import type { Store } from '#state/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { emptyRedisUrl } from '../stores/empty-redis.ts';

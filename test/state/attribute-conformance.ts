@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { ClientKey } from '../../src/client/client-key.ts';
-import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION } from '../../src/facts/fact.ts';
-import type { Store } from '../../src/state/store.ts';
+import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION } from '#decision/facts/fact.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { Store } from '#state/store.ts';
 import { askFor, MINUTE_MS, newClient, newPlatform, T0, verdictOn } from './clients.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;

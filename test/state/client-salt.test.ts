@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { platformName } from '../../src/client/client-key.ts';
-import { SALT_REGISTER, SaltRefused } from '../../src/state/client-salt.ts';
-import { registerKey } from '../../src/state/keys.ts';
-import { openRedisStore } from '../../src/state/redis/store.ts';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { Store } from '../../src/state/store.ts';
-import { servesClients } from '../../src/state/store-health.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { SALT_REGISTER, SaltRefused } from '#state/client-salt.ts';
+import { registerKey } from '#state/keys.ts';
+import { openRedisStore } from '#state/redis/store.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { servesClients } from '#state/store-health.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';

@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type ClientKey,
-  decisionId,
-  isPlatformName,
-  type PlatformName,
-} from '../../src/client/client-key.ts';
-import { type ClientState, token, touch } from '../../src/client/client-state.ts';
-import type { OrderOutcome } from '../../src/client/order.ts';
-import { UNMARKED } from '../../src/client/sighting-marks.ts';
-import type { Decision } from '../../src/decision/decision.ts';
-import { NO_QUESTION } from '../../src/facts/fact.ts';
-import { isRuleVersion, type RuleVersion } from '../../src/rules/rule-set.ts';
-import type { JournalEntry } from '../../src/state/journal.ts';
-import type { Change, SightingsAsk, Snapshot, Store } from '../../src/state/store.ts';
-import { clientKey } from '../client/client-keys.ts';
+import type { Decision } from '#decision/decision.ts';
+import { NO_QUESTION } from '#decision/facts/fact.ts';
+import { type ClientKey, decisionId, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
+import { type ClientState, token, touch } from '#decision/payer/client-state.ts';
+import type { OrderOutcome } from '#decision/payer/order.ts';
+import { UNMARKED } from '#decision/payer/sighting-marks.ts';
+import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
+import type { JournalEntry } from '#state/journal.ts';
+import type { Change, SightingsAsk, Snapshot, Store } from '#state/store.ts';
+import { clientKey } from '../decision/payer/client-keys.ts';
 
 /** 2026-11-01T00:00:00Z: stores must not care that decisions have times unlike theirs. */
 export const T0 = 1_793_491_200_000;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ClockJumps } from '../../src/state/clock-jumps.ts';
+import { ClockJumps } from '#state/clock-jumps.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { exactSystemClock, systemClock } from '../../src/clock.ts';
-import { ClockOffset, medianOffset, storeClock } from '../../src/state/clock-offset.ts';
-import { ConnectionErrors } from '../../src/state/connection-news.ts';
+import { exactSystemClock, systemClock } from '#base/clock.ts';
+import { ClockOffset, medianOffset, storeClock } from '#state/clock-offset.ts';
+import { ConnectionErrors } from '#state/connection-news.ts';
 
 const HOUR_MS = 3600_000;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { array, assert, boolean, constantFrom, integer, option, property, record, string } from 'fast-check';
-import { platformName } from '../../src/client/client-key.ts';
-import { CLIENT_GROUPS } from '../../src/client/client-state.ts';
-import { OUTCOMES } from '../../src/client/order.ts';
-import { type JournalEntry, journalText, parseJournalText } from '../../src/state/journal.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { OUTCOMES } from '#decision/payer/order.ts';
+import { type JournalEntry, journalText, parseJournalText } from '#state/journal.ts';
 
 const anyAt = integer({ min: 0, max: 4_000_000_000_000 });
 const maybe = option(string());

@@ -9,9 +9,9 @@ import {
   partitionOf,
   shapeKey,
   stateKey,
-} from '../../src/state/keys.ts';
-import { roomOf } from '../../src/state/redis/health.ts';
-import { hasRoom } from '../../src/state/sqlite/retention.ts';
+} from '#state/keys.ts';
+import { roomOf } from '#state/redis/health.ts';
+import { hasRoom } from '#state/sqlite/retention.ts';
 
 const SLOTS = 16_384;
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ListRecord, Store } from '../../src/state/store.ts';
+import type { ListRecord, Store } from '#state/store.ts';
 
 /** What every adapter does with the records of shared lists. */
 export function describeListLog(store: () => Store): void {

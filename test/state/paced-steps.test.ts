@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { PacedSteps, STEP_ITEMS_MAX } from '../../src/state/paced-steps.ts';
+import { PacedSteps, STEP_ITEMS_MAX } from '#base/paced-steps.ts';
 
 describe('paced steps', () => {
   it('run one at a time, in the order in which they were asked for', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { ClientKey } from '../../src/client/client-key.ts';
-import type { JournalEntry, JournalRecord, Placed } from '../../src/state/journal.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { JournalEntry, JournalRecord, Placed } from '#state/journal.ts';
+import type { Store } from '#state/store.ts';
 
 /** An entry as it was written, without the place that the store gave it. */
 export function withoutPlace({ place: _, ...entry }: Placed<JournalRecord>): JournalRecord {

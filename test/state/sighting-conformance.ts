@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { SIGHTING_MARKS, UNMARKED } from '../../src/client/sighting-marks.ts';
-import type { Store } from '../../src/state/store.ts';
+import { SIGHTING_MARKS, UNMARKED } from '#decision/payer/sighting-marks.ts';
+import type { Store } from '#state/store.ts';
 import { StoredClients } from '../simulation/stored-clients.ts';
 import { askFor, MINUTE_MS, newClient, newPlatform, T0 } from './clients.ts';
 

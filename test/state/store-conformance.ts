@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type ClientKey, clientNumber, decisionId } from '../../src/client/client-key.ts';
-import { touch, UNKNOWN_CLIENT } from '../../src/client/client-state.ts';
-import { SIGHTING_MARKS, type SightingMarks, UNMARKED } from '../../src/client/sighting-marks.ts';
-import { verdictAnswer } from '../../src/decision/decision.ts';
-import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from '../../src/facts/fact.ts';
-import type { JournalRecord } from '../../src/state/journal.ts';
-import type { SightingsAsk, Store } from '../../src/state/store.ts';
+import { verdictAnswer } from '#decision/decision.ts';
+import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
+import { type ClientKey, clientNumber, decisionId } from '#decision/payer/client-key.ts';
+import { touch, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { SIGHTING_MARKS, type SightingMarks, UNMARKED } from '#decision/payer/sighting-marks.ts';
+import type { JournalRecord } from '#state/journal.ts';
+import type { SightingsAsk, Store } from '#state/store.ts';
 import { until } from '../servers/until.ts';
 import { describeAttributeSightings } from './attribute-conformance.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type BucketSettings, TokenLeases, takeToken } from '../../src/state/rate-buckets.ts';
+import { type BucketSettings, TokenLeases, takeToken } from '#state/rate-buckets.ts';
 
 const AS_PROMISED: BucketSettings = { ratePerSecond: 20, burst: 20, delayMsMax: 2000 };
 const TOKEN_MS = 1000 / AS_PROMISED.ratePerSecond;

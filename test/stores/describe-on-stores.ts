@@ -1,4 +1,4 @@
-import type { Store } from '../../src/state/store.ts';
+import type { Store } from '#state/store.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type TemporaryStore, temporaryRedis, temporarySqlite } from './temporary-store.ts';
 

@@ -23,7 +23,7 @@ export function describeOnSharedStates(
   describeWithServer('redis-server', `${title} on one Redis`, () => suite(shareRedis));
 }
 
-/** Without the shipping process, which is a quarter of the time of a start; test/archive tests it. */
+/** Without the shipping process, which is a quarter of the time of a start; test/history/archive tests it. */
 const NOT_SHIPPING: HeaderList = { ARCHIVE_DIR: 'off' };
 
 async function shareDataDir(): Promise<SharedState> {

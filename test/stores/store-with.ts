@@ -1,4 +1,4 @@
-import type { Store } from '../../src/state/store.ts';
+import type { Store } from '#state/store.ts';
 
 /** A store with some parts replaced. */
 export function storeWith(store: Store, parts: Partial<Store>): Store {

@@ -1,7 +1,7 @@
-import { openRedisStore, type RedisStoreOptions } from '../../src/state/redis/store.ts';
-import { openSqliteStore } from '../../src/state/sqlite/store.ts';
-import type { Store } from '../../src/state/store.ts';
-import { TEST_SALT } from '../client/client-keys.ts';
+import { openRedisStore, type RedisStoreOptions } from '#state/redis/store.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { TEST_SALT } from '../decision/payer/client-keys.ts';
 import { removeDirectory, temporaryDirectory } from '../servers/temporary-directory.ts';
 import { emptyRedisUrl } from './empty-redis.ts';
 

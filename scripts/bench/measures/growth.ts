@@ -1,4 +1,4 @@
-import { clientKey } from '../../../test/client/client-keys.ts';
+import { clientKey } from '../../../test/decision/payer/client-keys.ts';
 import { command } from '../../../test/servers/redis-command.ts';
 import { MEMORY_ONLY } from '../../../test/servers/redis-process.ts';
 import { type Figure, figuresOf, median, medianRatio } from '../figure.ts';

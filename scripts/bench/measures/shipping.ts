@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Archive } from '../../../src/archive/archive.ts';
+import { Archive } from '#history/archive/archive.ts';
 import { type RedisServers, startStandalone } from '../../../test/servers/redis.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { issueKey } from '../../../test/service/issued-key.ts';

@@ -8,7 +8,7 @@ import type { Plan } from '../plan.ts';
 
 const figure = figuresOf('sqlite');
 
-/** As on Redis, and fewer than the overload control ever refuses (`src/http/server/overload.ts`). */
+/** As on Redis, and fewer than the overload control ever refuses (`src/checkout/http/server/overload.ts`). */
 const CONNECTIONS = 32;
 
 /** Verdicts a second of one process on SQLite over HTTP, and whether its heap stays the same. */

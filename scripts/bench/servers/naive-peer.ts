@@ -1,6 +1,6 @@
 import KeyvRedis from '@keyv/redis';
 import { Keyv } from 'keyv';
-import { type ClientState, UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
+import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { currentRules } from '../../../test/service/current-rules.ts';
 import { sampleAnswer, sampleVerdict } from '../sample.ts';
 import { serveJson } from './json-server.ts';

@@ -1,8 +1,8 @@
 import type { RuleResult } from 'json-rules-engine';
-import { type Decision, OTHERWISE } from '../../../src/decision/decision.ts';
-import type { FactReading } from '../../../src/facts/fact.ts';
-import { runEngine } from '../../../src/rules/evaluate/trace.ts';
-import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { type Decision, OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { runEngine } from '#decision/rules/evaluate/trace.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
 
 /** The fact values of a decision in the order of the rule set's facts; throws when one is missing. */
 export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReading[] {

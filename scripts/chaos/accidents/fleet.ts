@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Decision } from '../../../src/decision/decision.ts';
+import type { Decision } from '#decision/decision.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 import { until } from '../../../test/servers/until.ts';
 import { atLeast, atMost, countsOf, countsText, type Figure, never, of, reported } from '../figure.ts';

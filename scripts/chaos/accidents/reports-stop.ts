@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SILENCE } from '../../../src/client/silence.ts';
+import { SILENCE } from '#decision/payer/silence.ts';
 import { call } from '../../../test/service/http-call.ts';
 import { atLeast, atMost, never } from '../figure.ts';
 import { type ServiceNode, startServiceNode } from '../processes/service-node.ts';

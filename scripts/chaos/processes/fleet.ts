@@ -1,10 +1,10 @@
-import type { ArchiveState } from '../../../src/archive/archive-log.ts';
-import { backUp } from '../../../src/archive/backup.ts';
-import { openArchive } from '../../../src/archive/s3/open-archive.ts';
-import { leaseHolder } from '../../../src/archive/ship/lease.ts';
-import { unshippedPage } from '../../../src/archive/unshipped.ts';
-import { openStore } from '../../../src/state/open-store.ts';
-import type { Store } from '../../../src/state/store.ts';
+import type { ArchiveState } from '#history/archive/archive-log.ts';
+import { backUp } from '#history/archive/backup.ts';
+import { openArchive } from '#history/archive/s3/open-archive.ts';
+import { leaseHolder } from '#history/archive/ship/lease.ts';
+import { unshippedPage } from '#history/archive/unshipped.ts';
+import { openStore } from '#state/open-store.ts';
+import type { Store } from '#state/store.ts';
 import { end } from '../../../test/processes/own-process.ts';
 import { type CutOffProxy, startCutOffProxy } from '../../../test/servers/cut-off-proxy.ts';
 import { type ClusterSettings, NO_FAILOVER_MS, startCluster } from '../../../test/servers/redis.ts';

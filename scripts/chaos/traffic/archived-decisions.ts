@@ -1,9 +1,9 @@
-import { Archive } from '../../../src/archive/archive.ts';
-import { keptSaltOf } from '../../../src/archive/archived-salt.ts';
-import { Duck } from '../../../src/archive/duck.ts';
-import { decisionOf } from '../../../src/archive/tables.ts';
-import { ClientKeys } from '../../../src/client/client-key.ts';
-import type { Decision } from '../../../src/decision/decision.ts';
+import type { Decision } from '#decision/decision.ts';
+import { ClientKeys } from '#decision/payer/client-key.ts';
+import { Archive } from '#history/archive/archive.ts';
+import { keptSaltOf } from '#history/archive/archived-salt.ts';
+import { Duck } from '#history/archive/duck.ts';
+import { decisionOf } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
 /** Every row of `decisions` in the archive, or copy of one, in this folder. */

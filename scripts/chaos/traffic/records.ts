@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Decision } from '../../../src/decision/decision.ts';
+import type { Decision } from '#decision/decision.ts';
 import { KeepAliveConnection } from './keep-alive.ts';
 import { askOnce, type Sample } from './load.ts';
 import type { Ask, Target } from './requests.ts';

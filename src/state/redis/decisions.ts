@@ -1,10 +1,10 @@
-import { type ClientKey, type PlatformName, parseDecisionId } from '../../client/client-key.ts';
-import type { Decision } from '../../decision/decision.ts';
-import * as redis from '../keys.ts';
-import { searchSteps } from '../paced-steps.ts';
-import { RETENTION } from '../retention.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { RecordReader, type StoredRecord } from '../stored-parts.ts';
+import { searchSteps } from '#base/paced-steps.ts';
+import type { Decision } from '#decision/decision.ts';
+import { type ClientKey, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
+import * as redis from '#state/keys.ts';
+import { RETENTION } from '#state/retention.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { RecordReader, type StoredRecord } from '#state/stored-parts.ts';
 import type { RedisDoor } from './connection/connection.ts';
 import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
 

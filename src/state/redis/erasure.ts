@@ -1,10 +1,10 @@
-import { type ClientKey, clientNumber } from '../../client/client-key.ts';
-import type { ClientState } from '../../client/client-state.ts';
-import { decodeClientState } from '../../client/state-document.ts';
-import { journalText } from '../journal.ts';
-import * as redis from '../keys.ts';
-import { RETENTION } from '../retention.ts';
-import { StoreUnavailable } from '../store-errors.ts';
+import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
+import type { ClientState } from '#decision/payer/client-state.ts';
+import { decodeClientState } from '#decision/payer/state-document.ts';
+import { journalText } from '#state/journal.ts';
+import * as redis from '#state/keys.ts';
+import { RETENTION } from '#state/retention.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import { deviceIds, notedNames } from './clients.ts';
 import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
 import { textOrNothing, wholeOf } from './connection/reply.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { CLOCK_OFFSET_MS_MAX } from '../clock-offset.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '../store-health.ts';
+import { CLOCK_OFFSET_MS_MAX } from '#state/clock-offset.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '#state/store-health.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { newSalt, SALT_REGISTER } from '../client-salt.ts';
-import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, VERSIONS } from '../keys.ts';
+import { newSalt, SALT_REGISTER } from '#state/client-salt.ts';
+import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, VERSIONS } from '#state/keys.ts';
 import {
   ANOTHER_STORE_REMEDY,
   belongsTo,
@@ -10,9 +10,9 @@ import {
   type KnownInstallation,
   requireExpected,
   saltDiffers,
-} from '../known-installation.ts';
-import type { Registers } from '../store.ts';
-import { StoreUnavailable } from '../store-errors.ts';
+} from '#state/known-installation.ts';
+import type { Registers } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import type { RedisDoor } from './connection/connection.ts';
 import { areSomeTexts, checked, isTextOrNothing } from './connection/reply.ts';
 import { agreedText } from './shared-records.ts';

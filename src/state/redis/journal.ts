@@ -1,4 +1,5 @@
-import { isJsonObject } from '../../files/json-object.ts';
+import { isJsonObject } from '#base/files/json-object.ts';
+import { searchSteps } from '#base/paced-steps.ts';
 import {
   comparePlaces,
   type EntryPlace,
@@ -21,11 +22,10 @@ import {
   verdictEntry,
   widerGap,
   writeCursor,
-} from '../journal.ts';
-import * as redis from '../keys.ts';
-import { searchSteps } from '../paced-steps.ts';
-import { RETENTION } from '../retention.ts';
-import type { JournalPage, KeptAfterShipping, Store } from '../store.ts';
+} from '#state/journal.ts';
+import * as redis from '#state/keys.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
 import type { RedisDoor } from './connection/connection.ts';
 import { areRows, checked, isWhole, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';

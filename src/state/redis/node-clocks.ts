@@ -1,4 +1,4 @@
-import { ClockOffset, medianOffset } from '../clock-offset.ts';
+import { ClockOffset, medianOffset } from '#state/clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 

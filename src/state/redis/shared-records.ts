@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import KeyvRedis from '@keyv/redis';
-import { isJsonObject } from '../../files/json-object.ts';
-import type { AuditRows, ChainEnd } from '../audit-log.ts';
+import { isJsonObject } from '#base/files/json-object.ts';
+import type { AuditRows, ChainEnd } from '#state/audit-log.ts';
 import {
   type DocumentIndex,
   type Documents,
@@ -9,16 +9,16 @@ import {
   keyvDocuments,
   type Versions,
   type VersionTable,
-} from '../documents.ts';
-import * as redis from '../keys.ts';
+} from '#state/documents.ts';
+import * as redis from '#state/keys.ts';
 import {
   type Admission,
   type BucketSettings,
   LocalRateBuckets,
   type RateBuckets,
   TokenLeases,
-} from '../rate-buckets.ts';
-import { RETENTION } from '../retention.ts';
+} from '#state/rate-buckets.ts';
+import { RETENTION } from '#state/retention.ts';
 import {
   LIST_REMOVAL_KEPT_MS,
   type ListChange,
@@ -29,8 +29,8 @@ import {
   type Tallies,
   tallyCounts,
   writerField,
-} from '../store.ts';
-import type { RunCall } from '../store-errors.ts';
+} from '#state/store.ts';
+import type { RunCall } from '#state/store-errors.ts';
 import type { RedisCommands, RedisConnection, RedisDoor } from './connection/connection.ts';
 import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';

@@ -1,5 +1,3 @@
-import { bitsOfMarks, markBits, SIGHTING_MARKS, type SightingMark } from '../../client/sighting-marks.ts';
-import { stepsOf } from '../../client/verdict-steps.ts';
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
@@ -9,10 +7,12 @@ import {
   type SharingCounts,
   type SharingQuestion,
   verdictsOnDevice,
-} from '../../facts/fact.ts';
-import * as redis from '../keys.ts';
-import { RETENTION } from '../retention.ts';
-import type { SightingsAsk, Store } from '../store.ts';
+} from '#decision/facts/fact.ts';
+import { bitsOfMarks, markBits, SIGHTING_MARKS, type SightingMark } from '#decision/payer/sighting-marks.ts';
+import { stepsOf } from '#decision/payer/verdict-steps.ts';
+import * as redis from '#state/keys.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { SightingsAsk, Store } from '#state/store.ts';
 import { notedNames } from './clients.ts';
 import type { RedisDoor } from './connection/connection.ts';
 import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { Versions } from '../documents.ts';
-import { documentPrefix, registerKey, stateKey } from '../keys.ts';
-import { RETENTION } from '../retention.ts';
+import type { Versions } from '#state/documents.ts';
+import { documentPrefix, registerKey, stateKey } from '#state/keys.ts';
+import { RETENTION } from '#state/retention.ts';
 import {
   followedName,
   type StatesPage,
@@ -9,7 +9,7 @@ import {
   type StoredTexts,
   type TextKind,
   type TextPlace,
-} from '../store.ts';
+} from '#state/store.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import type { ClientErasure } from './erasure.ts';

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { serveWork } from '../../work/serve-work.ts';
+import { serveWork } from '#base/work/serve-work.ts';
 
 /** How often the log's pages are moved to their place; a page that is written twice in between is moved once. */
 const INTERVAL_MS = 250;

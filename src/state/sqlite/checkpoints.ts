@@ -1,4 +1,4 @@
-import { BackgroundWork } from '../../work/background-work.ts';
+import { BackgroundWork } from '#base/work/background-work.ts';
 import type { CheckpointWorks } from './checkpoint-thread.ts';
 
 const THREAD = new URL('./checkpoint-thread.ts', import.meta.url);

@@ -1,17 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type ClientKey, clientNumber } from '../../client/client-key.ts';
-import { token } from '../../client/client-state.ts';
-import { encodeOrder } from '../../client/order-text.ts';
-import { markBits, markBitsAfterPayment } from '../../client/sighting-marks.ts';
-import { encodeClientState } from '../../client/state-document.ts';
-import {
-  stepAhead,
-  stepOf,
-  stepsOf,
-  VERDICT_STEPS,
-  VERDICTS_OF_STEP_MAX,
-} from '../../client/verdict-steps.ts';
-import { encodeDecision } from '../../decision/decision-record.ts';
+import { encodeDecision } from '#decision/decision-record.ts';
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
@@ -20,13 +8,25 @@ import {
   type SharingCounts,
   verdictsOnDevice,
   withMarksOf,
-} from '../../facts/fact.ts';
-import { UNSETTLED_MS } from '../clock-jumps.ts';
-import { journalText } from '../journal.ts';
-import { RETENTION } from '../retention.ts';
-import type { Change, SightingsAsk, Store } from '../store.ts';
-import { StoreUnavailable } from '../store-errors.ts';
-import { answerOf, type RecordReader, readSnapshot, type StoredRecord, textOf } from '../stored-parts.ts';
+} from '#decision/facts/fact.ts';
+import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
+import { token } from '#decision/payer/client-state.ts';
+import { encodeOrder } from '#decision/payer/order-text.ts';
+import { markBits, markBitsAfterPayment } from '#decision/payer/sighting-marks.ts';
+import { encodeClientState } from '#decision/payer/state-document.ts';
+import {
+  stepAhead,
+  stepOf,
+  stepsOf,
+  VERDICT_STEPS,
+  VERDICTS_OF_STEP_MAX,
+} from '#decision/payer/verdict-steps.ts';
+import { UNSETTLED_MS } from '#state/clock-jumps.ts';
+import { journalText } from '#state/journal.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { Change, SightingsAsk, Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { answerOf, type RecordReader, readSnapshot, type StoredRecord, textOf } from '#state/stored-parts.ts';
 import type { SqliteFile } from './open-file.ts';
 
 const JOURNAL_ROWS =

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { textOf } from '../stored-parts.ts';
+import { textOf } from '#state/stored-parts.ts';
 import type { SqliteCheckpoints } from './checkpoints.ts';
 import type { SqliteFile } from './open-file.ts';
 

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { StoreUnavailable } from '../store-errors.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** Which file lies at a path: its device and number, which no other file has while somebody keeps it open. */
 type FileIdentity = string | null;

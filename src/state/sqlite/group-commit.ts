@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
-import { StoreLate, StoreUnavailable } from '../store-errors.ts';
+import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import type { FileWatch } from './file-watch.ts';
 
 interface Pending {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseDecisionId } from '../../client/client-key.ts';
+import { searchSteps } from '#base/paced-steps.ts';
+import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   gapWith,
   NUMBER_CURSORS,
@@ -9,12 +10,11 @@ import {
   readOr,
   unreadableAmong,
   verdictEntry,
-} from '../journal.ts';
-import { searchSteps } from '../paced-steps.ts';
-import { RETENTION } from '../retention.ts';
-import type { KeptAfterShipping, Store } from '../store.ts';
-import { UnknownCursor } from '../store-errors.ts';
-import type { RecordReader } from '../stored-parts.ts';
+} from '#state/journal.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { KeptAfterShipping, Store } from '#state/store.ts';
+import { UnknownCursor } from '#state/store-errors.ts';
+import type { RecordReader } from '#state/stored-parts.ts';
 import { type Statements, storedRecord } from './client-rows.ts';
 import { LOCK_FREE_MS, repeatBriefly } from './group-commit.ts';
 import type { SqliteFile } from './open-file.ts';

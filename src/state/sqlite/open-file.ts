@@ -1,11 +1,11 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeOwnFolder } from '../../files/folders.ts';
-import { SALT_REGISTER } from '../client-salt.ts';
-import { INSTALLATION_REGISTER, type KnownInstallation } from '../known-installation.ts';
-import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '../store-errors.ts';
-import { failureText } from '../store-health.ts';
+import { makeOwnFolder } from '#base/files/folders.ts';
+import { SALT_REGISTER } from '#state/client-salt.ts';
+import { INSTALLATION_REGISTER, type KnownInstallation } from '#state/known-installation.ts';
+import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '#state/store-errors.ts';
+import { failureText } from '#state/store-health.ts';
 import type { FileWatch } from './file-watch.ts';
 import { type GroupCommit, isBusy } from './group-commit.ts';
 

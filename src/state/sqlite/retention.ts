@@ -1,6 +1,6 @@
 import { type StatsFs, statfsSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { ClockJumps } from '../clock-jumps.ts';
+import type { ClockJumps } from '#state/clock-jumps.ts';
 import type { Statements } from './client-rows.ts';
 import { repeatBriefly } from './group-commit.ts';
 import { trimOverflow } from './journal.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyvStoreAdapter } from 'keyv';
-import { DAY_MS } from '../../rules/duration.ts';
-import type { AuditRows } from '../audit-log.ts';
+import { DAY_MS } from '#base/duration.ts';
+import type { AuditRows } from '#state/audit-log.ts';
 import {
   type DocumentIndex,
   type Documents,
@@ -9,8 +9,8 @@ import {
   keyvDocuments,
   type Versions,
   type VersionTable,
-} from '../documents.ts';
-import { RETENTION } from '../retention.ts';
+} from '#state/documents.ts';
+import { RETENTION } from '#state/retention.ts';
 import {
   LIST_REMOVAL_KEPT_MS,
   type ListChange,
@@ -19,8 +19,8 @@ import {
   type Tallies,
   tallyCounts,
   writerField,
-} from '../store.ts';
-import { textOf } from '../stored-parts.ts';
+} from '#state/store.ts';
+import { textOf } from '#state/stored-parts.ts';
 import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
 

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../clock.ts';
-import { AuditLog } from '../audit-log.ts';
-import { clientKeysUnder, newSalt, SALT_REGISTER } from '../client-salt.ts';
-import { ClockJumps, UNSETTLED_MS } from '../clock-jumps.ts';
-import { Versions } from '../documents.ts';
-import { type ExpectedInstallation, INSTALLATION_REGISTER, requireExpected } from '../known-installation.ts';
-import { LocalRateBuckets } from '../rate-buckets.ts';
-import type { Store } from '../store.ts';
-import type { StoreUnavailable } from '../store-errors.ts';
-import { failureText, type ServerHealth, type StoreWarning } from '../store-health.ts';
-import { RecordReader, textOf } from '../stored-parts.ts';
+import { systemClock } from '#base/clock.ts';
+import { AuditLog } from '#state/audit-log.ts';
+import { clientKeysUnder, newSalt, SALT_REGISTER } from '#state/client-salt.ts';
+import { ClockJumps, UNSETTLED_MS } from '#state/clock-jumps.ts';
+import { Versions } from '#state/documents.ts';
+import {
+  type ExpectedInstallation,
+  INSTALLATION_REGISTER,
+  requireExpected,
+} from '#state/known-installation.ts';
+import { LocalRateBuckets } from '#state/rate-buckets.ts';
+import type { Store } from '#state/store.ts';
+import type { StoreUnavailable } from '#state/store-errors.ts';
+import { failureText, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
+import { RecordReader, textOf } from '#state/stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
 import { eraseRows, prepareStatements, sqliteClients } from './client-rows.ts';
 import { ErasureTraces } from './erasure-traces.ts';

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Versions } from '../documents.ts';
-import { RETENTION } from '../retention.ts';
-import { followedName, type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '../store.ts';
-import { textOf } from '../stored-parts.ts';
+import type { Versions } from '#state/documents.ts';
+import { RETENTION } from '#state/retention.ts';
+import { followedName, type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '#state/store.ts';
+import { textOf } from '#state/stored-parts.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** The table of each kind of text, and the prefix of its names there. */

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { isPublicAddress, networkKeys, networkOf, parseAddress } from '../../../src/decision/addresses.ts';
-import { type ListKind, readListValue, remarkOnValue } from '../../../src/decision/shared-lists.ts';
-import { hmacPseudonym } from '../../../src/pseudonym.ts';
+import { isPublicAddress, networkKeys, networkOf, parseAddress } from '#decision/addresses.ts';
+import { hmacPseudonym } from '#decision/pseudonym.ts';
+import { type ListKind, readListValue, remarkOnValue } from '#decision/shared-lists.ts';
 
 const pseudonym = hmacPseudonym('a secret of this test that is long enough');
 

@@ -1,11 +1,8 @@
 import { expect } from 'chai';
-import {
-  type AttributeReading,
-  type DeclaredAttribute,
-  NONE_DECLARED,
-} from '../../../src/client/attributes.ts';
-import { platformName } from '../../../src/client/client-key.ts';
-import { networkKeys, networkOf, parseAddress } from '../../../src/decision/addresses.ts';
+import { networkKeys, networkOf, parseAddress } from '#decision/addresses.ts';
+import { type AttributeReading, type DeclaredAttribute, NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { hmacPseudonym } from '#decision/pseudonym.ts';
 import {
   type ListedEntry,
   type ListKind,
@@ -13,8 +10,7 @@ import {
   type ListOwner,
   type ListSubject,
   readListValue,
-} from '../../../src/decision/shared-lists.ts';
-import { hmacPseudonym } from '../../../src/pseudonym.ts';
+} from '#decision/shared-lists.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const pseudonym = hmacPseudonym('a secret of this test that is long enough');

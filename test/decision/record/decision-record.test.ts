@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { platformName } from '../../../src/client/client-key.ts';
-import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
-import { decideVerdict } from '../../../src/decision/decide.ts';
-import type { Decision } from '../../../src/decision/decision.ts';
+import { decideVerdict } from '#decision/decide.ts';
+import type { Decision } from '#decision/decision.ts';
 import {
   decisionOf,
   encodeDecision,
@@ -15,10 +13,12 @@ import {
   readShape,
   recordShape,
   unpackText,
-} from '../../../src/decision/decision-record.ts';
-import { NO_SIGHTINGS } from '../../../src/facts/fact.ts';
-import { clientKey } from '../../client/client-keys.ts';
+} from '#decision/decision-record.ts';
+import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { currentRules } from '../../service/current-rules.ts';
+import { clientKey } from '../payer/client-keys.ts';
 
 const rules = currentRules();
 const shape = recordShape(rules);

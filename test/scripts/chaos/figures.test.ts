@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Verdict } from '#decision/rules/rule-set.ts';
 import { sampleVerdict } from '../../../scripts/bench/sample.ts';
 import { account, firstVerdictMs } from '../../../scripts/chaos/accidents/disk-full.ts';
 import { differences, requisitesAtOnce } from '../../../scripts/chaos/accidents/fleet.ts';
@@ -8,7 +9,6 @@ import { allPass, atLeast, atMost, never, reported } from '../../../scripts/chao
 import { percentile, type Sample } from '../../../scripts/chaos/traffic/load.ts';
 import { doubled, lost, type Recorded } from '../../../scripts/chaos/traffic/records.ts';
 import { causesOf, type Round, turnFigures } from '../../../scripts/chaos/traffic/taking-turns.ts';
-import type { Verdict } from '../../../src/rules/rule-set.ts';
 
 describe('a figure', () => {
   it('passes at its limit and misses beyond it', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Store } from '../../../src/state/store.ts';
-import { StoreUnavailable } from '../../../src/state/store-errors.ts';
+import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { startUnrulyProxy, type UnrulyProxy } from '../../servers/unruly-proxy.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, registerKey } from '../../../src/state/keys.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
+import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, registerKey } from '#state/keys.ts';
+import { openRedisStore } from '#state/redis/store.ts';
+import type { Store } from '#state/store.ts';
+import { healthTexts, servesClients } from '#state/store-health.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';

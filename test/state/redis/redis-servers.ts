@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { stateKey } from '../../../src/state/keys.ts';
+import { stateKey } from '#state/keys.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import type { RedisServers } from '../../servers/redis.ts';
 import { accepts, command } from '../../servers/redis-command.ts';

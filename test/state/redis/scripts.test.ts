@@ -1,21 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { UNKNOWN_CLIENT } from '../../../src/client/client-state.ts';
-import { encodeClientState } from '../../../src/client/state-document.ts';
-import {
-  installationKey,
-  journalKey,
-  journalLossKey,
-  notesKey,
-  partitionOf,
-} from '../../../src/state/keys.ts';
-import { commitCall, commitScriptOf, KEPT } from '../../../src/state/redis/clients.ts';
-import { connectRedis, type RedisConnection } from '../../../src/state/redis/connection/connection.ts';
-import { parseRedisUrl } from '../../../src/state/redis/connection/url.ts';
-import { keyCountOf, RedisScript } from '../../../src/state/redis/script.ts';
-import { sightingsScript } from '../../../src/state/redis/sightings.ts';
-import { RETENTION } from '../../../src/state/retention.ts';
-import type { Change } from '../../../src/state/store.ts';
+import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { encodeClientState } from '#decision/payer/state-document.ts';
+import { installationKey, journalKey, journalLossKey, notesKey, partitionOf } from '#state/keys.ts';
+import { commitCall, commitScriptOf, KEPT } from '#state/redis/clients.ts';
+import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
+import { parseRedisUrl } from '#state/redis/connection/url.ts';
+import { keyCountOf, RedisScript } from '#state/redis/script.ts';
+import { sightingsScript } from '#state/redis/sightings.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { Change } from '#state/store.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
 import { newClient, paymentOf, T0, verdictOn, withAnswer } from '../clients.ts';

@@ -1,15 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { AccessKeys } from '../../../src/access/access-keys.ts';
-import { Audit } from '../../../src/access/audit.ts';
-import { platformName } from '../../../src/client/client-key.ts';
-import { exactSystemClock } from '../../../src/clock.ts';
-import { Fleet } from '../../../src/rollout/fleet.ts';
-import { storeClock } from '../../../src/state/clock-offset.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { scoring } from '../../cli/scoring.ts';
-import { clientKey } from '../../client/client-keys.ts';
+import { exactSystemClock } from '#base/clock.ts';
+import { AccessKeys } from '#checkout/access/access-keys.ts';
+import { Audit } from '#checkout/access/audit.ts';
+import { Fleet } from '#checkout/rollout/fleet.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { storeClock } from '#state/clock-offset.ts';
+import type { Store } from '#state/store.ts';
+import { clientKey } from '../../decision/payer/client-keys.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
@@ -20,6 +19,7 @@ import { type ServiceProcess, spawnService } from '../../service/service-process
 import { Tenant } from '../../service/tenant.ts';
 import { emptyRedisUrl } from '../../stores/empty-redis.ts';
 import { openPatiently } from '../../stores/temporary-store.ts';
+import { scoring } from '../../workbench/commands/scoring.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { decisionId } from '../../../src/client/client-key.ts';
-import { stateKey } from '../../../src/state/keys.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { StoreLate, StoreUnavailable } from '../../../src/state/store-errors.ts';
-import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
+import { decisionId } from '#decision/payer/client-key.ts';
+import { stateKey } from '#state/keys.ts';
+import { openRedisStore } from '#state/redis/store.ts';
+import type { Store } from '#state/store.ts';
+import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
+import { healthTexts, servesClients } from '#state/store-health.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { ClientKey } from '../../../src/client/client-key.ts';
-import type { Hints } from '../../../src/client/hints.ts';
-import { UNMARKED } from '../../../src/client/sighting-marks.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { Hints } from '#decision/payer/hints.ts';
+import { UNMARKED } from '#decision/payer/sighting-marks.ts';
 import {
   claimKey,
   decisionKey,
@@ -13,12 +13,12 @@ import {
   partitionOf,
   rateKey,
   stateKey,
-} from '../../../src/state/keys.ts';
-import { COMMITS_A_TIDYING } from '../../../src/state/redis/clients.ts';
-import { openRedisStore } from '../../../src/state/redis/store.ts';
-import { RETENTION } from '../../../src/state/retention.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { StoreUnavailable } from '../../../src/state/store-errors.ts';
+} from '#state/keys.ts';
+import { COMMITS_A_TIDYING } from '#state/redis/clients.ts';
+import { openRedisStore } from '#state/redis/store.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { SqliteCheckpoints } from '../../../src/state/sqlite/checkpoints.ts';
-import { GroupCommit, repeatBriefly } from '../../../src/state/sqlite/group-commit.ts';
-import { StoreLate } from '../../../src/state/store-errors.ts';
+import { SqliteCheckpoints } from '#state/sqlite/checkpoints.ts';
+import { GroupCommit, repeatBriefly } from '#state/sqlite/group-commit.ts';
+import { StoreLate } from '#state/store-errors.ts';
 import { removeDirectory, temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { until } from '../../servers/until.ts';
 

@@ -1,11 +1,11 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import type { Store } from '../../../src/state/store.ts';
-import { StoreUnavailable } from '../../../src/state/store-errors.ts';
-import { healthTexts, servesClients } from '../../../src/state/store-health.ts';
-import { TEST_SALT } from '../../client/client-keys.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { healthTexts, servesClients } from '#state/store-health.ts';
+import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, verdict } from '../clients.ts';
 

@@ -1,9 +1,9 @@
 import { StatementSync } from 'node:sqlite';
 import { expect } from 'chai';
-import { platformDocument } from '../../../src/http/platform/platform-operations.ts';
-import { operationsOf } from '../../http/openapi/described-routes.ts';
+import { platformDocument } from '#workbench/platform/platform-operations.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
+import { operationsOf } from '../../workbench/openapi/described-routes.ts';
 
 /** More than any page has. */
 const MANY = 1_200;

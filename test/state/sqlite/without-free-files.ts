@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
-import { openSqliteStore } from '../../../src/state/sqlite/store.ts';
-import { TEST_SALT } from '../../client/client-keys.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { newClient, verdict } from '../clients.ts';
 
 /** Run with few files: opens a store, then every file that it may, and gives two verdicts. */

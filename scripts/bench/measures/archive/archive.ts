@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import type { Archive } from '../../../../src/archive/archive.ts';
-import { verifyArchive } from '../../../../src/evidence/verify/verify-archive.ts';
+import type { Archive } from '#history/archive/archive.ts';
+import { verifyArchive } from '#workbench/verify/verify-archive.ts';
 import { RULES_FOLDER } from '../../../../test/service/current-rules.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';

@@ -1,5 +1,5 @@
-import { backtest } from '../../../../src/evidence/backtest/backtest.ts';
-import { withEvidence } from '../../../../src/evidence/source/evidence.ts';
+import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Archive } from '../../../../src/archive/archive.ts';
-import { Duck } from '../../../../src/archive/duck.ts';
-import { ArchiveReader } from '../../../../src/archive/read/archive-reader.ts';
-import { NUMBER_CURSORS } from '../../../../src/state/journal.ts';
-import { TEST_KEYS } from '../../../../test/client/client-keys.ts';
+import type { Archive } from '#history/archive/archive.ts';
+import { Duck } from '#history/archive/duck.ts';
+import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { NUMBER_CURSORS } from '#state/journal.ts';
+import { TEST_KEYS } from '../../../../test/decision/payer/client-keys.ts';
 import { type Figure, figuresOf, median } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';
 import { PLATFORM } from '../../sample.ts';

@@ -3,8 +3,8 @@ import {
   differencesOf,
   type Metric,
   recommendationOf,
-} from '../../../../src/evidence/experiment/recommendation.ts';
-import type { Moments } from '../../../../src/statistics/confidence-sequence.ts';
+} from '#history/evidence/experiment/recommendation.ts';
+import type { Moments } from '#history/statistics/confidence-sequence.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 
 /**

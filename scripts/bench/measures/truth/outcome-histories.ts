@@ -1,4 +1,4 @@
-import type { History } from '../../../../test/evidence/backtest/backtest-history.ts';
+import type { History } from '../../../../test/history/evidence/backtest/backtest-history.ts';
 
 /** What is reported of one order, called `order`, and what it then is in every figure. */
 export interface OutcomeHistory {

@@ -1,9 +1,9 @@
-import { type ClientKey, clientNumber, platformName } from '../../../../src/client/client-key.ts';
-import { isGrant } from '../../../../src/decision/conclude-verdict.ts';
-import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '../../../../src/decision/holdout.ts';
-import type { RuleSource } from '../../../../src/rollout/loaded-rules.ts';
-import type { ScoringService } from '../../../../src/service/scoring.ts';
-import type { Store } from '../../../../src/state/store.ts';
+import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import type { ScoringService } from '#checkout/scoring/scoring.ts';
+import { isGrant } from '#decision/conclude-verdict.ts';
+import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '#decision/holdout.ts';
+import { type ClientKey, clientNumber, platformName } from '#decision/payer/client-key.ts';
+import type { Store } from '#state/store.ts';
 import { scoringService } from '../../../../test/service/scoring-service.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 import { T0 } from '../../../../test/state/clients.ts';

@@ -1,22 +1,22 @@
-import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '../../../../src/decision/holdout.ts';
-import type { DecidingRules } from '../../../../src/evidence/question.ts';
-import type { HoldoutResult } from '../../../../src/evidence/report/holdout.ts';
-import { report } from '../../../../src/evidence/report/report.ts';
-import { type Evidence, withEvidence } from '../../../../src/evidence/source/evidence.ts';
-import { rollOut } from '../../../../src/rollout/change-rollout.ts';
-import { Fleet } from '../../../../src/rollout/fleet.ts';
-import { fixedRules } from '../../../../src/rollout/loaded-rules.ts';
-import { MONEY_ALONE, objectiveText } from '../../../../src/rollout/objective.ts';
-import type { RuleSet } from '../../../../src/rules/rule-set.ts';
-import type { Store } from '../../../../src/state/store.ts';
-import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
-import { simulatedTrial, trueDifferences } from '../../../../test/evidence/experiment/two-ladders.ts';
+import { Fleet } from '#checkout/rollout/fleet.ts';
+import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { MONEY_ALONE, objectiveText } from '#decision/objective.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import type { DecidingRules } from '#history/evidence/question.ts';
+import type { HoldoutResult } from '#history/evidence/report/holdout.ts';
+import { report } from '#history/evidence/report/report.ts';
+import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
+import type { Store } from '#state/store.ts';
+import { rollOut } from '#workbench/rollout/change-rollout.ts';
 import {
   addVersion,
   rulesDirectory,
   startQuietNode,
   versionOf,
-} from '../../../../test/rollout/rule-folders.ts';
+} from '../../../../test/checkout/rollout/rule-folders.ts';
+import { ArchivedStore } from '../../../../test/history/archive/archived-store.ts';
+import { simulatedTrial, trueDifferences } from '../../../../test/history/evidence/experiment/two-ladders.ts';
 import { T0 } from '../../../../test/state/clients.ts';
 import { PayerWorld, type SimulatedOrder, type SimulatedPayer, type WorldPlan } from './payer-world.ts';
 import { inAStore } from './store-for-work.ts';

@@ -1,19 +1,19 @@
-import { report } from '../../../../src/evidence/report/report.ts';
-import type { Report } from '../../../../src/evidence/report/rule-report.ts';
-import { type EvidenceAsk, withEvidence } from '../../../../src/evidence/source/evidence.ts';
-import { MONEY_ALONE } from '../../../../src/rollout/objective.ts';
-import type { RuleSet } from '../../../../src/rules/rule-set.ts';
-import type { Store } from '../../../../src/state/store.ts';
-import { ArchivedStore } from '../../../../test/archive/archived-store.ts';
-import { History, JULY } from '../../../../test/evidence/backtest/backtest-history.ts';
-import { askedTrial, CLIENTS_A_DAY } from '../../../../test/evidence/experiment/two-ladders.ts';
+import { MONEY_ALONE } from '#decision/objective.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { report } from '#history/evidence/report/report.ts';
+import type { Report } from '#history/evidence/report/rule-report.ts';
+import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
+import type { Store } from '#state/store.ts';
+import { ArchivedStore } from '../../../../test/history/archive/archived-store.ts';
+import { History, JULY } from '../../../../test/history/evidence/backtest/backtest-history.ts';
+import { askedTrial, CLIENTS_A_DAY } from '../../../../test/history/evidence/experiment/two-ladders.ts';
 import {
   HELD_OUT_RULES,
   type HoldoutTruth,
   liveHoldoutWorld,
   REVERSAL_DAYS,
   USD_RATE,
-} from '../../../../test/evidence/report/holdout-world.ts';
+} from '../../../../test/history/evidence/report/holdout-world.ts';
 import { edited, swap } from '../../../../test/rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';

@@ -1,6 +1,6 @@
-import { openSqliteStore } from '../../../../src/state/sqlite/store.ts';
-import type { Store } from '../../../../src/state/store.ts';
-import { TEST_SALT } from '../../../../test/client/client-keys.ts';
+import { openSqliteStore } from '#state/sqlite/store.ts';
+import type { Store } from '#state/store.ts';
+import { TEST_SALT } from '../../../../test/decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../../../test/servers/temporary-directory.ts';
 
 /** Does some work with a store of its own, and closes the store. */

@@ -1,4 +1,4 @@
-import { counted } from '../../../../src/counted.ts';
+import { counted } from '#base/counted.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';
 import { type Drawn, DrawnExperiments, HEAVY, LIGHT } from './drawn-experiments.ts';

@@ -13,8 +13,8 @@ import {
   SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
-import { connectionFailure } from '../../connection-news.ts';
-import { type RunCall, StoreLate, StoreUnavailable } from '../../store-errors.ts';
+import { connectionFailure } from '#state/connection-news.ts';
+import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { isUnreadable } from './reply.ts';
 import { addressesOf, type RedisSecurity, type RedisTarget, tlsOptions } from './url.ts';
 

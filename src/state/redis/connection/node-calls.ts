@@ -1,5 +1,5 @@
-import { type RunCall, StoreLate, StoreUnavailable } from '../../store-errors.ts';
-import { failureText } from '../../store-health.ts';
+import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
+import { failureText } from '#state/store-health.ts';
 import { isReplicasRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../../files/json-object.ts';
-import { NamedError } from '../../../named-error.ts';
+import { isJsonObject } from '#base/files/json-object.ts';
+import { NamedError } from '#base/named-error.ts';
 
 /**
  * No server of ours answers so: bytes were lost, changed or moved on the way. What else comes on that connection may belong

@@ -1,4 +1,4 @@
-import { NamedError } from '../../../named-error.ts';
+import { NamedError } from '#base/named-error.ts';
 
 interface Endpoint {
   readonly host: string;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { CircuitBreaker } from '../../../../src/state/redis/connection/node-calls.ts';
-import { StoreUnavailable } from '../../../../src/state/store-errors.ts';
+import { CircuitBreaker } from '#state/redis/connection/node-calls.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
 import { usableMsSince, watchStandstills } from '../../../servers/standstill.ts';
 
 const LIMIT_MS = 60;

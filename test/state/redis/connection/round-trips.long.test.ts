@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { callLimitMs, RoundTrips, tokenLimitMs } from '../../../../src/state/redis/connection/node-calls.ts';
+import { callLimitMs, RoundTrips, tokenLimitMs } from '#state/redis/connection/node-calls.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { startStandalone } from '../../../servers/redis.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';

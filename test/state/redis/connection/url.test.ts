@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addressesOf, parseRedisUrl } from '../../../../src/state/redis/connection/url.ts';
+import { addressesOf, parseRedisUrl } from '#state/redis/connection/url.ts';
 
 describe('REDIS_URL', () => {
   const none = { username: undefined, password: undefined };

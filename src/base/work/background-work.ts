@@ -1,0 +1,199 @@
+import { NamedError } from '#base/named-error.ts';
+import { hasIdleCores, type Order, type Runner, type RunnerSettings, STOP, startRunner } from './runner.ts';
+import type { JobContext, JobMessage, Jobs } from './serve-work.ts';
+import { atOnce, type TurnLimits, Turns } from './turns.ts';
+
+/** Where the jobs of a module run, what each may take, and how many run at once. */
+export interface WorkSettings extends RunnerSettings {
+  /** Time on a core, of a thread: a job is not to blame for the time in which it waited for a core. */
+  readonly cpuMs?: number;
+  /** By the clock; 12 times `cpuMs` when left out, because a job may wait for a core or a slow disk. */
+  readonly timeMs?: number;
+  /** A job that reports progress must do so at least this often; otherwise it counts as hanging and is ended. */
+  readonly silenceMs?: number;
+  /** A thread or process without a job is ended after this time, which frees its memory. */
+  readonly idleMs?: number;
+  /** One job at a time when left out; the others wait. */
+  readonly turns?: TurnLimits;
+}
+
+type TaskOf<Work extends Jobs[string]> = Parameters<Work>[0];
+
+type ResultOf<Work extends Jobs[string]> = Awaited<ReturnType<Work>>;
+
+type ProgressOf<Work extends Jobs[string]> =
+  Parameters<Work> extends [unknown, JobContext<infer Progress>] ? Progress : never;
+
+interface JobOptions<Progress> {
+  /** Whoever asked for it; owners take turns. */
+  readonly owner?: string;
+  readonly onProgress?: (progress: Progress) => void;
+  /** Ends a running or waiting job, and throws the reason; a job that runs until it is stopped is asked to stop. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The job took more time or memory than it may; its thread or process was ended. */
+export class LimitExceeded extends NamedError {}
+
+const WAIT_FACTOR = 12;
+
+/** How often a working thread's CPU time is read. */
+const LOOK_EVERY_MS = 100;
+
+/** How Node ends a process whose heap is full, and the error of such a thread. */
+const HEAP_FULL = { code: 134, signal: 'SIGABRT', error: 'ERR_WORKER_OUT_OF_MEMORY' } as const;
+
+/**
+ * Runs the jobs of a module, which calls `serveWork`, in threads or processes of its own, so that they do not hold up
+ * the thread that asks. These are started when first needed and kept for the next job; a job that takes too much or
+ * is cancelled ends with its thread or process.
+ */
+export class BackgroundWork<Its extends Jobs> {
+  readonly #module: URL;
+  readonly #settings: WorkSettings;
+  readonly #hasIdleCores: () => boolean;
+  readonly #turns: Turns;
+  #isClosed = false;
+  readonly #all = new Set<Runner>();
+  /** The most recently used one is taken first: its caches are warm. */
+  readonly #idle = new Map<Runner, NodeJS.Timeout | undefined>();
+
+  constructor(module: URL, settings: WorkSettings, machineHasIdleCores = hasIdleCores) {
+    this.#module = module;
+    this.#settings = settings;
+    this.#hasIdleCores = machineHasIdleCores;
+    this.#turns = new Turns(settings.turns ?? atOnce(1));
+  }
+
+  /** Throws LimitExceeded, TooManyTurns, the signal's reason, or the job's error as an Error of its name. */
+  run<Kind extends keyof Its & string>(
+    kind: Kind,
+    task: TaskOf<Its[Kind]>,
+    waiting: JobOptions<ProgressOf<Its[Kind]>> = {},
+  ): Promise<ResultOf<Its[Kind]>> {
+    const { owner = '', signal } = waiting;
+    const work = () => this.#run<ResultOf<Its[Kind]>, ProgressOf<Its[Kind]>>({ kind, task }, waiting);
+    return this.#turns.run(owner, work, signal);
+  }
+
+  /** Ends all threads and processes, and all jobs that run or wait. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#all].map((runner) => this.#end(runner)));
+  }
+
+  async #run<Result, Progress>(order: Order, { signal, onProgress }: JobOptions<Progress>): Promise<Result> {
+    const runner = await this.#free();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    // A runner that is ended before the job was posted rejects it while nobody waits for it.
+    promise.catch(() => {});
+    const silence = this.#watchSilence(reject);
+    const hear = (message: JobMessage<Result, Progress>) => {
+      silence?.refresh();
+      if ('progress' in message) onProgress?.(message.progress);
+      else if ('result' in message) resolve(message.result);
+      else reject(new JobError(message.thrown));
+    };
+    const fail = (error: NodeJS.ErrnoException) =>
+      reject(error.code === HEAP_FULL.error ? this.#tooMuchMemory() : error);
+    const exit = (code: number | null, killedBy: NodeJS.Signals | null) =>
+      reject(
+        code === HEAP_FULL.code || killedBy === HEAP_FULL.signal
+          ? this.#tooMuchMemory()
+          : new Error(`its ${this.#settings.where} ended with ${killedBy ?? `exit code ${code}`}`),
+      );
+    const abort = () =>
+      this.#settings.runsUntilStopped ? runner.post(STOP, reject) : reject(signal?.reason);
+    const stopWatching = this.#watch(runner, reject);
+    runner.events.on('message', hear).on('error', fail).on('exit', exit);
+    signal?.addEventListener('abort', abort);
+    if (this.#settings.runsUntilStopped !== true) runner.hold(true);
+    try {
+      signal?.throwIfAborted();
+      if (this.#isClosed) throw new Error('the background work was closed');
+      runner.post(order, reject);
+      const result = await promise;
+      this.#keep(runner);
+      return result;
+    } catch (error) {
+      if (error instanceof JobError) this.#keep(runner);
+      else await this.#end(runner);
+      throw error;
+    } finally {
+      stopWatching();
+      clearTimeout(silence);
+      signal?.removeEventListener('abort', abort);
+      runner.events.off('message', hear).off('error', fail).off('exit', exit);
+    }
+  }
+
+  #watch(runner: Runner, reject: (error: Error) => void): () => void {
+    const { cpuMs = Number.POSITIVE_INFINITY, timeMs = WAIT_FACTOR * cpuMs } = this.#settings;
+    const refuse = (limitMs: number, of = '') =>
+      reject(new LimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
+    if (timeMs === Number.POSITIVE_INFINITY) return () => {};
+    const before = runner.cpuMs();
+    const lookNow = async () => {
+      if ((await runner.cpuMs()) - (await before) > cpuMs) refuse(cpuMs, ' of computing time');
+    };
+    const look = cpuMs === Number.POSITIVE_INFINITY ? undefined : setInterval(lookNow, LOOK_EVERY_MS);
+    const limit = setTimeout(refuse, timeMs, timeMs);
+    return () => {
+      clearInterval(look);
+      clearTimeout(limit);
+    };
+  }
+
+  /** Every message of the job restarts the time. */
+  #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
+    const { silenceMs } = this.#settings;
+    if (silenceMs === undefined) return undefined;
+    const hangs = () => reject(new LimitExceeded(`it reported nothing for ${silenceMs / 1000} s`));
+    return setTimeout(hangs, silenceMs).unref();
+  }
+
+  #tooMuchMemory(): Error {
+    return new LimitExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
+  }
+
+  async #free(): Promise<Runner> {
+    const isAnyCoreIdle = this.#hasIdleCores();
+    const [runner] = [...this.#idle.keys()].toReversed();
+    if (runner === undefined) return this.#start(isAnyCoreIdle);
+    clearTimeout(this.#idle.get(runner));
+    this.#idle.delete(runner);
+    if (!runner.needsIdleCores || isAnyCoreIdle) return runner;
+    await this.#end(runner);
+    return this.#start(isAnyCoreIdle);
+  }
+
+  async #start(isAnyCoreIdle: boolean): Promise<Runner> {
+    const runner = await startRunner(this.#module, this.#settings, isAnyCoreIdle);
+    this.#all.add(runner);
+    runner.events.once('exit', () => void this.#end(runner));
+    return runner;
+  }
+
+  #keep(runner: Runner): void {
+    if (!this.#all.has(runner)) return;
+    runner.hold(false);
+    const { idleMs } = this.#settings;
+    const end = idleMs === undefined ? undefined : setTimeout(() => this.#end(runner), idleMs).unref();
+    this.#idle.set(runner, end);
+  }
+
+  async #end(runner: Runner): Promise<void> {
+    this.#all.delete(runner);
+    clearTimeout(this.#idle.get(runner));
+    this.#idle.delete(runner);
+    await runner.end();
+  }
+}
+
+/** An error that the job itself threw: its thread or process can be used again. */
+class JobError extends Error {
+  constructor({ name, message }: { readonly name: string; readonly message: string }) {
+    super(message);
+    this.name = name;
+  }
+}

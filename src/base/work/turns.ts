@@ -1,0 +1,148 @@
+import { NamedError } from '#base/named-error.ts';
+
+/** Counts what is under way by name. */
+export class Shares {
+  readonly #counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  take(name: string): void {
+    this.#counts.set(name, this.of(name) + 1);
+  }
+
+  giveBack(name: string): void {
+    const left = this.of(name) - 1;
+    if (left === 0) this.#counts.delete(name);
+    else this.#counts.set(name, left);
+  }
+}
+
+export interface TurnLimits {
+  /** At once, for all owners together. */
+  readonly atOnceMax: number;
+  /** At once for one owner; a function where it changes. */
+  readonly ownerMax: number | (() => number);
+  /** Waiting for one owner; 0: what cannot begin at once is refused. */
+  readonly waitingMax: number;
+  /** Waiting for all owners together. */
+  readonly allWaitingMax?: number;
+  /** An owner who comes first, may always wait, and for whom `kept` turns are reserved. */
+  readonly first?: { readonly owner: string; readonly kept: number };
+}
+
+/** Limits only how many run at once; all others wait. */
+export function atOnce(count: number): TurnLimits {
+  return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
+}
+
+/** No more turns may be taken or waited for. */
+export class TooManyTurns extends NamedError {}
+
+/** Shares turns fairly between owners: an owner who asks for much waits for its own work, not the others. */
+export class Turns {
+  readonly #limits: TurnLimits;
+  readonly #underWay = new Shares();
+  #allUnderWay = 0;
+  /** By owner, the next owner first; no list is empty. */
+  readonly #waiting = new Map<string, readonly (() => void)[]>();
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Whether as many of the owner wait as may. */
+  isFullOfOwn(owner: string): boolean {
+    return (this.#waiting.get(owner)?.length ?? 0) >= this.#limits.waitingMax;
+  }
+
+  /** Whether one more of the owner would be refused. */
+  isFull(owner: string): boolean {
+    const { allWaitingMax = Number.POSITIVE_INFINITY, first } = this.#limits;
+    if (this.#mayBegin(owner)) return false;
+    if (this.isFullOfOwn(owner)) return true;
+    const others = [...this.#waiting].filter(([one]) => one !== first?.owner);
+    return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
+  }
+
+  /** Runs `work` when its turn comes. Throws TooManyTurns, or the reason of a signal that came before. */
+  async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.isFull(owner)) throw new TooManyTurns(`${this.#underWay.of(owner)} of ${owner} are under way`);
+    if (this.#mayBegin(owner)) this.#begin(owner);
+    else await this.#turn(owner, signal);
+    try {
+      return await work();
+    } finally {
+      this.#underWay.giveBack(owner);
+      this.#allUnderWay--;
+      this.#toEnd(owner);
+      this.#letNext();
+    }
+  }
+
+  get #ownerMax(): number {
+    const { ownerMax } = this.#limits;
+    return typeof ownerMax === 'number' ? ownerMax : ownerMax();
+  }
+
+  #mayBegin(owner: string): boolean {
+    const { atOnceMax, first } = this.#limits;
+    if (this.#underWay.of(owner) >= this.#ownerMax || this.#allUnderWay >= atOnceMax) return false;
+    if (first === undefined || owner === first.owner) return true;
+    return this.#allUnderWay - this.#underWay.of(first.owner) < atOnceMax - first.kept;
+  }
+
+  #begin(owner: string): void {
+    this.#underWay.take(owner);
+    this.#allUnderWay++;
+  }
+
+  async #turn(owner: string, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), resolve]);
+    const leave = () => {
+      this.#leave(owner, resolve);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', leave);
+    await promise.finally(() => signal?.removeEventListener('abort', leave));
+  }
+
+  #leave(owner: string, turn: () => void): void {
+    const others = this.#waiting.get(owner)?.filter((one) => one !== turn) ?? [];
+    if (others.length > 0) this.#waiting.set(owner, others);
+    else this.#waiting.delete(owner);
+  }
+
+  /** After a turn an owner comes after all others that wait. */
+  #toEnd(owner: string): void {
+    const own = this.#waiting.get(owner);
+    if (own === undefined) return;
+    this.#waiting.delete(owner);
+    this.#waiting.set(owner, own);
+  }
+
+  #letNext(): void {
+    const { first } = this.#limits;
+    const owners = [...(first === undefined ? [] : [first.owner]), ...this.#waiting.keys()];
+    const next = owners.find((owner) => this.#waiting.has(owner) && this.#mayBegin(owner));
+    const [turn] = next === undefined ? [] : (this.#waiting.get(next) ?? []);
+    if (next === undefined || turn === undefined) return;
+    this.#leave(next, turn);
+    this.#toEnd(next);
+    this.#begin(next);
+    turn();
+    // The limit of an owner may have risen.
+    this.#letNext();
+  }
+}

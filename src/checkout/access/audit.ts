@@ -1,0 +1,292 @@
+import { LRUCache } from 'lru-cache';
+import { Type } from '#base/json-schema.ts';
+import { NamedError } from '#base/named-error.ts';
+import { choice, count, epochMs, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
+import {
+  type AuditFault,
+  type AuditLink,
+  type AuditLog,
+  type ChainEnd,
+  checkedAudit,
+  toldBy,
+} from '#state/audit-log.ts';
+import { LocalRateBuckets } from '#state/rate-buckets.ts';
+import { isInstallation } from './access-keys.ts';
+import { AUDIT_ACTIONS } from './audit-actions.ts';
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/**
+ * Actions that keys may repeat without end. Up to ONE_BY_ONE each is noted by itself; beyond that one entry every ten
+ * minutes says how many there were; `admit` refuses overrides and list changes instead. So a busy key takes about a third of a gigabyte per process in RETENTION.auditMs
+ * (seven times as much with the longest reasons), and pushes no other entries out.
+ */
+const BY_KEYS: ReadonlySet<AuditAction> = new Set([
+  'sign-in',
+  'sign-out',
+  'binding',
+  'wait ended',
+  'draft',
+  'client read',
+  'proposal',
+]);
+const ONE_BY_ONE = { ratePerSecond: 60 / 3600, burst: 2_000, delayMsMax: 0 };
+const SUMMED_MS = 600_000;
+
+/** Nothing was changed: the key makes more changes that are noted one by one than the audit takes. */
+export class TooManyChanges extends NamedError {}
+
+/** Reading the same payer again within this time is not noted again. */
+const READ_AGAIN_MS = 3600_000;
+const READINGS_MAX = 50_000;
+
+/** One change by a person, a key or the service itself: who did what to which thing, and why. */
+export const AuditEntrySchema = named(
+  'AuditEntry',
+  shape('An entry of the audit', {
+    at: epochMs('When'),
+    who: word('The key, person or user who did it', 'key 3f9a0c51d2e7 of ann'),
+    action: choice(AUDIT_ACTIONS, 'What was done'),
+    platform: Type.Unsafe<PlatformName | null>(nullable(word('Where; null: it concerns no single platform'))),
+    subject: nullable(word('The client, key, list, version or person', 'payer-17')),
+    before: Type.Unknown({ description: 'What was there; null for nothing' }),
+    after: Type.Unknown({ description: 'What is there since; null for nothing' }),
+    reason: nullable(word('Why', 'chargebacks')),
+    number: count('Its place in the audit'),
+    hash: word('Its link in the chain', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
+  }),
+);
+
+type NotedEntry = Shape<typeof AuditEntrySchema>;
+
+/** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
+export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
+
+/** What is to be noted; what is left out is null. */
+type Note = Pick<AuditEntry, 'who' | 'action'> & Partial<Omit<AuditEntry, 'at' | 'who' | 'action'>>;
+
+/** What to find; null matches everything. */
+interface AuditFilter {
+  readonly platform: PlatformName | null;
+  /** A part of the name, in any case. */
+  readonly who: string | null;
+  readonly action: AuditAction | null;
+  /** Epoch ms. */
+  readonly from: number | null;
+  readonly to: number | null;
+}
+
+/** Entries of the audit; one that was changed past recognition does not hide the others. */
+interface ReadEntries {
+  readonly entries: readonly NotedEntry[];
+  /** Unreadable entries, whatever platform they belong to. */
+  readonly unreadable: readonly AuditFault[];
+}
+
+/** How many entries a search reads for one page, and how many at once. */
+const SEARCHED_MAX = 5_000;
+const READ_AT_ONCE = 500;
+
+/** The part that repeated actions of a key have in common. */
+type Doing = Pick<AuditEntry, 'who' | 'action' | 'platform'>;
+
+/** The part of an entry that may identify a payer. */
+type Detail = Pick<AuditEntry, 'subject' | 'before' | 'after' | 'reason'>;
+
+const NO_DETAIL: Detail = { subject: null, before: null, after: null, reason: null };
+
+/** What an entry that leaves it out says. */
+const LEFT_OUT = { ...NO_DETAIL, platform: null };
+
+/**
+ * Notes what was done through the platform API, the console and the commands. The entry is written after the change:
+ * if that fails, the change is answered as a failure, and repeating it changes nothing more and writes the entry.
+ */
+export class Audit {
+  readonly #log: AuditLog;
+  readonly #now: () => number;
+  readonly #oneByOne: typeof ONE_BY_ONE;
+  readonly #buckets = new LocalRateBuckets(() => performance.now());
+  readonly #readings = new LRUCache<string, true>({ max: READINGS_MAX, ttl: READ_AGAIN_MS });
+  /** Actions that were not noted one by one since the last sum. */
+  #unnoted = new Map<string, { readonly doing: Doing; count: number }>();
+  #summing: NodeJS.Timeout | null = null;
+
+  constructor(log: AuditLog, now: () => number, oneByOne = ONE_BY_ONE) {
+    this.#log = log;
+    this.#now = now;
+    this.#oneByOne = oneByOne;
+  }
+
+  /** With a client, the parts that identify it are forgotten when it is erased. */
+  async note(entry: Note, client: Pick<ClientKey, 'hash'> | null = null): Promise<void> {
+    const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...entry };
+    const doing = { who, action, platform };
+    if (BY_KEYS.has(action) && this.#isTooMuch(doing)) return;
+    const detail: Detail = { subject, before, after, reason };
+    const payer = client === null ? null : { clientHash: client.hash, detail };
+    await this.#log.append({
+      at: this.#now(),
+      entry: payer === null ? { ...doing, ...detail } : doing,
+      payer,
+    });
+  }
+
+  /** For changes that are never summed up: throws TooManyChanges before one that the audit has no place for. */
+  admit(who: string, action: 'override' | 'list'): void {
+    const { admitted } = this.#buckets.takeNow(`${action} ${who}`, this.#oneByOne);
+    if (!admitted) throw new TooManyChanges(`${who} makes too many changes`);
+  }
+
+  async noteReading(who: string, { platform, clientIdKey, hash }: ClientKey): Promise<void> {
+    const reading = `${who} ${hash}`;
+    if (this.#readings.has(reading)) return;
+    await this.note({ who, action: 'client read', platform, subject: clientIdKey }, { hash });
+    this.#readings.set(reading, true);
+  }
+
+  /** Removes an erased client from all entries, and notes who erased one, and in how many entries. */
+  forget(
+    who: string,
+    { platform, hash }: Pick<ClientKey, 'platform' | 'hash'>,
+    reason: string | null = null,
+  ): Promise<void> {
+    const doing = { who, action: 'client erased', platform } as const;
+    const note = { at: this.#now(), entry: { ...doing, ...NO_DETAIL, reason } };
+    return this.#log.forget(hash, note, !this.#isTooMuch(doing));
+  }
+
+  /**
+   * Entries after a cursor (null: from the oldest kept), oldest first; `cursor` continues after the last one, and is
+   * null when there is none yet. Throws UnknownCursor.
+   */
+  async read(after: string | null, limit: number) {
+    const { links, cursor } = await this.#log.read(after, limit);
+    const read = links.map(entryOf);
+    const entries = read.flatMap((one) => (isFault(one) ? [] : [one]));
+    return { entries, unreadable: read.filter(isFault), cursor };
+  }
+
+  /** Matching entries below a number (null: from the newest), newest first; `next` continues where the search stopped. */
+  async search(
+    filter: AuditFilter,
+    before: number | null,
+    limit: number,
+  ): Promise<ReadEntries & { readonly next: number | null }> {
+    const [oldest] = (await this.#log.read(null, 1)).links;
+    const end = oldest?.number ?? 1;
+    const begin = Math.min(before ?? Number.POSITIVE_INFINITY, (await this.#log.newest()) + 1);
+    const last = Math.max(end, begin - SEARCHED_MAX);
+    const nextBelow = (number: number) => (number > end ? number : null);
+    const entries: NotedEntry[] = [];
+    const unreadable: AuditFault[] = [];
+    for await (const link of this.#backwards(begin, last)) {
+      const read = entryOf(link);
+      if (isFault(read)) unreadable.push(read);
+      else if (fits(read, filter)) entries.push(read);
+      if (entries.length + unreadable.length === limit)
+        return { entries, unreadable, next: nextBelow(link.number) };
+    }
+    return { entries, unreadable, next: nextBelow(last) };
+  }
+
+  /** The links from `begin` (exclusive) down to `last`. */
+  async *#backwards(begin: number, last: number): AsyncGenerator<AuditLink> {
+    for (let to = begin; to > last; ) {
+      const from = Math.max(last, to - READ_AT_ONCE);
+      const { links } = await this.#log.read(String(from - 1), to - from);
+      const above = to;
+      yield* links.filter(({ number }) => number < above).toReversed();
+      to = from;
+    }
+  }
+
+  /** Checks the whole chain. `known` is the number and hash of an entry that was kept elsewhere. */
+  verify(known: ChainEnd | null = null) {
+    return checkedAudit(this.#log, this.#now(), known);
+  }
+
+  /** The entries about a client, oldest first and one at a time; returns whether all could be read. */
+  async *about({ hash }: Pick<ClientKey, 'hash'>): AsyncGenerator<readonly NotedEntry[], boolean> {
+    let isWhole = true;
+    for await (const link of this.#log.about(hash)) {
+      const read = entryOf(link);
+      if (isFault(read)) isWhole = false;
+      else yield [read];
+    }
+    return isWhole;
+  }
+
+  /** Notes how many actions were not noted one by one. */
+  async sumUp(): Promise<void> {
+    if (this.#summing !== null) clearTimeout(this.#summing);
+    this.#summing = null;
+    const unnoted = this.#unnoted;
+    this.#unnoted = new Map();
+    for (const { doing, count } of unnoted.values()) {
+      const entry = {
+        ...doing,
+        ...NO_DETAIL,
+        after: { more: count },
+        reason: 'too many to be noted one by one',
+      };
+      await this.#log.append({ at: this.#now(), entry, payer: null });
+    }
+  }
+
+  #isTooMuch(doing: Doing): boolean {
+    const key = `${doing.action} ${doing.who}`;
+    const { admitted } = this.#buckets.takeNow(key, this.#oneByOne);
+    if (admitted) return false;
+    const unnoted = this.#unnoted.get(key) ?? { doing, count: 0 };
+    unnoted.count += 1;
+    this.#unnoted.set(key, unnoted);
+    // While the store is away, the next sum tries again.
+    this.#summing ??= setTimeout(() => this.sumUp().catch(() => {}), SUMMED_MS).unref();
+    return true;
+  }
+}
+
+function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): boolean {
+  return (
+    (filter.platform === null || filter.platform === platform) &&
+    (filter.who === null || who.toLowerCase().includes(filter.who.toLowerCase())) &&
+    (filter.action === null || filter.action === action) &&
+    at >= (filter.from ?? 0) &&
+    at < (filter.to ?? Number.POSITIVE_INFINITY)
+  );
+}
+
+/** The entry of a link, or a fault when it was changed past recognition. */
+function entryOf(link: AuditLink): NotedEntry | AuditFault {
+  const { number, hash } = link;
+  const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
+  const told = toldBy(link);
+  if (told === null) return { number, what };
+  const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
+  const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...members };
+  if (!isText(who) || !isAction(action) || !(platform === null || isPlace(platform))) return { number, what };
+  if (!isTextOrNull(subject) || !isTextOrNull(reason)) return { number, what };
+  return { at: told.at, who, action, platform, subject, before, after, reason, number, hash };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || isText(value);
+}
+
+function isAction(value: unknown): value is AuditAction {
+  return AUDIT_ACTIONS.some((one) => one === value);
+}
+
+function isPlace(value: unknown): value is PlatformName {
+  return isText(value) && (isInstallation(value) || isPlatformName(value));
+}
+
+function isFault(read: NotedEntry | AuditFault): read is AuditFault {
+  return 'what' in read;
+}

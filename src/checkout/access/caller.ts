@@ -1,0 +1,69 @@
+import { hostname, userInfo } from 'node:os';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { AccessKey, Operation } from './access-keys.ts';
+
+/** A key or person that uses the HTTP API. */
+export interface Actor {
+  /** Unique, like `key 3f9a0c51d2e7` or `person:248289761001`. */
+  readonly id: string;
+  /** The person or team that answers for it; null when nobody was named. */
+  readonly owner: string | null;
+  /** The name shown to people, like `key 3f9a0c51d2e7 of risk-team`. */
+  readonly text: string;
+}
+
+export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
+  const name = `key ${id}`;
+  return owner === undefined
+    ? { id: name, owner: null, text: name }
+    : { id: name, owner, text: `${name} of ${owner}` };
+}
+
+/** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
+export function actorOfPerson({
+  sub,
+  email,
+}: {
+  readonly sub: string;
+  readonly email: string | null;
+}): Actor {
+  const id = `person:${sub}`;
+  return { id, owner: id, text: email === null ? id : `${id} (${email})` };
+}
+
+/** Whether it is a person who signed in at the identity provider, not a key. */
+export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
+  return id.startsWith('person:');
+}
+
+/** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
+export function actorOfUser(): string {
+  return userActor().text;
+}
+
+export function userActor(): Actor {
+  const owner = userInfo().username;
+  const id = `user ${owner} on ${hostname()}`;
+  return { id, owner, text: id };
+}
+
+export interface Credential {
+  readonly kind: 'key' | 'session';
+  readonly id: string;
+}
+
+export interface Caller {
+  readonly actor: Actor;
+  /** Whose clients, orders and decisions it sees; `*` is the whole installation. */
+  readonly platform: PlatformName;
+  readonly operations: readonly Operation[];
+  /** The key or session; when it ends, so does long work that it started. */
+  readonly credential: Credential;
+  /** ISO 8601; null: never. */
+  readonly expiresAt: string | null;
+}
+
+export function callerOfKey(key: AccessKey): Caller {
+  const { id, platform, operations, expiresAt } = key;
+  return { actor: actorOfKey(key), platform, operations, credential: { kind: 'key', id }, expiresAt };
+}

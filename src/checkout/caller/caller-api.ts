@@ -1,0 +1,227 @@
+import type Router from '@koa/router';
+import Koa, { type ParameterizedContext } from 'koa';
+import type { Logger } from 'pino';
+import { named, oneOf, shape, word } from '#base/shapes.ts';
+import type { AccessKeys } from '#checkout/access/access-keys.ts';
+import {
+  addOperations,
+  chapter,
+  jsonAnswer,
+  jsonBody,
+  mountRoutes,
+  operation,
+  searchTurns,
+  strictRouter,
+} from '#checkout/http/operation/operation.ts';
+import type { Parameter } from '#checkout/http/operation/parameters.ts';
+import { badRequest, refusal } from '#checkout/http/request/problems.ts';
+import { hiddenAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
+import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
+import { countWork, ownWork } from '#checkout/http/server/overload.ts';
+import { logBrokenAnswers, logRequests } from '#checkout/http/server/request-log.ts';
+import type { WorkLimit } from '#checkout/http/server/work-limit.ts';
+import type { Metrics } from '#checkout/metrics/metrics.ts';
+import type { ScoringService } from '#checkout/scoring/scoring.ts';
+import type { Pseudonym } from '#decision/addresses.ts';
+import { isBot, ScoreAnswerSchema, stickyRequisiteRef, waitSeconds } from '#decision/decision.ts';
+import { ScoreBodySchema, VerdictBodySchema } from '#decision/requests.ts';
+import { ruleVersion, verdictWord } from '#decision/rules/rule-set.ts';
+import type { RateBuckets } from '#state/rate-buckets.ts';
+
+interface ScoreParts {
+  readonly service: ScoringService;
+  readonly workLimit: WorkLimit;
+}
+
+const score = operation({
+  route: 'post /v1/client/score',
+  summary: 'Which payer this is',
+  description:
+    'Interface, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
+  grant: 'score',
+  body: jsonBody('ScoreBody', ScoreBodySchema, {
+    sellPointKey: 'shop-1',
+    clientIdKey: 'ann',
+    amountRequested: '25.00',
+    selectedMethodKey: 'card',
+    toPayCurrency: 'EUR',
+    fingerprint: 'f-5d1c',
+    ip: '203.0.113.7',
+    userAgent: 'Mozilla/5.0',
+    clientHints: { jsOk: true, honeypotTriggered: false },
+  }),
+  answers: jsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema),
+  answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
+    const given = await body();
+    const answer = await workLimit.inTurn(caller.platform, () =>
+      service.score(caller.platform, given, ctx.state.admitted),
+    );
+    ctx.state.noted = { clientGroup: answer.clientGroup, isBot: answer.isBot };
+    return answer;
+  },
+});
+
+const ALWAYS = {
+  reason: word('For people, free form', 'No reason to hold the payer back.'),
+  ruleVersion,
+  isBot,
+};
+
+/** The verdict answer of the interface, section 2.4. */
+const VerdictAnswerSchema = named(
+  'VerdictAnswer',
+  oneOf(
+    'verdict',
+    {
+      GET_NEW: named(
+        'GetNewAnswer',
+        shape('Issue a new requisite', { verdict: verdictWord('GET_NEW'), ...ALWAYS }),
+      ),
+      GET_SAME_STICKY: named(
+        'GetSameStickyAnswer',
+        shape('Show the bound requisite, do not issue a new one', {
+          verdict: verdictWord('GET_SAME_STICKY'),
+          stickyRequisiteRef,
+          ...ALWAYS,
+        }),
+      ),
+      WAIT: named(
+        'WaitAnswer',
+        shape('An instruction, not an error: wait, then ask again', {
+          verdict: verdictWord('WAIT'),
+          waitSeconds,
+          ...ALWAYS,
+        }),
+      ),
+      BLOCK: named('BlockAnswer', shape('A refusal', { verdict: verdictWord('BLOCK'), ...ALWAYS })),
+    },
+    'Interface, section 2.4: one of four commands, told apart by `verdict`',
+  ),
+);
+
+/** What an Idempotency-Key may be: visible ASCII. */
+const IDEMPOTENCY_KEY_PATTERN = '^[\\x21-\\x7e]{1,255}$';
+const IDEMPOTENCY_KEY_FORM = new RegExp(IDEMPOTENCY_KEY_PATTERN);
+
+const BAD_IDEMPOTENCY_KEY = refusal('bad-idempotency-key', 'The header Idempotency-Key is not valid.', () =>
+  badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
+    { pointer: '', detail: 'the header Idempotency-Key is not valid' },
+  ]),
+);
+
+/** Null when the caller sent none. */
+const IDEMPOTENCY_KEY: Parameter<string | null> = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Send the same key with a repeat of the same request: within 24 h it gets the stored answer and counts once',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+  read: ({ req }) => {
+    const given = req.headersDistinct['idempotency-key'] ?? [];
+    const [key] = given;
+    if (key === undefined) return null;
+    if (given.length === 1 && IDEMPOTENCY_KEY_FORM.test(key)) return key;
+    throw BAD_IDEMPOTENCY_KEY.problem();
+  },
+};
+
+const verdict = operation({
+  route: 'post /v1/client/verdict',
+  summary: 'Whether a requisite may be issued right now',
+  description:
+    'Interface, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
+  grant: 'verdict',
+  parameters: [IDEMPOTENCY_KEY],
+  body: jsonBody('VerdictBody', VerdictBodySchema, {
+    sellPointKey: 'shop-1',
+    clientIdKey: 'ann',
+    method: 'card',
+    amountRequested: '25.00',
+    orderRef: 'order-1',
+    toPayCurrency: 'EUR',
+  }),
+  answers: {
+    200: {
+      ...jsonAnswer('One of four commands; recorded before it is answered', VerdictAnswerSchema)[200],
+      headers: ['X-Decision-Id', 'Idempotent-Replayed'],
+    },
+  },
+  refusals: [BAD_IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_REUSED],
+  answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
+    const idempotencyKey = IDEMPOTENCY_KEY.read(ctx);
+    const given = await body();
+    const { requestId, admitted } = ctx.state;
+    const { answer, decisionId, replayed } = await workLimit.inTurn(caller.platform, () =>
+      service.verdict(caller.platform, given, { requestId, idempotencyKey, admitted }),
+    );
+    const { verdict, ruleVersion } = answer;
+    ctx.state.noted = { verdict, ruleVersion, decisionId };
+    ctx.set('X-Decision-Id', decisionId);
+    if (replayed) ctx.set('Idempotent-Replayed', 'true');
+    return answer;
+  },
+});
+
+export const CALLER_OPERATIONS = chapter('Scoring', { score, verdict });
+
+export interface CallerApiParts {
+  readonly service: ScoringService;
+  readonly keys: AccessKeys;
+  readonly rateBuckets: RateBuckets;
+  readonly rateLimit: RateLimit;
+  readonly pseudonym: Pseudonym;
+  /** The code that opens the listener refuses what is too much before the API sees it. */
+  readonly workLimit: WorkLimit;
+  /** '' or a path like `/scoring`. */
+  readonly basePath: string;
+  /** What the listener answers besides: the document of these operations. */
+  readonly documentRoutes: Router<RequestState>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Koa for answers that are texts: without its listeners on each request, which close a body that is a stream. */
+class TextKoa extends Koa<RequestState> {
+  handleRequest(ctx: ParameterizedContext<RequestState>, run: (asked: typeof ctx) => Promise<void>) {
+    const send = () => ctx.respond === false || ctx.res.end(ctx.writable ? ctx.body : undefined);
+    ctx.res.statusCode = 404;
+    return run(ctx).then(send).catch(ctx.onerror.bind(ctx));
+  }
+}
+
+/**
+ * The two operations of the interface (section 4). Checks come in this order: rate, key (401), grant
+ * (403), body (415, 413, 400); only then is anything decided.
+ */
+export function callerApi(parts: CallerApiParts): Koa<RequestState> {
+  const { keys, log, metrics, workLimit } = parts;
+  const router = strictRouter(parts.basePath);
+  addOperations(router, CALLER_OPERATIONS, parts, {
+    keys,
+    browsers: null,
+    // The interface names no parameters, and callers sign or trace their addresses in ways of their own.
+    isStrict: false,
+    // Otherwise callers who send their bodies slowly would keep all others out.
+    whileReading: ({ req, state }, read) => {
+      ownWork(workLimit, state);
+      return req.complete ? read() : workLimit.aside(read);
+    },
+    searches: searchTurns(),
+    // The listener bounds the work under way, and every body in time.
+    own: () => {},
+    openBodyMs: REQUEST_TIMEOUT_MS,
+  });
+
+  const app = new TextKoa();
+  logBrokenAnswers(app, log);
+  const { trustedProxies } = parts.rateLimit;
+  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));
+  app.use(answerProblems(log));
+  app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
+  app.use(countWork(workLimit));
+  mountRoutes(app, router, parts.documentRoutes);
+  return app;
+}

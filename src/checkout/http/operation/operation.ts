@@ -1,0 +1,378 @@
+import type { IncomingMessage } from 'node:http';
+import Router from '@koa/router';
+import type Koa from 'koa';
+import { isJsonObject } from '#base/files/json-object.ts';
+import { type TObject, type TSchema, Type } from '#base/json-schema.ts';
+import { searchSteps } from '#base/paced-steps.ts';
+import { choice, named, oneOf, type Shape, writtenMoments } from '#base/shapes.ts';
+import { type TurnLimits, Turns } from '#base/work/turns.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { authenticate, type Callers, type Grant, mayStillAsk } from '#checkout/http/request/authenticate.ts';
+import { BODY_BYTES_MAX, bodyOf, readJson } from '#checkout/http/request/body.ts';
+import type { RefusalNote } from '#checkout/http/request/problems.ts';
+import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '#checkout/http/request/refusals.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import { type Parameter, type RouteContext, requireKnown } from './parameters.ts';
+
+/**
+ * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread
+ * beside this one: a few at once are enough. A page of the console asks for some.
+ */
+const SEARCHES: TurnLimits = {
+  atOnceMax: 5,
+  ownerMax: 2,
+  waitingMax: 64,
+  first: { owner: INSTALLATION, kept: 1 },
+};
+
+export function searchTurns(): Turns {
+  return new Turns(SEARCHES);
+}
+
+const METHODS = ['get', 'put', 'post', 'delete'] as const;
+
+type Method = (typeof METHODS)[number];
+
+/** One operation of a listener: all that its route and its place in the API document are made from. */
+interface OperationSpec {
+  /** Method and path below the base path, with parameters in braces: `get /v1/platform/lists/{list}/entries`. */
+  readonly route: `${Method} /${string}`;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly Parameter<unknown>[];
+  readonly answers: Readonly<Record<number, AnswerSpec>>;
+  /** Besides those that follow from the parameters, the grant and the body. */
+  readonly refusals?: readonly RefusalNote[];
+}
+
+export interface AnswerSpec {
+  readonly description: string;
+  readonly headers?: readonly ('X-Decision-Id' | 'Idempotent-Replayed' | 'ETag')[];
+  /** By media type. */
+  readonly content?: Readonly<Record<string, TSchema>>;
+  /** The answer is plain text. */
+  readonly text?: true;
+}
+
+/** An operation without its name. */
+export interface Declared<Parts> extends OperationSpec {
+  /** Null when no key is needed. */
+  readonly grant: Grant | null;
+  readonly body: RequestBodySpec | null;
+  /** Checks the request and gives what to answer with: JSON, text or a stream; undefined for nothing. */
+  readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
+}
+
+export interface Operation<Parts> extends Declared<Parts> {
+  readonly method: Method;
+  readonly path: string;
+  readonly operationId: string;
+  readonly tag: string;
+}
+
+/** The operations of one chapter of the API document, by the names that they have there. */
+export function chapter<Parts>(
+  tag: string,
+  operations: Readonly<Record<string, Declared<Parts>>>,
+): readonly Operation<Parts>[] {
+  return Object.entries(operations).map(([operationId, declared]) => {
+    const method = METHODS.find((one) => declared.route.startsWith(`${one} `));
+    if (method === undefined) throw new Error(`the route of ${operationId} names no method`);
+    return { ...declared, method, path: declared.route.slice(method.length + 1), operationId, tag };
+  });
+}
+
+interface Listener extends Callers {
+  /** Parameters and members that an operation does not declare are refused with 400; otherwise they are ignored. */
+  readonly isStrict: boolean;
+  /** Reads the body of a request, so that a slow sender takes no place from others. */
+  readonly whileReading: <T>(ctx: RouteContext, read: () => Promise<T>) => Promise<T>;
+  /** Notes whose a request is (null: nobody's, it needs no key); throws when there are too many. */
+  readonly own: (ctx: RouteContext, platform: string | null) => void;
+  /** How long the body of an operation without a key may take. */
+  readonly openBodyMs: number;
+  readonly searches: Turns;
+}
+
+/** A request whose caller was granted the operation. */
+export interface Asked<Body> {
+  readonly ctx: RouteContext;
+  readonly caller: Caller;
+  /** Whether the caller may still do this; for requests that last. */
+  readonly isStillGranted: () => Promise<boolean>;
+  /** Does work when the platform's turn to search has come; gives `unwanted` when nobody waits for the answer any more. */
+  readonly inTurn: <T>(work: () => Promise<T>, unwanted: T) => Promise<T>;
+  /** Reads the body, and throws 415, 413 or 400; what else may be wrong is best looked at before. */
+  readonly body: () => Promise<Body>;
+}
+
+export interface KeyedSpec<Parts, Body> extends OperationSpec {
+  readonly grant: Grant;
+  readonly body?: RequestBody<Body>;
+  /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
+  readonly isSearch?: true;
+  readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
+}
+
+/** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
+export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Declared<Parts> {
+  const { answer, body, grant, isSearch = false, ...rest } = spec;
+  return {
+    ...rest,
+    grant,
+    body: body ?? null,
+    run: async (ctx, parts, listener) => {
+      const { isStrict, whileReading, searches } = listener;
+      const caller = await authenticate(ctx, listener, grant);
+      listener.own(ctx, caller.platform);
+      if (isStrict) requireKnown(ctx, rest.parameters ?? []);
+      let reading: Promise<Body> | null = null;
+      const read = () => {
+        reading ??= whileReading(ctx, () => readBody(ctx, body, isStrict));
+        return reading;
+      };
+      // Once the connection closed, nobody waits for the answer.
+      const isWanted = () => !ctx.req.socket.destroyed;
+      const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
+        searches.run(caller.platform, async () =>
+          isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
+        );
+      const asked = {
+        ctx,
+        caller,
+        body: read,
+        isStillGranted: () => mayStillAsk(ctx, listener, grant),
+        inTurn,
+      };
+      // Verdicts take this path, so it makes no promise that they do not need.
+      if (!isSearch) return answer(asked, parts);
+      const text = await inTurn(
+        async () => jsonInSteps(asTold(rest.answers[200], await answer(asked, parts))),
+        '',
+      );
+      ctx.type = 'json';
+      return text;
+    },
+  };
+}
+
+function readBody<Body>(
+  ctx: RouteContext,
+  body: RequestBody<Body> | undefined,
+  isStrict: boolean,
+): Promise<Body> {
+  if (body === undefined) throw new Error(`${ctx.state.route} declares no body`);
+  return body.read(
+    ctx.req,
+    isStrict ? null : (members) => ctx.set('X-Ignored-Members', ignoredNames(members)),
+  );
+}
+
+const IGNORED_NAMED_MAX = 10;
+const IGNORED_CHARACTERS_MAX = 64;
+
+/** Names of members as a header can carry them. */
+function ignoredNames(members: readonly string[]): string {
+  const some = members.slice(0, IGNORED_NAMED_MAX);
+  return some
+    .map((name) => encodeURIComponent(name.slice(0, IGNORED_CHARACTERS_MAX).toWellFormed()))
+    .join(', ');
+}
+
+interface OpenSpec<Parts, Body> extends OperationSpec {
+  /** What the operation is called in log and metrics. */
+  readonly label: string;
+  readonly body?: RequestBody<Body>;
+  readonly answer: (ctx: RouteContext, parts: Parts, body: () => Promise<Body>) => Promise<unknown>;
+}
+
+/** Declares an operation that needs no key. */
+export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Declared<Parts> {
+  const { answer, label, body, ...rest } = spec;
+  return {
+    ...rest,
+    grant: null,
+    body: body ?? null,
+    run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
+      ctx.state.operation = label;
+      own(ctx, null);
+      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body, isStrict)));
+    },
+  };
+}
+
+/** What is read of a body, if it comes within this time; throws 408 otherwise. */
+async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(TOO_SLOW.problem()), ms);
+  try {
+    return await Promise.race([reading, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function jsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
+  return { 200: { description, content: { 'application/json': shape } } };
+}
+
+/** The answer of an operation that has nothing to say. */
+export const DONE: Readonly<Record<204, AnswerSpec>> = {
+  204: { description: 'Done, also when there was nothing to do' },
+};
+
+/**
+ * The JSON of an answer. Writing half a megabyte takes some milliseconds, for which everybody else would wait: long lists are
+ * written in steps.
+ */
+export async function jsonInSteps(answer: unknown): Promise<string> {
+  if (!isJsonObject(answer)) return JSON.stringify(answer);
+  const members: string[] = [];
+  for (const [name, value] of Object.entries(answer)) {
+    const text = Array.isArray(value) ? `[${(await itemsInSteps(value)).join()}]` : JSON.stringify(value);
+    if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join()}}`;
+}
+
+function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
+  return searchSteps.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
+}
+
+export interface RequestBodySpec {
+  /** By media type; each shape is kept under its name. */
+  readonly content: Readonly<Record<string, { readonly name: string; readonly example: unknown }>>;
+  readonly shapes: Readonly<Record<string, TSchema>>;
+  /** It is read line by line, so that no length is too large. */
+  readonly onlyLines?: true;
+  /** Absent: BODY_BYTES_MAX. */
+  readonly bytesMax?: number;
+}
+
+/** Gets the names of members that are not known; null where they are refused. */
+type OnIgnored = ((members: readonly string[]) => void) | null;
+
+/** A body with the way to read it; throws 415, 413 or 400 when it is not valid. */
+export interface RequestBody<Value> extends RequestBodySpec {
+  readonly read: (req: IncomingMessage, onIgnored: OnIgnored) => Promise<Value>;
+}
+
+/** A JSON body of one shape, which the API document keeps under `name`; without an example it shows that of its members. */
+export function jsonBody<S extends TSchema>(
+  name: string,
+  schema: S,
+  example?: Shape<S>,
+  bytesMax: number = BODY_BYTES_MAX,
+): RequestBody<Shape<S>> {
+  const take = taking(schema);
+  return {
+    bytesMax,
+    content: { 'application/json': { name, example } },
+    shapes: { [name]: schema },
+    read: async (req, onIgnored) => take(await readJson(req, bytesMax), onIgnored),
+  };
+}
+
+/** Takes a value of one shape, and reports the names of members that the shape does not know. */
+function taking<S extends TSchema>(schema: S) {
+  const valid = bodyOf(schema, false);
+  const strict = bodyOf(schema);
+  const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
+  return (value: unknown, onIgnored: OnIgnored): Shape<S> => {
+    if (onIgnored === null) return strict(value);
+    const ignored = isJsonObject(value) ? Object.keys(value).filter((name) => !known.has(name)) : [];
+    const body = valid(value);
+    if (ignored.length > 0) onIgnored(ignored);
+    return body;
+  };
+}
+
+interface KindShape {
+  readonly name: string;
+  readonly schema: TObject;
+  readonly example: object;
+}
+
+/** A body of one of several shapes, which its member `member` tells apart; each is kept under its name. */
+export function kindBody(
+  name: string,
+  member: string,
+  kinds: Readonly<Record<string, KindShape>>,
+): RequestBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
+  const all = Object.entries(kinds);
+  const kindOf = bodyOf(
+    Type.Object({
+      [member]: choice(
+        all.map(([kind]) => kind),
+        'Which of them',
+      ),
+    }),
+    false,
+  );
+  const bodies = new Map(all.map(([kind, { schema }]) => [kind, taking(schema)]));
+  const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));
+  return {
+    content: { 'application/json': { name, example: all[0]?.[1].example } },
+    shapes: {
+      ...Object.fromEntries(all.map(([, one]) => [one.name, one.schema])),
+      [name]: oneOf(member, shapes, 'By what is asked'),
+    },
+    read: async (req, onIgnored) => {
+      const value = await readJson(req);
+      const given = isJsonObject(value) ? value[member] : null;
+      const kind = typeof given === 'string' ? given : '';
+      const take = bodies.get(kind);
+      if (take !== undefined) return { kind, value: { ...take(value, onIgnored) } };
+      kindOf(value);
+      throw new Error(`${member} "${kind}" has no shape`);
+    },
+  };
+}
+
+/** A router that knows each path in exactly this spelling. */
+export function strictRouter(prefix: string): Router<RequestState> {
+  return new Router<RequestState>({ prefix, strict: true, sensitive: true });
+}
+
+export function addOperations<Parts>(
+  router: Router<RequestState>,
+  operations: readonly Operation<Parts>[],
+  parts: Parts,
+  listener: Listener,
+): void {
+  for (const { method, path, run, answers } of operations) {
+    router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+      ctx.state.route = path;
+      const answer = await run(ctx, parts, listener);
+      answerWith(ctx, asTold(answers[ctx.status === 202 ? 202 : 200], answer));
+    });
+  }
+}
+
+/** An answer as its shape tells it: with moments as text. */
+function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
+  const shape = told?.content?.['application/json'];
+  const isPlain = isJsonObject(answer) && answer.constructor === Object;
+  return shape === undefined || !isPlain ? answer : writtenMoments(shape)(answer);
+}
+
+/** Koa writes JSON, too, but only after it has tried every other kind of answer. */
+function answerWith(ctx: RouteContext, answer: unknown): void {
+  if (answer === undefined) ctx.status = 204;
+  else if (typeof answer === 'object' && answer?.constructor === Object) {
+    ctx.set('Content-Type', 'application/json; charset=utf-8');
+    ctx.body = JSON.stringify(answer);
+  } else ctx.body = answer;
+}
+
+/** Adds the routes, what is asked most first, and answers 404 and 405 as problems with the allowed methods. */
+export function mountRoutes(app: Koa<RequestState>, ...routers: readonly Router<RequestState>[]): void {
+  for (const router of routers) app.use(router.routes());
+  app.use((ctx) => {
+    const layers = routers.flatMap((router) => router.match(ctx.path, ctx.method).path);
+    const allowed = [...new Set(layers.flatMap(({ methods }) => methods))];
+    if (allowed.length === 0) throw NOTHING_THERE.problem(ctx.path);
+    throw METHOD_NOT_ALLOWED.problem(...allowed);
+  });
+}

@@ -1,0 +1,243 @@
+import type { ParameterizedContext } from 'koa';
+import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
+import { INSTANT } from '#base/shapes.ts';
+import { badRequest, type HttpProblem, refusal } from '#checkout/http/request/problems.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+
+/** Parameters of requests. Who needs several imports all as `query`. */
+
+/** A request that a route was found for. */
+export type RouteContext = ParameterizedContext<RequestState> & {
+  readonly params: Readonly<Record<string, string>>;
+};
+
+/** A parameter as the API document describes it, with the way to read it; throws 400 when it is not valid. */
+export interface Parameter<Value> {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: object;
+  readonly read: (ctx: RouteContext) => Value;
+}
+
+export const BAD_PARAMETER = refusal(
+  'bad-parameter',
+  'A parameter of the query is not known, not valid, or came more than once.',
+  badParameter,
+  'The parameter limit must be a whole number from 1 to 500.',
+);
+
+export function badParameter(detail: string): HttpProblem {
+  return badRequest(detail).as('bad-parameter');
+}
+
+/** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
+export function requireKnown(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {
+  const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+  const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const allowed = known.length === 0 ? 'This operation takes none' : `Known are ${known.join(', ')}`;
+  throw badParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
+}
+
+type Said<Parameters> = {
+  readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never;
+};
+
+export function readAll<Parameters extends object>(
+  ctx: RouteContext,
+  parameters: Parameters,
+): Said<Parameters>;
+export function readAll(ctx: RouteContext, parameters: Readonly<Record<string, Parameter<unknown>>>): object {
+  return Object.fromEntries(Object.entries(parameters).map(([name, one]) => [name, one.read(ctx)]));
+}
+
+export function pathText(name: string, description: string, told: object = {}): Parameter<string> {
+  const schema = { type: 'string', minLength: 1, ...told };
+  return { name, in: 'path', required: true, description, schema, read: ({ params }) => params[name] ?? '' };
+}
+
+/** A parameter of the query that may be left out; `read` gets what it says, null when it is absent. */
+function queried<Value>(
+  name: string,
+  description: string,
+  schema: object,
+  read: (text: string | null) => Value,
+  isKey = true,
+): Parameter<Value> {
+  const readOnce = (ctx: RouteContext) => {
+    const text = ctx.query[name] ?? null;
+    if (Array.isArray(text)) throw badParameter(`The parameter ${name} must come once.`);
+    if (text !== null && isKey) requireKey(text, name);
+    return read(text);
+  };
+  return { name, in: 'query', required: false, description, schema, read: readOnce };
+}
+
+/** A text of 1 to 256 characters; null when it is absent. `told` describes what its reader checks besides. */
+export function text(name: string, description: string, told: object = {}): Parameter<string | null> {
+  const schema = { type: 'string', minLength: 1, maxLength: KEY_CHARACTERS_MAX, ...told };
+  return queried(name, description, schema, (text) => text);
+}
+
+/** A text of 1 to 256 characters that must be there: whom or what a request is about, whatever it is called. */
+export function requiredText(name: string, description: string): Parameter<string> {
+  const wanted = text(name, description);
+  return {
+    ...wanted,
+    required: true,
+    read: (ctx) => {
+      if (!isDecodable(ctx.querystring)) {
+        throw badParameter(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
+      }
+      const value = wanted.read(ctx);
+      if (value === null) throw badParameter(`The parameter ${name} is required.`);
+      return value;
+    },
+  };
+}
+
+/** One of some words; null when it is absent. */
+export function choice<const T extends string>(
+  name: string,
+  allowed: readonly T[],
+  description: string,
+): Parameter<T | null> {
+  return queried(name, description, { type: 'string', enum: allowed }, (text) => {
+    const choice = text === null ? null : allowed.find((one) => one === text);
+    if (choice !== undefined) return choice;
+    throw badParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
+  });
+}
+
+/** A moment, RFC 3339; null when it is absent. */
+export function instant(name: string, description: string): Parameter<number | null> {
+  return queried(name, `${description}; RFC 3339`, INSTANT, (text) => {
+    const at = toEpochMs(text);
+    if (text === null || at !== null) return at;
+    throw badParameter(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
+  });
+}
+
+const AMOUNT = /^\d{1,15}(\.\d{1,9})?$/;
+
+/** A decimal number from 0; null when it is absent. */
+export function amount(name: string, description: string): Parameter<number | null> {
+  const schema = { type: 'string', pattern: AMOUNT.source };
+  const read = (text: string | null) => {
+    if (text === null) return null;
+    if (AMOUNT.test(text)) return Number(text);
+    throw badParameter(
+      `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
+    );
+  };
+  return queried(name, description, schema, read, false);
+}
+
+/** How many an answer lists: a whole number up to a bound. */
+export function limit(bounds = { default: 100, max: 500 }): Parameter<number> {
+  return whole('limit', { min: 1, ...bounds }, 'The most to list');
+}
+
+/** How places in a list are written, and what they say; null for what never was one. */
+interface Places<Place> {
+  readonly pattern: RegExp;
+  readonly read: (text: string) => Place | null;
+}
+
+/** Where a list is read on: the `next` of an answer; null when it is absent. */
+export function after<Place>({ pattern, read: readPlace }: Places<Place>): Parameter<Place | null> {
+  const schema = { type: 'string', pattern: pattern.source };
+  const read = (text: string | null) => {
+    if (text === null) return null;
+    const place = pattern.test(text) ? readPlace(text) : null;
+    if (place !== null) return place;
+    throw badParameter(
+      'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
+    );
+  };
+  return queried('after', 'The `next` of the answer before; absent: from the beginning', schema, read, false);
+}
+
+export const NUMBER_PLACES: Places<number> = { pattern: /^[1-9]\d{0,14}$/, read: Number };
+
+export function textPlaces(pattern: RegExp): Places<string> {
+  return { pattern, read: (text) => text };
+}
+
+interface PageAsk<Place> {
+  readonly after: Place | null;
+  readonly limit: number;
+}
+
+/** A page of a list that is all there, sorted by the places of its items. */
+export function pageOf<Item, Place extends string | number>(
+  items: readonly Item[],
+  placeOf: (item: Item) => Place,
+  { after, limit }: PageAsk<Place>,
+  order: 'ascending' | 'descending' = 'descending',
+): { readonly page: readonly Item[]; readonly next: string | null } {
+  const sign = order === 'ascending' ? 1 : -1;
+  const compare = (a: Place, b: Place) => (a === b ? 0 : a < b ? -sign : sign);
+  const left = items
+    .filter((item) => after === null || compare(placeOf(item), after) > 0)
+    .toSorted((a, b) => compare(placeOf(a), placeOf(b)));
+  const page = left.slice(0, limit);
+  const last = left.length > limit ? page.at(-1) : undefined;
+  return { page, next: last === undefined ? null : String(placeOf(last)) };
+}
+
+const LIMIT = limit();
+const AFTER_MOMENT = after(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
+
+/** The parameters of a list that `pageInTime` gives. */
+export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
+
+/** The page that a request asks for of a list that is all there, newest first; `placeOf` gives moment and id of an item. */
+export function pageInTime<Item>(
+  ctx: RouteContext,
+  items: readonly Item[],
+  placeOf: (item: Item) => readonly [at: number, id: string],
+) {
+  const textOf = (item: Item) => {
+    const [at, id] = placeOf(item);
+    return `${String(at).padStart(13, '0')}-${id}`;
+  };
+  return pageOf(items, textOf, { after: AFTER_MOMENT.read(ctx), limit: LIMIT.read(ctx) });
+}
+
+interface WholeBounds {
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}
+
+export function whole(name: string, bounds: WholeBounds, description: string): Parameter<number> {
+  const { min, max } = bounds;
+  const schema = { type: 'integer', minimum: min, maximum: max, default: bounds.default };
+  return queried(name, description, schema, (text) => {
+    const number = text === null ? bounds.default : Number(text);
+    if (text === null || (/^\d+$/.test(text) && number >= min && number <= max)) return number;
+    throw badParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
+  });
+}
+
+/** Throws 400 when a text cannot be a key of the interface. */
+function requireKey(value: string, name: string): void {
+  const length = [...value].length;
+  if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
+    throw badParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
+  if (hasNul(value)) throw badParameter(`${name} must not contain U+0000.`);
+}
+
+/** Whether a part of an address can be decoded; otherwise it would be taken as it is, and two addresses would name one thing. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

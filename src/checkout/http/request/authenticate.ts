@@ -1,0 +1,207 @@
+import type { ParameterizedContext } from 'koa';
+import { type AccessKey, type AccessKeys, grants, type Operation } from '#checkout/access/access-keys.ts';
+import { type Caller, callerOfKey } from '#checkout/access/caller.ts';
+import { HttpProblem, type Refusal, type RefusalNote, refusal } from './problems.ts';
+import { UNKNOWN_KEY } from './refusals.ts';
+import type { RequestState } from './request-state.ts';
+
+/** What a key must be granted: one operation, several together, or any of some. */
+export type Grant = Operation | readonly Operation[] | AnyOf;
+
+interface AnyOf {
+  readonly anyOf: readonly Operation[];
+  readonly refused: Refusal;
+}
+
+/** Any of these opens the console. */
+const PLATFORM_OPERATIONS = [
+  'figures',
+  'decisions',
+  'clients:read',
+  'clients',
+  'waits',
+  'rules:read',
+  'rules',
+  'outcomes',
+  'erase',
+  'lists:read',
+  'lists',
+  'operate',
+  'keys',
+  'audit',
+  'approve',
+] as const satisfies readonly Operation[];
+
+const NOT_PROVISIONED = 'not provisioned';
+
+export const ANY_OF_THE_PLATFORM: AnyOf = {
+  anyOf: PLATFORM_OPERATIONS,
+  refused: refusal(
+    'not-provisioned',
+    'The key was issued for none of the operations of the platform.',
+    () =>
+      new HttpProblem(
+        403,
+        NOT_PROVISIONED,
+        `The access key has no operation of the platform; the console needs one of ${PLATFORM_OPERATIONS.join(', ')}. The platform owner grants operations.`,
+      ),
+  ),
+};
+
+/** A person who works on rules of the whole installation still sees no figures of a platform. */
+export const FIGURES_OR_RULES: AnyOf = { anyOf: ['figures', 'rules'], refused: notGranted('figures') };
+
+interface KnowsBrowsers {
+  /** Who signed in. Throws 401 or 403. */
+  readonly callerOf: (ctx: ParameterizedContext<RequestState>) => Promise<Caller>;
+}
+
+/** How a listener finds out who asks. */
+export interface Callers {
+  readonly keys: AccessKeys;
+  /** Knows people by what their browser keeps; null where no browser is known: programs have keys. */
+  readonly browsers: KnowsBrowsers | null;
+}
+
+/** Whoever asks, who must be known (401) and granted for the operation (403); interface, section 5. */
+export async function authenticate(
+  ctx: ParameterizedContext<RequestState>,
+  { keys, browsers }: Callers,
+  grant: Grant,
+): Promise<Caller> {
+  ctx.state.operation = firstOf(grant);
+  const key = givenKey(ctx);
+  const caller =
+    key === null && browsers !== null
+      ? await browsers.callerOf(ctx)
+      : callerOf(await keys.authenticate(key ?? missing()));
+  ctx.state.caller = caller;
+  ctx.state.operation = grantedOf(caller, grant);
+  return caller;
+}
+
+/** Whether whoever asks is still known, and granted for this. */
+export async function mayStillAsk(
+  ctx: ParameterizedContext<RequestState>,
+  callers: Callers,
+  grant: Grant,
+): Promise<boolean> {
+  try {
+    await authenticate(ctx, callers, grant);
+    return true;
+  } catch (error) {
+    if (error instanceof HttpProblem) return false;
+    throw error;
+  }
+}
+
+/** Throws 401 when there is no such key. */
+export function callerOf(key: AccessKey | null): Caller {
+  if (key !== null) return callerOfKey(key);
+  throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
+}
+
+function missing(): never {
+  throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
+}
+
+function givenKey(ctx: ParameterizedContext<RequestState>): string | null {
+  const given = ctx.req.headersDistinct['x-ka-access-key'] ?? [];
+  if (given.length > 1) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key came more than once.');
+  return given[0] ?? null;
+}
+
+/** The operation that the request counts as, in log and metrics. */
+function firstOf(grant: Grant): Operation {
+  return (isAnyOf(grant) ? grant.anyOf : listOf(grant))[0] ?? PLATFORM_OPERATIONS[0];
+}
+
+/** Throws 403 when the caller lacks what it must be granted. */
+export function grantedOf(caller: Caller, grant: Grant): Operation {
+  if (isAnyOf(grant)) {
+    const granted = grant.anyOf.find((operation) => grants(caller, operation));
+    if (granted === undefined) throw grant.refused.problem();
+    return granted;
+  }
+  const lacking = listOf(grant).find((operation) => !grants(caller, operation));
+  if (lacking !== undefined) throw notGranted(lacking).problem();
+  return firstOf(grant);
+}
+
+function isAnyOf(grant: Grant): grant is AnyOf {
+  return typeof grant === 'object' && 'anyOf' in grant;
+}
+
+function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
+  return typeof grant === 'string' ? [grant] : grant;
+}
+
+/** Every 403 that an operation with this grant may answer. */
+export function grantRefusals(grant: Grant): readonly RefusalNote[] {
+  return isAnyOf(grant) ? [grant.refused] : listOf(grant).map(notGranted);
+}
+
+/** The lists of operations of which a key must have one; OpenAPI 3.1 calls them roles. */
+export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
+  return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [listOf(grant)];
+}
+
+function notGranted(operation: Operation) {
+  return refusal(
+    `not-provisioned-for-${operation.replace(':', '-')}`,
+    `The key was not issued for the operation "${operation}".`,
+    () =>
+      new HttpProblem(
+        403,
+        NOT_PROVISIONED,
+        `The access key was not issued for the operation "${operation}"; the platform owner grants operations.`,
+      ),
+  );
+}
+
+/** A revoked key is noticed within this time plus the half second for which keys are cached. */
+const CHECK_MS = 400;
+
+/** Asks again and again whether a key may still do what it is doing, for requests that last. */
+export class GrantWatch {
+  /** Resolves when the key must stop. */
+  readonly ended: Promise<void>;
+  #hasEnded = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(isStillGranted: () => Promise<boolean>) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    const check = async () => {
+      if (await isStillGranted()) return;
+      this.#hasEnded = true;
+      this.stop();
+      resolve();
+    };
+    // While keys cannot be read nothing is known; the state that is written is away, too, and says so.
+    this.#timer = setInterval(() => check().catch(() => {}), CHECK_MS).unref();
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** The chunks of a body until the grant ends, also while no more of them come. */
+export async function* whileGranted(
+  chunks: AsyncGenerator<Buffer>,
+  grant: GrantWatch,
+): AsyncGenerator<Buffer> {
+  for (;;) {
+    const chunk = chunks.next();
+    // It may fail long after everybody stopped waiting for it.
+    chunk.catch(() => {});
+    const next = await Promise.race([chunk, grant.ended]);
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
+}

@@ -1,0 +1,393 @@
+import type { IncomingMessage } from 'node:http';
+import { setImmediate as othersTurn } from 'node:timers/promises';
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type TSchema, Type } from '#base/json-schema.ts';
+import { hasNul } from '#base/key-length.ts';
+import type { Shape } from '#base/shapes.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { suggest } from '#decision/rules/problem.ts';
+import { HttpProblem, malformedBody, type PointedDetail, type Refusal, refusal } from './problems.ts';
+
+/** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
+export const BODY_BYTES_MAX = 32 * 1024;
+
+/** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
+export async function readJson(req: IncomingMessage, bytesMax: number = BODY_BYTES_MAX): Promise<unknown> {
+  requireContentType(req, 'application/json');
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax).problem();
+  return parseOnce(decodeText(await wholeBody(req, bytesMax)));
+}
+
+/** Throws 415 unless the body is of one of these types, in UTF-8, and not compressed. */
+export function requireContentType(req: IncomingMessage, ...wanted: readonly string[]): void {
+  if (!wanted.some((type) => type === contentType(req))) {
+    throw UNSUPPORTED_TYPE.problem(`Content-Type must be ${wanted.join(' or ')}, once, and in UTF-8.`);
+  }
+  const encoding = req.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    throw UNSUPPORTED_TYPE.problem('Content-Encoding is not supported.');
+}
+
+/** The media type; null when there is none, more than one, or another charset than UTF-8. */
+export function contentType(req: IncomingMessage): string | null {
+  const given = req.headersDistinct['content-type'] ?? [];
+  const [header] = given;
+  if (header === undefined || given.length > 1) return null;
+  if (header === 'application/json') return header;
+  const [type = '', ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset) ? type : null;
+}
+
+/** A byte order mark is kept, so that JSON.parse refuses it as the grammar does. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Bytes that are not UTF-8, or nothing at all, are refused. */
+export function decodeText(bytes: Uint8Array): string {
+  if (bytes.length === 0) throw malformedBody('The body is empty.');
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw malformedBody('The body is not valid UTF-8.');
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (text.startsWith('\uFEFF'))
+      throw malformedBody('The body starts with a byte order mark; send plain UTF-8.');
+    throw malformedBody('The body is not valid JSON.');
+  }
+}
+
+/** What JSON consists of besides numbers and words. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
+
+/**
+ * The JSON value of a text. Throws 400 when an object has a member twice: JSON.parse would keep the last of the values
+ * and say nothing. Names are read one by one only where the text may have more of them than the value has members.
+ */
+export function parseOnce(text: string): unknown {
+  const value = parseJson(text);
+  if (countPossibleNames(text) !== countMembers(value)) refuseRepeatedMember(text);
+  return value;
+}
+
+const QUOTE = 0x22;
+const BLANK_MAX = 0x20;
+
+/**
+ * How many members a text of JSON has at most, repeated ones included: every name ends with a quote, and a colon
+ * follows. A value such as `\":` counts, too.
+ */
+function countPossibleNames(text: string): number {
+  let names = 0;
+  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
+    let before = colon - 1;
+    while (text.charCodeAt(before) <= BLANK_MAX) before--;
+    if (text.charCodeAt(before) === QUOTE) names++;
+  }
+  return names;
+}
+
+/** How many members the objects of a value have. Not recursive, because a body may be nested 16,000 deep. */
+function countMembers(value: unknown): number {
+  let members = 0;
+  const unseen: unknown[] = [value];
+  for (let next = unseen.pop(); next !== undefined; next = unseen.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const below: readonly unknown[] = Array.isArray(next) ? next : Object.values(next);
+    if (below !== next) members += below.length;
+    for (const one of below) if (typeof one === 'object' && one !== null) unseen.push(one);
+  }
+  return members;
+}
+
+function refuseRepeatedMember(text: string): void {
+  const open: Set<string>[] = [];
+  for (const [token, isName] of text.matchAll(TOKEN)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (isName !== undefined) {
+      const name = String(JSON.parse(token.slice(0, -isName.length)));
+      const names = open.at(-1);
+      if (names?.has(name) === true)
+        throw malformedBody(`The body has the member ${JSON.stringify(name.slice(0, 100))} twice.`);
+      names?.add(name);
+    }
+  }
+}
+
+/** By events: what most requests pass through is three times as fast as an iterator. */
+function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  // The connection closed before anybody read it, for example while the key was looked up: no event will follow.
+  if (req.destroyed) return Promise.reject(brokenOff());
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const take = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else {
+      req.off('data', take).pause();
+      reject(bodyTooLarge(bytesMax).problem());
+    }
+  };
+  req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+  // Every request closes at some time; only a broken one is worth an error with its stack.
+  req.on('close', () => req.readableEnded || reject(brokenOff()));
+  return promise;
+}
+
+/** What a body is refused with that ended before it was whole. */
+export function brokenOff(): HttpProblem {
+  return malformedBody('The body broke off before its end.');
+}
+
+/**
+ * The bytes of a body as they arrive. A caller that breaks off is answered as one that sent too little:
+ * nothing failed here. Whoever stops reading may still answer.
+ */
+export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* req.iterator({ destroyOnReturn: false });
+  } catch (error) {
+    if (!req.complete && req.destroyed) throw brokenOff();
+    throw error;
+  }
+}
+
+export function bodyTooLarge(bytesMax: number): Refusal {
+  return refusal(
+    'body-too-large',
+    `The body has more than ${bytesMax} bytes.`,
+    // The rest of the body is not read, so nothing can follow it on this connection.
+    () =>
+      new HttpProblem(413, 'body too large', `The body must have at most ${bytesMax} bytes.`, {
+        headers: { Connection: 'close' },
+      }),
+  );
+}
+
+export const UNSUPPORTED_TYPE = refusal(
+  'unsupported-type',
+  'The Content-Type is none that the operation takes, not in UTF-8, or the body is compressed.',
+  (detail: string) => new HttpProblem(415, 'unsupported content type', detail),
+  'Content-Type must be application/json, once, and in UTF-8.',
+);
+
+const FAULTS_LISTED_MAX = 20;
+
+/**
+ * Stops at the first fault, because most bodies have none and looking for all costs time. Members that no schema
+ * knows are taken out, so that nothing later meets what was never checked.
+ */
+const ajv = bodyAjv({ allErrors: false, removeAdditional: 'all' });
+
+/** Finds all faults of a body that was refused, and what would have been known. Bodies are small, so there is little to find. */
+const thoroughAjv = bodyAjv({ allErrors: true, verbose: true });
+
+/** Leaves unknown members where they are, to be refused. */
+const strictAjv = bodyAjv({ allErrors: false });
+
+function bodyAjv(options: Options): Ajv2020 {
+  // The compiler and the test of the API document check the schemas; once more at every start takes twice as long.
+  const common = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false };
+  const made = new Ajv2020({ ...common, ...options });
+  made.addKeyword({
+    keyword: 'wellFormed',
+    type: 'string',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, value: string) => value.isWellFormed(),
+  });
+  // One keyword for both: each one that a text is held against costs a verdict some allocations.
+  made.addKeyword({
+    keyword: 'storable',
+    type: 'string',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, value: string) => value.isWellFormed() && !hasNul(value),
+  });
+  // Told to readers of the document; something else checks it.
+  made.addKeyword({ keyword: 'told' });
+  made.addKeyword({
+    keyword: 'instant',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, value: unknown) => typeof value === 'string' && toEpochMs(value) !== null,
+  });
+  return made;
+}
+
+/**
+ * A validator that gives the members the schema knows, and throws 400 with a pointer at everything that is wrong.
+ * An optional member that is null or empty counts as absent, because many languages write absent members so. When strict,
+ * a member that the schema does not know is refused wherever it stands: it may be another one, misspelt.
+ */
+export function bodyOf<S extends TSchema>(schema: S, isStrict = true): (value: unknown) => Shape<S> {
+  const checked = isStrict ? closed(schema) : schema;
+  // Compiled when they are first asked: compiling those of all operations was a fifth of the start.
+  let validate: ValidateFunction<Shape<S>> | null = null;
+  let findFaults: ValidateFunction | null = null;
+  return (value) => {
+    validate ??= (isStrict ? strictAjv : ajv).compile<Shape<S>>(checked);
+    if (validate(value)) return value;
+    leaveOutBlanks(schema, value);
+    if (validate(value)) return value;
+    findFaults ??= thoroughAjv.compile(checked);
+    findFaults(value);
+    throw refusalOf(findFaults.errors ?? []);
+  };
+}
+
+/** The schema, with objects that have no other members than it names. */
+export function closed(schema: TSchema): TSchema {
+  return Object.assign({}, schema, closedPart(schema));
+}
+
+function closedPart(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(closedPart);
+  if (typeof part !== 'object' || part === null) return part;
+  const parts = Object.fromEntries(Object.entries(part).map(([name, below]) => [name, closedPart(below)]));
+  const isShape = parts['type'] === 'object' && 'properties' in parts;
+  return Object.assign({}, part, parts, isShape ? { additionalProperties: false } : {});
+}
+
+/** Takes optional members that are null or '' out of an object, and out of the objects in it. */
+function leaveOutBlanks(schema: TSchema, value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if ('patternProperties' in schema) leaveOutBlankMembers(value);
+  if (!Type.IsObject(schema)) return;
+  for (const [name, member] of Object.entries(schema.properties)) {
+    if (!Object.hasOwn(value, name)) continue;
+    const given: unknown = Reflect.get(value, name);
+    const isBlank = given === null || given === '';
+    if (isBlank && !schema.required?.includes(name)) Reflect.deleteProperty(value, name);
+    else leaveOutBlanks(member, given);
+  }
+}
+
+/** Of an object with any names, each of which is optional. */
+function leaveOutBlankMembers(value: object): void {
+  for (const [name, given] of Object.entries(value))
+    if (given === null || given === '') Reflect.deleteProperty(value, name);
+}
+
+function refusalOf(errors: readonly ErrorObject[]): HttpProblem {
+  const faults = errors.slice(0, FAULTS_LISTED_MAX).map(faultOf);
+  const [first] = faults;
+  if (first === undefined) return malformedBody('The body is not valid for the operation.');
+  const where = first.pointer === '' ? 'The body' : first.pointer;
+  const others = errors.length === 1 ? '' : ` There are ${errors.length} faults; see errors.`;
+  return malformedBody(`${where} ${first.detail}.${others}`, faults);
+}
+
+function faultOf(error: ErrorObject): PointedDetail {
+  // The pointer names the member that is missing, not known, or has a name that is refused.
+  const member: unknown =
+    error.params['missingProperty'] ?? error.params['additionalProperty'] ?? error.propertyName;
+  const below =
+    member === undefined
+      ? ''
+      : `/${String(member).slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const pointer = error.instancePath + below;
+  return { pointer, detail: explain(error) };
+}
+
+/** What is wrong and what is allowed, in words. */
+function explain(error: ErrorObject): string {
+  const { keyword, params, message, instancePath, parentSchema, data, propertyName } = error;
+  const ofName = propertyName === undefined ? '' : 'has a name that ';
+  switch (keyword) {
+    case 'required':
+      return 'is required';
+    case 'propertyNames':
+      return 'has a name that is not allowed';
+    case 'maxProperties':
+      return `must have at most ${params['limit']} members`;
+    case 'additionalProperties':
+      return `is not known${suggest(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
+    case 'type':
+      return `must be ${[params['type']].flat().map(articleOf).join(' or ')}`;
+    case 'minLength':
+      return `${ofName}must not be empty`;
+    case 'maxLength':
+      return `${ofName}must have at most ${params['limit']} characters`;
+    case 'minItems':
+      return `must have at least ${params['limit']} ${params['limit'] === 1 ? 'item' : 'items'}`;
+    case 'maxItems':
+      return `must have at most ${params['limit']} items`;
+    case 'exclusiveMinimum':
+      return `must be above ${params['limit']}`;
+    case 'minimum':
+      return `must be at least ${params['limit']}`;
+    case 'maximum':
+      return `must be at most ${params['limit']}`;
+    case 'wellFormed':
+      return NOT_WELL_FORMED;
+    case 'storable':
+      return hasNul(String(data)) ? 'must not contain U+0000' : NOT_WELL_FORMED;
+    case 'instant':
+      return 'must be a moment like "2026-11-21T10:00:00Z"';
+    case 'enum':
+      return `must be one of ${String(params['allowedValues']).replaceAll(',', ', ')}`;
+    case 'pattern':
+      return instancePath.endsWith('toPayCurrency')
+        ? 'must be 3 or 4 letters or digits, like "EUR"'
+        : 'must be a decimal number of at most 38 digits and 18 decimals, like "250.00", without sign, exponent or blank';
+    default:
+      return message ?? 'is not valid';
+  }
+}
+
+const NOT_WELL_FORMED = 'must be well-formed Unicode, without lone surrogates';
+
+function articleOf(type: unknown): string {
+  return ARTICLES[String(type)] ?? String(type);
+}
+
+const ARTICLES: Readonly<Record<string, string>> = {
+  string: 'a JSON string',
+  object: 'a JSON object',
+  array: 'a JSON array',
+  boolean: 'true or false',
+  number: 'a JSON number',
+  integer: 'a whole JSON number',
+};
+
+const NEWLINE = 0x0a;
+
+/** Short lines come tens of thousands in a chunk, and no other request would be served before the last of them. */
+const LINES_AT_ONCE = 100;
+
+/**
+ * The lines of a body that comes in chunks, as bytes, without their line ends; null for a line longer than
+ * `bytesMax`, of which no more than that is ever held.
+ */
+export async function* bodyLines(
+  chunks: AsyncIterable<Buffer>,
+  bytesMax: number,
+): AsyncGenerator<Buffer | null> {
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let lines = 0;
+  for await (const chunk of chunks) {
+    let rest = chunk;
+    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
+      yield line(held, heldBytes, rest.subarray(0, end), bytesMax);
+      held = [];
+      heldBytes = 0;
+      rest = rest.subarray(end + 1);
+      if (++lines % LINES_AT_ONCE === 0) await othersTurn();
+    }
+    if (heldBytes <= bytesMax) held.push(rest);
+    heldBytes += rest.length;
+  }
+  if (heldBytes > 0) yield line(held, heldBytes, Buffer.alloc(0), bytesMax);
+}
+
+function line(held: readonly Buffer[], heldBytes: number, end: Buffer, bytesMax: number): Buffer | null {
+  if (heldBytes + end.length > bytesMax) return null;
+  const bytes = Buffer.concat([...held, end]);
+  return bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes;
+}

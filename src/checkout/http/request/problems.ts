@@ -1,0 +1,144 @@
+import { Type } from '#base/json-schema.ts';
+import { NamedError } from '#base/named-error.ts';
+import { named, shape, word, yesNo } from '#base/shapes.ts';
+
+/** Where in the body something is wrong (RFC 6901), and what. */
+export interface PointedDetail {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** An answer that refuses a request: RFC 9457 problem details with the interface's message as title. */
+export class HttpProblem extends NamedError {
+  readonly status: number;
+  readonly title: string;
+  readonly errors: readonly PointedDetail[];
+  readonly headers: Readonly<Record<string, string>>;
+  #code = 'internal-error';
+
+  constructor(
+    status: number,
+    title: string,
+    detail: string,
+    { errors = [], headers = {} }: Partial<Pick<HttpProblem, 'errors' | 'headers'>> = {},
+  ) {
+    super(detail);
+    this.status = status;
+    this.title = title;
+    this.errors = errors;
+    this.headers = headers;
+  }
+
+  /** Names the refusal that was declared; programs go by it. */
+  get code(): string {
+    return this.#code;
+  }
+
+  /** The same problem, as the refusal of this name. */
+  as(code: string): this {
+    this.#code = code;
+    return this;
+  }
+
+  /** Whether the same request may be answered well when it is sent again. */
+  get retryable(): boolean {
+    return this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** Interface, section 7. */
+export function malformedBody(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
+  return new HttpProblem(400, 'malformed JSON body', detail, { errors }).as('malformed-body');
+}
+
+export function badRequest(detail: string, errors: readonly PointedDetail[] = []): HttpProblem {
+  return new HttpProblem(400, 'bad request', detail, { errors });
+}
+
+export function notFound(detail: string): HttpProblem {
+  return new HttpProblem(404, 'not found', detail);
+}
+
+/** `retryAfterSeconds`: when the same may be asked again. */
+export function tooMany(detail: string, retryAfterSeconds: number): HttpProblem {
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
+  return new HttpProblem(429, 'too many requests', detail, { headers });
+}
+
+export function unavailable(detail: string): HttpProblem {
+  return new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '1' } });
+}
+
+/** A way in which requests are refused: thrown as `problem(..)`, and shown by the API document as `example`. */
+export interface Refusal<Given extends readonly string[] = []> {
+  /** The code of its problems, which no other refusal of an operation has. */
+  readonly name: string;
+  readonly when: string;
+  readonly problem: (...given: Given) => HttpProblem;
+  readonly example: HttpProblem;
+}
+
+/** What the API document shows of a refusal, whatever it is thrown with. */
+export type RefusalNote = Omit<Refusal, 'problem'>;
+
+/** A refusal whose text depends on what was `given`; `example` is what the API document shows it with. */
+export function refusal<Given extends readonly string[]>(
+  name: string,
+  when: string,
+  problem: (...given: Given) => HttpProblem,
+  ...example: NoInfer<Given>
+): Refusal<Given> {
+  const named = (...given: Given) => problem(...given).as(name);
+  return { name, when, problem: named, example: named(...example) };
+}
+
+/** Every operation with a body has it. */
+export const MALFORMED_BODY = refusal(
+  'malformed-body',
+  'The body is not valid for the operation; errors point at what is wrong.',
+  (pointer: string, detail: string) => malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]),
+  '/reason',
+  'is required',
+);
+
+export const retryable = yesNo('Whether the same may be answered well when it is sent again, after a pause');
+
+export const errors = Type.Optional(
+  Type.Array(
+    shape('One thing that is wrong in the body', {
+      pointer: word('RFC 6901 pointer into the body'),
+      detail: word('What is wrong there'),
+    }),
+    { minItems: 1, description: 'Only with 400' },
+  ),
+);
+
+/** RFC 9457 problem details, as every refusal carries them (interface, section 7). */
+export const ProblemSchema = named(
+  'Problem',
+  shape('RFC 9457 problem details', {
+    title: word("The interface's message text, the same for every refusal of its kind"),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status' }),
+    code: word('Names the refusal; each answer of an operation lists those that it may have'),
+    detail: word('What is wrong, and what is allowed'),
+    errors,
+    retryable,
+    requestId: word('To quote; leads to the log line'),
+  }),
+);
+
+/** What work gives; an error of one of these kinds is refused as `problem` says, by its message. */
+export async function orRefused<T>(
+  work: () => Promise<T>,
+  problem: (message: string) => HttpProblem,
+  ...kinds: readonly (new (
+    ...given: never[]
+  ) => Error)[]
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isKnown = error instanceof Error && kinds.some((kind) => error instanceof kind);
+    throw isKnown ? problem(error.message) : error;
+  }
+}

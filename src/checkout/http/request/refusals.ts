@@ -1,0 +1,189 @@
+import type { IncomingMessage } from 'node:http';
+import type { Context, Middleware } from 'koa';
+import type { Logger } from 'pino';
+import type { Shape } from '#base/shapes.ts';
+import { TooManyTurns } from '#base/work/turns.ts';
+import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
+import { IdempotencyKeyReused } from '#checkout/scoring/scoring.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { BODY_BYTES_MAX } from './body.ts';
+import { HttpProblem, notFound, type ProblemSchema, refusal, tooMany, unavailable } from './problems.ts';
+import type { RequestState } from './request-state.ts';
+
+/**
+ * Turns whatever was thrown into an answer; the one place that does. `ownProblemOf` knows what the operations of one listener
+ * alone throw, and gives null for anything else.
+ */
+export function answerProblems(
+  log: Logger,
+  ownProblemOf: (error: unknown) => HttpProblem | null = () => null,
+): Middleware<RequestState> {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const problem = ownProblemOf(error) ?? problemOf(error);
+      ctx.state.failure = error instanceof HttpProblem ? null : error;
+      if (problem.status === 500)
+        log.error({ requestId: ctx.state.requestId, err: error }, 'unexpected error');
+      if (mayGoOnForLong(ctx.req)) ctx.set('Connection', 'close');
+      writeProblem(ctx, problem, ctx.state.requestId);
+    }
+  };
+}
+
+/**
+ * Whether more of the body is still to come than anybody should have to read after a refusal. Node would read
+ * it to its end, for the sake of the next request on the connection.
+ */
+function mayGoOnForLong({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > BODY_BYTES_MAX;
+}
+
+function problemOf(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof StoreUnavailable) return STATE_AWAY.problem();
+  if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
+  if (error instanceof TooManyTurns) return TOO_MANY_AT_ONCE.problem('platform');
+  if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
+  return INTERNAL_ERROR.problem();
+}
+
+/** Answers with a problem; also for those who refuse before anything else has looked at the request. */
+function writeProblem(
+  ctx: Pick<Context, 'status' | 'set' | 'body'>,
+  problem: HttpProblem,
+  requestId: string,
+): void {
+  ctx.status = problem.status;
+  ctx.set({ ...problem.headers, 'Content-Type': 'application/problem+json' });
+  ctx.body = JSON.stringify(problemBody(problem, requestId));
+}
+
+/** The members of a problem as they are answered, and as the API document shows them. */
+export function problemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
+  const { title, status, code, message, errors, retryable } = problem;
+  return {
+    title,
+    status,
+    code,
+    detail: message,
+    ...(errors.length > 0 ? { errors } : {}),
+    retryable,
+    requestId,
+  };
+}
+
+/** What every 401 also says: where the key belongs. */
+export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-Access-Key"' } } as const;
+
+/** The refusals that more than one operation shares. Those of a single one stand beside it. */
+
+export const UNKNOWN_KEY = refusal(
+  'unknown-key',
+  'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
+  (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, NEEDS_KEY),
+  'The header X-KA-Access-Key is missing.',
+);
+
+export const STATE_AWAY = refusal(
+  'store-away',
+  'State could not be reached in time. Nothing changes after this answer, but a step that was under way may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
+  () =>
+    unavailable(
+      'State cannot be reached right now. Send the same request again shortly; for a verdict, with the same Idempotency-Key.',
+    ),
+);
+
+export const TOO_MANY_WAITING = refusal(
+  'too-many-waiting',
+  'Too many requests of this client wait; nothing was decided or changed.',
+  () =>
+    unavailable(
+      'Too many requests of this client are waiting; nothing was decided or changed. Try again shortly.',
+    ),
+);
+
+export const INTERNAL_ERROR = refusal(
+  'internal-error',
+  'A fault of the service.',
+  () => new HttpProblem(500, 'internal error', 'The service failed; the requestId leads to its log.'),
+);
+
+export const IDEMPOTENCY_KEY_REUSED = refusal(
+  'idempotency-key-reused',
+  'The Idempotency-Key was used with another body before.',
+  () =>
+    new HttpProblem(
+      422,
+      'Idempotency-Key reused',
+      'This Idempotency-Key was used with another request before; use a new key for every new verdict.',
+    ),
+);
+
+export const NOTHING_THERE = refusal(
+  'not-found',
+  'There is nothing at this path.',
+  (path: string) => notFound(`There is nothing at ${path.slice(0, 200)}.`),
+  '/v1/client/scores',
+);
+
+export const METHOD_NOT_ALLOWED = refusal(
+  'method-not-allowed',
+  'The path does not take this method; the header Allow names those it takes.',
+  (...allowed: string[]) =>
+    new HttpProblem(405, 'method not allowed', `Use ${allowed.join(' or ')}.`, {
+      headers: { Allow: allowed.join(', ') },
+    }),
+  'POST',
+);
+
+export const OVERLOADED = refusal(
+  'overloaded',
+  'The service is overloaded; nothing was decided or changed.',
+  () => unavailable('The service is overloaded; nothing was decided or changed. Try again shortly.'),
+);
+
+export const TOO_MANY_AT_ONCE = refusal(
+  'too-many-at-once',
+  'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
+  (whose: string) =>
+    tooMany(
+      `Too many requests of this ${whose} are under way; wait for their answers. Nothing was changed.`,
+      1,
+    ),
+  'access key',
+);
+
+/** What Node refuses before any route is asked: the connection ends with each of these. */
+
+export const NO_HTTP = refusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
+  endOfConnection(
+    400,
+    'bad request',
+    'What was sent is not a well-formed HTTP/1.1 request with one Host header.',
+  ),
+);
+
+export const TOO_SLOW = refusal('too-slow', 'The request did not arrive in time.', () =>
+  endOfConnection(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
+);
+
+export const UNKNOWN_EXPECTATION = refusal(
+  'unknown-expectation',
+  'The header Expect asks for something else than 100-continue.',
+  () => endOfConnection(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
+);
+
+export const HEADERS_TOO_LARGE = refusal('headers-too-large', 'The headers are too large.', () =>
+  endOfConnection(
+    431,
+    'headers too large',
+    'Request line and headers must have less than 16384 bytes together.',
+  ),
+);
+
+function endOfConnection(status: number, title: string, detail: string): HttpProblem {
+  return new HttpProblem(status, title, detail, { headers: { Connection: 'close' } });
+}

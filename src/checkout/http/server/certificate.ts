@@ -1,0 +1,94 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import { NamedError } from '#base/named-error.ts';
+
+/** Where a listener's certificate with its chain lies, and the key to it; both are PEM. */
+export interface CertificateFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+/** The files cannot be used; the message says which and why. */
+export class CertificateError extends NamedError {}
+
+/** Only with forward secrecy: a key that leaks later does not open recorded traffic. */
+const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE+AESGCM',
+  'ECDHE+CHACHA20',
+].join(':');
+
+/** What to do about a key file that others may read; null when none may. Windows has no such modes. */
+export function keyFileWarning({ keyFile }: CertificateFiles): string | null {
+  const mode = process.platform === 'win32' ? 0 : statSync(keyFile).mode & 0o007;
+  return mode === 0
+    ? null
+    : `${keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`;
+}
+
+/** How often the files are looked at. Links that are swapped, as Kubernetes does, are followed. */
+const LOOK_MS = 1000;
+
+/** Throws CertificateError when a file cannot be read, is no PEM, or the two do not belong together. */
+export function readCertificate({ certificateFile, keyFile }: CertificateFiles): SecureContextOptions {
+  const cert = readText(certificateFile);
+  const key = readText(keyFile);
+  const certificate = parsed(certificateFile, 'certificate', () => new X509Certificate(cert));
+  const privateKey = parsed(keyFile, 'private key without a password', () => createPrivateKey(key));
+  if (certificate.checkPrivateKey(privateKey)) return { cert, key, ciphers: CIPHERS, minVersion: 'TLSv1.2' };
+  throw new CertificateError(`the key in ${keyFile} is not that of the certificate in ${certificateFile}`);
+}
+
+/** When the certificate that lies there ends, epoch ms; null while it cannot be read. */
+export function certificateEndsMs({ certificateFile }: CertificateFiles): number | null {
+  try {
+    return new X509Certificate(readFileSync(certificateFile)).validToDate.getTime();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Loads the files again whenever one of them changes, for new connections; open ones are not touched.
+ * Files that cannot be used leave the certificate as it is. `onChange` gets the reason, or null when all is well.
+ */
+export function followCertificate(
+  server: Server,
+  files: CertificateFiles,
+  onChange: (problem: string | null) => void,
+): void {
+  const reload = () => {
+    try {
+      server.setSecureContext(readCertificate(files));
+      onChange(null);
+    } catch (error) {
+      if (!(error instanceof CertificateError)) throw error;
+      onChange(error.message);
+    }
+  };
+  const paths = [files.certificateFile, files.keyFile];
+  for (const path of paths) watchFile(path, { interval: LOOK_MS, persistent: false }, reload);
+  server.once('close', () => {
+    for (const path of paths) unwatchFile(path, reload);
+  });
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CertificateError(`${path} cannot be read; check the path and its permissions`, { cause });
+  }
+}
+
+function parsed<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new CertificateError(`${path} is no ${what} in PEM form`, { cause });
+  }
+}

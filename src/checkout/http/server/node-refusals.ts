@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { brokenOff } from '#checkout/http/request/body.ts';
+import type { HttpProblem } from '#checkout/http/request/problems.ts';
+import {
+  HEADERS_TOO_LARGE,
+  NO_HTTP,
+  problemBody,
+  TOO_SLOW,
+  UNKNOWN_EXPECTATION,
+} from '#checkout/http/request/refusals.ts';
+import { answerOn } from './half-close.ts';
+import { requestIdOf, sharedHeaders } from './request-log.ts';
+
+/**
+ * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP or ends within its body (400), comes too
+ * slowly (408), expects what nobody offers (417), or has headers too large (431). The server must be made with
+ * `requireHostHeader: false`; a request without its Host is refused by `hasOneHost`.
+ */
+export function answerNodeRefusals(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const answer = answerOn(socket);
+    // An answer that has begun cannot be followed by another one.
+    const canAnswer = socket.writable && answer?.headersSent !== true && error.code !== 'ECONNRESET';
+    if (!canAnswer) socket.destroy(error);
+    else {
+      const requestId = answer === null ? randomUUID() : requestIdOf(answer.req);
+      const isWithinBody = answer !== null && !answer.req.complete;
+      socket.end(rawAnswer(problemOf(error.code, isWithinBody), requestId), () => socket.destroy());
+    }
+  });
+  server.on('checkExpectation', (req, res) => refuse(req, res, UNKNOWN_EXPECTATION.problem()));
+}
+
+/** Refuses a request of HTTP/1.1 that does not name one host, as RFC 9112 demands; false then. */
+export function hasOneHost(req: IncomingMessage, res: ServerResponse): boolean {
+  const hosts = req.headersDistinct['host'] ?? [];
+  if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
+  refuse(req, res, NO_HTTP.problem());
+  return false;
+}
+
+function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem {
+  switch (code) {
+    case 'HPE_INVALID_EOF_STATE':
+      return isWithinBody ? brokenOff() : NO_HTTP.problem();
+    case 'HPE_HEADER_OVERFLOW':
+      return HEADERS_TOO_LARGE.problem();
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return TOO_SLOW.problem();
+    default:
+      return NO_HTTP.problem();
+  }
+}
+
+/** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
+export function refuse(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
+  const requestId = requestIdOf(req);
+  const body = JSON.stringify(problemBody(problem, requestId));
+  res.writeHead(problem.status, headersOf(problem, requestId, body));
+  res.end(body);
+}
+
+/** There may be no response to write to. */
+function rawAnswer(problem: HttpProblem, requestId: string): string {
+  const body = JSON.stringify(problemBody(problem, requestId));
+  const headers = { ...headersOf(problem, requestId, body), Connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const start = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`;
+  return `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
+}
+
+function headersOf(problem: HttpProblem, requestId: string, body: string): Record<string, string> {
+  return {
+    ...problem.headers,
+    ...sharedHeaders(requestId),
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+  };
+}

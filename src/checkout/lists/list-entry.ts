@@ -1,0 +1,65 @@
+import { hash } from 'node:crypto';
+import { Type } from '#base/json-schema.ts';
+import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
+import { ListedEntrySchema, type ListOwner } from '#decision/shared-lists.ts';
+import { Positional } from '#state/positional.ts';
+import type { OtherText } from '#state/store.ts';
+
+export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
+  ...ListedEntrySchema.properties,
+  reason: word('Why it is there', 'shared by a ring'),
+  /** As `Actor.text` and `actorOfUser` write it. */
+  who: word('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
+  addedAt: epochMs('When'),
+});
+
+export type ListEntry = Shape<typeof ListEntrySchema>;
+
+/** An entry with the number of the change that wrote it. */
+export interface StoredEntry extends ListEntry {
+  readonly id: string;
+  readonly version: number;
+}
+
+const { keys, ...MEMBERS } = ListEntrySchema.properties;
+
+/** Positional, since there may be a hundred thousand; the keys are left out when they follow from the value. */
+const ROW = new Positional(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
+
+/** Names the record of an entry without telling its value. */
+export function entryId({
+  owner,
+  list,
+  kind,
+  value,
+}: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'value'>): string {
+  return `${owner}/${list}/${hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22)}`;
+}
+
+export function encodeEntry(entry: ListEntry): string {
+  const { keys, ...members } = entry;
+  return ROW.write(keys.length === 1 && keys[0] === plainKey(entry.value) ? members : entry);
+}
+
+export function decodeEntry(id: string, version: number, text: string): StoredEntry {
+  const entry = ROW.read(text);
+  return { ...entry, keys: entry.keys ?? [plainKey(entry.value)], id, version };
+}
+
+/** The record of a list itself, which says what it holds: it has no value. */
+export function listId(owner: ListOwner, list: string): string {
+  return `${owner}/${list}/`;
+}
+
+/** Finds that the list was made with other contents after change number `since`. */
+export function ofOtherKind(
+  { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
+  since: number,
+): OtherText {
+  const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
+  return { since, idsBegin: listId(owner, list), textsBegin };
+}
+
+function plainKey(value: string): string {
+  return value.startsWith('hmac:') ? value.slice(5) : value;
+}

@@ -1,0 +1,247 @@
+import type { Pseudonym } from '#decision/addresses.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import {
+  type ListedEntry,
+  type ListKind,
+  ListMembership,
+  type ListOwner,
+  type ListSubject,
+  type SharedLists,
+} from '#decision/shared-lists.ts';
+import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '#state/store.ts';
+import { decodeEntry, entryId, listId, type StoredEntry } from './list-entry.ts';
+
+/** The newest state of all shared lists that a node knows. */
+export class ListCopy {
+  readonly #membership: ListMembership;
+  readonly #byId = new Map<string, StoredEntry>();
+  /** What was made, by id: what each list holds, who made it and when. */
+  readonly #made = new Map<string, StoredEntry>();
+  /** By `owner/list`, then by id, in the order in which they were last changed. */
+  readonly #lists = new Map<string, Map<string, StoredEntry>>();
+  /** How many keys the entries of a list have, by `owner/list`. */
+  readonly #keys = new Map<string, number>();
+  readonly #entriesOf = new Map<ListOwner, number>();
+  /** The number of the newest change in it. */
+  version = 0;
+
+  constructor(pseudonym: Pseudonym, formerPseudonym: Pseudonym | null = null) {
+    this.#membership = new ListMembership(pseudonym, formerPseudonym);
+  }
+
+  get membership(): SharedLists {
+    return this.#membership;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  take({ id, version, text }: ListRecord): void {
+    this.version = Math.max(this.version, version);
+    const before = this.#byId.get(id);
+    if (before !== undefined) this.#forget(before);
+    if (text === null) return;
+    const entry = decodeEntry(id, version, text);
+    if (id === listId(entry.owner, entry.list)) this.#made.set(id, entry);
+    else this.#remember(entry);
+  }
+
+  made(owner: ListOwner, name: string): StoredEntry | null {
+    return this.#made.get(listId(owner, name)) ?? null;
+  }
+
+  madeBy(owner: ListOwner): readonly StoredEntry[] {
+    return [...this.#made.values()].filter((one) => one.owner === owner);
+  }
+
+  entry(id: string): StoredEntry | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  /** The entries of a list, oldest change first; null when it has none. */
+  list(owner: ListOwner, name: string): ReadonlyMap<string, StoredEntry> | null {
+    return this.#lists.get(`${owner}/${name}`) ?? null;
+  }
+
+  /** How many keys the entries of a list are looked up by. */
+  keysOn(owner: ListOwner, name: string): number {
+    return this.#keys.get(`${owner}/${name}`) ?? 0;
+  }
+
+  entriesOf(owner: ListOwner): number {
+    return this.#entriesOf.get(owner) ?? 0;
+  }
+
+  lists(): readonly ReadonlyMap<string, StoredEntry>[] {
+    return [...this.#lists.values()];
+  }
+
+  /** The lists of a platform and of the installation that hold exactly this value at `now` (epoch ms). */
+  namesHolding(platform: PlatformName, kind: ListKind, value: string, now: number): readonly string[] {
+    const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
+    return firsts
+      .filter((first) => first.kind === kind && (first.owner === platform || first.owner === '*'))
+      .flatMap(({ owner, list }) => this.#byId.get(entryId({ owner, list, kind, value })) ?? [])
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .map(({ list }) => list);
+  }
+
+  #remember(entry: StoredEntry): void {
+    const name = `${entry.owner}/${entry.list}`;
+    const entries = this.#lists.get(name) ?? new Map<string, StoredEntry>();
+    entries.set(entry.id, entry);
+    this.#lists.set(name, entries);
+    this.#byId.set(entry.id, entry);
+    this.#keys.set(name, (this.#keys.get(name) ?? 0) + entry.keys.length);
+    this.#entriesOf.set(entry.owner, this.entriesOf(entry.owner) + 1);
+    this.#membership.add(entry);
+  }
+
+  #forget(entry: StoredEntry): void {
+    const name = `${entry.owner}/${entry.list}`;
+    const entries = this.#lists.get(name);
+    entries?.delete(entry.id);
+    if (entries?.size === 0) this.#lists.delete(name);
+    this.#byId.delete(entry.id);
+    this.#keys.set(name, (this.#keys.get(name) ?? 0) - entry.keys.length);
+    this.#entriesOf.set(entry.owner, this.entriesOf(entry.owner) - 1);
+    this.#membership.remove(entry);
+  }
+}
+
+/** A change reaches a node within this time and that of a read; well below the promised 2 s. */
+const FOLLOW_INTERVAL_MS = 500;
+
+/** A copy that could not be compared with the store for this long counts as stale. */
+const LISTS_STALE_MS = 10_000;
+
+/** Entries that ended this long ago are removed. */
+const ENDED_KEPT_MS = 3600_000;
+const SWEEP_INTERVAL_MS = 60_000;
+
+export interface ListsReport {
+  readonly lists: number;
+  readonly entries: number;
+  /** Time since the copy was last compared with the store; null: never yet. */
+  readonly ageMs: number | null;
+  readonly isStale: boolean;
+}
+
+interface ListNodeParts {
+  readonly listLog: ListLog;
+  readonly pseudonym: Pseudonym;
+  /** Under the previous secret, while it is being changed. */
+  readonly formerPseudonym?: Pseudonym | null;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly onTrouble?: (message: string, error: unknown) => void;
+}
+
+/**
+ * A node's copy of the shared lists, which decisions read. It keeps asking the store for changes; while the store is
+ * away it stays as it is, and catches up afterwards.
+ */
+export class ListNode implements SharedLists {
+  readonly #parts: ListNodeParts;
+  #copy: ListCopy;
+  #epoch: string | null = null;
+  #syncedAtMs: number | null = null;
+  #sweptAtMs = performance.now();
+  #running: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #isTroubled = false;
+
+  constructor(parts: ListNodeParts) {
+    this.#parts = parts;
+    this.#copy = new ListCopy(parts.pseudonym, parts.formerPseudonym);
+  }
+
+  /** Reads all lists once, then keeps following in the background until `stop`. */
+  async start(): Promise<void> {
+    await this.sync();
+    this.#followLater();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  get copy(): ListCopy {
+    return this.#copy;
+  }
+
+  find(list: string, subject: ListSubject, now: number): ListedEntry | null {
+    return this.#copy.membership.find(list, subject, now);
+  }
+
+  report(): ListsReport {
+    const ageMs = this.#syncedAtMs === null ? null : performance.now() - this.#syncedAtMs;
+    const { size } = this.#copy;
+    const isStale = ageMs === null || ageMs > LISTS_STALE_MS;
+    return { lists: this.#copy.lists().length, entries: size, ageMs, isStale };
+  }
+
+  /** Reads all changes written before this call; throws StoreUnavailable when the store is away. */
+  async sync(): Promise<void> {
+    // A running read may have begun before the caller's own change.
+    await this.#running?.catch(() => {});
+    this.#running ??= this.#read().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #read(): Promise<void> {
+    const asked = performance.now();
+    for (let copy = this.#copy, isNew = copy.version === 0; ; ) {
+      const page = await this.#parts.listLog.read(copy.version, LIST_CHANGES_MAX);
+      const isOther = page.epoch !== this.#epoch || page.latest < copy.version;
+      const hasMissed = !isNew && copy.version < page.horizon;
+      this.#epoch = page.epoch;
+      if ((isOther && copy.version > 0) || hasMissed) {
+        copy = new ListCopy(this.#parts.pseudonym, this.#parts.formerPseudonym);
+        isNew = true;
+        continue;
+      }
+      for (const record of page.records) copy.take(record);
+      if (page.records.length < LIST_CHANGES_MAX) {
+        copy.version = Math.max(copy.version, page.latest);
+        this.#copy = copy;
+        this.#syncedAtMs = asked;
+        return;
+      }
+    }
+  }
+
+  #followLater(): void {
+    this.#timer = setTimeout(() => this.#follow(), FOLLOW_INTERVAL_MS).unref();
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      await this.sync();
+      await this.#sweep();
+      this.#isTroubled = false;
+    } catch (error) {
+      if (!this.#isTroubled) this.#parts.onTrouble?.('the shared lists cannot be followed', error);
+      this.#isTroubled = true;
+    }
+    if (this.#timer !== null) this.#followLater();
+  }
+
+  /** Removes entries that ended long ago, unless somebody has renewed them. */
+  async #sweep(): Promise<void> {
+    if (performance.now() - this.#sweptAtMs < SWEEP_INTERVAL_MS) return;
+    this.#sweptAtMs = performance.now();
+    const endedBefore = this.#parts.clock() - ENDED_KEPT_MS;
+    const ended = this.#copy
+      .lists()
+      .flatMap((entries) => [...entries.values()])
+      .filter(({ expiresAt }) => expiresAt !== null && expiresAt < endedBefore)
+      .slice(0, LIST_CHANGES_MAX);
+    if (ended.length === 0) return;
+    await this.#parts.listLog.write(ended.map(({ id, version }) => ({ id, text: null, expected: version })));
+  }
+}

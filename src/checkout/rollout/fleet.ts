@@ -1,0 +1,150 @@
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { Audit } from '#checkout/access/audit.ts';
+import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import type { Store } from '#state/store.ts';
+import { parseRollout, type Rollout, versionRef } from './rollout.ts';
+import type { TrialCounts } from './trial-counts.ts';
+
+/** What a node reports about itself, every second. */
+export const NodeSchema = s.named(
+  'Node',
+  s.shape('One node, as it reports itself', {
+    nodeId: s.word('New at every start'),
+    host: s.word('Its machine'),
+    pid: s.count('Its process'),
+    startedAt: s.epochMs('Start'),
+    seenAt: s.epochMs('Last report'),
+    revision: s.count('Of the rollout that it follows'),
+    active: versionRef('The version that decides on it'),
+    versions: s.list(
+      s.shape('A loaded version', {
+        version: s.word('Like p2.v10'),
+        digest: s.digestWord('Over its files'),
+        released: s.yesNo('False for a draft'),
+      }),
+      'What it has loaded',
+    ),
+    refused: s.list(
+      s.shape('A folder that is not sound', {
+        version: Type.Unsafe<RuleVersion>(ruleVersion),
+        problems: s.list(Type.String(), 'With file, line and column'),
+      }),
+      'What it refuses',
+    ),
+    trouble: s.nullable(s.word('Why it does not follow the newest revision; null when it does')),
+    hasStaleLists: s.yesNo(
+      'It could not ask the store for the shared lists for more than 10 s; changes since then do not count there',
+    ),
+  }),
+);
+
+export type NodeView = s.Shape<typeof NodeSchema>;
+
+/** What a process knows of itself; its counts go to the store. */
+export interface NodeReport extends NodeView {
+  /** Of the trial of each candidate, since the process follows it. */
+  readonly counts: readonly TrialCounts[];
+  /** When one person last returned to a version alone, epoch ms; null: never, as far as the history goes. */
+  readonly emergencyAt: number | null;
+  /** The store has lost the rollout that the process follows, or holds an older one. */
+  readonly hasLostRollout: boolean;
+}
+
+const REGISTER = 'rollout';
+const NODES = 'nodes';
+
+/** A node that is silent this long is not part of the fleet any more. */
+const NODE_TTL_MS = 10_000;
+
+/** The rollout as it is stored, for a compare-and-set. */
+export interface StoredRollout {
+  /** Null when the stored text is not a rollout: damaged, or written by a version of another form. */
+  readonly rollout: Rollout | null;
+  readonly raw: string;
+}
+
+/** A rollout that is followed is read again after this, should its writer have ended before it told of the change. */
+const REREAD_MS = 10_000;
+
+export class Fleet {
+  readonly #store: Pick<Store, 'registers' | 'documents' | 'auditLog'>;
+  #followed: {
+    readonly stored: StoredRollout | null;
+    readonly version: string;
+    readonly readMs: number;
+  } | null = null;
+
+  constructor(store: Pick<Store, 'registers' | 'documents' | 'auditLog'>) {
+    this.#store = store;
+  }
+
+  /** Null before the first node ever started. */
+  async read(): Promise<StoredRollout | null> {
+    const raw = await this.#store.registers.read(REGISTER);
+    return raw === null ? null : { rollout: parseRollout(raw), raw };
+  }
+
+  /** Whether a rollout was ever written into this store, as long as it keeps that. */
+  async hasChanged(): Promise<boolean> {
+    return (await this.#store.registers.version(REGISTER)) !== '';
+  }
+
+  /** What `read` returns, from memory while nobody reported a change. */
+  async follow(): Promise<StoredRollout | null> {
+    const version = await this.#store.registers.version(REGISTER);
+    const readMs = performance.now();
+    const known = this.#followed;
+    if (known?.version === version && readMs - known.readMs < REREAD_MS) return known.stored;
+    const stored = await this.read();
+    this.#followed = { stored, version, readMs };
+    return stored;
+  }
+
+  /** False when somebody else changed the rollout meanwhile. A change is noted in the audit log. */
+  async write(expected: StoredRollout | null, next: Rollout): Promise<boolean> {
+    const written = await this.#store.registers.compareAndSet(
+      REGISTER,
+      expected?.raw ?? null,
+      JSON.stringify(next),
+    );
+    if (written) await this.#note(expected?.rollout ?? null, next);
+    return written;
+  }
+
+  report(report: NodeView): Promise<void> {
+    return this.#store.documents.set(NODES, report.nodeId, report, NODE_TTL_MS);
+  }
+
+  leave(nodeId: string): Promise<void> {
+    return this.#store.documents.delete(NODES, nodeId);
+  }
+
+  async nodes(): Promise<readonly NodeView[]> {
+    const reports = await this.#store.documents.list<NodeView>(NODES);
+    return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
+  }
+
+  async #note(before: Rollout | null, after: Rollout): Promise<void> {
+    const change = after.history.at(-1);
+    if (change === undefined) return;
+    const { at, who, reason, acceptedDifference, emergency } = change;
+    await new Audit(this.#store.auditLog, () => at).note({
+      who,
+      action: 'rollout',
+      before: before && whatDecides(before),
+      after: {
+        ...whatDecides(after),
+        ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
+        ...(emergency === undefined ? {} : { emergency }),
+      },
+      reason,
+    });
+  }
+}
+
+/** The short form of a rollout: which versions decide, and for whom. */
+function whatDecides({ revision, active, candidates }: Rollout) {
+  const trials = candidates.map(({ version, mode, percent }) => ({ version, mode, percent }));
+  return { revision, active: active.version, candidates: trials };
+}

@@ -1,0 +1,274 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NamedError } from '#base/named-error.ts';
+import type { Arm, Decision, Draw } from '#decision/decision.ts';
+import { everyQuestion, type SharingQuestions } from '#decision/facts/fact.ts';
+import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { ClientState, StageMark } from '#decision/payer/client-state.ts';
+import { lastPaidAt, lastUnpaidAt } from '#decision/payer/outcomes.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { formatProblems } from '#decision/rules/problem.ts';
+import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+import type { RuleReader } from '#state/rule-folders/rule-reader.ts';
+import { compareRuleVersions } from '#state/rule-folders/rules-dir.ts';
+import type { ScannedFolder } from '#state/rule-folders/scan.ts';
+import type { NodeView } from './fleet.ts';
+
+/** No rule set can decide; the message says why and what to do. */
+export class RulesError extends NamedError {}
+
+interface Folder extends ScannedFolder {
+  readonly problems: readonly string[];
+}
+
+/**
+ * The rule sets of this node's RULES_DIR. `refresh` picks up new and changed folders without a restart.
+ * Every digest that was once loaded stays, so that its decisions can be explained and nothing that is
+ * deciding can vanish from under it.
+ */
+export class LoadedRules {
+  readonly rulesDir: string;
+  readonly #reader: RuleReader;
+  readonly #hmacs: AttributeHmacs;
+  readonly #folders = new Map<RuleVersion, Folder>();
+  readonly #current = new Map<RuleVersion, RuleSet>();
+  readonly #byDigest = new Map<string, RuleSet>();
+
+  private constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
+    this.rulesDir = rulesDir;
+    this.#reader = reader;
+    this.#hmacs = hmacs;
+  }
+
+  /** With everything in the folder now. `hmacs`: how this node keeps the pseudonyms that rules compare with constants. */
+  static async read(
+    rulesDir: string,
+    reader: RuleReader,
+    hmacs: AttributeHmacs = NO_SECRET,
+  ): Promise<LoadedRules> {
+    const rules = new LoadedRules(rulesDir, reader, hmacs);
+    await rules.refresh();
+    return rules;
+  }
+
+  /** Returns the versions that changed. A folder that cannot be read concerns only that version. */
+  async refresh(): Promise<readonly RuleVersion[]> {
+    const scanned = await this.#reader.scan();
+    const versions = scanned.map(({ version }) => version);
+    for (const version of this.#folders.keys()) if (!versions.includes(version)) this.#forget(version);
+    const changed: RuleVersion[] = [];
+    for (const folder of scanned) if (await this.#refreshFolder(folder)) changed.push(folder.version);
+    return changed;
+  }
+
+  close(): Promise<void> {
+    return this.#reader.close();
+  }
+
+  /** The rule set in the folder of this version now, when it is sound. */
+  get(version: string): RuleSet | null {
+    return [...this.#current.values()].find((rules) => rules.version === version) ?? null;
+  }
+
+  /** Of all folders, oldest first; those that are refused included. */
+  versions(): readonly RuleVersion[] {
+    return [...this.#folders.keys()].toSorted(compareRuleVersions);
+  }
+
+  /** Whether this node loaded the folder of a version in its present form. */
+  async isAsOnDisk(version: RuleVersion): Promise<boolean> {
+    const folder = (await this.#reader.scan()).find((scanned) => scanned.version === version);
+    return folder?.stamp === this.#folders.get(version)?.stamp;
+  }
+
+  withDigest(digest: string): RuleSet | null {
+    return this.#byDigest.get(digest) ?? null;
+  }
+
+  all(): readonly RuleSet[] {
+    return [...this.#current.values()].toSorted((a, b) => compareRuleVersions(a.version, b.version));
+  }
+
+  /** Folders that are refused: they decide nothing, and what was loaded before stays. */
+  refused(): NodeView['refused'] {
+    return [...this.#folders]
+      .filter(([, { problems }]) => problems.length > 0)
+      .map(([version, { problems }]) => ({ version, problems }));
+  }
+
+  /**
+   * The released rule set to begin with: the wanted one, or the newest that was not rolled back. Throws
+   * RulesError.
+   */
+  deciding(wanted: RuleVersion | null): RuleSet {
+    const found = wanted === null ? this.#newest() : this.get(wanted);
+    if (found?.released === true) return found;
+    throw new RulesError(this.#whyNot(wanted, found?.version ?? null));
+  }
+
+  #newest(): RuleSet | null {
+    const eligible = (version: RuleVersion) => this.#folders.get(version)?.rolledBack === false;
+    return this.all().findLast(({ version, released }) => released && eligible(version)) ?? null;
+  }
+
+  #whyNot(wanted: RuleVersion | null, draft: RuleVersion | null): string {
+    const refused = this.refused().filter(({ version }) => wanted === null || version === wanted);
+    if (refused.length > 0) {
+      const names = refused.map(({ version }) => version).join(', ');
+      const problems = refused.flatMap((folder) => folder.problems.map((line) => join(this.rulesDir, line)));
+      return `no rule set can decide; ${names} is not sound:\n${problems.join('\n')}`;
+    }
+    if (draft !== null)
+      return `the rule set ${draft} is a draft; run "rules release ${draft}" before it may decide`;
+    if (wanted !== null) {
+      return `there is no rule set ${wanted} in ${this.rulesDir}; set RULE_VERSION to one that is there, or RULES_DIR to its folder`;
+    }
+    const rolledBack = this.all().filter(({ version }) => this.#folders.get(version)?.rolledBack === true);
+    if (rolledBack.length > 0) {
+      const names = rolledBack.map(({ version }) => version).join(', ');
+      return `every released rule set was rolled back (${names}); set RULE_VERSION to the one that is to decide`;
+    }
+    return `there is no released rule set in ${this.rulesDir}; set RULES_DIR to the folder of rule sets`;
+  }
+
+  async #refreshFolder(folder: ScannedFolder): Promise<boolean> {
+    const { version, stamp } = folder;
+    const known = this.#folders.get(version);
+    if (known?.stamp === stamp) {
+      this.#folders.set(version, { ...known, ...folder });
+      return false;
+    }
+    const result = await this.#reader.load(version);
+    const problems = result.ok ? [] : firstProblems(version, result.problems);
+    this.#folders.set(version, { ...folder, problems });
+    if (!result.ok) {
+      this.#current.delete(version);
+      return true;
+    }
+    const ruleSet = withHmacs(result.ruleSet, this.#hmacs);
+    this.#current.set(version, ruleSet);
+    this.#byDigest.set(ruleSet.digest, ruleSet);
+    return true;
+  }
+
+  #forget(version: RuleVersion): void {
+    this.#folders.delete(version);
+    this.#current.delete(version);
+  }
+}
+
+/** A node takes up a changed folder a second after the change, and on a busy machine a little later. */
+const TAKEN_UP_WITHIN_MS = 3000;
+const LOOK_MS = 50;
+
+/** Waits until nodes have loaded a change in RULES_DIR; false when they did not yet. */
+export async function isTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
+  for (;;) {
+    if (await holds()) return true;
+    if (performance.now() > deadline) return false;
+    await sleep(LOOK_MS);
+  }
+}
+
+/** Every node reports these every second. */
+const PROBLEMS_MAX = 50;
+
+function firstProblems(version: RuleVersion, problems: readonly Problem[]): readonly string[] {
+  const lines = formatProblems(version, problems.slice(0, PROBLEMS_MAX)).split('\n');
+  const more = problems.length - PROBLEMS_MAX;
+  return more <= 0 ? lines : [...lines, `and ${more} more problems; "rules check ${version}" lists all`];
+}
+
+/** The rule sets of one request: chosen once, kept to its end. */
+export interface RuleChoice {
+  readonly rules: RuleSet;
+  readonly arm: Arm;
+  /** While several versions decide; recorded with the decision, whichever version gives it. */
+  readonly draw?: Draw;
+  /** Of the candidate arm: the active rules, which step in when the candidate throws. */
+  readonly fallback?: RuleSet;
+  /** Decides the same verdict on a copy, to be compared. */
+  readonly shadow?: RuleSet;
+  /** All versions that decide for some client meanwhile: what they ask of devices is noted of every verdict. */
+  readonly alongside?: readonly RuleSet[];
+}
+
+/** What any rule set of the request may ask the sharing counters for. */
+export function sharingQuestions({ rules, fallback, shadow, alongside }: RuleChoice): SharingQuestions {
+  const isAlone = fallback === undefined && shadow === undefined;
+  const own = isAlone
+    ? rules.sharing
+    : everyQuestion([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
+  if (alongside === undefined) return own;
+  const { fingerprint, ip, attributes = [] } = everyQuestion(alongside.map(({ sharing }) => sharing));
+  // What the others count is only noted.
+  const noted = attributes.map(({ declared }) => ({ declared, windowsMs: [] }));
+  const all = [...(own.attributes ?? []), ...noted];
+  return {
+    ...(all.length === 0 ? {} : { attributes: all }),
+    fingerprint: { ...own.fingerprint, notes: fingerprint.notes },
+    ip: { ...own.ip, notes: ip.notes },
+  };
+}
+
+export interface VerdictSeen {
+  readonly decision: Decision;
+  /** The shadow's verdict; null: the shadow threw. */
+  readonly shadowed: Decision | null | undefined;
+  /** What the client was answered in a stage before. */
+  readonly stageBefore: StageMark | null;
+}
+
+/** When a client's newest outcomes of either kind were, epoch ms. */
+export interface NewestOutcomes {
+  readonly lastPaidAt: number | null;
+  readonly lastUnpaidAt: number | null;
+}
+
+export function newestOutcomes({ outcomes }: ClientState): NewestOutcomes {
+  return { lastPaidAt: lastPaidAt(outcomes), lastUnpaidAt: lastUnpaidAt(outcomes) };
+}
+
+export interface OutcomeSeen {
+  readonly client: ClientKey;
+  readonly before: NewestOutcomes;
+  readonly after: NewestOutcomes;
+  /** When it came, epoch ms. */
+  readonly at: number;
+  /** How many things other than scores happened to the client until it, and it. */
+  readonly changes: number;
+  /** Epoch ms. */
+  readonly lastVerdictAt: number | null;
+}
+
+/** An outcome as the rollout sees it. */
+export function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
+  const newest = { before: newestOutcomes(before), after: newestOutcomes(after) };
+  const { lastAt: at, changes } = after;
+  return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
+}
+
+export interface RuleSource {
+  choose(client: ClientKey): RuleChoice;
+  /** Without `isRecorded` its caller was refused, and nobody knows yet whether the store recorded it. */
+  observe(verdict: VerdictSeen, isRecorded: boolean): void;
+  observeOutcome(outcome: OutcomeSeen, isRecorded: boolean): void;
+  /** The candidate threw, and the active rules decided. */
+  candidateFailed(version: RuleVersion, error: unknown): void;
+  /** The loaded rule set behind a decision; null when it is not on this node. */
+  ruleSetOf(digest: string): RuleSet | null;
+}
+
+/** One rule set for everybody, without counts: for replays and tests. */
+export function fixedRules(rules: RuleSet): RuleSource {
+  return {
+    choose: () => ({ rules, arm: 'active' }),
+    observe: () => {},
+    observeOutcome: () => {},
+    candidateFailed: () => {},
+    ruleSetOf: (digest) => (rules.digest === digest ? rules : null),
+  };
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseJsonObject } from '#base/files/json-object.ts';
+import { replaceFile } from '#base/files/placed.ts';
+import { parseRollout, type Rollout } from './rollout.ts';
+
+/** The rollout that the nodes on a DATA_DIR followed last. */
+export interface RememberedRollout {
+  /** The store in which it was. */
+  readonly installation: string;
+  readonly rollout: Rollout;
+}
+
+const MEMORY = 'rollout.json';
+
+/** Keeps a copy beside the data, for a store that loses the rollout. Returns why it could not, or null. */
+export function rememberRollout(dataDir: string, remembered: RememberedRollout): string | null {
+  const { installation, rollout } = remembered;
+  try {
+    replaceFile(join(dataDir, MEMORY), JSON.stringify({ installation, rollout }));
+    return null;
+  } catch (error) {
+    // A read-only disk must not stop a node whose store works.
+    const why = error instanceof Error ? error.message : String(error);
+    return `the rollout cannot be kept in DATA_DIR, for a start with a store that lost it: ${why}`;
+  }
+}
+
+/** Null when nothing is remembered, or it cannot be read. */
+export function recallRollout(dataDir: string): RememberedRollout | null {
+  const { installation, rollout } = parseJsonObject(textIn(join(dataDir, MEMORY)) ?? '') ?? {};
+  const parsed = parseRollout(JSON.stringify(rollout) ?? '');
+  return typeof installation !== 'string' || parsed === null ? null : { installation, rollout: parsed };
+}
+
+function textIn(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

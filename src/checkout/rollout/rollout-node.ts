@@ -1,0 +1,401 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Arm, Draw } from '#decision/decision.ts';
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+import { type RuleReader, ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import { noteRolledBack } from '#state/rule-folders/rules-dir.ts';
+import type { Store } from '#state/store.ts';
+import { Fleet, type NodeReport, type NodeView, type StoredRollout } from './fleet.ts';
+import { breachOf, stageOf } from './guard.ts';
+import {
+  LoadedRules,
+  type NewestOutcomes,
+  newestOutcomes,
+  type OutcomeSeen,
+  type RuleChoice,
+  type RuleSource,
+  RulesError,
+  type VerdictSeen,
+} from './loaded-rules.ts';
+import { type Candidate, drawOf, type Rollout, takeBack } from './rollout.ts';
+import { rememberRollout } from './rollout-memory.ts';
+import { startingRollout } from './starting-rollout.ts';
+import { type ClientStatus, sharedCounts, sumTrialCounts, TrialTally, UnsureCounts } from './trial-counts.ts';
+
+/** What a node is started with. */
+interface NodeSettings {
+  readonly store: Pick<
+    Store,
+    'installation' | 'registers' | 'documents' | 'auditLog' | 'decision' | 'load' | 'tallies'
+  >;
+  readonly rulesDir: string;
+  readonly dataDir: string;
+  /** Reads RULES_DIR; a thread of this node's own by default. */
+  readonly reader?: RuleReader;
+  /** How pseudonyms are kept that rules compare with constants. */
+  readonly attributeHmacs: AttributeHmacs;
+  /** Of the very first start; null means the newest released one. */
+  readonly firstVersion: RuleVersion | null;
+  readonly clock: () => number;
+  readonly onTrouble: (message: string, error?: unknown) => void;
+  /** Called for every revision that this node adopts after its start. */
+  readonly onFollow?: (rollout: Rollout) => void;
+}
+
+interface NodeParts extends NodeSettings {
+  readonly fleet: Fleet;
+}
+
+/** Nodes follow a change within 2 s: two looks, and some time for each. */
+const LOOK_MS = 750;
+
+/** The rule sets of one revision of the rollout, with which this node decides. */
+interface LoadedRollout {
+  readonly rollout: Rollout;
+  readonly active: RuleSet;
+  /** In the order of the rollout. */
+  readonly candidates: readonly RuleSet[];
+}
+
+/** One node's part in the rollout: follows the shared pointer, reports itself, runs the guard. */
+export class RolloutNode implements RuleSource {
+  readonly nodeId = randomUUID();
+  readonly rules: LoadedRules;
+  readonly #parts: NodeParts;
+  readonly #startedAt: number;
+  #following: LoadedRollout;
+  #trouble: string | null = null;
+  /** What it follows is gone from the store, or the store holds an older one. */
+  #hasLost = false;
+  /** What the store held when it was last compared. */
+  #compared: StoredRollout | null = null;
+  #isUnread = false;
+  /** Of each candidate, in the order of the rollout. */
+  #tallies: readonly TrialTally[] = [];
+  readonly #unsure = new UnsureCounts();
+  #hasStaleLists: () => boolean = () => false;
+  #timer: NodeJS.Timeout | null = null;
+  #looking: Promise<void> = Promise.resolve();
+  #refreshing: Promise<void> | null = null;
+  #stopped = false;
+
+  private constructor(parts: NodeParts, rules: LoadedRules, following: LoadedRollout) {
+    this.#parts = parts;
+    this.rules = rules;
+    this.#startedAt = parts.clock();
+    this.#following = following;
+    this.#follow(following);
+  }
+
+  /** Throws RulesError when no sound released rule set can decide. */
+  static async start(settings: NodeSettings): Promise<RolloutNode> {
+    const parts = { ...settings, fleet: new Fleet(settings.store) };
+    const { rulesDir, reader = new ThreadedReader(rulesDir), attributeHmacs } = parts;
+    const rules = await LoadedRules.read(rulesDir, reader, attributeHmacs);
+    try {
+      const rollout = await startingRollout(parts, rules);
+      const following = resolveRollout(rollout, rules);
+      if (typeof following === 'string') throw new RulesError(following);
+      const node = new RolloutNode(parts, rules, following);
+      await node.look();
+      node.#timer = setInterval(() => {
+        void node.refresh();
+        node.#looking = node.look();
+      }, LOOK_MS).unref();
+      return node;
+    } catch (error) {
+      await rules.close();
+      throw error;
+    }
+  }
+
+  get rollout(): Rollout {
+    return this.#following.rollout;
+  }
+
+  get active(): RuleSet {
+    return this.#following.active;
+  }
+
+  choose(client: ClientKey): RuleChoice {
+    const { rollout, active, candidates } = this.#following;
+    const [first] = rollout.candidates;
+    if (first?.mode === 'shadow') return { rules: active, arm: 'active', shadow: candidates[0] ?? active };
+    const drawn = drawOf(rollout, client.hash);
+    if (drawn === null) return { rules: active, arm: 'active' };
+    const { draw, candidate } = drawn;
+    const rules = candidate === null ? undefined : candidates[rollout.candidates.indexOf(candidate)];
+    const alongside = [active, ...candidates];
+    if (rules === undefined) return { rules: active, arm: 'active', draw, alongside };
+    return { rules, arm: 'candidate', draw, fallback: active, alongside };
+  }
+
+  observe(seen: VerdictSeen, isRecorded: boolean): void {
+    const count = () => this.#countVerdict(seen);
+    if (isRecorded) count();
+    else this.#unsure.add(count, () => this.#hasVerdict(seen));
+  }
+
+  observeOutcome(seen: OutcomeSeen, isRecorded: boolean): void {
+    const count = () => this.#countOutcome(seen);
+    if (isRecorded) count();
+    else this.#unsure.add(count, () => this.#hasOutcome(seen));
+  }
+
+  async #hasVerdict({ decision: { decisionId, requestId, at } }: VerdictSeen): Promise<boolean> {
+    const recorded = await this.#parts.store.decision(decisionId);
+    // Another request may have taken the place of this one.
+    return recorded?.requestId === requestId && recorded.at === at;
+  }
+
+  /** An outcome with a time of the platform's own, of a client that changed later, may be the caller's next try, which is counted by itself. */
+  async #hasOutcome({ client, after, at, changes }: OutcomeSeen): Promise<boolean> {
+    const { state } = await this.#parts.store.load(client);
+    const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
+    return isThis && isDeepStrictEqual(newestOutcomes(state), after);
+  }
+
+  #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
+    this.#countFor(decision.draw ?? null, (tally, arm) => {
+      tally.countVerdict(decision, arm, stageBefore);
+      if (shadowed === null) tally.countCandidateError(decision.platform);
+      else if (shadowed !== undefined) tally.countShadow(decision, shadowed);
+    });
+  }
+
+  /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
+  #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
+    const drawn = drawOf(this.#following.rollout, client.hash);
+    if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
+    this.#countFor(drawn.draw, (tally, arm, since) =>
+      tally.countStatus(client.platform, arm, statusSince(before, since), statusSince(after, since)),
+    );
+  }
+
+  /** Counts in the trials that a client is compared in: one of the active version's in all of them. */
+  #countFor(draw: Draw | null, count: (tally: TrialTally, arm: Arm, since: number) => void): void {
+    const { active, candidates } = this.#following.rollout;
+    for (const [place, candidate] of candidates.entries()) {
+      // A draw before this stage does not count in it.
+      if (candidate.mode === 'canary' && draw?.since !== candidate.stageSince) continue;
+      const isActive = draw === null || draw.version === active.version;
+      if (!isActive && draw.version !== candidate.version) continue;
+      const tally = this.#tallies[place];
+      if (tally !== undefined) count(tally, isActive ? 'active' : 'candidate', stageOf(candidate).since);
+    }
+  }
+
+  candidateFailed(version: RuleVersion, error: unknown): void {
+    const place = this.#following.rollout.candidates.findIndex((one) => one.version === version);
+    this.#tallies[place]?.countCandidateError(null);
+    this.#parts.onTrouble('the candidate rule set threw; the active one decided', error);
+  }
+
+  ruleSetOf(digest: string): RuleSet | null {
+    return this.rules.withDigest(digest);
+  }
+
+  report(): NodeReport {
+    const emergency = this.rollout.history.findLast((entry) => entry.emergency === true);
+    const counts = this.#tallies.map((tally) => tally.counts);
+    return { ...this.#view(), counts, emergencyAt: emergency?.at ?? null, hasLostRollout: this.#hasLost };
+  }
+
+  #view(): NodeView {
+    return {
+      nodeId: this.nodeId,
+      host: hostname(),
+      pid: process.pid,
+      startedAt: this.#startedAt,
+      seenAt: this.#parts.clock(),
+      revision: this.#following.rollout.revision,
+      active: this.#following.rollout.active,
+      versions: this.rules.all().map(({ version, digest, released }) => ({ version, digest, released })),
+      refused: this.rules.refused(),
+      trouble: this.#trouble,
+      hasStaleLists: this.#hasStaleLists(),
+    };
+  }
+
+  /** Reports from now on, too, whether this process holds shared lists that are too old. */
+  watchLists(isStale: () => boolean): void {
+    this.#hasStaleLists = isStale;
+  }
+
+  /** Loads new and changed folders, however long that takes; the pointer and the report do not wait for it. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  /** One look around: a new revision, the guard; then this node's report. */
+  async look(): Promise<void> {
+    try {
+      await this.#look();
+      this.#isUnread = false;
+    } catch (error) {
+      // The pointer cannot be read: this node continues with what it has.
+      if (!this.#isUnread) this.#parts.onTrouble('the rollout could not be read', error);
+      this.#isUnread = true;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#looking;
+    await this.rules.close();
+    await this.#refreshing;
+    await this.#sendTallies().catch((error: unknown) => {
+      this.#parts.onTrouble('what was counted last of the trial is lost', error);
+    });
+    await this.#parts.fleet.leave(this.nodeId).catch(() => {
+      // The report runs out by itself.
+    });
+  }
+
+  async #look(): Promise<void> {
+    const stored = await this.#parts.fleet.follow();
+    this.#mindPointer(stored);
+    await this.#sendTallies();
+    await this.#parts.fleet.report(this.#view());
+    await this.#mindGuard();
+  }
+
+  async #sendTallies(): Promise<void> {
+    await this.#unsure.settle();
+    for (const tally of this.#tallies) await tally.send(this.#parts.store.tallies);
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      await this.rules.refresh();
+    } catch (error) {
+      if (!this.#stopped) this.#parts.onTrouble('RULES_DIR could not be read', error);
+    }
+  }
+
+  #mindPointer(stored: StoredRollout | null): void {
+    const { revision } = this.#following.rollout;
+    const held = stored?.rollout ?? null;
+    if (stored === null) this.#goOnWithLost('the store has lost the rollout');
+    else if (held === null) this.#goOnInTrouble(UNREADABLE);
+    else if (held.revision > revision) this.#turnTo(held);
+    else if (held.revision < revision)
+      this.#goOnWithLost(`the store holds revision ${held.revision} of the rollout`);
+    else if (!this.#isFollowed(stored))
+      this.#goOnWithLost(`the store holds another revision ${held.revision} of the rollout`);
+    else this.#settleTrouble();
+  }
+
+  /** Whether this is what the node follows; the same text is compared once. */
+  #isFollowed(stored: StoredRollout): boolean {
+    if (stored === this.#compared) return true;
+    const isSame = JSON.stringify(stored.rollout) === JSON.stringify(this.#following.rollout);
+    if (isSame) this.#compared = stored;
+    return isSame;
+  }
+
+  /** A replica that took over may lack what was written last; nobody but a person knows which of both is right. */
+  #goOnWithLost(what: string): void {
+    const { revision, active } = this.#following.rollout;
+    this.#goOnInTrouble(
+      `${what}, and this node follows revision ${revision} with ${active.version} active; it goes on with that, and "rules restore-rollout --reason TEXT" writes it back`,
+    );
+    this.#hasLost = true;
+  }
+
+  #turnTo(rollout: Rollout): void {
+    const following = resolveRollout(rollout, this.rules);
+    if (typeof following === 'string') this.#goOnInTrouble(following);
+    else {
+      this.#follow(following);
+      this.#parts.onFollow?.(rollout);
+    }
+  }
+
+  /** This node continues with what it has. */
+  #goOnInTrouble(trouble: string): void {
+    if (this.#trouble !== trouble) this.#parts.onTrouble(trouble);
+    this.#trouble = trouble;
+    this.#hasLost = false;
+  }
+
+  #settleTrouble(): void {
+    this.#trouble = null;
+    this.#hasLost = false;
+  }
+
+  #follow(following: LoadedRollout): void {
+    this.#settleTrouble();
+    const keys = following.rollout.candidates.map((one) => stageOf(one).trial);
+    this.#tallies = keys.map(
+      (key) => this.#tallies.find(({ trial }) => trial === key) ?? new TrialTally(key),
+    );
+    this.#following = following;
+    const { dataDir, store } = this.#parts;
+    const installation = store.installation.id;
+    const trouble = rememberRollout(dataDir, { installation, rollout: following.rollout });
+    if (trouble !== null) this.#parts.onTrouble(trouble);
+  }
+
+  /** Every node looks; the compare-and-set lets one of them take a canary back. The others stay. */
+  async #mindGuard(): Promise<void> {
+    for (const candidate of this.#following.rollout.candidates) await this.#mindCandidate(candidate);
+  }
+
+  async #mindCandidate(candidate: Candidate): Promise<void> {
+    // A lost rollout is written back by a person first.
+    if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
+    const { rollout } = this.#following;
+    const counts = await sharedCounts(this.#parts.store.tallies, stageOf(candidate).trial);
+    const breach = breachOf(rollout, candidate, sumTrialCounts(counts, null).arms);
+    const stored = breach === null ? null : await this.#parts.fleet.read();
+    const stage = stageOf(candidate).trial;
+    const isOnTrial = stored?.rollout?.candidates.some((one) => stageOf(one).trial === stage) ?? false;
+    if (breach === null || !isOnTrial || !stored?.rollout) return;
+    const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
+    const without = takeBack(stored.rollout, change, { action: 'guard', version: candidate.version });
+    if (without === null || !(await this.#parts.fleet.write(stored, without))) return;
+    noteRolledBack(join(this.rules.rulesDir, candidate.version), change);
+    this.#turnTo(without);
+  }
+}
+
+const UNREADABLE =
+  'what the store holds as the rollout cannot be read; this node continues with what it has, and "rules rollback" rewrites it';
+
+/** The rule sets that a rollout names, or why this node cannot follow it. */
+function resolveRollout(rollout: Rollout, rules: LoadedRules): LoadedRollout | string {
+  const active = rules.withDigest(rollout.active.digest);
+  if (active === null) return missing(rollout.active.version, rollout.active.digest, rules);
+  const candidates: RuleSet[] = [];
+  for (const { version, digest } of rollout.candidates) {
+    const candidate = rules.withDigest(digest);
+    if (candidate === null) return missing(version, digest, rules);
+    candidates.push(candidate);
+  }
+  return { rollout, active, candidates };
+}
+
+function missing(version: string, digest: string, rules: LoadedRules): string {
+  const here = rules.get(version);
+  const wanted = `${version} sha256:${digest.slice(0, 12)}`;
+  if (here !== null)
+    return `the rollout wants ${wanted}, but this node has ${version} with digest ${here.digest.slice(0, 12)}; deploy the same files to every node`;
+  const refused = rules.refused().find((folder) => folder.version === version);
+  if (refused !== undefined)
+    return `the rollout wants ${wanted}, which this node refuses:\n${refused.problems.join('\n')}`;
+  return `the rollout wants ${wanted}, but there is no folder ${join(rules.rulesDir, version)} on this node; deploy it there, or set RULES_DIR to the folder that has it`;
+}
+
+function statusSince({ lastPaidAt, lastUnpaidAt }: NewestOutcomes, since: number): ClientStatus {
+  if (lastPaidAt !== null && lastPaidAt >= since) return 'paid';
+  return lastUnpaidAt !== null && lastUnpaidAt >= since ? 'unpaid' : 'unknown';
+}

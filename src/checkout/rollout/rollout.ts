@@ -1,0 +1,412 @@
+import { hash } from 'node:crypto';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { parseJsonObject } from '#base/files/json-object.ts';
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { type Draw, objective } from '#decision/decision.ts';
+import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+
+/** A version, with its digest when somebody chose it. */
+const VERSION = { version: Type.Unsafe<RuleVersion>(ruleVersion), digest: s.digestWord('Over its files') };
+
+export const versionRef = (description: string) => s.shape(description, VERSION);
+
+export type VersionRef = s.Shape<ReturnType<typeof versionRef>>;
+
+const DRAWN = {
+  ...VERSION,
+  percent: s.percent('Of the clients'),
+  slices: s.list(
+    s.shape('From one place in the draw to another, in percent', {
+      from: s.percent('The first'),
+      to: s.percent('Behind the last'),
+    }),
+    'Which clients; none of a shadow',
+  ),
+};
+
+/** A version on trial beside the active one. */
+const CandidateSchema = s.shape('A version on trial', {
+  ...DRAWN,
+  mode: s.choice(['shadow', 'canary'], 'shadow: compared only; canary: decides for `percent`'),
+  /** Gives each trial other clients than the last; kept while the percent of a trial changes. */
+  trial: s.word('Names the trial; the candidates of one draw share it', 'p2.v11@1795255200000'),
+  since: s.epochMs('Since when it is on trial'),
+  stageSince: s.epochMs('Since when the shares of all candidates are these, beside this active version'),
+  guardPoints: s.nullable(s.percent('Ends the trial when a share is off by more points than this')),
+  objective: Type.Optional(objective),
+});
+
+export type Candidate = s.Shape<typeof CandidateSchema>;
+
+/** One change of the rollout, for anyone who asks later what happened. */
+const RolloutEntrySchema = s.shape('One change', {
+  at: s.epochMs('When'),
+  who: s.word('Who', 'ann'),
+  action: s.meaning(
+    {
+      start: 'the first version of the store',
+      shadow: 'a candidate is compared',
+      canary: 'a candidate decides for a share',
+      active: 'a version decides for all',
+      rollback: 'somebody took it back',
+      guard: 'the guard of a canary took it back',
+      repair: 'a rollout that was lost or could not be read was written again',
+    },
+    'What',
+  ),
+  from: s.nullable(VERSION.version),
+  to: VERSION.version,
+  digest: s.digestWord('Over the files of `to`'),
+  percent: Type.Optional(s.percent('Only of a canary')),
+  also: Type.Optional(
+    s.list(
+      s.shape('Another candidate', { version: VERSION.version, percent: s.percent('Of the clients') }),
+      'Beside `to`',
+    ),
+  ),
+  reason: s.word('Why', 'chargebacks'),
+  acceptedDifference: Type.Optional(
+    s.word('How it was much another policy, which whoever did it accepted; not for one platform'),
+  ),
+  emergency: Type.Optional(s.yesNo('One person returned to it alone')),
+});
+
+export type RolloutEntry = s.Shape<typeof RolloutEntrySchema>;
+
+/** Which version decides, shared by the fleet. Every change makes a new revision. */
+export const RolloutSchema = s.named(
+  'Rollout',
+  s.shape('Which version decides', {
+    revision: Type.Integer({ minimum: 1, description: 'One more for every change' }),
+    active: versionRef('The version that decides'),
+    candidates: s.list(
+      CandidateSchema,
+      'The versions on trial: one shadow, or one or several canaries in one draw',
+    ),
+    ended: s.list(
+      s.shape('A candidate that was taken back', DRAWN),
+      'Their clients are decided by the active version, and compared with nobody until shares change',
+    ),
+    history: s.list(RolloutEntrySchema, 'Newest last'),
+  }),
+);
+
+export type Rollout = s.Shape<typeof RolloutSchema>;
+
+let isRollout: ValidateFunction<Rollout> | null = null;
+
+/** The rollout in a stored text; null when the text holds none. */
+export function parseRollout(text: string): Rollout | null {
+  // Compiled when the first one is read; what its members mean is told in the schema, too.
+  isRollout ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(RolloutSchema);
+  const value: unknown = parseJsonObject(text);
+  return isRollout(value) ? value : null;
+}
+
+export interface RolloutChange {
+  readonly who: string;
+  readonly at: number;
+  readonly reason: string;
+  /** Why the version answers very differently, when that was accepted. */
+  readonly acceptedDifference?: string;
+  /** One person returned to a version alone. */
+  readonly emergency?: boolean;
+}
+
+/** A version and the percent of the clients that it will decide for. */
+export interface Share {
+  readonly version: RuleVersion;
+  readonly percent: number;
+}
+
+/** The goals to which a rollout may bring a version; `also` are the other candidates of the draw. */
+export type Goal<Also extends Share = Share> =
+  | { readonly mode: 'shadow' }
+  | {
+      readonly mode: 'canary';
+      readonly percent: number;
+      readonly guardPoints: number | null;
+      /** What somebody said of it, see objective.ts. */
+      readonly objective?: string;
+      readonly also?: readonly Also[];
+    }
+  | { readonly mode: 'active' };
+
+const KEPT_HISTORY = 200;
+
+export function firstRollout(active: VersionRef, at: number): Rollout {
+  return begun('start', 1, active, { who: 'service', at, reason: 'first start' });
+}
+
+/** A rollout with one version and nothing before it. */
+function begun(
+  action: 'start' | 'repair',
+  revision: number,
+  { version, digest }: VersionRef,
+  { who, at, reason }: RolloutChange,
+): Rollout {
+  const entry = { at, who, action, from: null, to: version, digest, reason };
+  return { revision, active: { version, digest }, candidates: [], ended: [], history: [entry] };
+}
+
+/** The rollout with a version brought to the goal. */
+export function advance(
+  rollout: Rollout,
+  to: VersionRef,
+  goal: Goal<Share & VersionRef>,
+  change: RolloutChange,
+): Rollout {
+  switch (goal.mode) {
+    case 'shadow': {
+      const how = { mode: 'shadow', guardPoints: null } as const;
+      const candidates = onTrial(rollout, [{ ...to, percent: 0 }], how, change);
+      return next(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
+    }
+    case 'canary': {
+      const { percent, guardPoints, objective, also = [] } = goal;
+      const candidates = onTrial(
+        rollout,
+        [{ ...to, percent }, ...also],
+        { mode: 'canary', guardPoints, ...(objective === undefined ? {} : { objective }) },
+        change,
+      );
+      const beside = also.map((one) => ({ version: one.version, percent: one.percent }));
+      const step = { action: 'canary', to, percent, ...(also.length === 0 ? {} : { also: beside }) } as const;
+      const [first] = candidates;
+      const ended = first?.stageSince === change.at ? [] : rollout.ended;
+      return next(rollout, { candidates, ended }, [step], change);
+    }
+    case 'active': {
+      const active = { version: to.version, digest: to.digest };
+      // The others are compared with another version from now on.
+      const candidates = without(rollout.candidates, to.version).map((other) => ({
+        ...other,
+        stageSince: change.at,
+      }));
+      return next(rollout, { active, candidates, ended: [] }, [{ action: 'active', to }], change);
+    }
+    default:
+      return goal satisfies never;
+  }
+}
+
+/**
+ * A candidate taken back, or with null all of them; without any, the version that was active before. Null when there is
+ * nothing to take back. The trial of the others continues with the same clients.
+ */
+export function takeBack(
+  rollout: Rollout,
+  change: RolloutChange,
+  { action = 'rollback', version = null }: { action?: 'rollback' | 'guard'; version?: string | null } = {},
+): Rollout | null {
+  const { active, candidates } = rollout;
+  const back = candidates.filter((one) => version === null || one.version === version);
+  if (back.length > 0) {
+    const left = candidates.filter((one) => !back.includes(one));
+    const drawn = back.map(({ version, digest, percent, slices }) => ({ version, digest, percent, slices }));
+    const ended = left.length === 0 ? [] : [...rollout.ended, ...drawn];
+    const steps = back.map((one) => ({ action, from: one.version, to: active }));
+    return next(rollout, { candidates: left, ended }, steps, change);
+  }
+  const before = version === null ? previousActive(rollout) : null;
+  return before === null ? null : next(rollout, { active: before }, [{ action, to: before }], change);
+}
+
+/** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
+export function repaired(revision: number, active: VersionRef, change: RolloutChange): Rollout {
+  return begun('repair', revision + 1, active, change);
+}
+
+/** A rollout that was lost, or that somebody holds to be right, as a newer one than all that are known. */
+export function writtenAgain(rollout: Rollout, above: number, change: RolloutChange): Rollout {
+  const step = { action: 'repair', to: rollout.active } as const;
+  return { ...next(rollout, {}, [step], change), revision: Math.max(rollout.revision, above) + 1 };
+}
+
+/** The version that was active before; a second rollback skips those that were taken back since. */
+export function previousActive({ active, history }: Rollout): VersionRef | null {
+  let standing: readonly VersionRef[] = [];
+  for (const { action, to, digest } of history) {
+    const reached = { version: to, digest };
+    if (action === 'start' || action === 'repair' || action === 'active')
+      standing = [...without(standing, to), reached];
+    // Of a candidate that was taken back, `to` is what was active all the time.
+    else if (action === 'rollback' || action === 'guard')
+      standing = [...standing.slice(0, placeOf(standing, to)), reached];
+  }
+  return without(standing, active.version).at(-1) ?? null;
+}
+
+function without<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
+  return versions.filter((one) => one.version !== version);
+}
+
+/** After all of them when it is missing: a long history has lost its beginning. */
+function placeOf(versions: readonly VersionRef[], version: string): number {
+  const place = versions.findIndex((one) => one.version === version);
+  return place === -1 ? versions.length : place;
+}
+
+/** The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share changes. */
+function onTrial(
+  { candidates }: Rollout,
+  wanted: readonly (Share & VersionRef)[],
+  how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
+  { at }: RolloutChange,
+): readonly Candidate[] {
+  const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
+  const { mode } = how;
+  // What a trial is judged by stays while its percent grows, unless somebody says otherwise.
+  const kept = mode === 'canary' ? before.flatMap((one) => one?.objective ?? []) : [];
+  const [objective] = how.objective === undefined ? kept : [how.objective];
+  const isSame = (place: number, one: Candidate) =>
+    before[place]?.mode === mode &&
+    before[place].percent === one.percent &&
+    before[place].objective === objective;
+  const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
+  const slices = dealt(
+    wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
+  );
+  const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
+    const since = before[place]?.mode === mode ? before[place].since : at;
+    const drawn = { version, digest, percent, slices: slices[place] ?? [] };
+    const judged = objective === undefined ? {} : { objective };
+    return { ...drawn, ...how, ...judged, trial, since, stageSince: at };
+  });
+  const goesOn = begun.length === candidates.length && begun.every((one, place) => isSame(place, one));
+  return goesOn
+    ? begun.map((one, place) => ({ ...one, stageSince: before[place]?.stageSince ?? at }))
+    : begun;
+}
+
+type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
+  readonly to: VersionRef;
+  readonly from?: RuleVersion;
+};
+
+function next(
+  rollout: Rollout,
+  parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
+  steps: readonly Step[],
+  { who, at, reason, acceptedDifference, emergency = false }: RolloutChange,
+): Rollout {
+  const entries = steps.map(
+    ({ action, from = rollout.active.version, to, percent, also }): RolloutEntry => ({
+      at,
+      who,
+      action,
+      from,
+      to: to.version,
+      digest: to.digest,
+      ...(percent === undefined ? {} : { percent }),
+      ...(also === undefined ? {} : { also }),
+      reason,
+      ...(acceptedDifference === undefined ? {} : { acceptedDifference }),
+      ...(emergency ? { emergency } : {}),
+    }),
+  );
+  return {
+    ...rollout,
+    ...parts,
+    revision: rollout.revision + 1,
+    history: [...rollout.history, ...entries].slice(-KEPT_HISTORY),
+  };
+}
+
+/** A part of the clients, from one place in the draw to another, in percent. */
+interface Slice {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Places closer together than this are the same: percent are written with few digits. */
+const SAME_PLACE_PERCENT = 1e-9;
+
+/**
+ * The slices of each candidate from the next stage on: a client in at 10 % is in at 20 %, and nobody moves away from
+ * another candidate that keeps its size.
+ */
+function dealt(
+  wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
+): readonly (readonly Slice[])[] {
+  const kept = wanted.map(({ percent, before }) => upTo(percent, before));
+  return wanted.reduce(
+    (all, { percent }, place) =>
+      all.with(place, upTo(percent, [...(all[place] ?? []), ...freeBeside(all.flat())])),
+    kept,
+  );
+}
+
+/** The first of the slices that make up these percent. */
+function upTo(percent: number, slices: readonly Slice[]): readonly Slice[] {
+  let left = percent;
+  return slices.flatMap(({ from, to }) => {
+    const width = Math.min(left, to - from);
+    left -= width;
+    return width <= SAME_PLACE_PERCENT ? [] : [{ from, to: from + width }];
+  });
+}
+
+function freeBeside(taken: readonly Slice[]): readonly Slice[] {
+  const sorted = taken.toSorted((a, b) => a.from - b.from);
+  const starts = [0, ...sorted.map(({ to }) => to)];
+  const ends = [...sorted.map(({ from }) => from), 100];
+  return starts.map((from, place) => ({ from, to: ends[place] ?? 100 }));
+}
+
+/** Why candidates cannot be drawn with these shares; null when they can. */
+export function whyNoDraw(shares: readonly Share[]): string | null {
+  const twice = shares.find(
+    ({ version }, place) => shares.findIndex((one) => one.version === version) < place,
+  );
+  if (twice !== undefined) return `names ${twice.version} twice; each candidate has one share`;
+  const percent = totalOf(shares);
+  return percent > 100 ? `gives away ${percent} percent of the clients; choose 100 or fewer in all` : null;
+}
+
+/** Rounded: percent are written with few digits, and their binary sums are not. */
+export function totalOf(shares: readonly { readonly percent: number }[]): number {
+  return Number(shares.reduce((sum, { percent }) => sum + percent, 0).toFixed(6));
+}
+
+/** The percent of the clients that are drawn into no candidate: those that all of them are compared with. */
+export function activePercent({ candidates, ended }: Pick<Rollout, 'candidates' | 'ended'>): number {
+  return Math.max(0, 100 - totalOf([...candidates, ...ended]));
+}
+
+/**
+ * Where a client stands in a draw, in percent: the same for all candidates of a trial, so that their clients are
+ * others, and another one in the next trial.
+ */
+function pointOf(trial: string, clientHash: string): number {
+  return (Number.parseInt(hash('sha256', `${trial}/${clientHash}`, 'hex').slice(0, 8), 16) / 2 ** 32) * 100;
+}
+
+function holds(slices: readonly Slice[], place: number): boolean {
+  return slices.some(({ from, to }) => from <= place && place < to);
+}
+
+/**
+ * The version that a client was drawn into, whatever decides for it now: the clients of a candidate that was taken back stay
+ * drawn into it until the shares of the others change, or they would join the clients with whom those are compared.
+ */
+interface Drawn {
+  readonly draw: Draw;
+  /** Null: the active version decides. */
+  readonly candidate: Candidate | null;
+}
+
+/** Null when nothing is drawn: no candidate decides for a share of the clients. */
+export function drawOf(rollout: Rollout, clientHash: string): Drawn | null {
+  const { active, candidates, ended } = rollout;
+  const [first] = candidates;
+  if (first?.mode !== 'canary') return null;
+  const place = pointOf(first.trial, clientHash);
+  const since = first.stageSince;
+  const candidate = candidates.find(({ slices }) => holds(slices, place)) ?? null;
+  const arm = candidate ?? ended.find(({ slices }) => holds(slices, place));
+  const percent = arm?.percent ?? activePercent(rollout);
+  const objective = first.objective === undefined ? {} : { objective: first.objective };
+  return { draw: { version: arm?.version ?? active.version, percent, since, ...objective }, candidate };
+}

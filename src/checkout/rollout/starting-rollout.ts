@@ -1,0 +1,80 @@
+import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+import type { Store } from '#state/store.ts';
+import type { Fleet, StoredRollout } from './fleet.ts';
+import type { LoadedRules } from './loaded-rules.ts';
+import { firstRollout, type Rollout } from './rollout.ts';
+import { recallRollout } from './rollout-memory.ts';
+
+interface StartParts {
+  readonly fleet: Fleet;
+  readonly store: Pick<Store, 'installation'>;
+  readonly dataDir: string;
+  /** Of the very first start; null means the newest released one. */
+  readonly firstVersion: RuleVersion | null;
+  readonly clock: () => number;
+  readonly onTrouble: (message: string) => void;
+}
+
+/**
+ * The rollout that a node begins with: the stored one, unless this node remembers a newer one of the same store. It is written only
+ * at the very first start of a store; what a store has lost, a person writes back.
+ */
+export async function startingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+  const stored = (await parts.fleet.read()) ?? (await storedMeanwhile(parts));
+  if (stored === 'lost') return rememberedRollout(parts, rules);
+  if (stored === null) return firstOf(parts, rules);
+  const rollout = stored.rollout ?? (await rememberedRollout(parts, rules));
+  warnAboutFirstVersion(parts, rollout);
+  return newerOne(parts, rules, rollout) ?? rollout;
+}
+
+/** Null before the very first start; another node may begin at the same time. */
+async function storedMeanwhile({ fleet }: StartParts): Promise<StoredRollout | 'lost' | null> {
+  const hasBegun = (await fleet.hasChanged()) || (await fleet.nodes()).length > 0;
+  return hasBegun ? ((await fleet.read()) ?? 'lost') : null;
+}
+
+async function firstOf(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+  const recalled = parts.firstVersion === null ? recallRollout(parts.dataDir) : null;
+  const rollout = recalled?.rollout ?? firstRollout(first(parts, rules), parts.clock());
+  if (await parts.fleet.write(null, rollout)) return rollout;
+  const theirs = await parts.fleet.read();
+  return theirs?.rollout ?? rollout;
+}
+
+/** What this node remembers of the same store, where that is newer than what is stored and its versions are there. */
+function newerOne({ dataDir, store }: StartParts, rules: LoadedRules, stored: Rollout): Rollout | null {
+  const { installation, rollout } = recallRollout(dataDir) ?? { installation: null, rollout: stored };
+  const isNewer = installation === store.installation.id && rollout.revision > stored.revision;
+  const needed = [rollout.active, ...rollout.candidates];
+  return isNewer && needed.every(({ digest }) => rules.withDigest(digest) !== null) ? rollout : null;
+}
+
+/** The rollout that this node's disk or other nodes remember when the stored one is gone or cannot be read. */
+async function rememberedRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+  const recalled = recallRollout(parts.dataDir);
+  if (recalled !== null) return recalled.rollout;
+  const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  const active = newest?.active ?? rules.deciding(parts.firstVersion);
+  return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
+}
+
+function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active }: Rollout): void {
+  if (firstVersion === null || firstVersion === active.version) return;
+  onTrouble(
+    `RULE_VERSION is ${firstVersion}, and ${active.version} decides: RULE_VERSION counts at the first start of a store alone; use rules rollout to change what decides, and leave RULE_VERSION out`,
+  );
+}
+
+/** Logs which version was chosen when nobody chose one. */
+function first({ firstVersion, onTrouble }: StartParts, rules: LoadedRules): RuleSet {
+  const chosen = rules.deciding(firstVersion);
+  const released = rules.all().filter((one) => one.released);
+  if (firstVersion === null && released.length > 1) {
+    const names = released.map(({ version }) => version).join(', ');
+    onTrouble(
+      `first start: ${chosen.version} decides, the newest released version that was not rolled back (released: ${names}); RULE_VERSION chooses another`,
+    );
+  }
+  return chosen;
+}

@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+import { count, type Shape, shape } from '#base/shapes.ts';
+import type { Arm, Decision } from '#decision/decision.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { markStage, type StageMark } from '#decision/payer/client-state.ts';
+import type { Tallies, TallyBatch } from '#state/store.ts';
+
+/**
+ * The clients of one arm, each counted once for whatever it was answered since the trial decides for this share of
+ * the clients. The verdicts of a client depend on each other, so only clients can be compared statistically.
+ */
+const ClientCountsSchema = shape(
+  'By client, each counted once by all of its verdicts since the canary has this percent',
+  {
+    seen: count('All'),
+    blocked: count('Answered BLOCK at least once'),
+    waited: count('Answered WAIT at least once'),
+    bots: count('isBot true at least once'),
+    paid: count('Of those who asked since then: paid an order, and that was not taken back'),
+    unpaid: count('Of the same: paid none, and an order ended unpaid; of the others nothing is known'),
+  },
+);
+
+export type ClientCounts = Shape<typeof ClientCountsSchema>;
+
+export const ArmCountsSchema = shape('What one version answered', {
+  verdicts: count('All'),
+  blocks: count('BLOCK'),
+  waits: count('WAIT'),
+  bots: count('isBot true'),
+  clients: ClientCountsSchema,
+});
+
+export type ArmCounts = Shape<typeof ArmCountsSchema>;
+
+export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
+
+/** What an outcome of a client changes in the counts of clients. */
+export function countsOfStatus(before: ClientStatus, after: ClientStatus) {
+  const change = (status: ClientStatus) => Number(after === status) - Number(before === status);
+  return { paid: change('paid'), unpaid: change('unpaid') };
+}
+
+/** What a verdict shows of its client for the first time in the stage that began at `since`. */
+export function countsOfClient(
+  mark: StageMark | null,
+  since: number,
+  answered: Parameters<typeof markStage>[2],
+) {
+  const before = mark?.since === since ? mark : null;
+  const after = markStage(before, since, answered);
+  const isNew = (what: 'blocked' | 'waited' | 'bot') => Number(after[what] && before?.[what] !== true);
+  const seen = Number(before === null);
+  return { seen, blocked: isNew('blocked'), waited: isNew('waited'), bots: isNew('bot') };
+}
+
+/** A field is the path to a figure, as JSON: `["shop","arms","active","verdicts"]`. */
+type Tally = Readonly<Record<string, number>>;
+
+export interface TrialCounts {
+  /** Names the trial, its mode and its share of the clients: each is counted from zero. */
+  readonly trial: string;
+  readonly tally: Tally;
+}
+
+export interface TrialFigures {
+  readonly arms: Readonly<Record<Arm, ArmCounts>>;
+  readonly shadow: {
+    readonly compared: number;
+    readonly different: number;
+    /** The kinds of difference between the active version and its shadow, with decisions to look at. */
+    readonly differences: readonly TrialDifference[];
+  };
+  /** Decisions for which the candidate threw and the active version stepped in. */
+  readonly candidateErrors: number;
+}
+
+interface TrialDifference {
+  /** `WAIT/attempt-unpaid -> BLOCK/bot-blocked` */
+  readonly change: string;
+  readonly count: number;
+  /** Only ids: the order is read from its decision, so that it is gone as soon as its client is erased. */
+  readonly sampleDecisions: readonly string[];
+}
+
+const DIFFERENCES_MAX = 50;
+const SAMPLES_MAX = 5;
+
+/** Further platforms are counted together under one name. */
+const PLATFORMS_MAX = 100;
+const LEFT_OVER = '';
+
+/** What was seen of a trial on one platform, or with null on all. */
+export function sumTrialCounts({ tally }: TrialCounts, platform: string | null): TrialFigures {
+  const fields = Object.keys(tally).map(pathOf);
+  const mine = platform === null ? fields : fields.filter(([name]) => name === platform);
+  const platforms = [...new Set(mine.map(([name = '']) => name))];
+  const on = (name: string, ...path: readonly string[]) => tally[fieldOf(name, ...path)] ?? 0;
+  const sum = (of: (name: string) => number) => platforms.reduce((total, name) => total + of(name), 0);
+  const count = (...path: readonly string[]) => sum((name) => on(name, ...path));
+  const arm = (arm: Arm): ArmCounts => {
+    const of = (figure: keyof ArmCounts) => count('arms', arm, figure);
+    const ofClients = (figure: keyof ClientCounts) => count('arms', arm, 'clients', figure);
+    // A client with an outcome counts as seen, also when that count was lost with its process.
+    const seen = sum((name) => {
+      const [all, paid, unpaid] = (['seen', 'paid', 'unpaid'] as const).map((figure) =>
+        on(name, 'arms', arm, 'clients', figure),
+      );
+      return Math.max(all ?? 0, (paid ?? 0) + (unpaid ?? 0));
+    });
+    const shares = { blocked: ofClients('blocked'), waited: ofClients('waited'), bots: ofClients('bots') };
+    return {
+      verdicts: of('verdicts'),
+      blocks: of('blocks'),
+      waits: of('waits'),
+      bots: of('bots'),
+      clients: { seen, ...shares, paid: ofClients('paid'), unpaid: ofClients('unpaid') },
+    };
+  };
+  const named = (kind: string) => mine.filter(([, one]) => one === kind);
+  const samples = Map.groupBy(named('sample'), ([, , change = '']) => change);
+  const differences = [...new Set(named('change').map(([, , change = '']) => change))].map((change) => ({
+    change,
+    count: count('change', change),
+    sampleDecisions: (samples.get(change) ?? []).map(([, , , id = '']) => id).slice(0, SAMPLES_MAX),
+  }));
+  return {
+    arms: { active: arm('active'), candidate: arm('candidate') },
+    shadow: {
+      compared: count('shadow', 'compared'),
+      different: count('shadow', 'different'),
+      differences: differences.toSorted((x, y) => y.count - x.count).slice(0, DIFFERENCES_MAX),
+    },
+    candidateErrors: count('candidateErrors'),
+  };
+}
+
+function fieldOf(...path: readonly string[]): string {
+  return JSON.stringify(path);
+}
+
+function pathOf(field: string): readonly string[] {
+  const path: unknown = JSON.parse(field);
+  return Array.isArray(path) ? path.map(String) : [];
+}
+
+export async function sharedCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
+  return { trial, tally: await tallies.read(trial) };
+}
+
+/** Null when the shadow answered alike: same verdict, wait, bot flag and group. */
+function changeBetween(decision: Decision, shadowed: Decision): string | null {
+  const words = ({ verdict, rule, waitSeconds, isBot, clientGroup }: Decision) =>
+    [
+      `${verdict}/${rule}`,
+      waitSeconds === undefined ? '' : `${waitSeconds} s`,
+      isBot ? 'bot' : '',
+      clientGroup,
+    ]
+      .filter((word) => word !== '')
+      .join(' ');
+  const same =
+    decision.verdict === shadowed.verdict &&
+    decision.waitSeconds === shadowed.waitSeconds &&
+    decision.isBot === shadowed.isBot &&
+    decision.clientGroup === shadowed.clientGroup;
+  return same ? null : `${words(decision)} -> ${words(shadowed)}`;
+}
+
+/**
+ * What this process counted of a stage. It goes to the shared tally in batches that are sent again until the store
+ * has them, each counted once. A process that is killed loses what it counted since its last batch.
+ */
+export class TrialTally {
+  readonly trial: string;
+  readonly #writer = randomUUID();
+  /** Since this process follows the stage. */
+  readonly #counts: Record<string, number> = {};
+  #unsent: Record<string, number> = {};
+  #sending: TallyBatch | null = null;
+  #batches = 0;
+  /** How many decisions show each kind of difference, by platform. */
+  readonly #samples = new Map<string, Map<string, number>>();
+  readonly #platforms = new Set<string>();
+
+  constructor(trial: string) {
+    this.trial = trial;
+  }
+
+  get counts(): TrialCounts {
+    return { trial: this.trial, tally: this.#counts };
+  }
+
+  /** One more answered verdict of a client that was drawn into an arm, and that had this mark. */
+  countVerdict(decision: Decision, drawnInto: Arm, before: StageMark | null): void {
+    const { platform, arm, draw, verdict, isBot } = decision;
+    const [blocks, waits] = [Number(verdict === 'BLOCK'), Number(verdict === 'WAIT')];
+    this.#add(platform, ['arms', arm], { verdicts: 1, blocks, waits, bots: Number(isBot) });
+    if (draw !== undefined)
+      this.#add(platform, ['arms', drawnInto, 'clients'], countsOfClient(before, draw.since, decision));
+  }
+
+  countStatus(platform: PlatformName, arm: Arm, before: ClientStatus, after: ClientStatus): void {
+    this.#add(platform, ['arms', arm, 'clients'], countsOfStatus(before, after));
+  }
+
+  countShadow(decision: Decision, shadowed: Decision): void {
+    const { platform, decisionId } = decision;
+    const change = changeBetween(decision, shadowed);
+    this.#add(platform, ['shadow'], { compared: 1, different: Number(change !== null) });
+    if (change === null) return;
+    const samples = this.#samples.getOrInsertComputed(this.#nameOf(platform), () => new Map());
+    const taken = samples.get(change) ?? 0;
+    if (taken === 0 && samples.size >= DIFFERENCES_MAX) return;
+    this.#add(platform, ['change'], { [change]: 1 });
+    if (taken >= SAMPLES_MAX) return;
+    samples.set(change, taken + 1);
+    this.#add(platform, ['sample', change], { [decisionId]: 1 });
+  }
+
+  /** Null when the platform is not known. */
+  countCandidateError(platform: PlatformName | null): void {
+    this.#add(platform ?? LEFT_OVER, [], { candidateErrors: 1 });
+  }
+
+  /** Throws StoreUnavailable when the batch may not have arrived; it is sent again with the next call. */
+  async send(tallies: Tallies): Promise<void> {
+    if (this.#sending === null) {
+      this.#sending = { writer: this.#writer, number: ++this.#batches, counts: this.#unsent };
+      this.#unsent = {};
+    }
+    const batch = this.#sending;
+    if (Object.keys(batch.counts).length > 0) await tallies.add(this.trial, batch);
+    if (this.#sending === batch) this.#sending = null;
+  }
+
+  #nameOf(platform: string): string {
+    if (this.#platforms.size < PLATFORMS_MAX) this.#platforms.add(platform);
+    return this.#platforms.has(platform) ? platform : LEFT_OVER;
+  }
+
+  #add(platform: string, path: readonly string[], figures: Readonly<Record<string, number>>): void {
+    for (const [figure, count] of Object.entries(figures)) {
+      if (count === 0) continue;
+      const field = fieldOf(this.#nameOf(platform), ...path, figure);
+      for (const counts of [this.#counts, this.#unsent]) counts[field] = (counts[field] ?? 0) + count;
+    }
+  }
+}
+
+/** Longer than a store could still apply a commit. */
+const UNSURE_MS = 10_000;
+const UNSURE_MAX = 10_000;
+
+/** What is counted of a verdict or outcome whose caller was refused, once the store shows that it recorded it all the same. */
+export class UnsureCounts {
+  readonly #waiting: (() => Promise<boolean>)[] = [];
+
+  add(count: () => void, isRecorded: () => Promise<boolean>): void {
+    if (this.#waiting.length >= UNSURE_MAX) return;
+    const sinceMs = performance.now();
+    this.#waiting.push(async () => {
+      const isOver = performance.now() - sinceMs > UNSURE_MS;
+      const isFound = await isRecorded();
+      if (isFound) count();
+      return isFound || isOver;
+    });
+  }
+
+  /** Each is taken out while it is asked for: two looks may overlap. What is not found in time was never recorded. */
+  async settle(): Promise<void> {
+    for (const isSettled of this.#waiting.splice(0))
+      if (!(await isSettled().catch(() => false))) this.#waiting.push(isSettled);
+  }
+}

@@ -1,0 +1,39 @@
+import type { RuleChoice, RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import type { Arm, Decision } from '#decision/decision.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+
+/** Decides by one rule set of a choice. */
+export type DecideBy<T> = (rules: RuleSet, arm: Arm) => T;
+
+interface DecidedBy<T> {
+  readonly rules: RuleSet;
+  readonly result: T;
+}
+
+/** Decides by the chosen rules; the active ones step in for a candidate that throws. */
+export function decideByChoice<T>(
+  source: RuleSource,
+  { rules, arm, fallback }: RuleChoice,
+  decideBy: DecideBy<T>,
+): DecidedBy<T> {
+  if (fallback === undefined) return { rules, result: decideBy(rules, arm) };
+  try {
+    return { rules, result: decideBy(rules, arm) };
+  } catch (error) {
+    source.candidateFailed(rules.version, error);
+    return { rules: fallback, result: decideBy(fallback, 'active') };
+  }
+}
+
+/** The shadow's verdict; undefined without a shadow, null when it threw: it never disturbs the answer. */
+export function decideByShadow(
+  { shadow }: RuleChoice,
+  decideBy: DecideBy<{ readonly decision: Decision }>,
+): Decision | null | undefined {
+  if (shadow === undefined) return undefined;
+  try {
+    return decideBy(shadow, 'candidate').decision;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,163 @@
+import { parseJsonObject } from '#base/files/json-object.ts';
+import { PacedSteps } from '#base/paced-steps.ts';
+import { compact } from '#decision/payer/client-state.ts';
+import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
+import type { Store } from '#state/store.ts';
+
+/** A step rests this many times as long as it took; a pass over fifty million payers takes some hours. */
+const REST_SHARE = 20;
+
+/** After how many pages a node reports the progress of its pass. */
+const PAGES_AT_ONCE = 50;
+
+/** When a node reports nothing for this long, another continues its pass. */
+const SILENCE_MS = 60_000;
+
+/** From the beginning of one pass to that of the next. */
+const PASS_MS = 24 * 3600_000;
+
+const LOOK_INTERVAL_MS = 30_000;
+
+/** Clocks differ, and a request under way may be a little older than now. */
+const MARGIN_MS = 60_000;
+
+/** The register in which the fleet keeps how far the pass is: the node that advances it has the next pages. */
+const REGISTER = 'client-sweep';
+
+interface Progress {
+  /** When this pass began and when it last advanced, epoch ms. */
+  readonly beganAt: number;
+  readonly movedAt: number;
+  /** Where it continues; '' is the beginning, null that it is finished. */
+  readonly cursor: string | null;
+}
+
+const NEVER: Progress = {
+  beganAt: Number.NEGATIVE_INFINITY,
+  movedAt: Number.NEGATIVE_INFINITY,
+  cursor: null,
+};
+
+interface ClientSweepParts {
+  readonly store: Pick<Store, 'registers' | 'texts'>;
+  /** The store's time, epoch ms. */
+  readonly clock: () => number;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/**
+ * Makes the states of payers who stay away as small as a visit would, once a day, in the background. One node of the
+ * fleet does it at a time.
+ */
+export class ClientSweep {
+  readonly #parts: ClientSweepParts;
+  readonly #steps = new PacedSteps(REST_SHARE);
+  /** The progress as this node wrote it last. */
+  #written: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #underWay: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: ClientSweepParts) {
+    this.#parts = parts;
+  }
+
+  /** Goes on until it is stopped. */
+  start(): void {
+    this.#timer = setTimeout(() => {
+      this.#underWay = this.run().then(
+        () => this.#again(),
+        (error: unknown) => {
+          this.#parts.onTrouble(error);
+          this.#again();
+        },
+      );
+    }, LOOK_INTERVAL_MS).unref();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#underWay;
+  }
+
+  /** Does the rest of the due pass, unless another node does it; returns how many states became smaller. */
+  async run(): Promise<number> {
+    let smaller = 0;
+    let progress = await this.#claim();
+    while (progress !== null) {
+      let cursor: string | null = progress.cursor;
+      for (let page = 0; page < PAGES_AT_ONCE && !this.#stopped; page++) {
+        const from: string | null = cursor;
+        const done = await this.#steps.run(() => this.#page(from || null));
+        smaller += done.smaller;
+        cursor = done.next;
+        if (cursor === null) break;
+      }
+      const isThrough = cursor === null;
+      const moved: Progress | null = await this.#moveOn({
+        ...progress,
+        cursor,
+        movedAt: this.#parts.clock(),
+      });
+      progress = moved === null || isThrough || this.#stopped ? null : moved;
+    }
+    return smaller;
+  }
+
+  #again(): void {
+    if (!this.#stopped) this.start();
+  }
+
+  async #page(from: string | null): Promise<{ readonly smaller: number; readonly next: string | null }> {
+    const { texts } = this.#parts.store;
+    const { states, next } = await texts.states(from);
+    const replaced = await Promise.all(
+      states.map(async ({ name, text }) => {
+        const smaller = this.#compacted(text);
+        return smaller !== null && (await texts.replaceState(name, text, smaller));
+      }),
+    );
+    return { smaller: replaced.filter(Boolean).length, next };
+  }
+
+  /** Null where nothing can be left out, or the state cannot be read: "state check" finds it. */
+  #compacted(text: string): string | null {
+    try {
+      const state = decodeClientState(text);
+      const next = encodeClientState(compact(state, this.#parts.clock() - MARGIN_MS));
+      return next.length < text.length ? next : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** The pass that this node may continue; null when none is due, or another node does it. */
+  async #claim(): Promise<Progress | null> {
+    const now = this.#parts.clock();
+    const text = await this.#parts.store.registers.read(REGISTER);
+    const progress = progressOf(text);
+    const isOver = progress.cursor === null;
+    if (isOver && now - progress.beganAt < PASS_MS) return null;
+    if (!isOver && text !== this.#written && now - progress.movedAt < SILENCE_MS) return null;
+    this.#written = text;
+    const begun = isOver ? { beganAt: now, cursor: '' } : {};
+    return this.#moveOn({ ...progress, ...begun, movedAt: now });
+  }
+
+  /** Null when another node was faster. */
+  async #moveOn(progress: Progress): Promise<Progress | null> {
+    const next = JSON.stringify(progress);
+    if (!(await this.#parts.store.registers.compareAndSet(REGISTER, this.#written, next))) return null;
+    this.#written = next;
+    return progress;
+  }
+}
+
+/** An unreadable register does not prevent a new beginning. */
+function progressOf(text: string | null): Progress {
+  const { beganAt, movedAt, cursor } = parseJsonObject(text ?? '') ?? {};
+  if (typeof beganAt !== 'number' || typeof movedAt !== 'number') return NEVER;
+  return { beganAt, movedAt, cursor: typeof cursor === 'string' ? cursor : null };
+}

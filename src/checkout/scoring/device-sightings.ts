@@ -1,0 +1,151 @@
+import { type RuleChoice, sharingQuestions } from '#checkout/rollout/loaded-rules.ts';
+import { type SaidAttributes, valuesAsked } from '#decision/facts/attribute.ts';
+import {
+  type AskedAttribute,
+  mostShared,
+  type NamedPseudonym,
+  NO_SIGHTINGS,
+  type Sightings,
+} from '#decision/facts/fact.ts';
+import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
+import type { StatedAttributes } from '#decision/payer/attributes.ts';
+import type { OutcomeChange } from '#decision/payer/changes.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { ClientState } from '#decision/payer/client-state.ts';
+import { type KnownHints, knownHints } from '#decision/payer/hints.ts';
+import { countsAs } from '#decision/payer/outcomes.ts';
+import { markBits, PAYMENT_NOTED_MS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { type Pseudonyms, type VerdictBody, withAttributes } from '#decision/requests.ts';
+import type { NotedPayment, Store } from '#state/store.ts';
+
+/** Where clients are noted, and the secrets of this node. */
+interface SightingParts {
+  readonly store: Store;
+  readonly secrets?: NodeSecrets;
+}
+
+/** A client at a moment, with its known devices. */
+interface SeenDevices {
+  readonly client: ClientKey;
+  readonly choice: RuleChoice;
+  readonly state: ClientState;
+  readonly hints: Pick<KnownHints, 'fingerprints' | 'ips' | 'former' | 'attributes'>;
+  /** The client's values of attributes by which clients are counted; absent: those that its scores said. */
+  readonly attributes?: readonly AskedAttribute[];
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/**
+ * Who was seen on the client's devices, for all windows of the chosen rules; of several devices the most shared
+ * one counts. Recording notes the client on all of them before: a first time, or again for a verdict that is noted already.
+ */
+export async function seeDevices(
+  { store, secrets }: SightingParts,
+  { client, choice, state, hints, now, attributes = askedAttributes(choice, hints, secrets) }: SeenDevices,
+  recording: 'no' | 'first' | 'again' = 'no',
+): Promise<Sightings> {
+  // While the secret changes, devices count under both names: under the new ones nobody was seen yet.
+  const fingerprints = [...hints.fingerprints, ...(hints.former?.fingerprints ?? [])];
+  const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
+  const devices = Math.max(fingerprints.length, ips.length);
+  if (devices === 0 && attributes.length === 0) return NO_SIGHTINGS;
+  const sharing = sharingQuestions(choice);
+  const marks = sightingMarks(state, now);
+  const seen = await Promise.all(
+    Array.from({ length: Math.max(1, devices) }, (_, index) => {
+      const fingerprint = fingerprints[index] ?? null;
+      const ip = ips[index] ?? null;
+      const record = recording !== 'no';
+      const isRepeated = recording === 'again';
+      const ask = { client, at: now, fingerprint, ip, sharing, marks, record, isRepeated };
+      // Values of attributes are noted with the first device.
+      return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
+    }),
+  );
+  return seen.reduce(mostShared, NO_SIGHTINGS);
+}
+
+const NO_VALUES: readonly AskedAttribute[] = [];
+
+/** The values of the attributes by which some rule set of the request counts clients; `said` wins over what is held. */
+function askedAttributes(
+  choice: RuleChoice,
+  held: StatedAttributes,
+  secrets: NodeSecrets | undefined,
+  said: SaidAttributes | undefined = undefined,
+): readonly AskedAttribute[] {
+  // Most requests have no attributes, and most rule sets count none.
+  if (held.attributes === undefined && said === undefined) return NO_VALUES;
+  return valuesAsked(sharingQuestions(choice), held, said, secrets);
+}
+
+/** Who was seen on a client's devices, and the marks that the client was noted with. */
+export interface DevicesSeen {
+  readonly marks: number;
+  readonly sightings: Sightings;
+  /** The values of attributes with which the client was noted. */
+  readonly attributes: readonly NamedPseudonym[];
+}
+
+/** A verdict that is asked, with the attributes that it sends. */
+interface AskedVerdict extends Omit<SeenDevices, 'hints' | 'attributes'> {
+  readonly sent: VerdictBody['attributes'];
+}
+
+/** Most payers show no device and have no attribute, and waiting for nothing costs two promises. */
+export function showsNothing({ state, sent }: AskedVerdict): boolean {
+  return state.hints === null && sent === undefined;
+}
+
+/** Of a client who showed no device; no marks are like these. */
+export const NO_DEVICES: DevicesSeen = {
+  marks: -1,
+  sightings: NO_SIGHTINGS,
+  attributes: [],
+};
+
+/**
+ * Notes a client who asks for a verdict on its devices, and sees who is there. Deciding again after a lost race is still
+ * the same request: the client is noted again only where it stands otherwise by then.
+ */
+export async function noteOnDevices(
+  parts: SightingParts & Pseudonyms,
+  asking: AskedVerdict,
+  before: DevicesSeen | null,
+): Promise<DevicesSeen> {
+  const { choice, state, sent, now } = asking;
+  const marks = markBits(sightingMarks(state, now));
+  if (before?.marks === marks) return before;
+  const hints = knownHints(state.hints, now);
+  const said: SaidAttributes = (declared) =>
+    withAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
+  const { secrets } = parts;
+  const attributes = askedAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
+  const sightings = await seeDevices(
+    parts,
+    { ...asking, hints, attributes },
+    isNotedNowhere(before) ? 'first' : 'again',
+  );
+  return { marks, sightings, attributes };
+}
+
+function isNotedNowhere(seen: DevicesSeen | null): boolean {
+  return seen === null || seen === NO_DEVICES;
+}
+
+/**
+ * The payment that the client's latest sightings are to know of; null where a report is none that counts. A repeat is
+ * noted once more, because the node may have ended after it recorded the report.
+ */
+export function paymentToNote(
+  client: ClientKey,
+  { order, state, report: { outcome } }: OutcomeChange,
+  now: number,
+): NotedPayment | null {
+  const since = now - PAYMENT_NOTED_MS;
+  const { lastVerdictAt } = state;
+  if (outcome !== 'PAID' || countsAs(order) !== 'PAID') return null;
+  if (lastVerdictAt === null || lastVerdictAt <= since) return null;
+  return { client, since, isUnpaid: sightingMarks(state, now).unpaid };
+}

@@ -1,0 +1,36 @@
+import { ENDED_WAITS_MS, token } from '#decision/payer/client-state.ts';
+import type { Registers } from '#state/store.ts';
+
+/** How many waits one person may end in 24 hours, of all payers. */
+export const BY_PERSON_MAX = 30;
+
+const REGISTER = 'ended waits';
+
+type Noted = readonly (readonly [at: number, wait: string])[];
+
+/** Counts over the fleet whose waits who has ended in the last 24 hours. */
+export class EndedWaits {
+  readonly #registers: Registers;
+
+  constructor(registers: Registers) {
+    this.#registers = registers;
+  }
+
+  /** Notes that a person ends the wait of a decision, once; false, and nothing noted, when it would be one too many. */
+  async admit(person: string, decisionId: string, now: number): Promise<boolean> {
+    const wait = token(decisionId);
+    for (;;) {
+      const before = await this.#registers.read(REGISTER);
+      const noted: Readonly<Record<string, Noted>> = JSON.parse(before ?? '{}');
+      const recent = Object.entries(noted).flatMap(([who, waits]) => {
+        const kept = waits.filter(([at]) => at > now - ENDED_WAITS_MS);
+        return kept.length === 0 ? [] : [[who, kept] as const];
+      });
+      const own = recent.find(([who]) => who === person)?.[1] ?? [];
+      if (own.some(([, one]) => one === wait)) return true;
+      if (own.length >= BY_PERSON_MAX) return false;
+      const next = Object.fromEntries([...recent, [person, [...own, [now, wait]]]]);
+      if (await this.#registers.compareAndSet(REGISTER, before, JSON.stringify(next))) return true;
+    }
+  }
+}

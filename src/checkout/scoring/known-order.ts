@@ -1,0 +1,75 @@
+import { isGrant } from '#decision/conclude-verdict.ts';
+import type { Decision } from '#decision/decision.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import { rememberedExposure, token } from '#decision/payer/client-state.ts';
+import { type ArchivedOrder, type AskedOrder, type Exposure, exposureOf } from '#decision/payer/order.ts';
+import { hasOlderOrders, recentOrder } from '#decision/payer/outcomes.ts';
+import { claimedArchive } from '#state/archive-register.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { Snapshot, Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import type { ArchivedOrders } from './archived-orders.ts';
+
+/**
+ * Whether the newest decisions of an order are all about other clients of the platform: the report names a payer who
+ * never asked for it.
+ */
+export async function isAskedByAnother(
+  store: Pick<Store, 'decisionsOfOrder'>,
+  { client, orderRef }: AskedOrder,
+): Promise<boolean> {
+  const decisions = await store.decisionsOfOrder(client.platform, orderRef);
+  return decisions.length > 0 && decisions.every(({ clientIdKey }) => clientIdKey !== client.clientIdKey);
+}
+
+/**
+ * What is known of an order that is reported, and how far it came: from the state, then the hot store, then the
+ * archive. It asks none of them for what cannot be there or makes no difference. Throws StoreUnavailable where only
+ * an archive could answer that this node does not have.
+ */
+export async function knownOrder(
+  store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
+  asked: AskedOrder,
+  { state, order }: Pick<Snapshot, 'state' | 'order'>,
+  archivedOrders: Pick<ArchivedOrders, 'find'> | null,
+): Promise<ArchivedOrder> {
+  const { client, orderRef } = asked;
+  const { events, outcomes, seq } = state;
+  const known = recentOrder(outcomes, token(orderRef)) ?? order;
+  const remembered = rememberedExposure(events, token(orderRef));
+  const isSettled = remembered === 'granted' || seq === events.length;
+  const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
+  const wantsOrder = known === null && hasOlderOrders(outcomes);
+  const hot = wantsExposure
+    ? exposureIn(await store.decisionsOfOrder(client.platform, orderRef), client)
+    : remembered;
+  const isEnough = !wantsOrder && (!wantsExposure || hot === 'granted');
+  const exposure = farther(remembered, hot);
+  if (isEnough) return { known, exposure };
+  if (archivedOrders === null) {
+    const isUntold = exposure === 'notAsked' && (await claimedArchive(store.registers)) !== null;
+    if (isUntold) throw new StoreUnavailable(ELSEWHERE);
+    return { known, exposure };
+  }
+  const archived = await archivedOrders.find(asked);
+  return { known: known ?? archived.known, exposure: farther(exposure, archived.exposure) };
+}
+
+const ELSEWHERE =
+  'this node has no archive, where others wrote whether the order was asked for; report it to a node that has one';
+
+/**
+ * How far an order of a client came by its newest decisions, which may be about other clients, too. As many as are
+ * looked up prove no refusal: the order counts as granted, so that nobody escapes by asking again and again.
+ */
+function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
+  if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
+  const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
+  return own.length === 0 ? 'notAsked' : exposureOf(own.some(({ verdict }) => isGrant(verdict)));
+}
+
+/** Combines what two sources know of one order. */
+function farther(a: Exposure, b: Exposure): Exposure {
+  if (a === 'granted' || b === 'granted') return 'granted';
+  return a === 'notAsked' ? b : a;
+}

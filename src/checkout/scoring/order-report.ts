@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import { NamedError } from '#base/named-error.ts';
+import { moneyOf, moneyText, normalAmount } from '#decision/payer/amount.ts';
+import type { ReportOfOrder } from '#decision/payer/changes.ts';
+import { amountOfOrder, type ClientState, token } from '#decision/payer/client-state.ts';
+import { minorUnitDigits } from '#decision/payer/currency.ts';
+import {
+  type DatedReport,
+  type KnownOrder,
+  type ReportedOutcome,
+  settledAmount,
+} from '#decision/payer/order.ts';
+import type { OutcomeEntry } from '#state/journal.ts';
+
+/** The platform's report about an order of a client. */
+export type OrderReport = Omit<ReportedOutcome, 'amount'> & {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  /** What was captured or taken back so far; absent: the report does not say. */
+  readonly money?: ReportedMoney;
+};
+
+export interface ReportedMoney {
+  /** A decimal text. */
+  readonly amount: string;
+  /** Null when the report does not name it. */
+  readonly currency: string | null;
+}
+
+/** A report has an amount with more digits after the point than its currency. */
+export class AmountTooPrecise extends NamedError {}
+
+function requireMinorUnits(amount: string, currency: string): void {
+  const digits = minorUnitDigits(currency);
+  const [, fraction = ''] = normalAmount(amount).split('.');
+  if (digits === null || fraction.length <= digits) return;
+  const allowed = digits === 0 ? 'none' : `at most ${digits}`;
+  throw new AmountTooPrecise(`has ${fraction.length} digits after the point; ${currency} has ${allowed}`);
+}
+
+/**
+ * The report with its money in a currency: the one that the report names, else that of the order, else the
+ * platform's. Throws AmountTooPrecise.
+ */
+export function inCurrency(
+  { money, outcome, cause, occurredAt, orderRef }: OrderReport,
+  { events }: Pick<ClientState, 'events'>,
+  known: KnownOrder | null,
+  platformCurrency: string,
+): ReportOfOrder {
+  const report = { outcome, cause, occurredAt, orderRef };
+  if (money === undefined) return report;
+  const settled = known === null ? undefined : settledAmount(known);
+  const ofOrder = moneyOf(settled ?? amountOfOrder(events, token(orderRef)) ?? '');
+  const currency = money.currency ?? ofOrder?.currency ?? platformCurrency;
+  requireMinorUnits(money.amount, currency);
+  return { ...report, amount: moneyText(money.amount, currency) };
+}
+
+/** What the journal says of an order: what holds, the report where it says something else, and the money. */
+export function journaledOutcome(
+  known: KnownOrder,
+  report: DatedReport,
+): Pick<OutcomeEntry, 'order' | 'report' | 'amount' | 'settledAmount' | 'turnedAway'> {
+  const { amount, turnedAway, outcome, cause, occurredAt, undated, awaitsPayment } = known;
+  const order = {
+    outcome,
+    cause,
+    occurredAt,
+    ...(undated === undefined ? {} : { undated }),
+    ...(awaitsPayment === undefined ? {} : { awaitsPayment }),
+  };
+  const settled = settledAmount(known);
+  return {
+    order,
+    ...(isDeepStrictEqual(order, report) ? {} : { report }),
+    ...(amount === undefined ? {} : { amount }),
+    ...(settled === undefined || settled === amount ? {} : { settledAmount: settled }),
+    ...(turnedAway === undefined ? {} : { turnedAway }),
+  };
+}

@@ -1,0 +1,444 @@
+import { hash } from 'node:crypto';
+import { NamedError } from '#base/named-error.ts';
+import type { Actor } from '#checkout/access/caller.ts';
+import type { Metrics } from '#checkout/metrics/metrics.ts';
+import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
+import {
+  type OutcomeSeen,
+  outcomeSeen,
+  type RuleChoice,
+  type RuleSource,
+  type VerdictSeen,
+} from '#checkout/rollout/loaded-rules.ts';
+import { readDevice } from '#decision/body-hints.ts';
+import { isGrant } from '#decision/conclude-verdict.ts';
+import { decideScore, decideVerdict, type Standing, type VerdictResult } from '#decision/decide.ts';
+import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '#decision/decision.ts';
+import { recordShape } from '#decision/decision-record.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
+import {
+  endWait,
+  imposedDueWait,
+  type OutcomeEffect,
+  recordOutcome,
+  setBinding,
+  setOverride,
+  type WaitEnd,
+} from '#decision/payer/changes.ts';
+import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
+import { type Binding, type ClientState, EVENTS_MAX, type Override } from '#decision/payer/client-state.ts';
+import {
+  membersInOrder,
+  type Pseudonyms,
+  type ScoreBody,
+  scoreRequest,
+  type VerdictBody,
+  verdictRequest,
+  withAttributes,
+} from '#decision/requests.ts';
+import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
+import { contactByScore } from '#decision/score-hints.ts';
+import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { NotedPayment, Store, StoredAnswer } from '#state/store.ts';
+import { type ArchivedOrders, ExpectedOrders } from './archived-orders.ts';
+import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
+import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
+import {
+  type DevicesSeen,
+  NO_DEVICES,
+  noteOnDevices,
+  paymentToNote,
+  seeDevices,
+  showsNothing,
+} from './device-sightings.ts';
+import { EndedWaits } from './ended-waits.ts';
+import type { KnownErasures } from './known-erasures.ts';
+import { isAskedByAnother, knownOrder } from './known-order.ts';
+import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
+import { SentCounts } from './sent-counts.ts';
+
+export interface ServiceParts extends Pseudonyms {
+  readonly store: Store;
+  /** Asked once a request, which keeps the answer. */
+  readonly ruleSource: RuleSource;
+  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  readonly lists?: SharedLists;
+  /** Absent: nobody is held out of a rule. */
+  readonly holdoutDraw?: HoldoutDraw;
+  /** Of this node; absent: every pseudonym that is held is taken as it is. */
+  readonly secrets?: NodeSecrets;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly metrics: Metrics;
+  /** Is told of grants and reports; absent: nobody minds whether reports stop. */
+  readonly reporting?: ReportsSeen;
+  /** Orders that the store does not know any more; absent or null where there is no archive. */
+  readonly archivedOrders?: Pick<ArchivedOrders, 'find'> | null;
+  /** Who was erased; absent: nobody knows. */
+  readonly erasures?: Pick<KnownErasures, 'lastErasure'>;
+  /** The process's own when absent. */
+  readonly pace?: Pace;
+}
+
+interface VerdictContext {
+  readonly requestId: string;
+  readonly idempotencyKey: string | null;
+  /** Whether the request may change anything; absent: it may. Its client is loaded meanwhile. */
+  readonly admitted?: Promise<boolean>;
+}
+
+export interface AnsweredVerdict {
+  readonly answer: VerdictAnswer;
+  readonly decisionId: string;
+  /** The answer was already given under the same Idempotency-Key. */
+  readonly replayed: boolean;
+}
+
+/** A verdict request with all that stays the same however often it is decided. */
+interface VerdictAsk extends VerdictContext {
+  readonly client: ClientKey;
+  readonly body: VerdictBody;
+  readonly choice: RuleChoice;
+}
+
+/** A verdict, and what a trial counts of it. */
+interface Verdicts extends VerdictResult, VerdictSeen {
+  readonly rules: RuleSet;
+}
+
+interface VerdictStepResult extends AnsweredVerdict {
+  /** Null when the answer is an earlier one. */
+  readonly verdicts: Verdicts | null;
+}
+
+/** What a report of an outcome did. */
+export interface OutcomeResult {
+  readonly effect: OutcomeEffect;
+  /** Another client of the platform asked for the order, and the reported one did not; absent: nobody knows of that. */
+  readonly askedBy?: 'anotherClient';
+}
+
+/** A report that had its turn. */
+type RecordedOutcome =
+  /** Of a payer who was erased after it. */
+  | { readonly answer: OutcomeResult; readonly before: null }
+  | {
+      readonly answer: OutcomeResult;
+      readonly before: ClientState;
+      /** Epoch ms. */
+      readonly now: number;
+      /** Null when the report changed nothing. */
+      readonly seen: OutcomeSeen | null;
+      readonly payment: NotedPayment | null;
+    };
+
+/** Records the outcomes of a request that tells of many. */
+export interface OutcomeRecorder {
+  /** Announces a report, once before it is recorded. */
+  expect(report: OrderReport): void;
+  record(report: OrderReport): Promise<OutcomeResult>;
+}
+
+/** An Idempotency-Key came with another request than the one it was first used for. */
+export class IdempotencyKeyReused extends NamedError {}
+
+/** The operations that change what is known of a client: each loads, asks the pure core, and commits. */
+export class ScoringService {
+  readonly #parts: ServiceParts;
+  readonly #lists: SharedLists;
+  readonly #holdoutDraw: HoldoutDraw;
+  readonly #turns: ClientTurns;
+  readonly #endedWaits: EndedWaits;
+  readonly #sent: SentCounts;
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts;
+    this.#lists = parts.lists ?? NO_LISTS;
+    this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
+    this.#turns = new ClientTurns(parts);
+    this.#endedWaits = new EndedWaits(parts.store.registers);
+    this.#sent = new SentCounts(parts);
+  }
+
+  /**
+   * Interface, section 4.2: claim the Idempotency-Key, load the client, see who else is on its device, decide,
+   * commit, note what was decided. Every answer is recorded before it is given.
+   */
+  async verdict(
+    platform: PlatformName,
+    body: VerdictBody,
+    context: VerdictContext,
+  ): Promise<AnsweredVerdict> {
+    const client = this.#parts.store.clientKeys.of(platform, body.clientIdKey);
+    const ask = { ...context, client, body, choice: this.#parts.ruleSource.choose(client) };
+    const { idempotencyKey } = context;
+    if (idempotencyKey !== null) {
+      requireAdmitted(await context.admitted);
+      await this.#claim(platform, body, idempotencyKey);
+    }
+    const also = idempotencyKey === null ? {} : { idempotencyKey };
+    let seen: DevicesSeen | null = null;
+    const turn = { operation: 'verdict', client, also, admitted: context.admitted };
+    const decide = async ({ state, now, answer }: Moment) => {
+      if (answer !== null) return replayOf(answer);
+      const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
+      seen = showsNothing(asking) ? NO_DEVICES : await noteOnDevices(this.#parts, asking, seen);
+      const standing = this.#standing({ client, state, sightings: seen.sightings, now });
+      return stepOf(ask, this.#decide(ask, standing), seen);
+    };
+    const { verdicts, ...answered } = await this.#turns.take(turn, decide, (unsure) => {
+      if (unsure.verdicts !== null) this.#parts.ruleSource.observe(unsure.verdicts, false);
+    });
+    this.#note(verdicts);
+    this.#sent.verdict(platform, body, (verdicts ?? ask.choice).rules);
+    return answered;
+  }
+
+  /** Interface, section 4.1. Changes no counter of the client. `admitted` is as in VerdictContext. */
+  async score(platform: PlatformName, body: ScoreBody, admitted?: Promise<boolean>): Promise<ScoreAnswer> {
+    const { clientIdKey } = body;
+    const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
+    const client = store.clientKeys.of(platform, clientIdKey);
+    const device = readDevice(body);
+    const request = scoreRequest(body, pseudonym, formerPseudonym, device);
+    const choice = ruleSource.choose(client);
+    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes, this.#parts);
+    const turn = { operation: 'score', client, admitted };
+    let deciding = choice.rules;
+    const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
+      const hints = contactByScore(before, requestFor(choice.rules), now).known();
+      const sightings = await seeDevices(this.#parts, { client, choice, state: before, hints, now });
+      const standing = this.#standing({ client, state: before, sightings, now });
+      const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
+        decideScore(rules, standing, requestFor(rules)),
+      );
+      // The networks around an address are kept as long as its hint, and nowhere else.
+      const { networks: _, ...asTold } = requestFor(rules);
+      deciding = rules;
+      const { answer, drawn, nextState: state } = result;
+      const holdout = drawn.length === 0 ? {} : { holdout: drawn };
+      const told = { at: now, platform, clientIdKey, request: asTold, ruleVersion: rules.version, answer };
+      return { result: answer, change: { state, entry: { kind: 'score', ...told, ...holdout } } };
+    });
+    metrics.score(answer);
+    this.#sent.score(platform, body, device, deciding);
+    return answer;
+  }
+
+  /** Many outcomes at once: the archive is asked for all of them together. */
+  outcomes(platform: PlatformName): OutcomeRecorder {
+    const { store, archivedOrders = null } = this.#parts;
+    const orders = archivedOrders === null ? null : new ExpectedOrders(archivedOrders);
+    const asked = ({ clientIdKey, orderRef }: OrderReport) => ({
+      client: store.clientKeys.of(platform, clientIdKey),
+      orderRef,
+    });
+    return {
+      expect: (report) => orders?.expect(asked(report)),
+      record: (report) => this.outcome(platform, report, orders).finally(() => orders?.forget(asked(report))),
+    };
+  }
+
+  /**
+   * An outcome is final for its order: a repeat changes nothing, a later different one supersedes. A report under a
+   * client who never asked for the order is taken, and the result says when another client did. One of before the
+   * erasure of a payer who has not come back brings nobody back.
+   */
+  async outcome(
+    platform: PlatformName,
+    report: OrderReport,
+    archivedOrders: Pick<ArchivedOrders, 'find'> | null = this.#parts.archivedOrders ?? null,
+  ): Promise<OutcomeResult> {
+    const { clientIdKey, orderRef } = report;
+    const turn = {
+      operation: 'outcome',
+      client: this.#parts.store.clientKeys.of(platform, clientIdKey),
+      also: { orderRef },
+    };
+    const { currency } = settingsOf(this.#parts.ruleSource.choose(turn.client).rules, platform);
+    const asked = { client: turn.client, orderRef };
+    const record = async (moment: Moment): Promise<TurnResult<RecordedOutcome>> => {
+      const { state: before, now } = moment;
+      if (before.firstSeenAt === null && (await this.#isOfErased(turn.client, report)))
+        return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
+      const { known, exposure } = await knownOrder(this.#parts.store, asked, moment, archivedOrders);
+      const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
+      const inMoney = inCurrency(report, before, known, currency);
+      const change = recordOutcome(before, known, inMoney, now, exposure);
+      const { effect, state, order, displaced, report: taken } = change;
+      const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
+      const seen = state === before ? null : outcomeSeen(turn.client, before, state);
+      const result = { answer, before, now, seen, payment: paymentToNote(turn.client, change, now) };
+      if (seen === null) return { result, change: null };
+      const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
+      const entry = { kind: 'outcome', ...told } as const;
+      const kept = { orders: displaced, keptMs: this.#displacedMs };
+      return { result, change: { state, entry, displaced: kept } };
+    };
+    const { ruleSource, metrics, reporting, store } = this.#parts;
+    const recorded = await this.#turns.take(turn, record, (unsure) => {
+      if (unsure.before !== null && unsure.seen !== null) ruleSource.observeOutcome(unsure.seen, false);
+    });
+    const { answer } = recorded;
+    metrics.count('scoring_outcomes_total', { outcome: report.outcome, effect: answer.effect });
+    if (answer.askedBy !== undefined) metrics.count('scoring_outcomes_of_another_client_total', {});
+    if (recorded.before === null) return answer;
+    const { before, now, seen, payment } = recorded;
+    reporting?.reported(platform, before, orderRef, now);
+    if (seen !== null) ruleSource.observeOutcome(seen, true);
+    if (payment !== null) await store.notePayment(payment);
+    return answer;
+  }
+
+  /** Binds the client to a requisite, or with null unbinds it. */
+  async setBinding(
+    platform: PlatformName,
+    clientIdKey: string,
+    binding: Binding | null,
+  ): Promise<BeforeAndAfter<Binding>> {
+    const turn = { operation: 'binding', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
+    return this.#turns.take(turn, async ({ state: before, now }) => {
+      const state = setBinding(before, binding, now);
+      const result = { before: before.binding, after: binding };
+      if (state === before) return { result, change: null };
+      const entry = { kind: 'binding', at: now, platform, clientIdKey, binding } as const;
+      return { result, change: { state, entry } };
+    });
+  }
+
+  /**
+   * Sets a person's decision about the client, which outweighs the rules, or with null lifts it. `who` is the key, as
+   * the audit names it.
+   */
+  async setOverride(
+    platform: PlatformName,
+    clientIdKey: string,
+    override: Omit<Override, 'at'> | null,
+    who: string,
+  ): Promise<BeforeAndAfter<Override>> {
+    const turn = { operation: 'override', client: this.#parts.store.clientKeys.of(platform, clientIdKey) };
+    return this.#turns.take(turn, async ({ state: before, now }) => {
+      const dated = override === null ? null : { ...override, at: now };
+      const state = setOverride(before, dated, now);
+      const result = { before: before.override, after: dated };
+      if (state === before) return { result, change: null };
+      const entry = { kind: 'override', at: now, platform, clientIdKey, override: dated, who } as const;
+      return { result, change: { state, entry } };
+    });
+  }
+
+  /**
+   * Ends the wait that a decision imposed, at once. The payer's page does not know of it, so that somebody tells the
+   * payer to ask again.
+   */
+  async endWait(
+    { platform, clientIdKey, decisionId, seq, ladderAfter }: Decision,
+    reason: string,
+    { id, owner, text: who }: Actor,
+  ): Promise<WaitEndEffect> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    const wait = { seq, waitUntil: ladderAfter.waitUntil };
+    const effect = await this.#turns.take<WaitEndEffect>(
+      { operation: 'waitEnd', client },
+      async ({ state, now }) => {
+        const end = endWait(state, wait, now);
+        if (end.effect !== 'ended') return { result: end.effect, change: null };
+        if (!(await this.#endedWaits.admit(owner ?? id, decisionId, now)))
+          return { result: 'tooManyOfPerson', change: null };
+        const entry = { kind: 'waitEnded', at: now, platform, clientIdKey, decisionId, reason, who } as const;
+        return { result: end.effect, change: { state: end.state, entry } };
+      },
+    );
+    if (effect === 'tooManyOfPayer' || effect === 'tooManyOfPerson')
+      this.#parts.metrics.tooManyWaitsEnded(who);
+    return effect;
+  }
+
+  /** The decision that imposed the wait which is due; null where the newest decisions do not have it. */
+  async imposedWait(platform: PlatformName, clientIdKey: string): Promise<Decision | null> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    const { state } = await this.#parts.store.load(client);
+    const newest = await this.#parts.store.decisionsOfClient(client, EVENTS_MAX);
+    const isDue = ({ verdict, seq, ladderAfter: { waitUntil } }: Decision) =>
+      verdict === 'WAIT' && imposedDueWait(state, { seq, waitUntil });
+    return newest.find(isDue) ?? null;
+  }
+
+  async erase(platform: PlatformName, clientIdKey: string): Promise<void> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    await this.#turns.alone(client, () => this.#parts.store.erase(client));
+  }
+
+  /** Whether a report about a payer without a state is of before the payer's erasure; without a date it is. */
+  async #isOfErased(client: ClientKey, { occurredAt }: OrderReport): Promise<boolean> {
+    const erasedAt = (await this.#parts.erasures?.lastErasure(client)) ?? null;
+    return erasedAt !== null && (occurredAt ?? Number.NEGATIVE_INFINITY) <= erasedAt;
+  }
+
+  get #displacedMs(): number {
+    return this.#parts.archivedOrders ? RETENTION.displacedOrderMs : RETENTION.decisionMs;
+  }
+
+  async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
+    const request = JSON.stringify(membersInOrder(body));
+    // As a number, because Redis keeps one in the place of a text's address.
+    const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
+    const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
+    if (claimed !== requestHash) throw new IdempotencyKeyReused();
+  }
+
+  #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
+    const decideBy: DecideBy<VerdictResult> = (rules, arm) => {
+      const request = verdictRequest(body, requestId, arm, choice.draw);
+      return decideVerdict(rules, standing, withAttributes(request, rules, body.attributes, this.#parts));
+    };
+    const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
+    const shadowed = decideByShadow(choice, decideBy);
+    return { ...result, rules, shadowed, stageBefore: standing.state.stage };
+  }
+
+  #note(verdicts: Verdicts | null): void {
+    const { metrics, ruleSource, reporting } = this.#parts;
+    if (verdicts === null) metrics.count('scoring_idempotent_replays_total', {});
+    else {
+      const { decision, nextState } = verdicts;
+      metrics.verdict(decision);
+      if (isGrant(decision.verdict)) reporting?.granted(decision.platform, nextState);
+      ruleSource.observe(verdicts, true);
+    }
+  }
+
+  #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw' | 'secrets'>): Standing {
+    const { secrets } = this.#parts;
+    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets };
+  }
+}
+
+function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
+  return { result: { ...stored, replayed: true, verdicts: null }, change: null };
+}
+
+/** The answer to a verdict request, and all that is committed with it. */
+function stepOf(
+  { idempotencyKey }: VerdictAsk,
+  verdicts: Verdicts,
+  { attributes: notedAttributes }: DevicesSeen,
+): TurnResult<VerdictStepResult> {
+  const { rules, decision, nextState: state } = verdicts;
+  const { at, platform, clientIdKey, decisionId } = decision;
+  const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
+  const byKey = idempotencyKey === null ? {} : { idempotencyKey };
+  const result = { answer: verdictAnswer(decision), decisionId, replayed: false, verdicts };
+  return { result, change: { state, entry, decision, shape: recordShape(rules), notedAttributes, ...byKey } };
+}
+
+/** What asking for the end of a wait came to. */
+type WaitEndEffect = WaitEnd['effect'] | 'tooManyOfPerson';
+
+/** The value before and after a change; null is nothing. */
+export interface BeforeAndAfter<T> {
+  readonly before: T | null;
+  readonly after: T | null;
+}

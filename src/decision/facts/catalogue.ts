@@ -1,0 +1,69 @@
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { type Fact, YES_NO } from './fact.ts';
+import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
+import { KNOWN_DEVICE_FACTS } from './known-devices.ts';
+import {
+  ATTRIBUTE_FACTS,
+  ATTRIBUTE_VELOCITY_FACTS,
+  CALENDAR_FACTS,
+  HINT_FACTS,
+  LISTED_FACTS,
+  REQUEST_FACTS,
+  SHARING_FACTS,
+} from './request.ts';
+
+/** What earlier rules of the same decision concluded. */
+const CONCLUDED_FACTS = {
+  clientGroup: {
+    kind: 'concluded',
+    from: 'bot-signals',
+    domain: { type: 'enum', values: CLIENT_GROUPS },
+    unit: null,
+    description: 'The group that groups.yaml gave.',
+    read: ({ clientGroup }) => clientGroup,
+  },
+  botWeight: {
+    kind: 'concluded',
+    from: 'verdicts',
+    domain: { type: 'number', integer: false, min: 0, max: 1e6 },
+    unit: 'weight',
+    description: 'Sum of the weights of the bot signals that matched.',
+    read: ({ botWeight }) => botWeight,
+  },
+  isBot: {
+    kind: 'concluded',
+    from: 'verdicts',
+    domain: YES_NO,
+    unit: null,
+    description: 'The bot signals reached the threshold of bot-signals.yaml.',
+    read: ({ isBot }) => isBot,
+  },
+} as const satisfies Record<string, Fact>;
+
+/**
+ * Every fact that a rule may use, by theme; `questions.ts` has them by what an analyst asks. Rule files are checked against this list, and the rule schema, the guide
+ * and the console are made from it.
+ */
+const FACT_THEMES = {
+  history: HISTORY_FACTS,
+  orders: ORDER_FACTS,
+  cooldown: COOLDOWN_FACTS,
+  velocity: VELOCITY_FACTS,
+  sharing: SHARING_FACTS,
+  hints: HINT_FACTS,
+  'known devices': KNOWN_DEVICE_FACTS,
+  request: REQUEST_FACTS,
+  calendar: CALENDAR_FACTS,
+  'shared lists': LISTED_FACTS,
+  attributes: { ...ATTRIBUTE_FACTS, ...ATTRIBUTE_VELOCITY_FACTS },
+  conclusions: CONCLUDED_FACTS,
+} as const satisfies Record<string, Readonly<Record<string, Fact>>>;
+
+type NameIn<Facts> = Facts extends unknown ? Extract<keyof Facts, string> : never;
+
+/** The name of a fact of the catalogue. */
+export type FactName = NameIn<(typeof FACT_THEMES)[keyof typeof FACT_THEMES]>;
+
+export const FACTS: ReadonlyMap<string, Fact> = new Map(
+  Object.values(FACT_THEMES).flatMap((theme) => Object.entries<Fact>(theme)),
+);

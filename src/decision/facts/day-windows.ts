@@ -1,0 +1,88 @@
+import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, type VerdictEvent } from '#decision/payer/client-state.ts';
+import {
+  DAY_COUNT_MAX,
+  type DayTally,
+  dayOf,
+  methodName,
+  readTallies,
+  TALLIED_DAYS_MAX,
+  TALLIED_METHODS_MAX,
+} from '#decision/payer/day-tallies.ts';
+import { count, type FactContext, type FactDomain, type WindowedFact } from './fact.ts';
+
+const DAY_MS = 24 * 3600_000;
+
+/** Each day counts so many grants, waits and refusals; the newest requests count beside them. */
+const REQUESTS_MAX = TALLIED_DAYS_MAX * 3 * DAY_COUNT_MAX + EVENTS_MAX;
+
+/** The domain of a count of requests, whatever its window. */
+export const TALLIED_REQUESTS = count(REQUESTS_MAX);
+
+/** The domain of a count of methods, whatever its window. */
+export const TALLIED_METHODS = count(EVENTS_MAX + TALLIED_METHODS_MAX);
+
+/** How such facts describe their windows above a day. */
+export const OF_WHOLE_DAYS = `A window above a day is of whole days of UTC, today and those before: up to ${TALLIED_DAYS_MAX}d.`;
+
+/** What is remembered of some whole days of UTC, today the last. */
+export interface DaysSeen {
+  readonly events: readonly VerdictEvent[];
+  /** Of the requests that are not among the events any more. */
+  readonly tallies: readonly DayTally[];
+}
+
+interface TalliedFact {
+  /** Over any window, and where it is narrower, over one up to a day. */
+  readonly domain: FactDomain;
+  readonly domainWithinDay?: FactDomain;
+  readonly unit: string;
+  readonly description: string;
+  /** For a window up to a day. */
+  readonly within: (context: FactContext, windowMs: number) => number;
+  /** For a window of several whole days; never less than `within` for a shorter window. */
+  readonly onDays: (seen: DaysSeen, context: FactContext) => number;
+}
+
+/** A fact that is exact within a day and counts by whole days above. */
+export function tallied({ unit, description, within, onDays, ...domains }: TalliedFact): WindowedFact {
+  return {
+    kind: 'windowed',
+    ...domains,
+    unit,
+    description: `${description} ${OF_WHOLE_DAYS}`,
+    longestWindowMs: TALLIED_DAYS_MAX * DAY_MS,
+    wholeDaysAboveMs: EVENT_WINDOW_MS_MAX,
+    sharing: null,
+    read: (context, windowMs) =>
+      windowMs <= EVENT_WINDOW_MS_MAX
+        ? within(context, windowMs)
+        : onDays(seenOn(context, windowMs), context),
+  };
+}
+
+function seenOn({ state, now }: FactContext, windowMs: number): DaysSeen {
+  const before = dayOf(now) - windowMs / DAY_MS;
+  return {
+    events: state.events.filter(({ at }) => dayOf(at) > before),
+    tallies: readTallies(state.dayTallies).filter(({ day }) => day > before),
+  };
+}
+
+/** The different methods of some days. */
+export function countMethods({ events, tallies }: DaysSeen): number {
+  const methods = new Set(events.map(({ method }) => method));
+  const names = new Set(events.map(({ method }) => methodName(method)));
+  const older = new Set(tallies.flatMap((tally) => tally.methods).filter((name) => !names.has(name)));
+  return methods.size + older.size;
+}
+
+/**
+ * The amounts of the orders that were attempted on some days, each order once a day by its newest attempt; `asked` is
+ * the request being decided. As `moneyText` writes them.
+ */
+export function amountsOfDays({ events, tallies }: DaysSeen, asked: VerdictEvent | null): readonly string[] {
+  const attempts = events.filter((event) => event.granted || event === asked);
+  const newest = new Map(attempts.map((event) => [`${event.order} ${dayOf(event.at)}`, event.amount]));
+  const older = tallies.flatMap((tally) => [...tally.amounts].map(([currency, sum]) => `${sum} ${currency}`));
+  return [...newest.values(), ...older];
+}

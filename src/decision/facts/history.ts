@@ -1,0 +1,342 @@
+import { moneyOf, sumOfAmounts } from '#decision/payer/amount.ts';
+import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '#decision/payer/client-state.ts';
+import { DAY_COUNT_MAX, type DayTally, TALLIED_METHODS_MAX } from '#decision/payer/day-tallies.ts';
+import { waitRemainingMs } from '#decision/payer/ladder.ts';
+import { OUTCOME_CAUSES, type Outcome, type OutcomeCause, settledAmount } from '#decision/payer/order.ts';
+import {
+  countByCause,
+  lastCause,
+  lastOutcome,
+  lastPaidAt,
+  lastReversalAt,
+  lastUnpaidAt,
+  outcomesSince,
+  RECENT_OUTCOMES_MAX,
+  UNPAID_CHAIN_MAX,
+  unpaidChain,
+} from '#decision/payer/outcomes.ts';
+import { paymentScore } from '#decision/payer/payment-score.ts';
+import { amountsOfDays, countMethods, TALLIED_METHODS, TALLIED_REQUESTS, tallied } from './day-windows.ts';
+import {
+  count,
+  type Fact,
+  type FactContext,
+  flag,
+  MONEY,
+  onDemand,
+  plain,
+  SECONDS,
+  secondsSince,
+  secondsSinceLast,
+  type WindowedFact,
+  windowed,
+  wordIfKnown,
+} from './fact.ts';
+
+const ANY_COUNT = count(Number.MAX_SAFE_INTEGER);
+
+/** The client's past orders, and what people decided about the client. */
+export const HISTORY_FACTS = {
+  isNewClient: flag(
+    'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
+    ({ isNew }) => isNew,
+  ),
+  paidCount: plain(
+    ANY_COUNT,
+    'orders',
+    'Orders whose final outcome is PAID.',
+    ({ state }) => state.outcomes.paidCount,
+  ),
+  unpaidCount: plain(
+    ANY_COUNT,
+    'orders',
+    'Orders whose final outcome is UNPAID; technical failures and orders that were turned away count neither way.',
+    ({ state }) => state.outcomes.unpaidCount,
+  ),
+  finalCount: plain(
+    ANY_COUNT,
+    'orders',
+    'Orders with a final outcome: paidCount + unpaidCount.',
+    ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
+  ),
+  unpaidChain: plain(
+    count(UNPAID_CHAIN_MAX),
+    'orders',
+    `UNPAID outcomes since the last PAID one, counted up to ${UNPAID_CHAIN_MAX}.`,
+    ({ state }) => unpaidChain(state.outcomes),
+  ),
+  lastOutcome: plain(
+    { type: 'enum', values: ['NONE', 'PAID', 'UNPAID'] },
+    null,
+    'The newest final outcome; NONE when there is none.',
+    ({ state }) => lastOutcome(state.outcomes) ?? 'NONE',
+  ),
+  lastCause: onDemand(
+    wordIfKnown(
+      OUTCOME_CAUSES,
+      `The cause of the newest order that paidOrders, unpaidOrders or technicalOrders counts, by what holds of it, among the newest ${RECENT_OUTCOMES_MAX} final orders.`,
+      { of: 'a payer without such an order, or whose newest one has no cause', mistakenFor: 'NONE' },
+      ({ state }) => lastCause(state.outcomes),
+    ),
+  ),
+  paymentScore: plain(
+    { type: 'number', integer: false, min: 0, max: 1 },
+    null,
+    'Smoothed share of PAID among final outcomes, 4 decimals; 0.5 with no final outcome.',
+    ({ state: { outcomes }, smoothing }) =>
+      paymentScore(outcomes.paidCount, outcomes.paidCount + outcomes.unpaidCount, smoothing),
+  ),
+  secondsSinceFirstSeen: plain(SECONDS, 'seconds', 'Since the first contact of any kind.', ({ state, now }) =>
+    secondsSince(state.firstSeenAt ?? now, now),
+  ),
+  secondsSinceLastPaid: secondsSinceLast(
+    'the newest PAID outcome',
+    'a payer without a PAID order',
+    ({ state }) => lastPaidAt(state.outcomes),
+  ),
+  secondsSinceLastUnpaid: secondsSinceLast(
+    'the newest UNPAID outcome',
+    'a payer without an UNPAID order',
+    ({ state }) => lastUnpaidAt(state.outcomes),
+  ),
+  secondsSinceLastReversal: onDemand(
+    secondsSinceLast(
+      `money of an order was last taken back, whole or in part, by what holds of the newest ${RECENT_OUTCOMES_MAX} final orders`,
+      'a payer of whose orders nothing was taken back',
+      ({ state }) => lastReversalAt(state.outcomes),
+    ),
+  ),
+  hasBinding: flag(
+    'The platform bound the client to a requisite, and the binding has not expired.',
+    ({ state, now }) => live(state.binding, now) !== null,
+  ),
+  overrideGroup: plain(
+    { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
+    null,
+    'The group that a person set for this client; NONE when nobody did or it has expired.',
+    ({ state, now }) => live(state.override, now)?.group ?? 'NONE',
+  ),
+} as const satisfies Record<string, Fact>;
+
+/** How far facts about final orders look back. */
+const ORDER_WINDOW_MS_MAX = 90 * 24 * 3600_000;
+
+const AMONG_FINAL = `Counted among the newest ${RECENT_OUTCOMES_MAX} final orders.`;
+
+/** What the client tried to pay lately, and what it paid. */
+export const ORDER_FACTS = {
+  paidOrders: outcomes('Orders that became PAID.', 'PAID'),
+  unpaidOrders: outcomes('Orders that became UNPAID, as unpaidCount counts them.', 'UNPAID'),
+  declinedOrders: ofCause('DECLINED', 'Orders whose payment was declined.'),
+  expiredOrders: ofCause('EXPIRED', 'Orders that the payer let expire.'),
+  cancelledOrders: ofCause('CANCELLED', 'Orders that the payer cancelled.'),
+  reversedOrders: ofCause(
+    'REVERSED',
+    'Orders that were paid and taken back whole, like chargebacks and refunds.',
+  ),
+  technicalOrders: ofCause(
+    'TECHNICAL',
+    'Orders that failed technically; they count neither in paidOrders nor in unpaidOrders.',
+  ),
+  paidAmount: windowed(
+    MONEY,
+    'currency units',
+    `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${AMONG_FINAL}`,
+    ORDER_WINDOW_MS_MAX,
+    ({ state, request, now }, windowMs) => {
+      const paid = outcomesSince(state.outcomes, 'PAID', now - windowMs);
+      return sumIn(
+        request.currency,
+        paid.map((order) => settledAmount(order) ?? ''),
+      );
+    },
+  ),
+  attemptedAmount: tallied({
+    domain: MONEY,
+    unit: 'currency units',
+    description: `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, in a window above a day once a day, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests; the sum of a day before has 7 digits.`,
+    within: (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
+    onDays: (seen, { request, asked }) => sumIn(request.currency, amountsOfDays(seen, asked)),
+  }),
+} as const satisfies Record<string, WindowedFact>;
+
+function ofCause(cause: OutcomeCause, description: string): WindowedFact {
+  return windowed(
+    count(RECENT_OUTCOMES_MAX),
+    'orders',
+    `${description} By what holds of the order, and since when. ${AMONG_FINAL}`,
+    ORDER_WINDOW_MS_MAX,
+    ({ state, now }, windowMs) => countByCause(state.outcomes, cause, now - windowMs),
+  );
+}
+
+function outcomes(description: string, result: Outcome): WindowedFact {
+  return windowed(
+    count(RECENT_OUTCOMES_MAX),
+    'orders',
+    `${description} ${AMONG_FINAL}`,
+    ORDER_WINDOW_MS_MAX,
+    ({ state, now }, windowMs) => outcomesSince(state.outcomes, result, now - windowMs).length,
+  );
+}
+
+/** The amounts of the orders that were attempted within the window, by the newest attempt of each. */
+function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): readonly string[] {
+  const attempts = state.events.filter(
+    (event) => event.at > now - windowMs && (event.granted || event === asked),
+  );
+  const newest = new Map(attempts.map((event: VerdictEvent) => [event.order, event.amount]));
+  return [...newest.values()];
+}
+
+/** The sum of the texts of `moneyText` in a currency. */
+function sumIn(currency: string, texts: readonly string[]): number {
+  const amounts = texts.map(moneyOf).filter((money) => money?.currency === currency);
+  return Math.min(sumOfAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
+}
+
+/** Where the client stands on the cooldown ladder before this request is decided. */
+export const COOLDOWN_FACTS = {
+  attemptOpen: flag(
+    'A requisite was granted and no payment followed yet.',
+    ({ ladder }) => ladder.attemptOpen,
+  ),
+  ladderLevel: plain(
+    count(20),
+    'levels',
+    'Level of the last wait; 0 when none was imposed since the last payment or long absence.',
+    ({ ladder }) => ladder.level,
+  ),
+  waitRemainingSeconds: plain(
+    SECONDS,
+    'seconds',
+    'What is left of the imposed wait, rounded up; 0 when none is due.',
+    ({ ladder, now }) => Math.ceil(waitRemainingMs(ladder, now) / 1000),
+  ),
+  waitServed: flag(
+    'A wait was imposed and is over.',
+    ({ ladder, now }) => ladder.waitUntil !== null && waitRemainingMs(ladder, now) === 0,
+  ),
+  secondsSinceLastVerdict: secondsSinceLast(
+    'the verdict request before this one',
+    'a payer who asked for no verdict before',
+    ({ previousVerdictAt }) => previousVerdictAt,
+  ),
+} as const satisfies Record<string, Fact>;
+
+/** A distinct count cannot see requests that are no longer remembered. */
+const AMONG_REQUESTS = `Counted among the newest ${EVENTS_MAX} requests.`;
+
+/** How often and how changeably the client asks for verdicts. */
+export const VELOCITY_FACTS = {
+  verdicts: requests(
+    'Verdict requests of this client.',
+    () => true,
+    ({ granted, waited, blocked }) => granted + waited + blocked,
+  ),
+  attempts: requests(
+    'Verdicts that let a requisite be shown, before this request.',
+    (event) => event.granted,
+    (tally) => tally.granted,
+  ),
+  waits: requests(
+    'Verdicts of this client that were WAIT, before this request.',
+    (event) => event.waited,
+    (tally) => tally.waited,
+  ),
+  blocks: requests(
+    'Verdicts of this client that were BLOCK, before this request.',
+    (event) => event.blocked,
+    (tally) => tally.blocked,
+  ),
+  earlyRequests: requests(
+    'Verdict requests made before an imposed wait was over.',
+    (event) => event.early,
+    (tally) => tally.early,
+  ),
+  distinctMethods: tallied({
+    domain: TALLIED_METHODS,
+    domainWithinDay: count(EVENTS_MAX),
+    unit: 'methods',
+    description: `Different payment methods asked for. ${AMONG_REQUESTS} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
+    within: (context, windowMs) => countDistinct(eventsWithin(context, windowMs), (event) => event.method),
+    onDays: countMethods,
+  }),
+  distinctAmounts: distinct(
+    'amounts',
+    'Different amounts asked for; 10 EUR and 10 USD are two, 10 and 10.00 are one.',
+    (event) => event.amount,
+  ),
+  distinctOrders: distinct('orders', 'Different orders asked for.', (event) => event.order),
+  distinctSellPoints: distinct('points', 'Different points of sale.', (event) => event.sellPoint),
+  distinctFingerprints: distinct(
+    'devices',
+    'Different fingerprints of the scores that preceded the requests.',
+    (event) => event.fingerprint,
+  ),
+  distinctIps: distinct(
+    'addresses',
+    'Different IP addresses of the scores that preceded the requests.',
+    (event) => event.ip,
+  ),
+} as const satisfies Record<string, WindowedFact>;
+
+/** Counts the requests that are of a kind; `tally` says how many of a day's are. */
+function requests(
+  description: string,
+  isCounted: (event: VerdictEvent) => boolean,
+  tally: (day: DayTally) => number,
+): WindowedFact {
+  return tallied({
+    domain: TALLIED_REQUESTS,
+    domainWithinDay: count(EVENTS_MAX),
+    unit: 'requests',
+    description: `${description} Counted up to ${EVENTS_MAX}, and of each day before up to ${DAY_COUNT_MAX} of each answer.`,
+    within: (context, windowMs) => countWhere(eventsWithin(context, windowMs), isCounted),
+    onDays: ({ events, tallies }) =>
+      tallies.reduce((total, day) => total + tally(day), countWhere(events, isCounted)),
+  });
+}
+
+function distinct(
+  unit: string,
+  description: string,
+  pick: (event: VerdictEvent) => string | null,
+): WindowedFact {
+  return windowed(
+    count(EVENTS_MAX),
+    unit,
+    `${description} ${AMONG_REQUESTS}`,
+    EVENT_WINDOW_MS_MAX,
+    (context, windowMs) => countDistinct(eventsWithin(context, windowMs), pick),
+  );
+}
+
+/** Events are in order of time, so a window is the end of the list. */
+function eventsWithin({ state, now }: FactContext, windowMs: number): readonly VerdictEvent[] {
+  const { events } = state;
+  let first = events.length;
+  while (first > 0 && (events[first - 1]?.at ?? 0) > now - windowMs) first--;
+  return first === 0 ? events : events.slice(first);
+}
+
+function countWhere(events: readonly VerdictEvent[], holds: (event: VerdictEvent) => boolean): number {
+  let total = 0;
+  for (const event of events) if (holds(event)) total++;
+  return total;
+}
+
+function countDistinct(
+  events: readonly VerdictEvent[],
+  pick: (event: VerdictEvent) => string | null,
+): number {
+  // Most payers ask once or twice, and a set costs more than the rest of this function.
+  const [only] = events;
+  if (events.length < 2) return only === undefined || pick(only) === null ? 0 : 1;
+  const seen = new Set<string>();
+  for (const event of events) {
+    const value = pick(event);
+    if (value !== null) seen.add(value);
+  }
+  return seen.size;
+}

@@ -1,0 +1,65 @@
+import {
+  countDevices,
+  firstShownAt,
+  KNOWN_DEVICE_DAYS,
+  KNOWN_DEVICES_MAX,
+} from '#decision/payer/known-devices.ts';
+import {
+  type Absence,
+  absenceText,
+  count,
+  type Fact,
+  onDemand,
+  plainIfKnown,
+  SECONDS,
+  secondsSince,
+} from './fact.ts';
+
+const KINDS = {
+  fingerprints: { name: 'fingerprint', of: 'a payer who showed no fingerprint within 24 hours' },
+  ips: { name: 'IP address', of: 'a payer who showed no IP address within 24 hours' },
+} as const;
+
+type Kind = keyof typeof KINDS;
+
+/** Whether the payer was seen before with the device or address that a score showed last. */
+export const KNOWN_DEVICE_FACTS = {
+  secondsSinceFingerprintFirstSeen: sinceFirstSeen('fingerprints'),
+  secondsSinceIpFirstSeen: sinceFirstSeen('ips'),
+  knownFingerprints: known('fingerprints'),
+  knownIps: known('ips'),
+} as const satisfies Record<string, Fact>;
+
+function sinceFirstSeen(kind: Kind) {
+  const { name, of } = KINDS[kind];
+  const absence: Absence = { of, mistakenFor: 0 };
+  return onDemand(
+    plainIfKnown(
+      SECONDS,
+      'seconds',
+      `Since a score of this payer first showed the ${name} that was shown last, to the minute. One that was shown on none of the ${KNOWN_DEVICE_DAYS} days before, or before ${KNOWN_DEVICES_MAX} others, is new. ${absenceText(absence)}`,
+      absence,
+      ({ hints, state, now }) => {
+        const id = hints[kind].at(-1);
+        if (id === undefined) return null;
+        const firstAt = firstShownAt(state.knownDevices[kind], id, now) ?? now;
+        return secondsSince(Math.max(firstAt, state.firstSeenAt ?? firstAt), now);
+      },
+    ),
+  );
+}
+
+function known(kind: Kind) {
+  const { name, of } = KINDS[kind];
+  const absence: Absence = { of, mistakenFor: 0 };
+  return onDemand(
+    plainIfKnown(
+      count(KNOWN_DEVICES_MAX),
+      kind === 'ips' ? 'addresses' : 'devices',
+      `Different values of ${name} that scores of this payer showed, the one shown last included, each within ${KNOWN_DEVICE_DAYS} days since it was last shown. Counted up to ${KNOWN_DEVICES_MAX}. ${absenceText(absence)}`,
+      absence,
+      ({ hints, state, now }) =>
+        hints[kind].length === 0 ? null : (hints.devices ?? countDevices(state.knownDevices, now))[kind],
+    ),
+  );
+}

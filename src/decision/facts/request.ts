@@ -1,0 +1,247 @@
+import { ATTRIBUTE_VALUE_MS, ATTRIBUTE_VALUES_MAX } from '#decision/payer/attribute-values.ts';
+import { live } from '#decision/payer/client-state.ts';
+import { UNPAID_ORDERS_MAX } from '#decision/payer/sighting-marks.ts';
+import {
+  VERDICT_WINDOW_MS_MAX,
+  VERDICTS_ON_DEVICE_MAX,
+  verdictWindowRefusal,
+} from '#decision/payer/verdict-steps.ts';
+import {
+  type Absence,
+  type AttributeFact,
+  absenceText,
+  type CircumstantialFact,
+  CLIENTS_ON_DEVICE_MAX,
+  count,
+  type DeviceKind,
+  type Fact,
+  flag,
+  flagIfKnown,
+  MONEY,
+  plain,
+  SHARING_WINDOW_MS_MAX,
+  type SharingCounts,
+  type WindowedFact,
+  YES_NO,
+} from './fact.ts';
+
+/** What this request asks for. */
+export const REQUEST_FACTS = {
+  amount: plain(MONEY, 'currency units', 'The requested amount.', ({ request }) => request.amount),
+  currency: plain(
+    { type: 'text' },
+    null,
+    "The requested currency, upper case; the platform's currency when the request names none.",
+    ({ request }) => request.currency,
+  ),
+  method: plain({ type: 'text' }, null, 'The requested payment method.', ({ request }) => request.method),
+  platform: {
+    kind: 'circumstantial',
+    domain: { type: 'text' },
+    unit: null,
+    description:
+      'The platform that asks. What one platform alone has different may also stand in ruleset.yaml.',
+    read: ({ platform }) => platform,
+  },
+  sellPointKey: plain({ type: 'text' }, null, 'The point of sale.', ({ request }) => request.sellPointKey),
+  bindingFitsMethod: flag(
+    'The client has a live binding that fits the requested method; one without a method fits all.',
+    ({ state, request, now }) => {
+      const binding = live(state.binding, now);
+      return binding !== null && (binding.method === null || binding.method === request.method);
+    },
+  ),
+} as const satisfies Record<string, Fact>;
+
+/** What the scores of the last 24 hours said about the payer's device and page. Hints only add up. */
+export const HINT_FACTS = {
+  scoredBefore: flag(
+    'A score was asked for this client within the last 24 hours.',
+    ({ hints }) => hints.scored,
+  ),
+  honeypotTriggered: flag(
+    'A trap field was filled in within the last 24 hours.',
+    ({ hints }) => hints.trapped,
+  ),
+  jsOk: flagIfKnown(
+    'Whether the page executed JavaScript, as the last score said, within 24 hours.',
+    { of: 'a payer whose last score did not say, or who was not scored', mistakenFor: true },
+    ({ hints }) => hints.jsOk,
+  ),
+  userAgentPresent: flag(
+    'A score of the last 24 hours carried a User-Agent.',
+    ({ hints }) => hints.userAgentPresent,
+  ),
+  userAgentIsAutomated: flagIfKnown(
+    'A User-Agent of the last 24 hours is that of a known crawler, script or headless browser.',
+    { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
+    ({ hints }) => (hints.scored ? hints.userAgentIsAutomated : null),
+  ),
+  userAgentIsApp: flagIfKnown(
+    "A User-Agent of the last 24 hours is that of a native app's HTTP library (okhttp, CFNetwork, Dart, Dalvik ..), or names an app and its phone's system. A browser that an app opens is a browser.",
+    { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
+    ({ hints }) => (hints.scored ? hints.userAgentIsApp : null),
+  ),
+  fingerprintPresent: flag(
+    'A score of the last 24 hours carried a fingerprint, and no placeholder like unknown.',
+    ({ hints }) => hints.fingerprints.length > 0,
+  ),
+  ipPresent: flag(
+    'A score of the last 24 hours carried a public IP address.',
+    ({ hints }) => hints.ips.length > 0,
+  ),
+} as const satisfies Record<string, Fact>;
+
+const VALUELESS: Absence = { of: 'a payer without a value of the attribute', mistakenFor: 0 };
+
+/** What callers say besides, where the rule set declares it. */
+export const ATTRIBUTE_FACTS = {
+  attribute: {
+    kind: 'attribute',
+    domain: { type: 'text' },
+    unit: null,
+    description:
+      'What the caller says of the payer under this name, in this request or in a score of the last 24 hours; ruleset.yaml declares which names there are, and of what type. Not known of a payer without it, or with a value of another type.',
+    absence: { of: 'a payer of whom the caller does not say it', mistakenFor: '' },
+    declared: null,
+    read: () => null,
+  },
+} as const satisfies Record<string, AttributeFact>;
+
+const VELOCITY_OF = 'an attribute that ruleset.yaml declares with pseudonym: true';
+
+/** How values of attributes come and go: how many the payer has, and how many payers have one. */
+export const ATTRIBUTE_VELOCITY_FACTS = {
+  distinctAttribute: {
+    kind: 'windowed',
+    domain: count(ATTRIBUTE_VALUES_MAX),
+    unit: 'values',
+    description: `Different values that verdicts of this payer had of ${VELOCITY_OF}, this request included. Of verdicts that a rule set with this fact decided; the newest ${ATTRIBUTE_VALUES_MAX} are remembered.`,
+    longestWindowMs: ATTRIBUTE_VALUE_MS,
+    sharing: null,
+    ofAttribute: { counts: 'values', declared: null },
+    read: () => 0,
+  },
+  clientsOnAttribute: {
+    kind: 'windowed',
+    domain: count(CLIENTS_ON_DEVICE_MAX),
+    unit: 'clients',
+    description: `Clients of the platform, this one included, whose verdicts had the same value of ${VELOCITY_OF}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${absenceText(VALUELESS)}`,
+    absence: VALUELESS,
+    longestWindowMs: SHARING_WINDOW_MS_MAX,
+    sharing: null,
+    ofAttribute: { counts: 'clients', declared: null },
+    read: () => null,
+  },
+} as const satisfies Record<string, WindowedFact>;
+
+/** Who is on lists that people change without a release. */
+export const LISTED_FACTS = {
+  listed: {
+    kind: 'listed',
+    domain: YES_NO,
+    unit: null,
+    description:
+      "The request is on the shared list: by client, method or point of sale, by a fingerprint or IP address that a score of the last 24 hours showed, or by an attribute of the request or of such a score, as the list's kind says. False for a list that does not exist.",
+    read: ({ isListed }, list) => isListed(list),
+  },
+} as const satisfies Record<string, Fact>;
+
+const ASKED_ON = {
+  fingerprint: 'asked for a verdict with a fingerprint that this one showed within 24 hours',
+  ip: 'asked for a verdict from an IP address that this one showed within 24 hours',
+} as const satisfies Record<DeviceKind, string>;
+
+const COUNTED = {
+  clients: 'Clients of the platform, this one included, who {asked}',
+  paying:
+    'Clients of the platform, this one included, who {asked} and had a paid order before, or paid within 24 hours after it',
+  unpaid:
+    'Clients of the platform, this one included, who {asked} while their newest order with a result was unpaid, and have not paid within 24 hours after it',
+  blocked:
+    'Clients of the platform, this one included, who {asked} while a person had them blocked, or after an answer BLOCK',
+  unpaidOrders: `Unpaid orders, up to ${UNPAID_ORDERS_MAX} of each as it stood then, of the clients of the platform, this one included, who {asked}`,
+  verdicts:
+    'Verdicts of the platform, this one included, of clients who {asked}, and at least one of each of them. Counted in steps of ten minutes up to 2 hours, of an hour up to a day: all within the window, and those of up to one step before it',
+} as const satisfies Record<keyof SharingCounts, string>;
+
+/** How many payers share a device or address, and of what kind they are. */
+export const SHARING_FACTS = {
+  clientsOnFingerprint: sharing('fingerprint', 'clients'),
+  payingClientsOnFingerprint: sharing('fingerprint', 'paying'),
+  unpaidClientsOnFingerprint: sharing('fingerprint', 'unpaid'),
+  blockedClientsOnFingerprint: sharing('fingerprint', 'blocked'),
+  verdictsOnFingerprint: verdictsOn('fingerprint'),
+  unpaidOrdersOnFingerprint: unpaidOrdersOn('fingerprint'),
+  clientsOnIp: sharing('ip', 'clients'),
+  payingClientsOnIp: sharing('ip', 'paying'),
+  unpaidClientsOnIp: sharing('ip', 'unpaid'),
+  blockedClientsOnIp: sharing('ip', 'blocked'),
+  verdictsOnIp: verdictsOn('ip'),
+  unpaidOrdersOnIp: unpaidOrdersOn('ip'),
+} as const satisfies Record<string, WindowedFact>;
+
+const DEVICES_OF = { fingerprint: 'fingerprints', ip: 'ips' } as const;
+
+function sharing(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
+  const counted = COUNTED[counts].replace('{asked}', ASKED_ON[on]);
+  const absence: Absence = {
+    of: on === 'fingerprint' ? 'a payer who showed no fingerprint' : 'a payer who showed no IP address',
+    mistakenFor: 0,
+  };
+  return {
+    kind: 'windowed',
+    domain: count(CLIENTS_ON_DEVICE_MAX),
+    unit: 'clients',
+    description: `${counted}; of several the most shared one. ${absenceText(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    absence,
+    longestWindowMs: SHARING_WINDOW_MS_MAX,
+    sharing: { on, counts },
+    read: ({ sightings, hints }, windowMs) =>
+      hints[DEVICES_OF[on]].length === 0 ? null : (sightings[on].get(windowMs)?.[counts] ?? 0),
+  };
+}
+
+/** Of orders, not of clients. */
+function unpaidOrdersOn(on: DeviceKind): WindowedFact {
+  return { ...sharing(on, 'unpaidOrders'), unit: 'orders' };
+}
+
+/** Of the busiest of several devices, which need not be the most shared one. */
+function verdictsOn(on: DeviceKind): WindowedFact {
+  const fact = sharing(on, 'verdicts');
+  return {
+    ...fact,
+    domain: count(VERDICTS_ON_DEVICE_MAX),
+    unit: 'verdicts',
+    description: fact.description
+      .replace('of several the most shared one', 'of several the busiest one')
+      .replace(`up to ${CLIENTS_ON_DEVICE_MAX}.`, `up to ${VERDICTS_ON_DEVICE_MAX}.`),
+    longestWindowMs: VERDICT_WINDOW_MS_MAX,
+    windowRefusal: verdictWindowRefusal,
+  };
+}
+
+const WEEKDAYS = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'] as const;
+
+/** The local time and date of the platform. */
+export const CALENDAR_FACTS = {
+  hourOfDay: {
+    kind: 'circumstantial',
+    domain: count(23),
+    unit: 'hours',
+    description: "Full hours since midnight in the platform's timeZone, as its clocks show them: 0 to 23.",
+    read: ({ timeZone, now }) => wallTime(timeZone, now).hour,
+  },
+  dayOfWeek: {
+    kind: 'circumstantial',
+    domain: { type: 'enum', values: WEEKDAYS },
+    unit: null,
+    description: "The day of the week in the platform's timeZone.",
+    read: ({ timeZone, now }) => WEEKDAYS[wallTime(timeZone, now).dayOfWeek - 1] ?? 'MONDAY',
+  },
+} as const satisfies Record<string, CircumstantialFact>;
+
+function wallTime(timeZone: string, epochMs: number): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(timeZone);
+}

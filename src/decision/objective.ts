@@ -1,0 +1,119 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { DAY_MS } from '#base/duration.ts';
+import { parseJsonObject } from '#base/files/json-object.ts';
+import { Type } from '#base/json-schema.ts';
+import { count, membersOf, named, nullable, type Shape, shape } from '#base/shapes.ts';
+
+const positive = (description: string) => Type.Number({ exclusiveMinimum: 0, description });
+const cost = (description: string) => Type.Number({ minimum: 0, description });
+
+const MEMBERS = {
+  margin: positive('Of a payment that is not reversed, what remains of each unit of money'),
+  reversalCost: cost('Of each payment that is reversed, besides its amount'),
+  requisiteCost: cost('Of each requisite that was shown and not paid'),
+  currency: nullable(
+    Type.String({
+      pattern: '^[A-Z0-9]{3,4}$',
+      description: 'Of the value and the costs; null: the one of most orders',
+    }),
+  ),
+  rates: Type.Record(positive('How much of the currency one unit is worth'), {
+    description:
+      'Of other currencies, by their names; what figures of value leave out for want of a rate is said beside them',
+  }),
+  windowDays: Type.Integer({
+    minimum: 1,
+    maximum: 90,
+    description: 'For so long after its first request what a client does counts',
+  }),
+  reversalDays: nullable(
+    count('After these a payment counts as lasting; null: by the ages at which the platform saw reversals'),
+  ),
+  cap: nullable(
+    positive('The highest amount of one client that counts; null: the 99.9 % point of the 30 days before'),
+  ),
+} as const;
+
+/** What a payer is worth to whoever runs the platform. */
+export const ObjectiveSchema = named(
+  'Objective',
+  shape(
+    'value = margin x lasting amount - reversalCost x reversals - requisiteCost x unpaid requisites',
+    MEMBERS,
+  ),
+);
+
+export type Objective = Shape<typeof ObjectiveSchema>;
+
+/** The same, each member only where somebody said so. */
+export const objectiveMembers = {
+  margin: Type.Optional(MEMBERS.margin),
+  reversalCost: Type.Optional(MEMBERS.reversalCost),
+  requisiteCost: Type.Optional(MEMBERS.requisiteCost),
+  currency: Type.Optional(MEMBERS.currency),
+  rates: Type.Optional(MEMBERS.rates),
+  windowDays: Type.Optional(MEMBERS.windowDays),
+  reversalDays: Type.Optional(MEMBERS.reversalDays),
+  cap: Type.Optional(MEMBERS.cap),
+} as const;
+
+const PartialSchema = shape('Of an objective, what somebody said', objectiveMembers);
+
+export type GivenObjective = Shape<typeof PartialSchema>;
+
+/** Without a word about it: what is paid and lasts. */
+export const MONEY_ALONE: Objective = {
+  margin: 1,
+  reversalCost: 0,
+  requisiteCost: 0,
+  currency: null,
+  rates: {},
+  windowDays: 7,
+  reversalDays: null,
+  cap: null,
+};
+
+let isGiven: ValidateFunction<GivenObjective> | null = null;
+
+/** The objective in a text that `objectiveText` made; MONEY_ALONE without a text, and null when the text is damaged. */
+export function objectiveOf(text: string | null): Objective | null {
+  if (text === null) return MONEY_ALONE;
+  isGiven ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(PartialSchema);
+  const given: unknown = parseJsonObject(text);
+  return isGiven(given) ? { ...MONEY_ALONE, ...given } : null;
+}
+
+/** Of a body with other members, what it says of an objective. */
+export function givenOf<Body extends GivenObjective>(body: Body): GivenObjective {
+  const names = membersOf(PartialSchema);
+  return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
+}
+
+/** What somebody said of an objective as a text for records; null for nothing. */
+export function objectiveText(given: GivenObjective): string | null {
+  return Object.keys(given).length === 0 ? null : JSON.stringify(given);
+}
+
+/** When the first client counts whose first request came at `since`, epoch ms; later where reversals take days that nobody said. */
+export function earliestAnswer(
+  since: number,
+  { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
+): number {
+  return since + (windowDays + (reversalDays ?? 0)) * DAY_MS;
+}
+
+/** "value = 0.3 x lasting amount - 15 x reversals - 0.1 x unpaid requisites, in EUR" */
+export function objectiveInWords({
+  margin,
+  reversalCost,
+  requisiteCost,
+  currency,
+  rates,
+}: Objective): string {
+  const costs = [
+    ...(reversalCost === 0 ? [] : [` - ${reversalCost} x reversals`]),
+    ...(requisiteCost === 0 ? [] : [` - ${requisiteCost} x unpaid requisites`]),
+  ];
+  const others = Object.entries(rates).map(([name, rate]) => `, ${name} at ${rate}`);
+  return `value = ${margin} x lasting amount${costs.join('')}, in ${currency ?? 'the currency of most orders'}${others.join('')}`;
+}

@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import { Type } from '#base/json-schema.ts';
+import { showing } from '#base/shapes.ts';
+
+declare const platformBrand: unique symbol;
+
+/** A tenant, with its own keys, clients, orders and counters. */
+export type PlatformName = string & { readonly [platformBrand]: true };
+
+export const PLATFORM_NAME_FORM =
+  'lower-case letters, digits and "-", starting with a letter, at most 63 characters';
+
+export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
+
+const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
+
+export const tenant = (description: string) =>
+  showing(Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description }), 'shop');
+
+export function isPlatformName(text: string): text is PlatformName {
+  return PLATFORM_NAME.test(text);
+}
+
+/** Throws when the text is not a platform name. */
+export function platformName(text: string): PlatformName {
+  if (isPlatformName(text)) return text;
+  throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);
+}
+
+/** One payer of one platform. */
+export interface ClientKey {
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+  /** 128 bits of sha256 over both and the salt; the client's name in storage, whatever characters the caller chose. */
+  readonly hash: string;
+}
+
+/** 128 bits in base64url: a salt, or the hash of a client. */
+const BITS_128 = /^[A-Za-z0-9_-]{22}$/;
+
+export function isClientHash(value: unknown): value is string {
+  return typeof value === 'string' && BITS_128.test(value);
+}
+
+/** Makes the keys of one installation's clients; in another installation the same client has another hash. */
+export class ClientKeys {
+  readonly salt: string;
+
+  /** Throws RangeError for a bad salt. */
+  constructor(salt: string) {
+    if (!BITS_128.test(salt)) throw new RangeError('a salt of clients has 22 characters of base64url');
+    this.salt = salt;
+  }
+
+  of(platform: PlatformName, clientIdKey: string): ClientKey {
+    const salted = hash('sha256', `${this.salt}/${platform}/${clientIdKey}`, 'base64url');
+    return { platform, clientIdKey, hash: salted.slice(0, 22) };
+  }
+}
+
+/**
+ * The first 64 bits of a client's hash, as a decimal number, by which the archive sorts rows. An erasure keeps
+ * nothing but this number, until every copy of the client's rows is gone.
+ */
+export function clientNumber(clientHash: string): string {
+  return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
+}
+
+/** The part of a client's hash that its number gives: the first 64 bits, then zeros. */
+export function hashOfNumber(clientNumber: bigint): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeBigUInt64BE(clientNumber);
+  return bytes.toString('base64url');
+}
+
+export const DECISION_ID_PATTERN = '^([A-Za-z0-9_-]{22})\\.([1-9][0-9]{0,14})\\.([0-9a-z]{1,11})$';
+
+const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
+
+/**
+ * Names one decision by the client's hash, its number for that client, and its time (epoch ms), like
+ * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again; the time distinguishes its decisions from the
+ * forgotten ones.
+ */
+export function decisionId(clientHash: string, seq: number, at: number): string {
+  return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
+}
+
+interface ParsedDecisionId {
+  readonly clientHash: string;
+  readonly seq: number;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** The client, number and time behind a decisionId; null when the text is no decisionId. */
+export function parseDecisionId(text: string): ParsedDecisionId | null {
+  const [, clientHash, seq, at] = DECISION_ID.exec(text) ?? [];
+  if (clientHash === undefined || at === undefined) return null;
+  return { clientHash, seq: Number(seq), at: Number.parseInt(at, 36) };
+}
+
+/** The digits of base 64. */
+export const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** By the code of the digit. */
+const VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+  const value = DIGITS.indexOf(String.fromCharCode(code));
+  return value === -1 ? undefined : value;
+});
+
+/** Throws for any other character. */
+export function digitValue(digit: string): number {
+  const value = VALUES[digit.charCodeAt(0)];
+  if (value === undefined) throw new Error(`"${digit}" is not a base-64 digit`);
+  return value;
+}
+
+/** A number in base 64, with `width` digits or more; 0 in none. */
+export function digitsOf(value: number, width: number): string {
+  let digits = '';
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
+  return digits.padStart(width, DIGITS.charAt(0));
+}
+
+/** The number that `digitsOf` wrote. */
+export function numberOf(digits: string): number {
+  let number = 0;
+  for (const digit of digits) number = number * 64 + digitValue(digit);
+  return number;
+}

@@ -1,0 +1,301 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Type } from '#base/json-schema.ts';
+import { list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import {
+  type AttributeReading,
+  type Attributes,
+  attributesRead,
+  DECLARED_ATTRIBUTES_MAX,
+  NO_ATTRIBUTES,
+} from './attributes.ts';
+import type { DeviceCounts } from './known-devices.ts';
+
+/** What a score may show of the payer's device and page: fingerprint and IP with their HMACs, the rest as signs. */
+export type HintKind =
+  | 'fingerprint'
+  | 'ip'
+  | 'noScript'
+  | 'script'
+  | 'trap'
+  | 'userAgent'
+  | 'automated'
+  | 'app'
+  | 'attribute';
+
+export interface Hint {
+  readonly kind: HintKind;
+  /** The HMAC of a fingerprint or IP; empty for others. */
+  readonly id: string;
+  /** What the caller said of the payer under a name. */
+  readonly attribute?: {
+    readonly name: string;
+    readonly value: AttributeReading;
+    /** Of a pseudonym that was made while the secret was being changed: the same text under the secret before. */
+    readonly formerValue?: string;
+  };
+  /** Of an IP: shortened HMACs of the networks around it. */
+  readonly networks?: readonly string[];
+  /** Of a device seen while the secret of the HMACs was being changed: its id under the secret before. */
+  readonly formerId?: string;
+}
+
+/** A hint, and when it was last shown (epoch ms). */
+interface HintView {
+  readonly hint: Hint;
+  readonly lastAt: number;
+}
+
+/** A remembered score request, by a token of all that it said. */
+export interface AskedScore {
+  readonly request: string;
+  /** When it was first asked within 24 hours, epoch ms. */
+  readonly at: number;
+  /** How many things other than scores had happened to the payer. */
+  readonly changes: number;
+  /** What was known then, the newest device last. */
+  readonly knew: readonly Hint[];
+  /** How many devices of the payer were remembered then; absent: those among `knew`. */
+  readonly devices?: DeviceCounts;
+}
+
+/** All that the scores of the last 24 hours showed. A later score takes back no hint but those about JavaScript. */
+export interface Hints {
+  /** Of the last score, epoch ms. */
+  readonly scoredAt: number;
+  /** In the order in which they were last shown. */
+  readonly shown: readonly HintView[];
+  readonly asked: readonly AskedScore[];
+}
+
+const fingerprint = nullable(word('HMAC of the fingerprint; null when none was sent'));
+const ip = nullable(word("HMAC of the payer's address; null when none was sent"));
+
+export const ScoreHintsSchema = shape('What one score says about the device and the page', {
+  fingerprint,
+  ip,
+  networks: Type.Optional(
+    list(Type.String(), 'Shortened HMACs of the networks around the address; absent without one'),
+  ),
+  former: Type.Optional(
+    shape('While the secret of the HMACs is being changed: the same under the secret before', {
+      fingerprint,
+      ip,
+      attributes: Type.Optional(attributesRead),
+    }),
+  ),
+  jsOk: nullable(yesNo('The page ran JavaScript; null when nobody said')),
+  honeypotTriggered: yesNo('A trap field was filled in'),
+  userAgentPresent: yesNo('A User-Agent was sent'),
+  userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
+  userAgentIsApp: yesNo("The User-Agent is that of a native app's HTTP library"),
+  attributes: Type.Optional(attributesRead),
+});
+
+export type ScoreHints = Shape<typeof ScoreHintsSchema>;
+
+/** What is known of the payer's device and page at a moment. */
+export interface KnownHints {
+  readonly scored: boolean;
+  /** HMACs, the newest last. */
+  readonly fingerprints: readonly string[];
+  readonly ips: readonly string[];
+  /** Of the networks around the IPs, shortened HMACs. */
+  readonly networks: readonly string[];
+  /** The same devices and pseudonyms of attributes under the secret before; absent when it was not changed. */
+  readonly former?: Pick<KnownHints, 'fingerprints' | 'ips' | 'attributes'>;
+  /** Whether the page of the last score executed JavaScript; null when nobody said. */
+  readonly jsOk: boolean | null;
+  readonly trapped: boolean;
+  readonly userAgentPresent: boolean;
+  readonly userAgentIsAutomated: boolean;
+  readonly userAgentIsApp: boolean;
+  /** What callers said of the payer; absent without any. */
+  readonly attributes?: Attributes;
+  /** How many devices were remembered when a repeated score was first asked; absent: as many as now. */
+  readonly devices?: DeviceCounts;
+}
+
+/** A hint that is older belongs to another checkout and is not used. */
+export const HINTS_VALID_MS = 24 * 3600_000;
+
+/** How many fingerprints, and how many IPs, of one payer are known at a time: the newest. */
+const DEVICES_MAX = 4;
+
+/** How many different score requests are remembered, so that repeating one gives the same answer. */
+export const ASKED_SCORES_MAX = 16;
+
+const NO_HINTS: KnownHints = {
+  scored: false,
+  fingerprints: [],
+  ips: [],
+  networks: [],
+  jsOk: null,
+  trapped: false,
+  userAgentPresent: false,
+  userAgentIsAutomated: false,
+  userAgentIsApp: false,
+};
+
+/** A score that is asked now. */
+interface AskingScore extends Pick<AskedScore, 'request' | 'changes'> {
+  /** The token of the same request under the secret before; absent when it was not changed. */
+  readonly formerRequest?: string;
+  readonly devices: DeviceCounts;
+}
+
+/** Adds what a score shows, and remembers the score; `asked.request` is a token of all that it says. */
+export function withScore(
+  before: Hints | null,
+  score: ScoreHints,
+  { request, formerRequest, changes, devices }: AskingScore,
+  now: number,
+): { readonly hints: Hints; readonly asked: AskedScore } {
+  const { shown, ...hints } = withUnansweredScore(before, score, now);
+  const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
+  const knew = shown.map(({ hint }) => hint);
+  const isFirst = (other: AskedScore) => other.request === request;
+  const isFormer = (other: AskedScore) => other.request === formerRequest;
+  const first = remembered.find(isFirst) ?? remembered.find(isFormer);
+  if (first === undefined) {
+    const asked = { request, at: now, changes, knew, ...unlessAmong(devices, knew) };
+    return { asked, hints: { ...hints, shown, asked: [...remembered, asked].slice(-ASKED_SCORES_MAX) } };
+  }
+  if (isFirst(first)) return { asked: first, hints: { ...hints, shown, asked: remembered } };
+  const asked = { ...first, request, knew: first.knew.map((hint) => knew.find(isNewOf(hint)) ?? hint) };
+  return { asked, hints: { ...hints, shown, asked: remembered.with(remembered.indexOf(first), asked) } };
+}
+
+/** Whether a hint is another one under the secret that took the place of its own. */
+function isNewOf({ kind, id, attribute }: Hint): (other: Hint) => boolean {
+  return (other) =>
+    other.kind === kind &&
+    (attribute === undefined
+      ? other.formerId === id
+      : other.attribute?.name === attribute.name && other.attribute.formerValue === attribute.value);
+}
+
+/** The counts, unless they are those of the devices that the score knew. */
+function unlessAmong(devices: DeviceCounts, knew: readonly Hint[]): Pick<AskedScore, 'devices'> {
+  const { fingerprints, ips } = devicesAmong(knew);
+  return fingerprints === devices.fingerprints && ips === devices.ips ? {} : { devices };
+}
+
+function devicesAmong(knew: readonly Hint[]): DeviceCounts {
+  const count = (wanted: HintKind) => knew.filter(({ kind }) => kind === wanted).length;
+  return { fingerprints: count('fingerprint'), ips: count('ip') };
+}
+
+/** The same without remembering the score, where no score is answered. */
+export function withUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
+  // Whether JavaScript ran says something about one page only, so the next score replaces it.
+  let shown = (before?.shown ?? []).filter(
+    ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
+  );
+  for (const hint of shownBy(score)) shown = show(shown, hint, now);
+  return { scoredAt: now, shown, asked: before?.asked ?? [] };
+}
+
+/** Without expired hints and scores; null when nothing is left. */
+export function rememberedHints(hints: Hints | null, now: number): Hints | null {
+  if (hints === null) return null;
+  const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
+  const asked = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
+  const isKnown = now - hints.scoredAt < HINTS_VALID_MS || shown.length + asked.length > 0;
+  return isKnown ? { ...hints, shown, asked } : null;
+}
+
+/** What a score request is answered from, however often it is repeated: what was known when it was first asked. */
+export function hintsKnownTo({ knew, devices }: AskedScore): KnownHints {
+  return { ...summaryOf(knew, true), devices: devices ?? devicesAmong(knew) };
+}
+
+/** What is known at `now`. */
+export function knownHints(hints: Hints | null, now: number): KnownHints {
+  if (hints === null) return NO_HINTS;
+  const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
+  return summaryOf(
+    known.map(({ hint }) => hint),
+    now - hints.scoredAt < HINTS_VALID_MS,
+  );
+}
+
+function summaryOf(known: readonly Hint[], scored: boolean): KnownHints {
+  const ids = (wanted: HintKind) => known.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+  const formerIds = (wanted: HintKind) =>
+    known.flatMap(({ kind, formerId }) => (kind === wanted && formerId !== undefined ? [formerId] : []));
+  const formerAttributes = formerAttributesIn(known);
+  const former = {
+    fingerprints: formerIds('fingerprint'),
+    ips: formerIds('ip'),
+    ...(formerAttributes === undefined ? {} : { attributes: formerAttributes }),
+  };
+  const isChanged = former.fingerprints.length + former.ips.length > 0 || formerAttributes !== undefined;
+  const has = (wanted: HintKind) => known.some(({ kind }) => kind === wanted);
+  return {
+    scored,
+    fingerprints: ids('fingerprint'),
+    ips: ids('ip'),
+    networks: known.flatMap(({ networks = [] }) => networks),
+    ...(isChanged ? { former } : {}),
+    jsOk: has('noScript') ? false : has('script') ? true : null,
+    trapped: has('trap'),
+    userAgentPresent: has('userAgent'),
+    userAgentIsAutomated: has('automated'),
+    userAgentIsApp: has('app'),
+    ...(has('attribute') ? { attributes: attributesIn(known) } : {}),
+  };
+}
+
+function attributesIn(known: readonly Hint[]): Attributes {
+  return Object.fromEntries(
+    known.flatMap(({ attribute }) => (attribute === undefined ? [] : [[attribute.name, attribute.value]])),
+  );
+}
+
+function formerAttributesIn(known: readonly Hint[]): Attributes | undefined {
+  // Most of the time no secret is being changed.
+  if (!known.some(({ attribute }) => attribute?.formerValue !== undefined)) return undefined;
+  return Object.fromEntries(
+    known.flatMap(({ attribute }) =>
+      attribute?.formerValue === undefined ? [] : [[attribute.name, attribute.formerValue]],
+    ),
+  );
+}
+
+function* shownBy(score: ScoreHints): Generator<Hint> {
+  const { fingerprint, ip, networks = [], former } = score;
+  const known = (formerId: string | null = null) => (formerId === null ? {} : { formerId });
+  if (fingerprint !== null) yield { kind: 'fingerprint', id: fingerprint, ...known(former?.fingerprint) };
+  const around = networks.length === 0 ? {} : { networks };
+  if (ip !== null) yield { kind: 'ip', id: ip, ...around, ...known(former?.ip) };
+  if (score.jsOk !== null) yield { kind: score.jsOk ? 'script' : 'noScript', id: '' };
+  if (score.honeypotTriggered) yield { kind: 'trap', id: '' };
+  if (score.userAgentPresent) yield { kind: 'userAgent', id: '' };
+  if (score.userAgentIsAutomated) yield { kind: 'automated', id: '' };
+  if (score.userAgentIsApp) yield { kind: 'app', id: '' };
+  if (score.attributes !== undefined) yield* attributesShownBy(score.attributes, former?.attributes);
+}
+
+function* attributesShownBy(attributes: Attributes, former: Attributes = NO_ATTRIBUTES): Generator<Hint> {
+  for (const [name, value] of Object.entries(attributes)) {
+    const formerValue = former[name];
+    const known = typeof formerValue === 'string' ? { formerValue } : {};
+    yield { kind: 'attribute', id: '', attribute: { name, value, ...known } };
+  }
+}
+
+/** Adds a hint at the end; of too many devices the oldest is forgotten. */
+function show(shown: readonly HintView[], hint: Hint, now: number): HintView[] {
+  const isSame = (other: Hint) =>
+    other.kind === hint.kind &&
+    (other.id === hint.id || other.id === hint.formerId) &&
+    other.attribute?.name === hint.attribute?.name;
+  const known = shown.find((other) => isSame(other.hint));
+  const others = shown.filter((other) => other !== known);
+  const alike = others.filter((other) => other.hint.kind === hint.kind);
+  const most = hint.kind === 'attribute' ? DECLARED_ATTRIBUTES_MAX : DEVICES_MAX;
+  const forgotten = alike.length < most ? undefined : alike[0];
+  // The same object, so that it is stored once for all scores.
+  const kept = known !== undefined && isDeepStrictEqual(known.hint, hint) ? known.hint : hint;
+  return [...others.filter((other) => other !== forgotten), { hint: kept, lastAt: now }];
+}

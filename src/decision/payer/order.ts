@@ -1,0 +1,413 @@
+import { Type } from '#base/json-schema.ts';
+import { epochMs, meaning, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { compareAmounts, type Money, moneyOf, moneyText, subtractAmounts } from './amount.ts';
+import type { ClientKey } from './client-key.ts';
+
+export const OUTCOMES = ['PAID', 'UNPAID'] as const;
+
+export type Outcome = (typeof OUTCOMES)[number];
+
+export const outcome = meaning<Outcome>(
+  { PAID: 'the money arrived', UNPAID: 'it did not, or was taken back' },
+  'The final result of the order',
+);
+
+export const OUTCOME_CAUSES = ['DECLINED', 'EXPIRED', 'CANCELLED', 'TECHNICAL', 'REVERSED'] as const;
+
+export type OutcomeCause = (typeof OUTCOME_CAUSES)[number];
+
+export const outcomeCause = meaning<OutcomeCause>(
+  {
+    DECLINED: 'the payment was refused',
+    EXPIRED: 'the payer let the time run out',
+    CANCELLED: 'the payer gave up',
+    TECHNICAL: 'nobody knows, and it counts neither way',
+    REVERSED: 'it was paid and taken back, whole or in part',
+  },
+  'Why it is unpaid',
+);
+
+const RESULT = {
+  outcome,
+  cause: nullable(outcomeCause),
+  occurredAt: epochMs('When that happened, as reported'),
+  undated: Type.Optional(
+    yesNo(
+      'The payment was reported without a moment: occurredAt is when the report arrived, and it is never later than a reversal; absent: it is not so',
+    ),
+  ),
+};
+
+/** What holds of an order. */
+export const OrderOutcomeSchema = shape('The result that holds of an order', {
+  ...RESULT,
+  awaitsPayment: Type.Optional(
+    yesNo(
+      'Some money was reported taken back, and the payment was not reported yet: the order counts neither way; absent: it is not so',
+    ),
+  ),
+});
+
+export type OrderOutcome = Shape<typeof OrderOutcomeSchema>;
+
+/** One report about an order, as it was taken. */
+export const DatedReportSchema = shape('A report about an order', {
+  ...RESULT,
+  amount: Type.Optional(
+    word(
+      'All that was captured (PAID) or taken back (REVERSED) so far, like "25.5 EUR"; absent: what was asked for, or all of it',
+    ),
+  ),
+});
+
+export type DatedReport = Shape<typeof DatedReportSchema>;
+
+/**
+ * How far an order came: a requisite was shown for it, it was asked for and never granted, or no request for it is
+ * known.
+ */
+export type Exposure = 'granted' | 'turnedAway' | 'notAsked';
+
+/** Of an order that was asked for. */
+export function exposureOf(granted: boolean): Exposure {
+  return granted ? 'granted' : 'turnedAway';
+}
+
+export const turnedAway = yesNo(
+  'The order was asked for and never granted, so UNPAID of it counts neither way; absent: it was not so',
+);
+
+/** A report as it arrives; `occurredAt` is null when it does not say when. */
+export interface ReportedOutcome extends Result {
+  readonly occurredAt: number | null;
+  /** As `moneyText` writes it. Only a report of PAID or REVERSED has one. */
+  readonly amount?: string;
+}
+
+/**
+ * What is known of one order: the result that holds, since when, and the reports behind it. The same set of dated
+ * reports gives the same result, in whatever order they arrive.
+ */
+export interface KnownOrder extends OrderOutcome {
+  /** It was asked for and not granted, neither before its first report nor since. */
+  readonly turnedAway?: true;
+  /** In the order of `compareReports`; absent when the only report says no more than what holds. */
+  readonly reports?: readonly DatedReport[];
+  /** What was asked for it when the report that counts came, like `25.5 EUR`; absent when that is not known. */
+  readonly amount?: string;
+}
+
+/** An order by the client whose it is. */
+export interface AskedOrder {
+  readonly client: ClientKey;
+  readonly orderRef: string;
+}
+
+/** What an archive holds of an order. */
+export interface ArchivedOrder {
+  /** Null when nothing was ever reported of it. */
+  readonly known: KnownOrder | null;
+  readonly exposure: Exposure;
+}
+
+/** How many reports about one order are remembered. */
+export const ORDER_REPORTS_MAX = 16;
+
+/** What a report says, without its moment and its money. */
+export interface Result {
+  readonly outcome: Outcome;
+  readonly cause: OutcomeCause | null;
+}
+
+/** Of two failures at the same moment the one further down this list holds. */
+export const RESULTS_WEAKEST_FIRST = [
+  'UNPAID',
+  'EXPIRED',
+  'CANCELLED',
+  'DECLINED',
+  'TECHNICAL',
+  'PAID',
+  'REVERSED',
+] as const satisfies readonly (Outcome | OutcomeCause)[];
+
+/** The index of a result in RESULTS_WEAKEST_FIRST. */
+export function strengthOf({ outcome, cause }: Result): number {
+  return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
+}
+
+export function sameResult(a: Result, b: Result): boolean {
+  return strengthOf(a) === strengthOf(b);
+}
+
+export function isReversal({ cause }: Pick<Result, 'cause'>): boolean {
+  return cause === 'REVERSED';
+}
+
+function isPayment({ outcome }: Pick<Result, 'outcome'>): boolean {
+  return outcome === 'PAID';
+}
+
+/** The order was not paid this time. Says nothing about a payment of it, neither before nor after. */
+export function isFailure(result: Result): boolean {
+  return !isPayment(result) && !isReversal(result);
+}
+
+/**
+ * What still counts of an order that was turned away and is granted now: nobody could pay it before, so its failures
+ * say nothing. Null when nothing is left.
+ */
+export function reopenGranted(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
+  if (known?.turnedAway !== true || exposure !== 'granted') return known;
+  const { amount } = known;
+  const reports = reportsOf(known).filter((report) => !isFailure(report));
+  return reports.length === 0 ? null : orderOf(reports, { amount, turnedAway: false });
+}
+
+/**
+ * The order with another report. `asked` is what was asked for it, as `moneyText` writes it. Gives `known` itself
+ * when the report is known already.
+ */
+export function addReport(
+  known: KnownOrder | null,
+  report: DatedReport,
+  exposure: Exposure,
+  asked: string | undefined,
+): KnownOrder {
+  const before = reportsOf(known);
+  if (known !== null && before.some((other) => isSameReport(other, report))) return known;
+  const reports = forgetSpareReports([...before, report].toSorted(compareReports), asked);
+  // The first report settles whether the order was turned away.
+  const turnedAway = known === null ? exposure === 'turnedAway' : known.turnedAway === true;
+  return orderOf(reports, { amount: asked, turnedAway });
+}
+
+/** The order as it is when another amount was asked for. */
+export function withAskedAmount(known: KnownOrder, asked: string | undefined): KnownOrder {
+  if (known.amount === asked) return known;
+  return orderOf(reportsOf(known), { amount: asked, turnedAway: known.turnedAway === true });
+}
+
+function orderOf(
+  reports: readonly DatedReport[],
+  { amount, turnedAway }: { readonly amount: string | undefined; readonly turnedAway: boolean },
+): KnownOrder {
+  const [only] = reports;
+  const isPlain = reports.length === 1 && only?.amount === undefined;
+  return {
+    ...resultThatHolds(reports, amount),
+    ...(isPlain ? {} : { reports }),
+    ...(turnedAway ? { turnedAway } : {}),
+    ...(amount === undefined ? {} : { amount }),
+  };
+}
+
+/**
+ * Gives a report its moment: the reported one, or `nowMs` where there is none or it lies later. A report without a
+ * moment is a repeat when its result and amount are known already: then it is that report.
+ */
+export function dateReport(
+  known: KnownOrder | null,
+  { outcome, cause, occurredAt, amount }: ReportedOutcome,
+  nowMs: number,
+): DatedReport {
+  const said = { outcome, cause, ...(amount === undefined ? {} : { amount }) };
+  if (occurredAt !== null && occurredAt <= nowMs) return { ...said, occurredAt };
+  const repeated = reportsOf(known).findLast(
+    (other) => sameResult(other, said) && other.amount === said.amount,
+  );
+  if (repeated !== undefined) return repeated;
+  return { ...said, occurredAt: nowMs, ...(isPayment(said) ? { undated: true } : {}) };
+}
+
+/** All reports that are remembered of an order, in the order of `compareReports`. */
+export function reportsOf(known: KnownOrder | null): readonly DatedReport[] {
+  if (known === null) return [];
+  const { outcome, cause, occurredAt, undated, reports } = known;
+  return reports ?? [{ outcome, cause, occurredAt, ...(undated ? { undated } : {}) }];
+}
+
+/** By moment, then by strength, then by amount. */
+export function compareReports(a: DatedReport, b: DatedReport): number {
+  return (
+    a.occurredAt - b.occurredAt ||
+    strengthOf(a) - strengthOf(b) ||
+    Number(b.undated ?? false) - Number(a.undated ?? false) ||
+    compareTexts(a.amount ?? '', b.amount ?? '')
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Result, moment and amount make a report; whether it had a moment matters only to tell when it was. */
+function isSameReport(a: DatedReport, b: DatedReport): boolean {
+  return compareReports(a, b) === 0;
+}
+
+/** The money that the result of an order is about; undefined when it is not known. */
+export function settledAmount(known: KnownOrder): string | undefined {
+  const { reports, amount } = known;
+  if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;
+  const payment = readPayment(reports, amount);
+  const { captured } = payment;
+  if (captured === null) return undefined;
+  if (!isPayment(known)) return moneyText(captured.amount, captured.currency);
+  return moneyText(subtractAmounts(captured.amount, takenBackOf(payment)), captured.currency);
+}
+
+/**
+ * Since when money of an order is taken back, as much as it is now: epoch ms; null when nothing is. A reversal that
+ * a later payment outlasted, or that waits for its payment, took nothing back.
+ */
+export function takenBackAt(known: KnownOrder): number | null {
+  if (known.awaitsPayment) return null;
+  if (isReversal(known)) return known.occurredAt;
+  if (!isPayment(known) || known.reports === undefined) return null;
+  const payment = readPayment(known.reports, known.amount);
+  const all = takenBackOf(payment);
+  const first = standingReversals(payment).find(({ money }) => compareAmounts(money.amount, all) === 0);
+  return first === undefined || compareAmounts(all, '0') === 0 ? null : first.occurredAt;
+}
+
+/** Whether a report says how much of the payment that holds was taken back. */
+export function isPartTakenBack(known: KnownOrder, report: DatedReport): boolean {
+  if (!isPayment(known) || !isReversal(report)) return false;
+  const payment = readPayment(reportsOf(known), known.amount);
+  const taken = moneyOf(report.amount ?? '');
+  const isComparable = taken !== null && taken.currency === payment.captured?.currency;
+  return isComparable && compareAmounts(taken.amount, takenBackOf(payment)) === 0;
+}
+
+/** What the reports say of the payment of an order. */
+interface Payment {
+  readonly payments: readonly DatedReport[];
+  readonly reversals: readonly DatedReport[];
+  /** The most that was reported as captured. Before a payment is reported: what was asked for. Null: not known. */
+  readonly captured: Money | null;
+  /** The newest reversal that takes all of it. */
+  readonly lastFullReversal: DatedReport | null;
+}
+
+function readPayment(reports: readonly DatedReport[], asked: string | undefined): Payment {
+  const payments = reports.filter(isPayment);
+  const reversals = reports.filter(isReversal);
+  const captured = capturedBy(payments, asked);
+  const isPaid = payments.length > 0;
+  const lastFullReversal = reversals.findLast((one) => takesAll(one, captured, isPaid)) ?? null;
+  return { payments, reversals, captured, lastFullReversal };
+}
+
+/** A payment without an amount is of what was asked for. In several currencies the newest report decides which. */
+function capturedBy(payments: readonly DatedReport[], asked: string | undefined): Money | null {
+  const amounts = payments.map(({ amount = asked }) => moneyOf(amount ?? '')).filter((one) => one !== null);
+  const newest = amounts.at(-1) ?? (payments.length === 0 ? moneyOf(asked ?? '') : null);
+  return amounts.reduce((most, one) => (isLess(most, one) ? one : most), newest);
+}
+
+function isLess(one: Money | null, other: Money): boolean {
+  return one?.currency === other.currency && compareAmounts(one.amount, other.amount) < 0;
+}
+
+/** What cannot be compared takes all of the payment; of a payment that was not reported yet it takes nothing. */
+function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
+  if (amount === undefined) return true;
+  const taken = moneyOf(amount);
+  if (captured === null || taken === null || taken.currency !== captured.currency) return isPaid;
+  return compareAmounts(taken.amount, captured.amount) >= 0;
+}
+
+/** What was taken back of the payment that stands, so far. */
+function takenBackOf(payment: Payment): string {
+  return standingReversals(payment).reduce(
+    (most, { money }) => (compareAmounts(money.amount, most) > 0 ? money.amount : most),
+    '0',
+  );
+}
+
+/** The reversals of parts of the payment that stands: a reversal of all of it ended the payment before. */
+function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
+  return reversals.flatMap(({ occurredAt, amount }) => {
+    const money = moneyOf(amount ?? '');
+    const isOver = lastFullReversal !== null && occurredAt <= lastFullReversal.occurredAt;
+    return isOver || money === null || money.currency !== captured?.currency ? [] : [{ occurredAt, money }];
+  });
+}
+
+/** What holds, and since when. */
+function resultThatHolds(reports: readonly DatedReport[], asked: string | undefined): OrderOutcome {
+  const payment = readPayment(reports, asked);
+  const { payments, reversals, lastFullReversal } = payment;
+  const standing = payments.find((report) => outlasts(report, lastFullReversal));
+  if (standing !== undefined) return heldBy(standing);
+  if (lastFullReversal !== null) return heldBy(firstReversalSince(payment, lastFullReversal));
+  const failure = failureThatHolds(reports.filter(isFailure));
+  if (failure !== null) return heldBy(failure);
+  const [waiting] = reversals;
+  if (waiting === undefined) throw new Error('an order without a report has no result');
+  return { ...heldBy(waiting), awaitsPayment: true };
+}
+
+function heldBy({ outcome, cause, occurredAt, undated }: DatedReport): OrderOutcome {
+  return { outcome, cause, occurredAt, ...(undated ? { undated } : {}) };
+}
+
+/** Only a payment with a moment is later than a reversal; of one moment the reversal holds. */
+function outlasts({ occurredAt, undated }: DatedReport, reversal: DatedReport | null): boolean {
+  return reversal === null || (undated !== true && occurredAt > reversal.occurredAt);
+}
+
+function firstReversalSince({ payments, reversals, captured }: Payment, last: DatedReport): DatedReport {
+  const paidAt = payments.findLast(({ undated }) => undated !== true)?.occurredAt ?? Number.NEGATIVE_INFINITY;
+  const isPaid = payments.length > 0;
+  return reversals.find((one) => takesAll(one, captured, isPaid) && one.occurredAt >= paidAt) ?? last;
+}
+
+/** The latest failure, since the first report of it that no other failure follows. */
+function failureThatHolds(failures: readonly DatedReport[]): DatedReport | null {
+  const last = failures.at(-1);
+  if (last === undefined) return null;
+  const lastOther = failures.findLastIndex((report) => !sameResult(report, last));
+  return failures[lastOther + 1] ?? last;
+}
+
+/**
+ * At most ORDER_REPORTS_MAX reports: the oldest one leaves that is neither the first nor needed to tell what holds,
+ * whatever is reported next.
+ */
+function forgetSpareReports(
+  reports: readonly DatedReport[],
+  asked: string | undefined,
+): readonly DatedReport[] {
+  if (reports.length <= ORDER_REPORTS_MAX) return reports;
+  const needed = neededReports(reports, asked);
+  const spare = reports.findIndex((report, place) => place > 0 && !needed.has(report));
+  return reports.toSpliced(spare, 1);
+}
+
+/** The first, the newest and the largest of each kind; of failures the newest alone. */
+function neededReports(
+  reports: readonly DatedReport[],
+  asked: string | undefined,
+): ReadonlySet<DatedReport | undefined> {
+  const payments = reports.filter(isPayment);
+  const reversals = reports.filter(isReversal);
+  return new Set([
+    payments.at(0),
+    payments.at(-1),
+    payments.findLast(({ undated }) => undated !== true),
+    largestOf(payments, asked),
+    reversals.at(0),
+    reversals.at(-1),
+    reversals.findLast(({ amount }) => amount === undefined),
+    largestOf(reversals, undefined),
+    reports.findLast(isFailure),
+  ]);
+}
+
+function largestOf(reports: readonly DatedReport[], asked: string | undefined): DatedReport | undefined {
+  const amountOf = ({ amount = asked }: DatedReport) => moneyOf(amount ?? '')?.amount ?? '0';
+  return reports.reduce<DatedReport | undefined>((most, one) => {
+    return most !== undefined && compareAmounts(amountOf(most), amountOf(one)) >= 0 ? most : one;
+  }, undefined);
+}

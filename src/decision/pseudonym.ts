@@ -1,0 +1,64 @@
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import type { Pseudonym } from './addresses.ts';
+import { type AttributeHmacs, attributeHmacs } from './payer/attribute-hmacs.ts';
+import { type NodeSecrets, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
+import type { ListOwner, PlatformNames } from './shared-lists.ts';
+
+/** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */
+const PSEUDONYM_BYTES = 16;
+
+/**
+ * Fingerprints and IPs as the first 128 bits of their HMAC-SHA256 under the fleet's secret. The last characters of an
+ * attribute's are instead the id of the secret, because only those under one secret can be compared.
+ */
+export function hmacPseudonym(secret: string): Pseudonym {
+  const id = secretId(secret);
+  return (kind, text) => {
+    const digest = createHmac('sha256', secret).update(`${kind}\0${text}`).digest();
+    const hmac = digest.toString('base64url', 0, PSEUDONYM_BYTES);
+    return kind === 'attribute' ? hmac.slice(0, -SECRET_ID_CHARACTERS) + id : hmac;
+  };
+}
+
+/** The ids of the secrets with which a node makes pseudonyms. */
+export function nodeSecrets(secret: string, former: string | null): NodeSecrets {
+  return { own: secretId(secret), former: former === null ? null : secretId(former) };
+}
+
+/** Tells secrets apart and does not reveal them; of two secrets both have the same once in 262,144 times. */
+function secretId(secret: string): string {
+  const digest = createHmac('sha256', secret).update('id of the secret').digest('base64url');
+  return digest.slice(0, SECRET_ID_CHARACTERS);
+}
+
+/** How attributes are kept under these secrets, the present one first. */
+export function attributeHmacsUnder(secrets: readonly string[]): AttributeHmacs {
+  const pseudonyms = secrets.map(hmacPseudonym);
+  return attributeHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
+}
+
+/** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */
+export function platformNames(secret: string): PlatformNames {
+  const keyOf = (platform: ListOwner) =>
+    createHmac('sha256', secret).update(`names on\0${platform}`).digest();
+  return {
+    nameOf: (platform, pseudonym) => {
+      const whole = Buffer.from(pseudonym, 'base64url');
+      const block = whole.length === PSEUDONYM_BYTES ? whole : Buffer.alloc(PSEUDONYM_BYTES, pseudonym);
+      const name = oneBlock(createCipheriv('aes-256-ecb', keyOf(platform), null), block);
+      return name.slice(0, pseudonym.length);
+    },
+    pseudonymOf: (platform, name) =>
+      oneBlock(createDecipheriv('aes-256-ecb', keyOf(platform), null), Buffer.from(name, 'base64url')),
+  };
+}
+
+interface BlockCipher {
+  setAutoPadding(isPadded: boolean): unknown;
+  update(block: Buffer): Buffer;
+}
+
+function oneBlock(cipher: BlockCipher, block: Buffer): string {
+  cipher.setAutoPadding(false);
+  return cipher.update(block).toString('base64url');
+}

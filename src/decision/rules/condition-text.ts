@@ -1,0 +1,139 @@
+import type { FactReading, FactValue } from '#decision/facts/fact.ts';
+import { type ComparedWith, type Expected, isFactRef, type OperatorName } from './condition.ts';
+
+const SIGNS: Readonly<Record<OperatorName, string>> = {
+  equal: '=',
+  notEqual: '!=',
+  lessThan: '<',
+  lessThanInclusive: '<=',
+  greaterThan: '>',
+  greaterThanInclusive: '>=',
+  in: 'in',
+  notIn: 'not in',
+  multipleOf: 'is a multiple of',
+  notMultipleOf: 'is no multiple of',
+  known: 'known =',
+};
+
+/** `>=` of greaterThanInclusive; of what is no operator the text itself. */
+export function signOf(operator: string): string {
+  return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
+}
+
+/** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `= attribute(ipCountry)`. */
+export function testText(operator: OperatorName, expected: ComparedWith, list?: string): string {
+  if (isFactRef(expected)) return `${SIGNS[operator]} ${expected.label}`;
+  if (operator === 'known') return expected === true ? 'is known' : 'is not known';
+  return `${SIGNS[operator]} ${list === undefined ? valueText(expected) : `the list ${list}`}`;
+}
+
+/** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
+export function valueText(value: Expected | null): string {
+  if (value === null) return NOT_KNOWN;
+  return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
+}
+
+/** What people read where a fact has no value. */
+export const NOT_KNOWN = 'not known';
+
+/** A value as rule files write it. */
+export function formatValue(value: FactValue): string {
+  return typeof value === 'string' ? nameText(value) : String(value);
+}
+
+/** A caller's text as it is when it is one plain word, otherwise quoted. */
+export function nameText(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : quoted(text);
+}
+
+/** In quotes, without anything that could steer a terminal or reverse the line. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** `a, b and c` */
+export function listText(items: readonly string[], last: 'and' | 'or'): string {
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
+}
+
+/** `the shared lists "a" or "b"` */
+export function sharedListsText(names: readonly string[]): string {
+  return `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(
+    names.map((name) => `"${name}"`),
+    'or',
+  )}`;
+}
+
+interface SeenFact {
+  readonly fact: string;
+  readonly operator: OperatorName;
+  /** Null: the other fact is not known. */
+  readonly expected: Expected | null;
+  /** The list of the rule set that the expected values stand in. */
+  readonly list?: string;
+  /** The fact that it is compared with, by its label; `expected` is its value. */
+  readonly otherFact?: string;
+  readonly seen: FactReading;
+  readonly passed: boolean;
+}
+
+/** What is shown for a pseudonym that was compared with a clear constant. */
+export const SOME_PSEUDONYM = 'hmac:..';
+
+/** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
+export function seenText(comparison: SeenFact): string {
+  const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
+  const is = `${fact} is ${valueText(seen)}`;
+  if (operator === 'known' && seen !== null)
+    return passed ? is : `${is}, and the condition asks for no value`;
+  if (seen === null) return is;
+  if (otherFact !== undefined) return besideText(is, comparison, otherFact);
+  if (seen === SOME_PSEUDONYM) return hashedText(comparison);
+  const limit =
+    typeof expected === 'object' && expected !== null
+      ? expected.map(valueText).join(', ')
+      : valueText(expected);
+  if (list !== undefined) {
+    return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
+  }
+  return comparedText(is, operator, limit, passed);
+}
+
+/** "attribute(card) is one of 411111, 400000", without the pseudonym: of several constants nobody is told which. */
+function hashedText({ fact, operator, expected, list, passed }: SeenFact): string {
+  const isOne = (operator === 'equal' || operator === 'in') === passed;
+  if (list !== undefined) return `${fact} is ${isOne ? 'an entry of' : 'none of those on'} the list ${list}`;
+  if (typeof expected === 'object' && expected !== null)
+    return `${fact} is ${isOne ? 'one' : 'none'} of ${expected.map(formatValue).join(', ')}`;
+  return `${fact} is ${isOne ? '' : 'not '}${valueText(expected)}`;
+}
+
+/** "attribute(ipCountry) is DE, not attribute(cardCountry), which is FR" */
+function besideText(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
+  const other = `${otherFact}, which is ${valueText(expected)}`;
+  if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN}`;
+  const isEqual = (operator === 'equal') === passed;
+  if (operator === 'equal' || operator === 'notEqual') return `${is}, ${isEqual ? 'as' : 'not'} ${other}`;
+  return comparedText(is, operator, other, passed);
+}
+
+function comparedText(is: string, operator: OperatorName, limit: string, passed: boolean): string {
+  const unless = passed ? '' : 'not ';
+  const texts: Readonly<Record<OperatorName, string>> = {
+    equal: passed ? is : `${is}, not ${limit}`,
+    notEqual: passed ? `${is}, not ${limit}` : `${is}, which the condition excludes`,
+    lessThan: `${is}, ${unless}below ${limit}`,
+    lessThanInclusive: `${is}, ${unless}at most ${limit}`,
+    greaterThan: `${is}, ${unless}above ${limit}`,
+    greaterThanInclusive: `${is}, ${unless}at least ${limit}`,
+    in: `${is}, ${passed ? 'one' : 'none'} of ${limit}`,
+    notIn: `${is}, ${passed ? 'none' : 'one'} of ${limit}`,
+    multipleOf: `${is}, ${passed ? 'a' : 'no'} multiple of ${limit}`,
+    notMultipleOf: `${is}, ${passed ? 'no' : 'a'} multiple of ${limit}`,
+    known: is,
+  };
+  return texts[operator];
+}

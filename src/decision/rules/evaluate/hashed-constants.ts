@@ -1,0 +1,46 @@
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import {
+  type Comparison,
+  type Condition,
+  comparisonsIn,
+  type Expected,
+  type FactRef,
+  foldCondition,
+  isFactRef,
+  keepsPseudonym,
+} from '#decision/rules/condition.ts';
+
+/** The facts that are kept as pseudonyms and compared with constants, each once. */
+export function hashedFacts(conditions: readonly Condition[]): readonly FactRef[] {
+  const compared = comparisonsIn(conditions).filter((one) => hashedConstants(one) !== null);
+  return [...new Map(compared.map(({ fact }) => [fact.label, fact])).values()];
+}
+
+/** The condition over values as decisions have them: it compares a pseudonym with the HMACs of its constants. */
+export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Condition {
+  if (hashedFacts([condition]).length === 0) return condition;
+  return foldCondition(condition, {
+    group: (kind, conditions, { at }): Condition => ({ kind, conditions, at }),
+    not: (inner, { at }) => ({ kind: 'not', condition: inner, at }),
+    reference: (name, inner, { at }) => ({ kind: 'reference', name, condition: inner, at }),
+    comparison: (comparison) => hashComparison(comparison, hmacs),
+  });
+}
+
+function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparison {
+  const constants = hashedConstants(comparison);
+  if (constants === null) return comparison;
+  const { operator } = comparison;
+  // A text has several HMACs while the secret changes, and is the constant when it equals one of them.
+  const value = [constants].flat().flatMap((text) => hmacs.keptAs(String(text)));
+  return { ...comparison, operator: operator === 'notEqual' || operator === 'notIn' ? 'notIn' : 'in', value };
+}
+
+/** The clear constants that a pseudonym is compared with; null of every other comparison. */
+export function hashedConstants({
+  fact,
+  operator,
+  value,
+}: Pick<Comparison, 'fact' | 'operator' | 'value'>): Expected | null {
+  return operator === 'known' || isFactRef(value) || !keepsPseudonym(fact) ? null : value;
+}

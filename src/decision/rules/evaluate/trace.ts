@@ -1,0 +1,419 @@
+import { Engine, type EngineResult, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
+import { formatDuration } from '#base/duration.ts';
+import { type TObject, Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { type FactReading, factReading, factValue } from '#decision/facts/fact.ts';
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import {
+  type Condition,
+  type ConditionTree,
+  type FactRef,
+  type FoldOf,
+  foldCondition,
+  isFactRef,
+  namedConditions,
+  OPERATORS,
+  type OperatorName,
+} from '#decision/rules/condition.ts';
+import { SOME_PSEUDONYM } from '#decision/rules/condition-text.ts';
+import { matcher } from '#decision/rules/matcher.ts';
+import { isMultipleOf } from '#decision/rules/multiples.ts';
+import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
+import { location } from '#decision/rules/problem.ts';
+import {
+  EXEMPT,
+  heaviestOfEachThing,
+  type Matchable,
+  type Rule,
+  type RuleSet,
+  type SignalParams,
+  totalWeight,
+} from '#decision/rules/rule-set.ts';
+import { hashConstants, hashedConstants } from './hashed-constants.ts';
+
+const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
+
+const SEEN = {
+  fact: s.word('By label, like "verdicts(10m)"'),
+  operator: s.choice(
+    OPERATORS,
+    "json-rules-engine's, those of multiples, and known: whether there is a value",
+  ),
+  expected: Type.Union([factReading, Type.Array(factValue)], {
+    description: 'What it is compared with; null: the other fact is not known',
+  }),
+  list: Type.Optional(s.word('The list of the rule set that the expected values stand in')),
+  otherFact: Type.Optional(
+    s.word('Another fact that it is compared with, by label; `expected` is its value'),
+  ),
+  seen: Type.Unsafe<FactReading>({
+    ...factReading,
+    description: 'What the fact was; null: not known; "hmac:..": a pseudonym, beside constants in clear',
+  }),
+};
+
+type Judged = s.Shape<TObject<typeof JUDGED>>;
+
+/** A condition with what it saw: the tree that the analyst wrote, with values and places. */
+export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>>;
+
+const CONDITION = 'Condition';
+
+const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: s.pointerTo(CONDITION) });
+
+const GROUP = s.named(
+  'ConditionGroup',
+  s.shape('All or any of several', {
+    kind: s.choice(['all', 'any'], 'Which of the two'),
+    ...JUDGED,
+    conditions: s.list(innerCondition, 'In the order written'),
+  }),
+);
+
+/** Holds itself, so its type is that of the tree. */
+export const ConditionSchema = s.named(
+  CONDITION,
+  Type.Unsafe<ConditionTrace>(
+    s.oneOf(
+      'kind',
+      {
+        all: GROUP,
+        any: GROUP,
+        not: s.named(
+          'NegatedCondition',
+          s.shape('The opposite of another', { kind: s.always('not'), ...JUDGED, condition: innerCondition }),
+        ),
+        reference: s.named(
+          'NamedCondition',
+          s.shape('Another by its name', {
+            kind: s.always('reference'),
+            name: s.word('The shared condition'),
+            ...JUDGED,
+            condition: innerCondition,
+          }),
+        ),
+        comparison: s.named(
+          'Comparison',
+          s.shape('A fact compared with a value', { kind: s.always('comparison'), ...JUDGED, ...SEEN }),
+        ),
+      },
+      'A condition as the analyst wrote it, with the values it saw',
+    ),
+  ),
+);
+
+export type ComparisonTrace = Extract<ConditionTrace, { kind: 'comparison' }>;
+
+export const RuleTraceSchema = s.named(
+  'RuleTrace',
+  s.shape('One rule with what it saw', {
+    name: s.word('Of the rule'),
+    description: s.word("The analyst's words"),
+    priority: Type.Number({ description: 'Higher is asked first' }),
+    at: location,
+    gives: Type.Unsafe<string | number>({
+      type: ['string', 'number'],
+      description: 'What it gives when it matches: a group, a weight, a verdict, a flag',
+    }),
+    asked: s.yesNo(
+      'False behind the first match, and of a signal for whoever is exempt: the decision did not depend on it',
+    ),
+    matched: s.yesNo('Whether its conditions hold, asked or not'),
+    heldOut: Type.Optional(
+      Type.True({ description: 'The client is held out of it, so that it does not count' }),
+    ),
+    outweighedBy: Type.Optional(
+      s.word('Of a signal: another one about the same thing, which counts in its place', 'very-crowded-ip'),
+    ),
+    condition: ConditionSchema,
+  }),
+);
+
+export type RuleTrace = s.Shape<typeof RuleTraceSchema>;
+
+export interface RuleSetTrace {
+  readonly groups: readonly RuleTrace[];
+  readonly signals: readonly RuleTrace[];
+  readonly verdicts: readonly RuleTrace[];
+  readonly flags: readonly RuleTrace[];
+  /** The conditions under which no signal applies; null where the rule set has none. */
+  readonly exempt: ConditionTrace | null;
+}
+
+/**
+ * Every rule of a rule set over the values of one decision, its conclusions included, in the order in
+ * which the rules are asked; `heldOut` names the rules that did not count, like `groups/blocked`. Throws when
+ * json-rules-engine, whose language the rules are, and the compiled rules disagree: that is a bug.
+ */
+export async function traceRuleSet(
+  rules: RuleSet,
+  values: readonly FactReading[],
+  heldOut: ReadonlySet<string> = new Set(),
+): Promise<RuleSetTrace> {
+  const { groups, signals, verdicts, flags } = rules;
+  const exempting = signals.exempt === null ? [] : [signals.exempt];
+  const [groupTraces, exemptTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
+    traceRules(groups.rules, rules, values, ({ group }) => group),
+    traceRules(exempting, rules, values, () => EXEMPT),
+    traceRules(signals.rules, rules, values, ({ weight }) => weight),
+    traceRules(verdicts.rules, rules, values, ({ verdict }) => verdict),
+    traceRules(flags.rules, rules, values, ({ flag }) => flag),
+  ]);
+  const exempt = exemptTraces[0]?.condition ?? null;
+  const asked = signalTraces.map((trace) => ({ ...trace, asked: exempt?.passed !== true }));
+  const marked = (file: string, traces: readonly RuleTrace[]) =>
+    traces.map((trace) =>
+      heldOut.has(`${file}/${trace.name}`) ? { ...trace, heldOut: true as const } : trace,
+    );
+  return {
+    groups: untilFirst(marked('groups', groupTraces)),
+    signals: withOutweighed(signals.rules, marked('bot-signals', asked)),
+    verdicts: untilFirst(marked('verdicts', verdictTraces)),
+    flags: flagTraces,
+    exempt,
+  };
+}
+
+export function counts({ asked, matched, heldOut }: RuleTrace): boolean {
+  return asked && matched && heldOut !== true;
+}
+
+/** What the signals that count weigh together. */
+export function tracedWeight(signals: readonly RuleTrace[]): number {
+  const weighing = signals.filter((signal) => counts(signal) && signal.outweighedBy === undefined);
+  return totalWeight(weighing.map(({ gives }) => Number(gives)));
+}
+
+/** "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
+export function signalInWords({ name, gives, outweighedBy }: RuleTrace): string {
+  return `${name} (${outweighedBy === undefined ? gives : `${outweighedBy} counts in its place`})`;
+}
+
+/** Names, for each signal that another one about the same thing outweighs, that other one. */
+function withOutweighed(
+  rules: readonly Rule<SignalParams>[],
+  traces: readonly RuleTrace[],
+): readonly RuleTrace[] {
+  const about = new Map(rules.map(({ name, params }) => [name, params.about]));
+  const matching = traces.filter(counts).map((trace) => {
+    const thing = about.get(trace.name);
+    return {
+      name: trace.name,
+      weight: Number(trace.gives),
+      ...(thing === undefined ? {} : { about: thing }),
+    };
+  });
+  const heaviest = heaviestOfEachThing(matching);
+  return traces.map((trace) => {
+    const thing = about.get(trace.name);
+    const other = thing === undefined ? undefined : heaviest.find((signal) => signal.about === thing);
+    if (!counts(trace) || other === undefined || other.name === trace.name) return trace;
+    return { ...trace, outweighedBy: other.name };
+  });
+}
+
+/** The rules of one file; each counts as asked. */
+async function traceRules<Params extends object>(
+  rules: readonly Matchable<Params>[],
+  { facts, attributeHmacs }: Pick<RuleSet, 'facts' | 'attributeHmacs'>,
+  values: readonly FactReading[],
+  gives: (params: Params) => string | number,
+): Promise<readonly RuleTrace[]> {
+  const { results, failureResults } = await runEngine(rules, facts, values);
+  const engineMatches = new Map([
+    ...results.map(({ name }) => [name, true] as const),
+    ...failureResults.map(({ name }) => [name, false] as const),
+  ]);
+  return rules.map((rule) => {
+    const { name, description, priority, at } = rule;
+    const matched = engineMatches.get(name);
+    const condition = traceCondition(rule.written, values, attributeHmacs);
+    if (matched !== rule.matches(values) || matched !== condition.passed) {
+      throw new Error(
+        `json-rules-engine and the compiled rule "${name}" disagree: ${matched} and ${rule.matches(values)}`,
+      );
+    }
+    return {
+      name,
+      description,
+      priority,
+      at,
+      gives: gives(rule.params),
+      asked: true,
+      matched,
+      condition,
+    };
+  });
+}
+
+/**
+ * A condition as it is written, and all below it; nothing is skipped, so that every value can be shown. Beside a clear
+ * constant no pseudonym is: whoever reads both could tell the text in every other record.
+ */
+export function traceCondition(
+  condition: Condition,
+  values: readonly FactReading[],
+  hmacs: AttributeHmacs,
+): ConditionTrace {
+  const moved: MovedNegations = new Map();
+  const judged = (part: Condition): Judged => ({
+    passed: matcher(hashConstants(moveNegations(part, moved), hmacs))(values),
+    at: part.at,
+  });
+  return foldCondition(condition, {
+    group: (kind, conditions, part): ConditionTrace => ({ kind, ...judged(part), conditions }),
+    not: (inner, part) => ({ kind: 'not', ...judged(part), condition: inner }),
+    reference: (name, inner, part) => ({ kind: 'reference', name, ...judged(part), condition: inner }),
+    comparison: (comparison) => {
+      const { fact, operator, value, list } = comparison;
+      const seen = valueSeen(fact, values);
+      const named = list === undefined ? {} : { list };
+      const judgement = { ...judged(comparison), fact: fact.label };
+      if (isFactRef(value)) {
+        const other = { expected: valueSeen(value, values), otherFact: value.label };
+        return { kind: 'comparison', ...judgement, operator, ...other, seen };
+      }
+      const expected = value;
+      const isHashed = seen !== null && hashedConstants(comparison) !== null;
+      const shown = isHashed ? SOME_PSEUDONYM : seen;
+      return { kind: 'comparison', ...judgement, operator, expected, ...named, seen: shown };
+    },
+  });
+}
+
+/** Rules after the first that counts were not asked. */
+function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
+  const first = traces.findIndex(counts);
+  return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
+}
+
+function valueSeen({ label, index }: FactRef, values: readonly FactReading[]): FactReading {
+  const value = values[index];
+  if (value === undefined) throw new Error(`the value of "${label}" is missing`);
+  return value;
+}
+
+/** The event of every rule in the engine: that it matched. Its name says which, its params what follows. */
+const MATCHED = 'matched';
+
+type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
+
+/** A condition as json-rules-engine writes it. */
+const ENGINE_CONDITION: FoldOf<EngineCondition> = {
+  group: (kind, parts) => (kind === 'all' ? { all: [...parts] } : { any: [...parts] }),
+  not: (part) => ({ not: part }),
+  reference: (name) => ({ condition: name }),
+  comparison: ({ fact, operator, value }) => {
+    const expected = isFactRef(value) ? { fact: value.name, ...engineParams(value) } : value;
+    return { fact: fact.name, operator, value: expected, ...engineParams(fact) };
+  },
+};
+
+function engineParams({ windowMs, list, attribute }: FactRef): {
+  readonly params?: Readonly<Record<string, string>>;
+} {
+  if (list !== undefined) return { params: { list } };
+  const name = attribute === undefined ? {} : { name: attribute };
+  const window = windowMs === 0 ? {} : { window: formatDuration(windowMs) };
+  const params = { ...name, ...window };
+  return Object.keys(params).length === 0 ? {} : { params };
+}
+
+/**
+ * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
+ * shows a named condition by its name; `buildEngine` tells the engine what the names mean.
+ */
+export function toEngineConditions(condition: Condition): TopLevelCondition {
+  const made = foldCondition(condition, ENGINE_CONDITION);
+  // The engine wants a boolean condition on top; `parse` refuses rules that are a bare comparison.
+  return 'operator' in made ? { all: [made] } : made;
+}
+
+/**
+ * An engine with the rules of one rule file and their named conditions, and without facts.
+ *
+ * It must run once only: two overlapping runs of one engine silently lose rules (the first to finish
+ * makes the other skip its remaining priorities). Throws when the engine does not accept a rule.
+ */
+export function buildEngine(rules: readonly Rule<object>[]): Engine {
+  const engine = new Engine(rules.map(engineRule), {
+    allowUndefinedFacts: false,
+    allowUndefinedConditions: false,
+  });
+  // Its own operators, in which a fact without a value, null, matches no comparison: neither it nor what it is compared with.
+  engine.addOperator('equal', (seen: unknown, expected: unknown) => seen !== null && seen === expected);
+  engine.addOperator(
+    'notEqual',
+    (seen: unknown, expected: unknown) => seen !== null && expected !== null && seen !== expected,
+  );
+  for (const [name, holds] of ENGINE_ORDER)
+    engine.addOperator(
+      name,
+      (seen: unknown, expected: unknown) =>
+        typeof seen === 'number' && typeof expected === 'number' && holds(seen, expected),
+    );
+  engine.addOperator(
+    'notIn',
+    (seen: unknown, expected: unknown) =>
+      seen !== null && Array.isArray(expected) && !expected.includes(seen),
+  );
+  engine.addOperator('multipleOf', (seen: unknown, of: unknown) => isMultiple(seen, of) === true);
+  engine.addOperator('notMultipleOf', (seen: unknown, of: unknown) => isMultiple(seen, of) === false);
+  engine.addOperator('known', (seen: unknown, expected: unknown) => (seen !== null) === expected);
+  for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
+    engine.setCondition(name, toEngineConditions(condition));
+  }
+  return engine;
+}
+
+/** Null where one of them is no number. */
+function isMultiple(seen: unknown, of: unknown): boolean | null {
+  return typeof seen === 'number' && typeof of === 'number' ? isMultipleOf(seen, of) : null;
+}
+
+/**
+ * Runs the rules of one file over the values of a decision in json-rules-engine, in a fresh engine. `values` has one
+ * value for each of `facts`, as `Decision.facts` recorded them.
+ */
+export function runEngine(
+  rules: readonly Matchable<object>[],
+  facts: readonly FactRef[],
+  values: readonly FactReading[],
+): Promise<EngineResult> {
+  const engine = buildEngine(rules.map((rule) => ({ ...rule, condition: rule.hashed })));
+  const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
+  for (const name of new Set(facts.map((ref) => ref.name))) {
+    engine.addFact(name, ({ window, list, name: attribute }) => {
+      const params = [list, attribute, window].filter((param) => param !== undefined);
+      return recordedValue(byLabel, name, params.join(' '));
+    });
+  }
+  return engine.run();
+}
+
+const ENGINE_ORDER: readonly (readonly [OperatorName, (seen: number, limit: number) => boolean])[] = [
+  ['lessThan', (seen, limit) => seen < limit],
+  ['lessThanInclusive', (seen, limit) => seen <= limit],
+  ['greaterThan', (seen, limit) => seen > limit],
+  ['greaterThanInclusive', (seen, limit) => seen >= limit],
+];
+
+function engineRule({ name, priority, condition, params }: Rule<object>): RuleProperties {
+  return {
+    name,
+    priority,
+    conditions: toEngineConditions(condition),
+    event: { type: MATCHED, params: { ...params } },
+  };
+}
+
+function recordedValue(
+  values: ReadonlyMap<string, FactReading | undefined>,
+  name: string,
+  params: string,
+): FactReading {
+  const label = params === '' ? name : `${name}(${params})`;
+  const value = values.get(label);
+  if (value === undefined) throw new Error(`the decision has no value for ${label}`);
+  return value;
+}

@@ -1,0 +1,132 @@
+import type { Node } from 'yaml';
+import {
+  ATTRIBUTE_CHARACTERS_MAX,
+  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_PATTERN,
+  ATTRIBUTE_TYPES,
+  DECLARED_ATTRIBUTES_MAX,
+  type DeclaredAttribute,
+  type DeclaredAttributes,
+  isAttributeName,
+} from '#decision/payer/attributes.ts';
+import {
+  byName,
+  choice,
+  type Form,
+  listOf,
+  MEANINGS,
+  mapping,
+  numberIn,
+  optional,
+  orElse,
+  type Place,
+  refined,
+  telling,
+  text,
+  yesNo,
+} from './form.ts';
+
+const WORDS_MAX = 100;
+
+const ATTRIBUTE_TEXT = refined(
+  telling(text('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
+  (value, file, node) => {
+    if ([...value].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
+    return file.report(
+      node,
+      `an attribute has at most ${ATTRIBUTE_CHARACTERS_MAX} characters, so it can never be this text`,
+    );
+  },
+);
+
+const ONE_OF: Form<readonly string[]> = refined(
+  telling(
+    listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other is not known.', [
+      WORDS_MAX,
+      (size) => `oneOf has at most ${WORDS_MAX} texts, not ${size}; leave it out and compare with a list`,
+    ]),
+    { uniqueItems: true },
+  ),
+  (words, file, node) => {
+    const repeated = words.find((word, place) => words.indexOf(word) < place);
+    return repeated === undefined ? words : file.report(node, `oneOf has "${repeated}" twice`);
+  },
+);
+
+interface Written {
+  readonly type: DeclaredAttribute['type'];
+  readonly length: number | undefined;
+  readonly unit: string | undefined;
+  readonly oneOf: readonly string[] | undefined;
+  readonly pseudonym: boolean;
+}
+
+const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
+  'What callers may say of a payer.',
+  {
+    type: choice(ATTRIBUTE_TYPES, 'What values count; one of another type is not known.'),
+    length: optional(
+      numberIn(
+        { min: 1, max: ATTRIBUTE_CHARACTERS_MAX, integer: true },
+        `Of a text: the longest that counts, in characters; ${ATTRIBUTE_CHARACTERS_MAX} when left out.`,
+      ),
+    ),
+    unit: optional(text(MEANINGS.unit)),
+    oneOf: optional(ONE_OF),
+    pseudonym: orElse(
+      yesNo('Of a text: it is kept as an HMAC alone, and never in clear; for what says who the payer is.'),
+      false,
+    ),
+  },
+  ({ type, length = ATTRIBUTE_CHARACTERS_MAX, unit, oneOf, pseudonym }: Written) => {
+    return { type, length, unit: unit ?? null, oneOf: oneOf ?? null, pseudonym };
+  },
+  checkMembers,
+);
+
+/** Which type a member belongs to. */
+const MEMBER_TYPES = { length: 'text', oneOf: 'text', pseudonym: 'text', unit: 'number' } as const;
+
+function checkMembers({ type }: Partial<Written>, { file, members }: Place): boolean {
+  let fits = true;
+  const refuse = (node: Node, message: string) => {
+    file.report(node, message);
+    fits = false;
+  };
+  for (const [name, wanted] of Object.entries(MEMBER_TYPES)) {
+    const member = members.get(name);
+    if (member === undefined || type === undefined || type === wanted) continue;
+    refuse(member.key, `"${name}" goes only with type: ${wanted}`);
+  }
+  const length = members.get('length');
+  if (type === 'text' && length !== undefined && members.has('oneOf'))
+    refuse(
+      length.key,
+      '"oneOf" names the texts that count, so that "length" says nothing; remove one of them',
+    );
+  const pseudonym = members.get('pseudonym');
+  if (type === 'text' && pseudonym !== undefined && members.has('oneOf'))
+    refuse(pseudonym.key, 'the texts of oneOf say nobody who the payer is; remove "pseudonym" or "oneOf"');
+  return fits;
+}
+
+/** How `attributes:` of `ruleset.yaml` is written. */
+export const ATTRIBUTES: Form<DeclaredAttributes> = refined(
+  byName(
+    'What callers may say of a payer beyond the interface, by its name; rules ask { fact: attribute, params: { name: NAME } }.',
+    { pattern: ATTRIBUTE_NAME_PATTERN },
+    ATTRIBUTE,
+    {
+      each: (name) => `attribute "${name}"`,
+      refusal: (name) =>
+        isAttributeName(name)
+          ? null
+          : `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`,
+      most: [
+        DECLARED_ATTRIBUTES_MAX,
+        (size) => `a rule set declares at most ${DECLARED_ATTRIBUTES_MAX} attributes, not ${size}`,
+      ],
+    },
+  ),
+  (attributes) => new Map([...attributes].map(([name, declared]) => [name, { name, ...declared }])),
+);

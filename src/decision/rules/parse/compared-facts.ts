@@ -1,0 +1,76 @@
+import type { FactDomain } from '#decision/facts/fact.ts';
+import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
+
+/** Why two facts are not compared with each other; null where they are. */
+export function comparisonRefusal(
+  ref: FactRef,
+  operator: OperatorName | null,
+  other: FactRef,
+): string | null {
+  if (operator === 'multipleOf' || operator === 'notMultipleOf')
+    return `operator "${operator}" takes a number, and no other fact`;
+  const both = [ref, other];
+  const isComparable = ({ name, attribute }: FactRef) => attribute !== undefined || name === 'amount';
+  const odd = both.find((one) => !isComparable(one));
+  if (odd !== undefined || both.every(({ attribute }) => attribute === undefined))
+    return `"${(odd ?? other).label}" is not compared with another fact: only attributes are, with each other and with the amount; write a value`;
+  if (ref.label === other.label) return `"${ref.label}" is compared with itself`;
+  const [kind, otherKind] = both.map(kindInWords);
+  if (kind !== otherKind)
+    return `"${ref.label}" is ${kind} and "${other.label}" ${otherKind}, so they are never alike`;
+  if (keepsPseudonym(ref) !== keepsPseudonym(other))
+    return `one of "${ref.label}" and "${other.label}" is kept as a pseudonym, so they are never alike; declare both with pseudonym: true`;
+  const [unit, otherUnit] = both.map(({ fact }) => fact.unit ?? 'no unit');
+  if (unit === otherUnit) return null;
+  const declared = both.find(({ attribute }) => attribute === undefined)?.fact.unit;
+  const how = declared === undefined ? 'declare one unit for both' : `declare unit: ${declared}`;
+  return `"${ref.label}" has ${unit} and "${other.label}" ${otherUnit}; ${how} in ruleset.yaml`;
+}
+
+/** How a rule compares with this attribute, or with the amount. */
+function comparedText({ name, attribute }: FactRef): string {
+  return `value: { fact: ${name}${attribute === undefined ? '' : `, params: { name: ${attribute} }`} }`;
+}
+
+/**
+ * What is said of a text that stands for a value and names an attribute, or the fact `other`; where the two are compared,
+ * how that is written.
+ */
+export function namedFactText(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
+  const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;
+  const single = SINGLE_OPERATORS.get(operator) ?? operator;
+  const refusal = comparisonRefusal(ref, single, other);
+  if (refusal !== null) return `${named}; ${refusal}`;
+  const how = single === operator ? '' : `operator: ${single}, `;
+  return `${named}; to compare "${spokenName(ref)}" with it, write ${how}${comparedText(other)}`;
+}
+
+/** Operators for one value that ask what those for several ask. */
+const SINGLE_OPERATORS: ReadonlyMap<OperatorName | null, OperatorName> = new Map([
+  ['in', 'equal'],
+  ['notIn', 'notEqual'],
+]);
+
+/** A fact as messages call it: an attribute by its own name. */
+export function spokenName({ name, label, attribute }: FactRef): string {
+  return attribute === undefined ? name : label;
+}
+
+function kindInWords({ fact: { domain } }: FactRef): string {
+  return domain.type === 'enum' ? 'a text' : domainInWords(domain);
+}
+
+export function domainInWords(domain: FactDomain): string {
+  switch (domain.type) {
+    case 'number':
+      return 'a number';
+    case 'boolean':
+      return 'true or false';
+    case 'enum':
+      return `one of ${domain.values.join(', ')}`;
+    case 'text':
+      return 'a text';
+    default:
+      return domain satisfies never;
+  }
+}

@@ -1,0 +1,429 @@
+import { isScalar, type Node } from 'yaml';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import type { Fact, ListedFact, WindowedFact } from '#decision/facts/fact.ts';
+import {
+  type Comparison,
+  type Condition,
+  type FactRef,
+  OPERATORS,
+  type OperatorName,
+  operatorsFor,
+} from '#decision/rules/condition.ts';
+import { suggest } from '#decision/rules/problem.ts';
+import { isName, listNameRefusal } from '#decision/rules/rule-set.ts';
+import { comparisonRefusal, domainInWords, namedFactText, spokenName } from './compared-facts.ts';
+import { type FactRefs, whyNoWindow } from './fact-refs.ts';
+import { readFactValue } from './fact-value.ts';
+import type { RuleLadders } from './rule-ladders.ts';
+import type { RuleLists } from './rule-lists.ts';
+import { BESIDE_CONDITIONS, hintOnCondition, meantOperator, meantPart, PARAMS } from './slip-hints.ts';
+import { unknownFactMessage } from './unknown-fact.ts';
+import { type Member, type Members, NO_MEMBERS, tooFarRight, type YamlFile } from './yaml-file.ts';
+
+/** The kind of rules that asks: each kind may use what the kinds before it concluded. */
+export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
+
+const STAGES: readonly RuleStage[] = ['groups', 'bot-signals', 'verdicts', 'flags'];
+
+/** Whether rules of this kind may ask for a fact: an earlier kind has concluded it, or nothing needs to. */
+export function isKnownIn(stage: RuleStage, fact: Fact): boolean {
+  return fact.kind !== 'concluded' || STAGES.indexOf(stage) >= STAGES.indexOf(fact.from);
+}
+
+/** What conditions may refer to besides each other: facts, and the lists of the rule set. */
+export interface RuleNames {
+  readonly refs: FactRefs;
+  readonly lists: RuleLists;
+  readonly ladders: RuleLadders;
+}
+
+/** What a fact is compared with, and the list that it stands in. */
+type Limit = Pick<Comparison, 'value' | 'list'>;
+
+const MEMBERS = ['fact', 'params', 'operator', 'value'] as const;
+
+/** Its value is not one of the fact's, also where the fact does not take it. */
+const KNOWN = 'known';
+
+/** Reads the comparisons of one rule file: a fact, an operator, and what the fact is compared with. */
+class ComparisonReader {
+  readonly #file: YamlFile;
+  readonly #stage: RuleStage;
+  readonly #refs: FactRefs;
+  readonly #lists: RuleLists;
+
+  constructor(file: YamlFile, stage: RuleStage, { refs, lists }: RuleNames) {
+    this.#file = file;
+    this.#stage = stage;
+    this.#refs = refs;
+    this.#lists = lists;
+  }
+
+  /** Null when it is not sound; it has reported why. */
+  read(node: Node, members: Members): Comparison | null {
+    const beside = members.has('params') ? undefined : PARAMS.find((name) => members.has(name));
+    if (beside !== undefined) return this.#paramBeside(beside, members.get(beside));
+    this.#file.checkNames(node, members, 'a condition', MEMBERS, ['fact', 'operator', 'value']);
+    const fact = members.get('fact');
+    const operator = members.get('operator');
+    const value = members.get('value');
+    // A fault of one member hides none of another.
+    const ref = fact === undefined ? null : this.#fact(fact, members.get('params'));
+    const operatorName = operator === undefined ? null : this.#operator(operator.value, ref);
+    const asked = operator !== undefined && this.#file.plain(operator.value) === KNOWN ? KNOWN : operatorName;
+    const limit = value === undefined || ref === null ? null : this.#limit(value.value, ref, asked);
+    if (ref === null || operatorName === null || limit === null) return null;
+    return { kind: 'comparison', fact: ref, operator: operatorName, ...limit, at: this.#file.at(node) };
+  }
+
+  #paramBeside(name: string, member: Member | undefined): null {
+    const value = member === undefined ? '..' : this.#file.plain(member.value);
+    return this.#file.report(
+      member?.key ?? null,
+      `"${name}" stands within params; write params: { ${name}: ${value} }`,
+    );
+  }
+
+  #fact(member: Member, params: Member | undefined): FactRef | null {
+    const name = this.#file.text(member.value, 'fact');
+    if (name === null) return null;
+    const fact = FACTS.get(name);
+    if (fact === undefined) {
+      const message = this.#refs.declares(name)
+        ? `"${name}" is an attribute; write fact: attribute, params: { name: ${name} }`
+        : unknownFactMessage(name);
+      return this.#file.report(member.value, message);
+    }
+    if (!isKnownIn(this.#stage, fact)) {
+      return this.#file.report(
+        member.value,
+        `"${name}" is not known yet in ${this.#stage}.yaml; it can be used in ${usableIn(fact)}`,
+      );
+    }
+    if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
+      return this.#velocity(name, fact, member, params);
+    if (fact.kind === 'windowed') return this.#windowed(name, fact, member, params);
+    if (fact.kind === 'listed') return this.#sharedList(name, fact, member, params);
+    if (fact.kind === 'attribute') return this.#attribute(member, params);
+    if (params !== undefined) return this.#file.report(params.key, `"${name}" takes no params`);
+    return this.#refs.intern(name, fact, 0);
+  }
+
+  #windowed(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      return this.#file.report(
+        member.value,
+        `"${name}" is counted over a window; add params: { window: 10m }`,
+      );
+    }
+    const window = this.#file.members(params.value, 'params', ['window'], ['window'])?.get('window');
+    if (window === undefined) return null;
+    const windowMs = this.#windowOf(name, fact, window);
+    return windowMs === null ? null : this.#refs.intern(name, fact, windowMs);
+  }
+
+  #windowOf(name: string, fact: WindowedFact, window: Member): number | null {
+    const windowMs = this.#file.duration(window.value, 'window');
+    if (windowMs === null) return null;
+    const why = whyNoWindow(name, fact, windowMs);
+    return why === null ? windowMs : this.#file.report(window.value, why);
+  }
+
+  /** A fact about the values of an attribute: it needs the attribute's name and a window. */
+  #velocity(name: string, fact: WindowedFact, member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      const message = `"${name}" counts by an attribute over a window; add params: { name: card, window: 1h }`;
+      return this.#file.report(member.value, message);
+    }
+    const wanted = ['name', 'window'];
+    const members = this.#file.members(params.value, 'params', wanted, wanted);
+    const [attribute, window] = [members?.get('name'), members?.get('window')];
+    if (attribute === undefined || window === undefined) return null;
+    const asked = this.#file.text(attribute.value, 'name');
+    const windowMs = this.#windowOf(name, fact, window);
+    const declared = asked === null ? null : this.#refs.countedAttribute(asked);
+    if (typeof declared === 'string') return this.#file.report(attribute.value, declared);
+    if (declared === null || windowMs === null) return null;
+    return this.#refs.internVelocity(name, fact, windowMs, declared);
+  }
+
+  /** Nobody knows here whether there is such a list: shared lists come and go without a release. */
+  #sharedList(name: string, fact: ListedFact, member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      const message = `"${name}" asks about a shared list; add params: { list: blocked-devices }`;
+      return this.#file.report(member.value, message);
+    }
+    const list = this.#file.members(params.value, 'params', ['list'], ['list'])?.get('list');
+    const listName = list === undefined ? null : this.#file.text(list.value, 'list');
+    if (list === undefined || listName === null) return null;
+    if (!isName(listName)) {
+      return this.#file.report(list.value, listNameRefusal(listName));
+    }
+    return this.#refs.internListed(name, fact, listName);
+  }
+
+  #attribute(member: Member, params: Member | undefined): FactRef | null {
+    if (params === undefined) {
+      const message = '"attribute" asks for what the caller says; add params: { name: cardCountry }';
+      return this.#file.report(member.value, message);
+    }
+    const name = this.#file.members(params.value, 'params', ['name'], ['name'])?.get('name');
+    const asked = name === undefined ? null : this.#file.text(name.value, 'name');
+    if (name === undefined || asked === null) return null;
+    const ref = this.#refs.attribute(asked);
+    return ref === null || typeof ref !== 'string' ? ref : this.#file.report(name.value, ref);
+  }
+
+  /** The fact that another is compared with: two attributes, or an attribute and the amount, of one type and unit. */
+  #otherFact(node: Node, ref: FactRef, operator: OperatorName | null): FactRef | null {
+    const members = this.#file.members(node, 'value', ['fact', 'params'], ['fact']);
+    const fact = members?.get('fact');
+    const other = fact === undefined ? null : this.#fact(fact, members?.get('params'));
+    if (other === null) return null;
+    const refusal = comparisonRefusal(ref, operator, other);
+    return refusal === null ? other : this.#file.report(node, refusal);
+  }
+
+  /** Where the fact is not known, only whether there is such an operator. */
+  #operator(node: Node, ref: FactRef | null): OperatorName | null {
+    const meant = OPERATORS.find((name) => name === meantOperator(this.#file.plain(node)));
+    if (meant !== undefined)
+      return this.#file.report(
+        node,
+        `unknown operator "${this.#file.plain(node)}"; did you mean "${meant}"?`,
+      );
+    const operator = this.#file.choice(node, 'operator', OPERATORS);
+    if (operator === null || ref === null) return operator;
+    const { domain, absence } = ref.fact;
+    const allowed = operatorsFor(ref.fact);
+    if (allowed.includes(operator)) return operator;
+    if (operator === KNOWN && absence === undefined) {
+      return this.#file.report(node, `"${ref.name}" always has a value, so nothing asks whether it is known`);
+    }
+    return this.#file.report(
+      node,
+      `operator "${operator}" does not fit "${spokenName(ref)}", ${domainInWords(domain)}; allowed: ${allowed.join(', ')}`,
+    );
+  }
+
+  /** Where the operator is not known, a list may be meant as well as one value. */
+  #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+    const what = `value for "${spokenName(ref)}"`;
+    if (operator === null && !isScalar(node)) return null;
+    if (operator === KNOWN) {
+      const value = this.#file.boolean(node, 'value of operator "known"');
+      return value === null ? null : { value };
+    }
+    if (operator !== 'in' && operator !== 'notIn') return this.#single(node, ref, operator);
+    if (this.#file.isMapping(node)) return this.#listed(node, ref, operator);
+    const items = this.#file.items(node, `value of operator "${operator}"`);
+    if (items === null) return null;
+    const value = this.#file.readItems(items, (item) => this.#value(this.#file, item, what, ref, operator));
+    return value === null ? null : { value };
+  }
+
+  #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
+    const value = this.#file.hasMember(node, 'fact')
+      ? this.#otherFact(node, ref, operator)
+      : this.#value(this.#file, node, `value for "${spokenName(ref)}"`, ref, operator);
+    return value === null ? null : { value };
+  }
+
+  #value(file: YamlFile, node: Node, what: string, ref: FactRef, operator: OperatorName | null) {
+    const namedFact = (text: string) => this.#namedFact(text, ref, operator);
+    return readFactValue({ file, node, what, namedFact }, ref, operator);
+  }
+
+  #namedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
+    const other = this.#refs.named(text);
+    return other === null ? null : namedFactText(ref, operator, other);
+  }
+
+  /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
+  #listed(node: Node, ref: FactRef, operator: OperatorName): Limit | null {
+    const member = this.#file.members(node, 'value', ['list'], ['list'])?.get('list');
+    const name = member === undefined ? null : this.#file.text(member.value, 'list');
+    if (member === undefined || name === null) return null;
+    const list = this.#lists.named(name, this.#file, member.value);
+    if (list === null) return null;
+    const what = `entry for "${spokenName(ref)}"`;
+    const value = this.#lists.valuesFor(list, spokenName(ref), (entry) =>
+      this.#value(list.file, entry, what, ref, operator),
+    );
+    return value === null ? null : { value, list: name };
+  }
+}
+
+function usableIn(fact: Fact): string {
+  if (fact.kind !== 'concluded') return 'every file';
+  return STAGES.slice(STAGES.indexOf(fact.from))
+    .map((stage) => `${stage}.yaml`)
+    .join(' and ');
+}
+
+/** Nobody can read rules that are nested deeper than this. */
+const NESTING_LEVELS_MAX = 16;
+
+/** Named conditions that name each other can multiply a few lines into billions of comparisons. */
+const COMPARISONS_MAX = 1000;
+
+/** How large a condition is with the named conditions that it refers to. */
+interface Extent {
+  readonly depth: number;
+  readonly comparisons: number;
+}
+
+const ONE_COMPARISON: Extent = { depth: 1, comparisons: 1 };
+
+const BOOLEAN_MEMBERS = ['all', 'any', 'not', 'condition'] as const;
+
+/** Reads the conditions of one rule file, which may name each other. */
+export class ConditionReader {
+  readonly #file: YamlFile;
+  readonly #comparisons: ComparisonReader;
+  #named: Members = NO_MEMBERS;
+  readonly #resolved = new Map<string, Condition | null>();
+  readonly #extents = new Map<Condition, Extent>();
+  readonly #path: string[] = [];
+
+  constructor(file: YamlFile, stage: RuleStage, ruleNames: RuleNames) {
+    this.#file = file;
+    this.#comparisons = new ComparisonReader(file, stage, ruleNames);
+  }
+
+  /** Reads the conditions that others may name. */
+  define(node: Node): true {
+    this.#named = this.#file.anyMembers(node, '"conditions"') ?? NO_MEMBERS;
+    for (const name of this.#named.keys()) this.#resolve(name);
+    return true;
+  }
+
+  /** What a rule's `conditions` may be: all, any, not or condition, but no bare comparison; messages call it `what`. */
+  topLevel(node: Node, what = 'conditions'): Condition | null {
+    const members = this.#file.anyMembers(node, what);
+    if (members === null) return null;
+    if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
+      const meant = [...members].find(([name]) => meantPart(name) !== null);
+      const hint =
+        meant === undefined
+          ? 'write { all: [{ fact: .., operator: .., value: .. }] }'
+          : `write ${meantPart(meant[0])} for ${meant[0]}`;
+      return this.#file.report(
+        meant?.[1].key ?? node,
+        `${what} must start with all, any, not or condition; ${hint}`,
+      );
+    }
+    return this.#condition(node, 1);
+  }
+
+  #condition(node: Node, depth: number): Condition | null {
+    if (depth > NESTING_LEVELS_MAX) return this.#tooDeep(node);
+    const members = this.#file.anyMembers(node, 'a condition', hintOnCondition(this.#file.plain(node)));
+    if (members === null) return null;
+    const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
+    const [kind] = kinds;
+    if (kind === undefined) return this.#comparisons.read(node, members);
+    if (members.size > 1) {
+      const ofRule = BESIDE_CONDITIONS.map((name) => ({ name, key: members.get(name)?.key }));
+      const [misplaced] = ofRule.filter(({ key }) => key !== undefined);
+      if (misplaced?.key !== undefined && depth === 1)
+        return this.#file.report(misplaced.key, tooFarRight(misplaced.name, 'conditions'));
+      const others = [...members.keys()].filter((name) => name !== kind).join(', ');
+      return this.#file.report(
+        node,
+        `a condition has either all, any, not, condition or fact; "${kind}" stands beside ${others}`,
+      );
+    }
+    const member = members.get(kind);
+    return member === undefined ? null : this.#boolean(kind, node, member, depth);
+  }
+
+  #boolean(
+    kind: (typeof BOOLEAN_MEMBERS)[number],
+    node: Node,
+    { value }: Member,
+    depth: number,
+  ): Condition | null {
+    const at = this.#file.at(node);
+    switch (kind) {
+      case 'all':
+      case 'any': {
+        const items = this.#file.items(value, `"${kind}"`);
+        if (items === null) return null;
+        const conditions = items
+          .map((item) => this.#condition(item, depth + 1))
+          .filter((item) => item !== null);
+        return conditions.length === items.length
+          ? this.#measured({ kind, conditions, at }, conditions, node)
+          : null;
+      }
+      case 'not': {
+        const condition = this.#condition(value, depth + 1);
+        return condition === null ? null : this.#measured({ kind, condition, at }, [condition], node);
+      }
+      case 'condition': {
+        const name = this.#file.text(value, 'condition');
+        if (name === null) return null;
+        const condition = this.#reference(name, value);
+        return condition === null
+          ? null
+          : this.#measured({ kind: 'reference', name, condition, at }, [condition], node);
+      }
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  /** The condition itself, when it is not too large together with its parts. */
+  #measured(condition: Condition, parts: readonly Condition[], node: Node): Condition | null {
+    let depth = 0;
+    let comparisons = 0;
+    for (const part of parts) {
+      const extent = this.#extents.get(part) ?? ONE_COMPARISON;
+      depth = Math.max(depth, extent.depth);
+      comparisons += extent.comparisons;
+    }
+    if (depth >= NESTING_LEVELS_MAX) return this.#tooDeep(node);
+    if (comparisons > COMPARISONS_MAX) {
+      return this.#file.report(
+        node,
+        `the condition makes ${comparisons} comparisons with the named conditions in it; at most ${COMPARISONS_MAX} are allowed`,
+      );
+    }
+    this.#extents.set(condition, { depth: depth + 1, comparisons });
+    return condition;
+  }
+
+  #tooDeep(node: Node): null {
+    return this.#file.report(
+      node,
+      `conditions are nested deeper than ${NESTING_LEVELS_MAX} levels, named conditions included`,
+    );
+  }
+
+  #reference(name: string, node: Node): Condition | null {
+    if (!this.#named.has(name)) {
+      const names = [...this.#named.keys()];
+      const hint = names.length === 0 ? '; this file has no "conditions:"' : suggest(name, names);
+      return this.#file.report(node, `unknown condition "${name}"${hint}`);
+    }
+    if (this.#path.includes(name)) {
+      const cycle = [...this.#path.slice(this.#path.indexOf(name)), name].join(' -> ');
+      return this.#file.report(node, `conditions refer to each other in a circle: ${cycle}`);
+    }
+    if (this.#path.length >= NESTING_LEVELS_MAX && !this.#resolved.has(name)) return this.#tooDeep(node);
+    return this.#resolve(name);
+  }
+
+  #resolve(name: string): Condition | null {
+    const known = this.#resolved.get(name);
+    if (known !== undefined) return known;
+    const member = this.#named.get(name);
+    if (member === undefined) return null;
+    this.#path.push(name);
+    const condition = this.topLevel(member.value);
+    this.#path.pop();
+    this.#resolved.set(name, condition);
+    return condition;
+  }
+}

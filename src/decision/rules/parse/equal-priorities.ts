@@ -1,0 +1,31 @@
+import type { Problem } from '#decision/rules/problem.ts';
+import type { ParsedRules, Rule } from '#decision/rules/rule-set.ts';
+
+/**
+ * Rules of groups or verdicts that have the priority of a rule before them and conclude differently: an author numbers
+ * them, because otherwise the order in the file would decide. Another reason or text is no other conclusion.
+ */
+export function refuseEqualPriorities({
+  groups,
+  verdicts,
+}: Pick<ParsedRules, 'groups' | 'verdicts'>): readonly Problem[] {
+  return [
+    ...refuseAmong(groups.rules, ({ group }) => group),
+    ...refuseAmong(verdicts.rules, ({ verdict, ladder }) => `${verdict} ${ladder}`),
+  ];
+}
+
+/** `rules` are in the order in which they are asked. */
+function refuseAmong<Params>(
+  rules: readonly Rule<Params>[],
+  conclusionOf: (params: Params) => string,
+): readonly Problem[] {
+  const firstOf = new Map<number, Rule<Params>>();
+  return rules.flatMap((rule) => {
+    const { name, priority, params, at } = rule;
+    const first = firstOf.getOrInsert(priority, rule);
+    if (conclusionOf(first.params) === conclusionOf(params)) return [];
+    const message = `"${name}" and "${first.name}" (line ${first.at.line}) both have priority ${priority} and conclude differently; give each its own priority`;
+    return [{ at, message }];
+  });
+}

@@ -1,0 +1,181 @@
+import { DAY_MS, DURATION_FORM, formatDuration, parseDuration } from '#base/duration.ts';
+import { attributeFact, attributeLabel, velocityOf } from '#decision/facts/attribute.ts';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import {
+  type AttributeFact,
+  type Fact,
+  factOver,
+  type ListedFact,
+  type WindowedFact,
+} from '#decision/facts/fact.ts';
+import {
+  ATTRIBUTE_NAME_FORM,
+  type DeclaredAttribute,
+  type DeclaredAttributes,
+  isAttributeName,
+} from '#decision/payer/attributes.ts';
+import type { FactRef } from '#decision/rules/condition.ts';
+import { suggest } from '#decision/rules/problem.ts';
+import { isName } from '#decision/rules/rule-set.ts';
+
+/** The facts that a rule set uses, each with its index among the values of a decision. */
+export class FactRefs {
+  readonly #refs = new Map<string, FactRef>();
+  readonly #attributes: DeclaredAttributes | null;
+
+  /**
+   * Starts with every plain and concluded fact and every declared attribute: decisions record them whether rules ask or
+   * not. `attributes` is null where it could not be read what is declared. Only a fact that
+   * belongs to all rule sets from their first version on may be one of these, because records name facts by index.
+   */
+  constructor(attributes: DeclaredAttributes | null = null) {
+    this.#attributes = attributes;
+    for (const [name, fact] of FACTS) {
+      const isAlwaysRecorded = fact.kind === 'concluded' || (fact.kind === 'plain' && fact.onDemand !== true);
+      if (isAlwaysRecorded) this.intern(name, fact, 0);
+    }
+    for (const declared of attributes?.values() ?? [])
+      this.#internAttribute(attributeFact(declared), declared.name);
+  }
+
+  intern(name: string, fact: Fact, windowMs: number): FactRef {
+    const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
+    return this.#named(label, { name, fact: factOver(fact, windowMs), windowMs });
+  }
+
+  /** A fact about the values of a declared attribute. */
+  internVelocity(name: string, fact: WindowedFact, windowMs: number, declared: DeclaredAttribute): FactRef {
+    const label = `${name}(${declared.name} ${formatDuration(windowMs)})`;
+    const attribute = declared.name;
+    return this.#named(label, { name, fact: velocityOf(fact, declared), windowMs, attribute });
+  }
+
+  /** The attribute of this name whose values can be counted, why they cannot, or null where nobody knows. */
+  countedAttribute(name: string): DeclaredAttribute | string | null {
+    const ref = this.attribute(name);
+    if (ref === null || typeof ref === 'string') return ref;
+    const declared = this.#attributes?.get(name);
+    if (declared?.pseudonym === true) return declared;
+    return `values are counted only of an attribute that ruleset.yaml declares with pseudonym: true, and "${name}" is declared without it`;
+  }
+
+  /** A fact about the shared list of this name. */
+  internListed(name: string, fact: ListedFact, list: string): FactRef {
+    return this.#named(`${name}(${list})`, { name, fact, windowMs: 0, list });
+  }
+
+  /** Whether an attribute of this name is declared, as far as anybody knows. */
+  declares(name: string): boolean {
+    return this.#refs.has(attributeLabel(name));
+  }
+
+  /** The attribute or the fact that a text names; null for any other text. */
+  named(text: string): FactRef | null {
+    const attribute = this.#refs.get(attributeLabel(text));
+    if (attribute !== undefined) return attribute;
+    const fact = FACTS.get(text);
+    // It is told of and not asked for, so it gets no place among the values of a decision.
+    return fact === undefined ? null : { label: text, name: text, fact, windowMs: 0, index: -1 };
+  }
+
+  /** The attribute of this name, why there is none, or null where nobody knows. */
+  attribute(name: string): FactRef | string | null {
+    const known = this.#refs.get(attributeLabel(name));
+    if (known !== undefined || this.#attributes === null) return known ?? null;
+    if (!isAttributeName(name))
+      return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
+    return undeclaredText(name, this.#attributes);
+  }
+
+  #internAttribute(fact: AttributeFact, attribute: string): FactRef {
+    return this.#named(attributeLabel(attribute), { name: 'attribute', fact, windowMs: 0, attribute });
+  }
+
+  all(): readonly FactRef[] {
+    return [...this.#refs.values()];
+  }
+
+  #named(label: string, named: Omit<FactRef, 'label' | 'index'>): FactRef {
+    return this.#refs.getOrInsertComputed(label, () => ({ label, ...named, index: this.#refs.size }));
+  }
+}
+
+/** What is said of an attribute that `ruleset.yaml` does not declare, with what follows from that in words, like ", so ..". */
+export function undeclaredText(name: string, attributes: DeclaredAttributes, consequence = ''): string {
+  const hint =
+    attributes.size === 0
+      ? `; declare it there: attributes: { ${name}: { type: text } }`
+      : suggest(name, [...attributes.keys()]);
+  return `ruleset.yaml declares no attribute "${name}"${consequence}${hint}`;
+}
+
+/**
+ * The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. Null where nobody
+ * knows: an attribute, when the declarations could not be read.
+ */
+export function factOfPlaceholder(
+  placeholder: string,
+  refs: FactRefs,
+  allowed: () => readonly string[],
+): FactRef | string | null {
+  const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
+  const name = match?.[1] ?? placeholder;
+  const fact = FACTS.get(name);
+  if (fact === undefined) return `unknown fact "${name}"${suggest(placeholder, allowed())}`;
+  const window = match?.[2];
+  if (fact.kind === 'listed') {
+    return window !== undefined && isName(window)
+      ? refs.internListed(name, fact, window)
+      : `"${name}" needs a shared list: {${name}(blocked-devices)}`;
+  }
+  if (fact.kind === 'attribute') {
+    if (window !== undefined) return refs.attribute(window);
+    return `"${name}" needs the name of one that ruleset.yaml declares: {${name}(cardCountry)}`;
+  }
+  if (fact.kind === 'windowed' && fact.ofAttribute !== undefined)
+    return velocityPlaceholder(name, fact, window, refs);
+  if (fact.kind !== 'windowed')
+    return window === undefined ? refs.intern(name, fact, 0) : `"${name}" takes no window`;
+  return windowedPlaceholder(name, fact, window, refs);
+}
+
+function windowedPlaceholder(
+  name: string,
+  fact: WindowedFact,
+  window: string | undefined,
+  refs: FactRefs,
+): FactRef | string {
+  const windowMs = window === undefined ? null : parseDuration(window);
+  if (windowMs === null) return `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`;
+  return whyNoWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
+}
+
+/** `clientsOnAttribute(card 1h)`. */
+function velocityPlaceholder(
+  name: string,
+  fact: WindowedFact,
+  params: string | undefined,
+  refs: FactRefs,
+): FactRef | string {
+  const [attribute = '', window = '', ...more] = (params ?? '').split(' ');
+  const windowMs = parseDuration(window);
+  if (windowMs === null || more.length > 0)
+    return `"${name}" needs the name of an attribute and a window, ${DURATION_FORM}: {${name}(card 1h)}`;
+  const declared = refs.countedAttribute(attribute);
+  if (declared === null || typeof declared === 'string')
+    return declared ?? `"${name}" needs an attribute that ruleset.yaml declares`;
+  return whyNoWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
+}
+
+/** Why a fact has no such window; null when it has. */
+export function whyNoWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
+  const { longestWindowMs, wholeDaysAboveMs = longestWindowMs, windowRefusal } = fact;
+  const written = formatDuration(windowMs);
+  if (windowMs > longestWindowMs)
+    return `"${name}" looks back ${formatDuration(longestWindowMs)} at most, not ${written}`;
+  const refusal = windowRefusal?.(windowMs) ?? null;
+  if (refusal !== null) return `"${name}" ${refusal}, not ${written}`;
+  if (windowMs <= wholeDaysAboveMs || windowMs % DAY_MS === 0) return null;
+  const nearest = formatDuration(Math.ceil(windowMs / DAY_MS) * DAY_MS);
+  return `"${name}" counts whole days in a window above ${formatDuration(wholeDaysAboveMs)}, like ${nearest}, not ${written}`;
+}

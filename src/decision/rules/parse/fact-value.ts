@@ -1,0 +1,125 @@
+import type { Node } from 'yaml';
+import { findInvisible } from '#base/invisible-characters.ts';
+import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
+import type { FactValue } from '#decision/facts/fact.ts';
+import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
+import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
+import { decimalsOf, textForm } from '#decision/rules/proof/domain.ts';
+import { hintOnText } from './slip-hints.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/** What one place of a rule file compares a fact with. */
+export interface ValuePlace {
+  readonly file: YamlFile;
+  readonly node: Node;
+  /** How messages call the value. */
+  readonly what: string;
+  /** What is said of a text that the fact never is, where it names another fact; null where it names none. */
+  readonly namedFact: (text: string) => string | null;
+}
+
+/**
+ * The value that stands in this place, where the fact can have it; otherwise the problem is reported. Every value that rules
+ * compare a fact with is read here: alone, among several, and in the file of a list.
+ */
+export function readFactValue(
+  place: ValuePlace,
+  ref: FactRef,
+  operator: OperatorName | null,
+): FactValue | null {
+  const { file, node, namedFact } = place;
+  const written = file.plain(node);
+  const named = typeof written !== 'string' || mayBe(written, ref) ? null : namedFact(written);
+  if (named !== null) return file.report(node, named);
+  const value = readOfDomain(place, ref);
+  if (value === null) return null;
+  const refusal = typeof value === 'string' ? textRefusal(value, ref) : numberRefusal(value, ref, operator);
+  return refusal === null ? value : file.report(node, refusal);
+}
+
+/** Whether the fact may be this text. */
+function mayBe(text: string, ref: FactRef): boolean {
+  const { domain } = ref.fact;
+  switch (domain.type) {
+    case 'number':
+    case 'boolean':
+      return false;
+    case 'enum':
+      return domain.values.includes(text);
+    case 'text':
+      return textRefusal(text, ref) === null;
+    default:
+      return domain satisfies never;
+  }
+}
+
+function readOfDomain(
+  { file, node, what }: ValuePlace,
+  { fact: { domain, unit } }: FactRef,
+): FactValue | null {
+  switch (domain.type) {
+    case 'number':
+      return file.number(node, what, { ...domain, unit });
+    case 'boolean':
+      return file.boolean(node, what);
+    case 'enum':
+      return file.choice(node, what, domain.values);
+    case 'text':
+      return file.text(node, what, hintOnText(node));
+    default:
+      return domain satisfies never;
+  }
+}
+
+const CURLY_QUOTE = /[\u2018-\u201F]/u;
+
+/** Why the fact never is this text, or nobody can mean it; null where it may be this one. */
+function textRefusal(value: string, ref: FactRef): string | null {
+  const invisible = findInvisible(value);
+  if (invisible !== null)
+    return `character ${invisible.place} of "${value}" is invisible: ${invisible.name}; remove it`;
+  const trimmed = value.trim();
+  if (trimmed !== value) return `"${value}" has a blank at its ${endOf(value)}; write "${trimmed}"`;
+  const [curly] = CURLY_QUOTE.exec(value) ?? [];
+  if (curly !== undefined) {
+    return `"${value}" has ${curly}, a quote as word processors write it; quote a text with " or ', and leave other quotes out`;
+  }
+  if (keepsPseudonym(ref) && value.startsWith(PSEUDONYM_MARK))
+    return `"${value}" is how a record shows a pseudonym; write the text in clear, or put it on a shared list of kind attribute and ask for listed`;
+  const form = textForm(ref);
+  if (form !== null && !form.pattern.test(value))
+    return `"${value}" can never match "${ref.name}": ${form.words}`;
+  const length = [...value].length;
+  const longest = longestText(ref);
+  if (length <= longest) return null;
+  return `a value of ${length} characters can never match "${ref.label}", which has ${longest} at most`;
+}
+
+/** In characters. */
+function longestText({ fact }: FactRef): number {
+  return fact.kind === 'attribute' ? (fact.declared?.length ?? KEY_CHARACTERS_MAX) : KEY_CHARACTERS_MAX;
+}
+
+function endOf(value: string): 'beginning' | 'end' {
+  return value.trimEnd() === value ? 'beginning' : 'end';
+}
+
+/** Operators that ask for one value or several, and not for more or less. */
+const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
+  'equal',
+  'notEqual',
+  'in',
+  'notIn',
+  'multipleOf',
+  'notMultipleOf',
+] as const);
+
+/** Why the fact never is this number; null where it may be. A limit may lie between two values of the fact. */
+function numberRefusal(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
+  if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
+    return `a multiple is one of a number above 0, like 1000, not of ${value}`;
+  const decimals = decimalsOf(ref);
+  if (typeof value === 'boolean' || decimals === null || !NAMING_VALUES.has(operator)) return null;
+  if (Number(value.toFixed(decimals)) === value) return null;
+  return `${value} can never match "${ref.name}", which has ${decimals} decimals`;
+}

@@ -1,0 +1,359 @@
+import type { Node } from 'yaml';
+import { DURATION } from '#base/duration.ts';
+import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '#decision/payer/amount.ts';
+import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
+import { plainAmount } from './slip-hints.ts';
+import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What constants mean that are compared with no fact; the forms of the files say it, too. */
+export const MEANINGS = {
+  threshold: 'A payer is a bot when the weights of matching signals reach it.',
+  weight: 'What this signal adds when it matches.',
+  about:
+    'What the signal observes, like device; of several matching signals about one thing only the heaviest counts.',
+  flag: 'Recorded beside the verdict of a request that matches, to be searched and counted, like large-first-order.',
+  exempt: 'Conditions under which no signal applies.',
+  ladder: 'Only with WAIT: a ladder of ladder.yaml by its name; left out, the one without a name.',
+  levels: 'The wait of each level, each longer than the one before; the last repeats.',
+  resetAfter: 'A payer who asks for nothing this long starts afresh; longer than the longest wait.',
+  smoothing:
+    'paymentScore = (paid + weight * prior) / (final + weight); left out, prior is 0.5 and weight 2.',
+  window: 'How far the fact looks back.',
+  sharedList: 'The shared list, which changes without a release.',
+  list: 'The list in lists/NAME.yaml, without the ending.',
+  attribute: 'The attribute, which ruleset.yaml declares.',
+  unit: 'Of a number: like days or currency units; numbers are compared with each other only in one unit.',
+} as const;
+
+/** How something is written in a rule file: declared once, for editors and for the reader. */
+export interface Form<T> {
+  readonly schema: JsonSchema;
+  /** Null when it is not sound, which is then reported; messages call it `what`. */
+  readonly read: (file: YamlFile, node: Node, what: string) => T | null;
+}
+
+/** The forms of the members of a mapping, by the values that are read. */
+type Forms<V> = { readonly [Name in keyof V]: Form<V[Name]> };
+
+/** Where a mapping stands, for what its reader has to say about it. */
+export interface Place {
+  readonly file: YamlFile;
+  readonly node: Node;
+  readonly members: Members;
+}
+
+export function text(description: string): Form<string> {
+  return {
+    schema: { type: 'string', pattern: '\\S', description },
+    read: (file, node, what) => file.text(node, what),
+  };
+}
+
+/** A text that `parse` understands; `refusal` is what is said of any other after its name. */
+export function parsed<T>(
+  schema: JsonSchema,
+  parse: (text: string) => T | null,
+  refusal: (text: string) => string,
+): Form<T> {
+  return {
+    schema: { type: 'string', ...schema },
+    read: (file, node, what) => {
+      const digits = file.writtenNumber(node);
+      if (digits !== null) {
+        const refused = parse(digits) === null ? refusal(digits) : `must stand in quotes: write "${digits}"`;
+        return file.report(node, `${what} ${refused}`);
+      }
+      const found = file.text(node, what);
+      return found === null ? null : (parse(found) ?? file.report(node, `${what} ${refusal(found)}`));
+    },
+  };
+}
+
+/** Digits that stand in quotes, because YAML reads bare ones as a number and drops zeros at their end. */
+export function quoted(pattern: string, wanted: string): Form<string> {
+  const digits = new RegExp(pattern);
+  return {
+    schema: { type: 'string', pattern },
+    read: (file, node, what) => {
+      const value = file.plain(node);
+      if (typeof value === 'string' && digits.test(value)) return value;
+      return file.report(node, `${what} must be ${wanted}`);
+    },
+  };
+}
+
+export function yesNo(description?: string): Form<boolean> {
+  return {
+    schema: { type: 'boolean', ...(description !== undefined && { description }) },
+    read: (file, node, what) => file.boolean(node, what),
+  };
+}
+
+export function choice<const T extends string>(allowed: readonly T[], description?: string): Form<T> {
+  return {
+    schema: { type: 'string', enum: allowed, ...(description !== undefined && { description }) },
+    read: (file, node, what) => file.choice(node, what, allowed),
+  };
+}
+
+export function numberIn(range: NumberRange, description?: string): Form<number> {
+  const type = range.integer === true ? 'integer' : 'number';
+  const limits = { minimum: range.min, maximum: range.max };
+  return {
+    schema: { type, ...limits, ...(description !== undefined && { description }) },
+    read: (file, node, what) => file.number(node, what, range),
+  };
+}
+
+export const DURATION_TEXT = {
+  type: 'string',
+  pattern: DURATION.source,
+  description: 'A whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d.',
+} as const;
+
+/** In milliseconds. */
+export function duration(description: string = DURATION_TEXT.description): Form<number> {
+  return {
+    schema: { ...DURATION_TEXT, description },
+    read: (file, node, what) => file.duration(node, what),
+  };
+}
+
+export const LIST_NAME = { type: 'string', pattern: NAME_PATTERN, maxLength: NAME_CHARACTERS_MAX } as const;
+
+/** How many of something there may be, and what is said of more. */
+type Most = readonly [max: number, refusal: (size: number) => string];
+
+const UNBOUNDED: Most = [Number.POSITIVE_INFINITY, () => ''];
+
+/** A mapping, or what stands for it in short. */
+export function either<T>(long: Form<T>, short: Form<T>): Form<T> {
+  return {
+    schema: { anyOf: [short.schema, long.schema] },
+    read: (file, node, what) => (file.isMapping(node) ? long : short).read(file, node, what),
+  };
+}
+
+/** A list with at least one item; messages call an item `each`. */
+export function listOf<T>(
+  item: Form<T>,
+  each: string,
+  description: string,
+  [max, overflow]: Most = UNBOUNDED,
+) {
+  const form: Form<readonly T[]> = {
+    schema: {
+      type: 'array',
+      items: item.schema,
+      minItems: 1,
+      description,
+      ...(max < Number.POSITIVE_INFINITY && { maxItems: max }),
+    },
+    read: (file, node, what) => {
+      const nodes = file.items(node, what);
+      if (nodes === null) return null;
+      const excess = nodes[max];
+      if (excess !== undefined) return file.report(excess, overflow(nodes.length));
+      const items = nodes.map((one) => item.read(file, one, each)).filter((one) => one !== null);
+      return items.length < nodes.length ? null : items;
+    },
+  };
+  return form;
+}
+
+/** A list that may be empty. */
+export function anyOf<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
+  const some = listOf(item, each, '');
+  return {
+    schema: { type: 'array', items: item.schema, ...(description !== undefined && { description }) },
+    read: (file, node, what) => {
+      const plain = file.plain(node);
+      return Array.isArray(plain) && plain.length === 0 ? [] : some.read(file, node, what);
+    },
+  };
+}
+
+/** A form that says by `null` what is meant by it. */
+export function nullMeans<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
+  const { type } = form.schema;
+  return {
+    schema: { ...form.schema, type: [type, 'null'] },
+    read: (file, node, what) => (file.isNull(node) ? meant : form.read(file, node, what)),
+  };
+}
+
+/** `null` in the file means that there is none. */
+export function orNull<T>(form: Form<T>): Form<T | undefined> {
+  return nullMeans(undefined, form);
+}
+
+/** A form whose values are looked at once more; `look` reports what is wrong and gives null. */
+export function refined<T, U>(
+  form: Form<T>,
+  look: (value: T, file: YamlFile, node: Node, what: string) => U | null,
+): Form<U> {
+  return {
+    ...form,
+    read: (file, node, what) => {
+      const value = form.read(file, node, what);
+      return value === null ? null : look(value, file, node, what);
+    },
+  };
+}
+
+/** A form that messages call by this name wherever it stands. */
+export function called<T>(what: string, form: Form<T>): Form<T> {
+  return { ...form, read: (file, node) => form.read(file, node, what) };
+}
+
+/** What is read, with where it stands. */
+export function located<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
+  return refined(form, (value, _file, node) => ({ value, node }));
+}
+
+/** A mapping that is read elsewhere. */
+export function unread(description: string): Form<true> {
+  return { schema: { type: 'object', description }, read: () => true };
+}
+
+/** A mapping by names of the author's own; `each` calls one in messages, `refusal` says why a name cannot be. */
+export function byName<T>(
+  description: string,
+  names: JsonSchema,
+  form: Form<T>,
+  { each, refusal, most: [max, overflow] = UNBOUNDED }: ByName,
+): Form<ReadonlyMap<string, T>> {
+  return {
+    schema: { type: 'object', description, propertyNames: names, additionalProperties: form.schema },
+    read: (file, node, what) => {
+      const members = file.anyMembers(node, what);
+      if (members !== null && members.size > max) return file.report(node, overflow(members.size));
+      const values = new Map<string, T>();
+      for (const [name, { key, value }] of members ?? []) {
+        const refused = refusal(name);
+        if (refused !== null) file.report(key, refused);
+        const read = form.read(file, value, each(name));
+        if (refused === null && read !== null) values.set(name, read);
+      }
+      return values.size === members?.size ? values : null;
+    },
+  };
+}
+
+interface ByName {
+  readonly each: (name: string) => string;
+  /** Null for a name that may be. */
+  readonly refusal: (name: string) => string | null;
+  readonly most?: Most;
+}
+
+/** A member that may be left out, and what it is then. */
+export function orElse<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
+  const optional = { ...form, absent };
+  return optional;
+}
+
+export function optional<T>(form: Form<T>): Form<T | undefined> {
+  return orElse(form, undefined);
+}
+
+/** The form with what editors are told besides. */
+export function telling<T>(form: Form<T>, schema: JsonSchema): Form<T> {
+  return { ...form, schema: { ...form.schema, ...schema } };
+}
+
+/** What editors are told of a mapping with these members and no others. */
+export function mappingSchema(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+  description: string,
+): JsonSchema {
+  return {
+    type: 'object',
+    description,
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+/**
+ * A mapping with these members and no others. `conclude` has them when all are sound; `check` sees those that are,
+ * and says whether they fit together.
+ */
+export function mapping<V extends object, T>(
+  description: string,
+  forms: Forms<V>,
+  conclude: (values: V, place: Place) => T | null,
+  check: (values: Partial<V>, place: Place) => boolean = () => true,
+): Form<T> {
+  const all = Object.entries<Form<unknown>>(forms);
+  const names = Object.keys(forms).filter((name): name is string & keyof V => Object.hasOwn(forms, name));
+  const required = names.filter((name) => !('absent' in forms[name]));
+  const isComplete = (values: Partial<V>): values is V => names.every((name) => name in values);
+  const properties = Object.fromEntries(all.map(([name, { schema }]) => [name, schema]));
+  return {
+    schema: mappingSchema(properties, required, description),
+    read: (file, node, what) => {
+      const members = file.members(node, what, names, required);
+      if (members === null) return null;
+      const place = { file, node, members };
+      const values: Partial<V> = {};
+      for (const name of names) readMember(forms, name, place, values);
+      const fits = check(values, place);
+      return fits && isComplete(values) ? conclude(values, place) : null;
+    },
+  };
+}
+
+function readMember<V extends object, Name extends string & keyof V>(
+  forms: Forms<V>,
+  name: Name,
+  { file, members }: Place,
+  values: Partial<V>,
+): void {
+  const form: Form<V[Name]> & { readonly absent?: V[Name] } = forms[name];
+  const member = members.get(name);
+  if (member !== undefined) {
+    const value = form.read(file, member.value, name);
+    if (value !== null) values[name] = value;
+  } else if ('absent' in form) values[name] = form.absent;
+}
+
+const CURRENCY = new RegExp(CURRENCY_PATTERN);
+
+/** What is wrong with a text that should be a currency; null when it is one. */
+function currencyRefusal(text: string): string | null {
+  return CURRENCY.test(text)
+    ? null
+    : `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`;
+}
+
+export const CURRENCY_FORM: Form<string> = refined(
+  telling(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
+  (currency, file, node) => {
+    const refusal = currencyRefusal(currency);
+    return refusal === null ? currency : file.report(node, refusal);
+  },
+);
+
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+
+/** Decimal texts by currency; messages call one `each`. */
+export function amounts(description: string, each: string): Form<ReadonlyMap<string, string>> {
+  const amount = parsed(
+    { pattern: DECIMAL_PATTERN },
+    (text) => (DECIMAL.test(text) ? text : null),
+    (text) => {
+      const meant = plainAmount(text);
+      const hint = meant === null ? '' : `; write "${meant}"`;
+      return `must be a decimal text, like "250.00", not "${text}"${hint}`;
+    },
+  );
+  return byName(description, { pattern: CURRENCY_PATTERN }, amount, {
+    each: (currency) => `${each} in ${currency}`,
+    refusal: currencyRefusal,
+  });
+}

@@ -1,0 +1,343 @@
+import { spellOutInvisible } from '#base/invisible-characters.ts';
+import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
+import { CLIENT_GROUPS, type ClientGroup } from '#decision/payer/client-state.ts';
+import type { Smoothing } from '#decision/payer/payment-score.ts';
+import { nearestName, type Problem, sortProblems, suggest } from '#decision/rules/problem.ts';
+import { BREACH_MEANINGS, type MeantBreaches, PROMISE_BREACHES } from '#decision/rules/promises.ts';
+import {
+  isRuleVersion,
+  type ParsedRules,
+  type PlatformSettings,
+  RULE_VERSION_FORM,
+  RULE_VERSION_PATTERN,
+} from '#decision/rules/rule-set.ts';
+import { ATTRIBUTES } from './attributes.ts';
+import { refuseEqualPriorities } from './equal-priorities.ts';
+import { FactRefs } from './fact-refs.ts';
+import {
+  amounts,
+  byName,
+  CURRENCY_FORM,
+  called,
+  type Form,
+  MEANINGS,
+  mapping,
+  numberIn,
+  optional,
+  orElse,
+  parsed,
+  refined,
+  telling,
+  text,
+  yesNo,
+} from './form.ts';
+import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
+import { RuleLists } from './rule-lists.ts';
+import { flagsFile, groupsFile, signalsFile, verdictsFile, WEIGHT_RANGE } from './rules.ts';
+import { YamlFile } from './yaml-file.ts';
+
+/** The texts of a rule set's files by their path inside its folder, like `verdicts.yaml`, `cases/ladder.yaml`. */
+export type RuleFiles = ReadonlyMap<string, string>;
+
+export type ParseResult =
+  | { readonly ok: true; readonly rules: ParsedRules }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** With its cases and lists. */
+export const RULE_SET_FILES_MAX = 500;
+
+export const RULE_FILES: readonly string[] = [
+  'ruleset.yaml',
+  'groups.yaml',
+  'bot-signals.yaml',
+  'verdicts.yaml',
+  'ladder.yaml',
+  'limits.yaml',
+  'flags.yaml',
+];
+
+const NO_FLAGS: ParsedRules['flags'] = { rules: [] };
+
+const NAMING_LISTS = ['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml', 'flags.yaml'] as const;
+
+const NO_LIMITS: ParsedRules['limits'] = new Map();
+
+/**
+ * Reads a rule set: either all of it is sound, or every problem is reported with its place.
+ * `folder` is the name of the rule set's folder, which its ruleVersion must equal.
+ */
+export function parse(folder: string, files: RuleFiles): ParseResult {
+  if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
+  const problems: Problem[] = [];
+  const unread = refuseUnknownFiles(files, problems);
+  const open = <T>(name: string, form: Form<T>) =>
+    unread.has(name) ? null : readFile(files, name, problems, form, unread);
+  const ladders = new RuleLadders();
+  const ladder = open('ladder.yaml', ladders.file);
+  const ruleSet = open('ruleset.yaml', ruleSetFile(folder, ladders));
+  // Each file adds the facts it asks for, so this order is the order of values in a decision.
+  const refs = new FactRefs(ruleSet?.attributes ?? null);
+  const named = new Map([...files].filter(([path]) => FILE_NAME.test(path)));
+  const ruleLists = new RuleLists(named, problems);
+  const names = { refs, lists: ruleLists, ladders };
+  const groups = open('groups.yaml', groupsFile(names));
+  const signals = open('bot-signals.yaml', signalsFile(names));
+  const flags = files.has('flags.yaml') ? open('flags.yaml', flagsFile(names)) : NO_FLAGS;
+  const others = [groups, signals, flags].flatMap((file) => file?.rules.map(({ name }) => name) ?? []);
+  const verdicts = open('verdicts.yaml', verdictsFile(names, others));
+  // A file that cannot be read may name any of them, and so may a rule about an attribute whose declaration is not sound.
+  if (ruleSet !== null && !NAMING_LISTS.some((name) => unread.has(name))) ruleLists.refuseUnused();
+  if (verdicts !== null) ladders.refuseUnused();
+  const limitsNeeded = files.has('limits.yaml') || wantsLimits(ruleSet);
+  const limits = limitsNeeded ? open('limits.yaml', LIMITS) : NO_LIMITS;
+  const allSound = problems.length === 0;
+  if (!allSound || !ladder || !ruleSet || !groups || !signals || !verdicts || !flags || !limits) {
+    return { ok: false, problems: sortProblems(problems) };
+  }
+  const settings = { ...ruleSet.settings, ladder };
+  const platforms = new Map([...ruleSet.platforms].map(([name, own]) => [name, override(settings, own)]));
+  const { ruleVersion: version, description, meant, attributes } = ruleSet;
+  const facts = refs.all();
+  const lists = ruleLists.used();
+  const rules = {
+    version,
+    description,
+    settings,
+    platforms,
+    attributes,
+    facts,
+    groups,
+    signals,
+    verdicts,
+    flags,
+    limits,
+    lists,
+    meant,
+  };
+  // Checked last: whether two rules can both be first, or which clients a rule matches, only shows in an otherwise sound rule set.
+  const unclear = [...refuseEqualPriorities(rules), ...refuseHoldouts(rules)];
+  return unclear.length === 0 ? { ok: true, rules } : { ok: false, problems: sortProblems(unclear) };
+}
+
+/** Null when the file is not sound; one that is missing or no YAML is noted in `unread`, too. */
+function readFile<T>(
+  files: RuleFiles,
+  name: string,
+  problems: Problem[],
+  form: Form<T>,
+  unread: Set<string>,
+): T | null {
+  const text = files.get(name);
+  if (text === undefined) {
+    problems.push({ at: { file: name, line: 1, column: 1 }, message: 'the file is missing' });
+    unread.add(name);
+    return null;
+  }
+  const file = new YamlFile(name, text, problems);
+  if (file.root !== null) return form.read(file, file.root, name);
+  unread.add(name);
+  return null;
+}
+
+function tooManyFiles(files: RuleFiles): Problem {
+  const file = [...files.keys()][RULE_SET_FILES_MAX] ?? '';
+  const message = `a rule set has at most ${RULE_SET_FILES_MAX} files, its cases and lists among them; put some of them together`;
+  return { at: { file, line: 1, column: 1 }, message };
+}
+
+/** Names that every system accepts, and that nobody takes for another one. */
+const BELOW_FOLDER = /^(?:cases|lists)\/[^/]+\.yaml$/;
+const FILE_NAME = /^(?:cases|lists)\/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml$/;
+
+/** Returns the files that are there under another name, each of which is told once. */
+function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> {
+  const misnamed = new Set<string>();
+  for (const path of files.keys()) {
+    if (RULE_FILES.includes(path) || FILE_NAME.test(path)) continue;
+    const missing = RULE_FILES.filter((name) => !files.has(name) && !misnamed.has(name));
+    const meant = nearestName(path, missing);
+    if (meant !== null) misnamed.add(meant);
+    problems.push({
+      at: { file: spellOutInvisible(path), line: 1, column: 1 },
+      message: nameRefusal(path, meant),
+    });
+  }
+  return misnamed;
+}
+
+function nameRefusal(path: string, meant: string | null): string {
+  if (meant !== null) return `unknown file, and ${meant} is missing; rename it to ${meant}`;
+  if (BELOW_FOLDER.test(path))
+    return 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
+  return `unknown file${suggest(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
+}
+
+function wantsLimits(ruleSet: RuleSetFile | null): boolean {
+  if (ruleSet === null) return false;
+  const { settings, platforms } = ruleSet;
+  return settings.scoringLimits || [...platforms.values()].some((own) => own.scoringLimits === true);
+}
+
+export const PRIOR_RANGE = { min: 0, max: 1 } as const;
+
+const DEFAULT_SMOOTHING: Smoothing = { prior: 0.5, weight: 2 };
+
+type RuleSetFile = NonNullable<ReturnType<ReturnType<typeof ruleSetFile>['read']>>;
+
+/** How `ruleset.yaml` is written; `folder` is the name that its ruleVersion must equal. */
+export function ruleSetFile(folder: string, ladders: RuleLadders) {
+  const { currency, timeZone, smoothing, scoringLimits } = SETTINGS;
+  const settings = mapping(
+    'What holds unless a platform differs.',
+    {
+      currency,
+      timeZone: orElse(timeZone, 'UTC'),
+      smoothing: orElse(smoothing, DEFAULT_SMOOTHING),
+      scoringLimits,
+    },
+    (own) => own,
+  );
+  const platform = mapping(
+    'What differs for this platform.',
+    {
+      currency: optional(currency),
+      timeZone: optional(timeZone),
+      smoothing: optional(smoothing),
+      scoringLimits: optional(scoringLimits),
+      ladder: optional(ladders.own),
+    },
+    (own): PlatformOverrides => own,
+  );
+  const platforms = byName(
+    'What a platform has of its own, by its name.',
+    { pattern: PLATFORM_NAME_PATTERN },
+    platform,
+    {
+      each: (name) => `platform "${name}"`,
+      refusal: (name) =>
+        isPlatformName(name) ? null : `a platform name has ${PLATFORM_NAME_FORM}, unlike "${name}"`,
+    },
+  );
+  const whole = mapping(
+    'A rule set.',
+    {
+      ruleVersion: refined(VERSION, (version, file, node) =>
+        version === folder
+          ? version
+          : file.report(node, `ruleVersion "${version}" must equal the name of its folder, "${folder}"`),
+      ),
+      description: text('What this version is for.'),
+      settings,
+      attributes: orElse(ATTRIBUTES, NONE_DECLARED),
+      platforms: orElse(platforms, NO_PLATFORMS),
+      meant: orElse(MEANT, NOTHING_MEANT),
+    },
+    (file) => file,
+  );
+  return called('the rule set', whole);
+}
+
+/** The settings that one platform overrides. */
+type PlatformOverrides = { readonly [Name in keyof PlatformSettings]: PlatformSettings[Name] | undefined };
+
+const NO_PLATFORMS: ReadonlyMap<string, PlatformOverrides> = new Map();
+
+/** The settings of a platform: its own where it has one, otherwise the rule set's. */
+function override(base: PlatformSettings, own: PlatformOverrides): PlatformSettings {
+  return {
+    currency: own.currency ?? base.currency,
+    timeZone: own.timeZone ?? base.timeZone,
+    smoothing: own.smoothing ?? base.smoothing,
+    scoringLimits: own.scoringLimits ?? base.scoringLimits,
+    ladder: own.ladder ?? base.ladder,
+  };
+}
+
+const NOTHING_MEANT: MeantBreaches = {};
+
+const MEANT = mapping(
+  'What this version does on purpose although the interface or the guide promises otherwise; each with why.',
+  Object.fromEntries(PROMISE_BREACHES.map((name) => [name, optional(text(BREACH_MEANINGS[name]))])),
+  (breaches): MeantBreaches => breaches,
+);
+
+const VERSION = parsed(
+  { pattern: RULE_VERSION_PATTERN, description: "Equals the folder's name." },
+  (text) => (isRuleVersion(text) ? text : null),
+  (text) => `"${text}" must be ${RULE_VERSION_FORM}`,
+);
+
+/** An offset such as +02:00 is not a time zone: it has no summer time. */
+const TIME_ZONE = telling(
+  parsed(
+    {
+      pattern: '\\S',
+      description: 'What hourOfDay and dayOfWeek go by: an IANA name, like Europe/Berlin; UTC when left out.',
+    },
+    (name) => (isTimeZone(name) ? name : null),
+    (name) => {
+      const hint = suggest(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+      const near = hint.startsWith('; did you mean') ? hint : '';
+      return `must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`;
+    },
+  ),
+  { examples: ['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'Asia/Kolkata'] },
+);
+
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+const SMOOTHING = mapping(
+  MEANINGS.smoothing,
+  { prior: numberIn(PRIOR_RANGE), weight: numberIn(WEIGHT_RANGE) },
+  ({ prior, weight }, { file, node }): Smoothing | null => {
+    // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
+    if (weight * (0.5 - prior) > 0.5) {
+      return file.report(
+        node,
+        'a first paid order would lower the score of 0.5000 that every new client has; raise prior or lower weight until weight * (0.5 - prior) is at most 0.5',
+      );
+    }
+    if (weight * (prior - 0.5) > 0.5) {
+      return file.report(
+        node,
+        'a first unpaid order would raise the score of 0.5000 that every new client has; lower prior or weight until weight * (prior - 0.5) is at most 0.5',
+      );
+    }
+    return { prior, weight };
+  },
+);
+
+const SETTINGS = {
+  currency: CURRENCY_FORM,
+  timeZone: TIME_ZONE,
+  smoothing: SMOOTHING,
+  scoringLimits: yesNo('Whether score answers carry payLimitValue.'),
+};
+
+const limitsOf = (group: ClientGroup) =>
+  called(`limits of ${group}`, amounts('The most to be paid at once, by currency.', 'the limit'));
+
+const GROUP_LIMITS = mapping(
+  'payLimitValue by client group.',
+  Object.fromEntries(CLIENT_GROUPS.map((group) => [group, limitsOf(group)])),
+  (limits) => new Map(CLIENT_GROUPS.map((group) => [group, itemsOf(limits[group] ?? new Map())])),
+);
+
+/** How `limits.yaml` is written: payLimitValue items like `EUR:250.00` by group. */
+export const LIMITS = mapping(
+  'The most that a payer should be let pay at once.',
+  { limits: called('"limits"', GROUP_LIMITS) },
+  ({ limits }): ParsedRules['limits'] => limits,
+);
+
+function itemsOf(limits: ReadonlyMap<string, string>): readonly string[] {
+  return [...limits].map(([currency, amount]) => `${currency}:${amount}`);
+}

@@ -1,0 +1,62 @@
+import type { Node } from 'yaml';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { VERDICTS } from '#decision/rules/rule-set.ts';
+import { refined, telling, text } from './form.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+export const PAYER_TEXT_CHARACTERS_MAX = 300;
+
+/** What a text for the payer may quote, in words: "5 minutes". */
+export const PAYER_TEXT_WAIT = '{waitSeconds}';
+
+/** Internal names. A fact of one plain word, like amount, is a word that payers know, too. */
+const INSIDE = new Set([
+  ...[...FACTS.keys()].filter((name) => /[A-Z]/.test(name)),
+  ...VERDICTS,
+  ...CLIENT_GROUPS,
+]);
+
+/** The texts of one file that support or the shop may say to the payer, without internal names. */
+export class PayerTexts {
+  readonly #read: (readonly [file: YamlFile, node: Node, text: string])[] = [];
+
+  readonly form = refined(
+    telling(text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'), {
+      maxLength: PAYER_TEXT_CHARACTERS_MAX,
+    }),
+    (payerText, file, node) => {
+      const problem = problemOf(payerText);
+      if (problem !== null) return file.report(node, `payerText ${problem}`);
+      this.#read.push([file, node, payerText]);
+      return payerText;
+    },
+  );
+
+  /** Once all rules are known. A name of one word may be one that payers know, too. */
+  refuseRuleNames(names: readonly string[]): void {
+    const inside = new Set(names.filter((name) => name.includes('-')));
+    for (const [file, node, payerText] of this.#read) {
+      const name = wordsOf(payerText).find((word) => inside.has(word));
+      if (name !== undefined) file.report(node, `payerText ${naming(name)}`);
+    }
+  }
+}
+
+function problemOf(text: string): string | null {
+  if (text.length > PAYER_TEXT_CHARACTERS_MAX) {
+    return `has ${text.length} characters; at most ${PAYER_TEXT_CHARACTERS_MAX} are allowed`;
+  }
+  const [quote] = /\{[^{}]*\}|[{}]/.exec(text.replaceAll(PAYER_TEXT_WAIT, '')) ?? [];
+  if (quote !== undefined) return `may quote ${PAYER_TEXT_WAIT} alone, not ${quote}: payers read it`;
+  const name = wordsOf(text).find((word) => INSIDE.has(word));
+  return name === undefined ? null : naming(name);
+}
+
+function naming(name: string): string {
+  return `names "${name}", which tells payers of the inside; say it in words of theirs`;
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.replaceAll(PAYER_TEXT_WAIT, '').match(/[\w-]+/g) ?? [];
+}

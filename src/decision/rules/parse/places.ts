@@ -1,0 +1,37 @@
+import { isNode, type Node, visit } from 'yaml';
+import type { Location } from '#decision/rules/problem.ts';
+import type { RuleFiles } from './parse.ts';
+import { YamlFile } from './yaml-file.ts';
+
+/**
+ * Where a member stands that the file has at its top level, or below the members that are named before it; where it is
+ * missing, the last of these that is there.
+ */
+export function memberAt(files: RuleFiles, name: string, ...path: readonly string[]): Location {
+  const file = new YamlFile(name, files.get(name) ?? '', []);
+  let within = file.root;
+  let key: Node | null = null;
+  for (const member of path) {
+    const found = file.anyMembers(within, name)?.get(member);
+    if (found === undefined) break;
+    key = found.key;
+    within = found.value;
+  }
+  return file.at(key);
+}
+
+/** Where the value of a member stands in the mapping that begins at `place`; that place itself where there is none. */
+export function valueAt(files: RuleFiles, place: Location, member: string): Location {
+  const file = new YamlFile(place.file, files.get(place.file) ?? '', []);
+  const found: Node[] = [];
+  visit(file.root, {
+    Map: (_key, map) => {
+      const { line, column } = file.at(map);
+      if (line !== place.line || column !== place.column) return;
+      const value = map.get(member, true);
+      if (isNode(value)) found.push(value);
+    },
+  });
+  const [first] = found;
+  return first === undefined ? place : file.at(first);
+}

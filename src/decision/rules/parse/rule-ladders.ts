@@ -1,0 +1,315 @@
+import type { Node } from 'yaml';
+import { formatDuration } from '#base/duration.ts';
+import { comparisonsIn } from '#decision/rules/condition.ts';
+import { type Location, type Problem, suggest } from '#decision/rules/problem.ts';
+import { compare, FactsByName } from '#decision/rules/proof/built-conditions.ts';
+import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
+import { type KnownRules, knowledgeOf } from '#decision/rules/proof/relations.ts';
+import {
+  isName,
+  NAME_PATTERN,
+  type ParsedRules,
+  type Rule,
+  type WrittenLadder,
+} from '#decision/rules/rule-set.ts';
+import {
+  amounts,
+  byName,
+  called,
+  duration,
+  either,
+  type Form,
+  listOf,
+  MEANINGS,
+  mapping,
+  optional,
+  orElse,
+  type Place,
+  parsed,
+  refined,
+  telling,
+  text,
+} from './form.ts';
+
+export const LADDER_LEVELS_MAX = 20;
+
+const LADDERS_MAX = 20;
+
+/** A payer who is told to come back in a year is blocked, which is another verdict. */
+export const LADDER_MS_MAX = 365 * 24 * 3600_000;
+
+interface Level {
+  readonly ms: number;
+  readonly at: Location;
+}
+
+/** A ladder that rules name; null: the `resetAfter` of the one without a name holds for it, too. */
+interface NamedLadder {
+  readonly levels: readonly Level[];
+  readonly resetAfterMs: number | null;
+}
+
+type NamedLadders = ReadonlyMap<string, NamedLadder>;
+
+const LADDER_DURATION = refined(duration(), (ms, file, node, what) => {
+  if (ms <= LADDER_MS_MAX) return ms;
+  const longest = formatDuration(LADDER_MS_MAX);
+  return file.report(node, `${what} must be at most ${longest}, not ${formatDuration(ms)}`);
+});
+
+const LEVEL = refined(LADDER_DURATION, (ms, file, node): Level & { readonly node: Node } => {
+  return { ms, at: file.at(node), node };
+});
+
+const LEVELS: Form<readonly Level[]> = refined(
+  telling(listOf(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
+  (levels, file, node) => {
+    if (levels.length > LADDER_LEVELS_MAX) {
+      return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${levels.length}`);
+    }
+    for (const [index, level] of levels.entries()) {
+      const below = levels[index - 1];
+      if (below !== undefined && level.ms <= below.ms) {
+        return file.report(
+          level.node,
+          `level ${index + 1} (${formatDuration(level.ms)}) must be longer than level ${index} (${formatDuration(below.ms)})`,
+        );
+      }
+    }
+    return levels;
+  },
+);
+
+const RESET_AFTER = telling(LADDER_DURATION, { description: MEANINGS.resetAfter });
+
+/** The levels alone, or with a `resetAfter` of its own. */
+const NAMED_LADDER: Form<NamedLadder> = either(
+  mapping(
+    'A ladder after which a payer starts afresh at another time than after the others.',
+    { levels: LEVELS, resetAfter: optional(RESET_AFTER) },
+    ({ levels, resetAfter: resetAfterMs = null }, { file, members }): NamedLadder | null => {
+      const waitMs = levels.at(-1)?.ms ?? 0;
+      if (resetAfterMs === null || resetAfterMs > waitMs) return { levels, resetAfterMs };
+      return file.report(members.get('resetAfter')?.value ?? null, resetTooEarly(formatDuration(waitMs)));
+    },
+  ),
+  refined(LEVELS, (levels) => ({ levels, resetAfterMs: null })),
+);
+
+/** The ladders of a rule set: the one without a name, and those that rules name. */
+export class RuleLadders {
+  /** By name, how to report that nobody uses it; null as long as `ladder.yaml` is not read or not sound. */
+  #named: ReadonlyMap<string, () => void> | null = null;
+  #ladders: NamedLadders = new Map();
+  readonly #used = new Set<string>();
+
+  /** How `ladder.yaml` is written. */
+  readonly file: Form<WrittenLadder> = ladderForm(
+    'The cooldown ladder: how long a payer waits who asks again without having paid.',
+    {
+      refusal: nameRefusal,
+      inherited: () => new Map(),
+      check: (named, { file, members }) => {
+        const ladders = members.get('ladders')?.value;
+        const written = ladders === undefined ? null : file.anyMembers(ladders, 'ladders');
+        this.#ladders = named;
+        this.#named = new Map(
+          [...(written ?? [])].map(([name, { key }]) => [
+            name,
+            () =>
+              file.report(key, `no rule names the ladder "${name}"; name it in a WAIT rule, or remove it`),
+          ]),
+        );
+      },
+    },
+  );
+
+  /** A platform's own ladder, and the named ones that it overrides. */
+  readonly own: Form<WrittenLadder> = ladderForm("The platform's own ladder.", {
+    refusal: (name) => {
+      const known = this.#named === null ? null : [...this.#named.keys()];
+      if (known === null || known.includes(name)) return nameRefusal(name);
+      return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggest(name, known)}`;
+    },
+    inherited: () => this.#ladders,
+    check: () => {},
+  });
+
+  /** The name of a ladder as a rule has it. */
+  readonly name: Form<string> = refined(
+    telling(text(MEANINGS.ladder), { pattern: NAME_PATTERN }),
+    (name, file, node) => {
+      if (this.#named === null) return name;
+      this.#used.add(name);
+      if (this.#named.has(name)) return name;
+      const known = [...this.#named.keys()];
+      const hint = known.length === 0 ? '; ladder.yaml has no "ladders:"' : suggest(name, known);
+      return file.report(node, `unknown ladder "${name}"${hint}`);
+    },
+  );
+
+  /** Asked once all rules are read. */
+  refuseUnused(): void {
+    for (const [name, report] of this.#named ?? []) if (!this.#used.has(name)) report();
+  }
+}
+
+function nameRefusal(name: string): string | null {
+  if (isName(name)) return null;
+  return `the name of a ladder has lower-case words joined by "-", like patient, unlike "${name}"`;
+}
+
+interface LadderKind {
+  readonly refusal: (name: string) => string | null;
+  /** The ladders that hold beside those that are written here. */
+  readonly inherited: () => NamedLadders;
+  readonly check: (named: NamedLadders, place: Place) => void;
+}
+
+function ladderForm(description: string, { refusal, inherited, check }: LadderKind): Form<WrittenLadder> {
+  const named = byName('Further ladders, for WAIT rules to name.', { pattern: NAME_PATTERN }, NAMED_LADDER, {
+    each: (name) => `the ladder "${name}"`,
+    refusal,
+    most: [LADDERS_MAX, (size) => `at most ${LADDERS_MAX} ladders have names, not ${size}`],
+  });
+  const ladder = mapping(
+    description,
+    { levels: LEVELS, ladders: orElse(called('"ladders"', named), NONE), resetAfter: RESET_AFTER },
+    ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): WrittenLadder | null => {
+      const all = new Map([...inherited(), ...ladders]);
+      const whole = new Map([['', { levels, resetAfterMs }], ...all]);
+      const { name, waitMs } = longestOf(whole);
+      if (resetAfterMs <= waitMs) {
+        const of = name === '' ? '' : ` of the ladder "${name}"`;
+        const resetAfter = members.get('resetAfter')?.value ?? null;
+        return file.report(resetAfter, resetTooEarly(`${formatDuration(waitMs)}${of}`));
+      }
+      return {
+        levelsMs: levels.map(({ ms }) => ms),
+        ladders: ofEach(all, ({ ms }) => ms),
+        resetAfterMs,
+        resetsAfterMs: Object.fromEntries(
+          [...all].flatMap(([name, { resetAfterMs: own }]) => (own === null ? [] : [[name, own]])),
+        ),
+        levelsAt: ofEach(whole, ({ at }) => at),
+      };
+    },
+    ({ ladders }, place) => {
+      if (ladders !== undefined) check(ladders, place);
+      return true;
+    },
+  );
+  return called('the ladder', ladder);
+}
+
+/** Finds the ladder with the longest wait among those without a `resetAfter` of their own. */
+function longestOf(ladders: NamedLadders): { readonly name: string; readonly waitMs: number } {
+  const [longest = { name: '', waitMs: 0 }] = [...ladders]
+    .filter(([name, { resetAfterMs }]) => name === '' || resetAfterMs === null)
+    .map(([name, { levels }]) => ({ name, waitMs: levels.at(-1)?.ms ?? 0 }))
+    .toSorted((a, b) => b.waitMs - a.waitMs);
+  return longest;
+}
+
+function resetTooEarly(wait: string): string {
+  return `resetAfter must be longer than the longest wait, ${wait}; otherwise leaving would be shorter than waiting`;
+}
+
+const NONE: NamedLadders = new Map();
+
+function ofEach<T>(ladders: NamedLadders, part: (level: Level) => T): Readonly<Record<string, readonly T[]>> {
+  return Object.fromEntries([...ladders].map(([name, { levels }]) => [name, levels.map(part)]));
+}
+
+/** `2%`, `0.5%`: at most two digits on either side of the point. */
+export const HOLDOUT_PATTERN = '^(0|[1-9][0-9]?)(\\.[0-9]{1,2})?%$';
+
+const HOLDOUT = new RegExp(HOLDOUT_PATTERN);
+
+/** The largest share of the clients that may go without a rule: the others pay for what they teach. */
+const HOLDOUT_SHARE_MAX = 0.5;
+
+/** How many steps of proof the check of holdouts may take at loading. */
+const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
+
+const SHARE: Form<number> = parsed(
+  {
+    pattern: HOLDOUT_PATTERN,
+    description:
+      'The share of the clients for whom the rule is skipped, like 2%, to see what it costs and saves.',
+  },
+  (text) => {
+    const share = HOLDOUT.test(text) ? Math.round(Number(text.slice(0, -1)) * 100) / 10_000 : 0;
+    return share > 0 && share <= HOLDOUT_SHARE_MAX ? share : null;
+  },
+  (text) => {
+    const meant = `${text.replace(/ ?%$/, '').replace(',', '.')}%`;
+    const hint = HOLDOUT.test(meant) && meant !== text ? `; write ${meant}` : '';
+    return `must be a share of the clients above 0% and up to ${HOLDOUT_SHARE_MAX * 100}%, like 2% or 0.5%, not "${text}"${hint}`;
+  },
+);
+
+const MAX_AMOUNTS = refined(
+  telling(
+    amounts(
+      'By currency, the largest amount for which it is skipped; in other currencies it is not.',
+      'holdoutMaxAmount',
+    ),
+    { minProperties: 1 },
+  ),
+  (byCurrency, file, node): Readonly<Record<string, number>> | null =>
+    byCurrency.size > 0
+      ? Object.fromEntries([...byCurrency].map(([currency, amount]) => [currency, Number(amount)]))
+      : file.report(
+          node,
+          'holdoutMaxAmount names no currency; write the most in each, like { EUR: "100.00" }',
+        ),
+);
+
+/** What a rule says of its holdout. */
+export const HOLDOUT_FORMS = { holdout: optional(SHARE), holdoutMaxAmount: optional(MAX_AMOUNTS) };
+
+/** Whether the amount that bounds a holdout has one to bound; it has reported when not. */
+export function boundsHoldout({ file, members }: Place): boolean {
+  const maxAmount = members.get('holdoutMaxAmount');
+  if (maxAmount === undefined || members.has('holdout')) return true;
+  file.report(maxAmount.key, 'holdoutMaxAmount bounds a holdout, and the rule has none; add holdout: 2%');
+  return false;
+}
+
+/**
+ * A rule that only matches clients whom a person decided about, or who are on a list, repeats what people decided. Nobody is
+ * held out of that.
+ */
+export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>): readonly Problem[] {
+  const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {
+    const holding = some.filter(({ holdout }) => holdout !== undefined);
+    if (holding.length === 0) return [];
+    const reasoner = new Reasoner(knowledgeOf(rules, moment), REFUSAL_LIMITS);
+    return holding.flatMap((rule) => whyNoHoldout(rule, rules, reasoner));
+  };
+  return [
+    ...refuse([...rules.groups.rules, ...rules.signals.rules], 'any request'),
+    ...refuse(rules.verdicts.rules, 'a verdict'),
+  ];
+}
+
+function whyNoHoldout(
+  { name, condition, holdout }: Rule<unknown>,
+  { facts }: KnownRules,
+  reasoner: Reasoner,
+): readonly Problem[] {
+  if (holdout === undefined) return [];
+  const byName = new FactsByName(facts);
+  const undecided = compare(byName.plain('overrideGroup'), 'equal', 'NONE');
+  const unlisted = facts
+    .filter(({ fact }) => fact.kind === 'listed')
+    .map((ref) => compare(ref, 'equal', false));
+  const named = comparisonsIn([condition]).filter(
+    ({ list, operator }) => list !== undefined && operator === 'in',
+  );
+  if (reasoner.find([condition]).kind === 'none') return [];
+  if (reasoner.find([condition, undecided, ...unlisted], named).kind !== 'none') return [];
+  const message = `"${name}" may have no holdout: it only matches whom a person decided about or who is on a list; put the holdout on the rule that counts`;
+  return [{ at: holdout.at, message }];
+}

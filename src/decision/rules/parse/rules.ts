@@ -1,0 +1,416 @@
+import type { Node } from 'yaml';
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { type Condition, foldCondition } from '#decision/rules/condition.ts';
+import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
+import {
+  ANSWER_PLACEHOLDERS,
+  EXEMPT,
+  type Exemption,
+  type FlagParams,
+  type GroupParams,
+  isName,
+  type ParsedRules,
+  type ReasonPart,
+  type Rule,
+  type SignalParams,
+  VERDICTS,
+  type Verdict,
+  type VerdictParams,
+  weightOfSignals,
+} from '#decision/rules/rule-set.ts';
+import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
+import { type FactRefs, factOfPlaceholder } from './fact-refs.ts';
+import {
+  called,
+  choice,
+  type Form,
+  LIST_NAME,
+  listOf,
+  MEANINGS,
+  mapping,
+  numberIn,
+  optional,
+  orElse,
+  type Place,
+  refined,
+  telling,
+  text,
+} from './form.ts';
+import { PAYER_TEXT_WAIT, PayerTexts } from './payer-text.ts';
+import { boundsHoldout, HOLDOUT_FORMS } from './rule-ladders.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+export const RULES_MAX = 500;
+export const PRIORITY_MAX = 1_000_000;
+export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
+
+/** How `groups.yaml` is written. */
+export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
+  const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
+  const params = mapping(CONCLUDES, { group }, (said): GroupParams => said);
+  const otherwise = telling(group, { description: 'The group when no rule matches.' });
+  return ruleFile(names, 'groups', (reader) =>
+    mapping(
+      'The client group: the first match by priority, highest first.',
+      {
+        conditions: optional(namedConditions(reader)),
+        rules: rulesOf(reader, { prioritised: true, eventType: 'group', params }),
+        otherwise: called('group', otherwise),
+      },
+      (file) => ({ rules: byPriority(file.rules), otherwise: file.otherwise }),
+    ),
+  );
+}
+
+/** A name of the author's own, like those of rules; `what` it is called and `like` are for messages. */
+function hyphenated(what: string, description: string, like: string): Form<string> {
+  return refined(telling(text(description), LIST_NAME), (name, file, node) => {
+    if (isName(name)) return name;
+    return file.report(
+      node,
+      `${what} must be lower-case words joined by "-", at most 64 characters, like ${like}, not "${name}"`,
+    );
+  });
+}
+
+const THING = hyphenated('about', MEANINGS.about, 'device');
+
+const CONCLUDES = 'What the rule concludes.';
+
+/** How `bot-signals.yaml` is written. */
+export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
+  const weight = numberIn(WEIGHT_RANGE, MEANINGS.weight);
+  const params = mapping(
+    CONCLUDES,
+    { weight, about: optional(THING) },
+    ({ weight, about }): SignalParams => (about === undefined ? { weight } : { weight, about }),
+  );
+  return ruleFile(names, 'bot-signals', (reader) =>
+    mapping(
+      'Bot signals: the weights of all that match are added.',
+      {
+        conditions: optional(namedConditions(reader)),
+        exempt: orElse(exemptionOf(reader), null),
+        rules: rulesOf(reader, { prioritised: false, eventType: 'signal', params, onRule: refuseExemptName }),
+        threshold: numberIn(WEIGHT_RANGE, MEANINGS.threshold),
+      },
+      ({ rules, threshold, exempt }, { file, members }) => {
+        const reachable = weightOfSignals(rules.map(({ params }) => params));
+        if (reachable >= threshold) return { rules, threshold, exempt };
+        return file.report(
+          members.get('threshold')?.value ?? null,
+          `all signals together weigh ${reachable}, which never reaches the threshold of ${threshold}`,
+        );
+      },
+    ),
+  );
+}
+
+const FLAG = hyphenated('flag', MEANINGS.flag, 'large-first-order');
+
+/** How `flags.yaml` is written. */
+export function flagsFile(names: RuleNames): Form<ParsedRules['flags']> {
+  const params = mapping(CONCLUDES, { flag: FLAG }, (said): FlagParams => said);
+  return ruleFile(names, 'flags', (reader) =>
+    mapping(
+      'Flags: each rule that matches a request for a verdict is recorded beside the verdict, which it does not change.',
+      {
+        conditions: optional(namedConditions(reader)),
+        rules: rulesOf(reader, { prioritised: false, mayHoldOut: false, eventType: 'flag', params }),
+      },
+      ({ rules }) => ({ rules }),
+    ),
+  );
+}
+
+/** The conditions under which no signal applies, as a rule that has them. */
+function exemptionOf(reader: ConditionReader | null): Form<Exemption> {
+  return {
+    schema: { allOf: [CONDITIONS], description: MEANINGS.exempt },
+    read: (file, node) => {
+      const written = reader?.topLevel(node, EXEMPT) ?? null;
+      if (written === null) return null;
+      const condition = moveNegations(written);
+      const description = 'Whoever meets these conditions is spared by all signals.';
+      return { name: EXEMPT, description, priority: 1, condition, written, params: {}, at: file.at(node) };
+    },
+  };
+}
+
+function refuseExemptName({ name }: SoundParts<SignalParams>, { file, members }: Place): void {
+  if (name !== EXEMPT) return;
+  file.report(
+    members.get('name')?.value ?? null,
+    `"${EXEMPT}" is the name of the conditions under which no signal applies; give the signal another name`,
+  );
+}
+
+const FOUR_VERDICTS = choice(VERDICTS, 'The command to the caller (interface, section 4.2).');
+
+/** What other products answer between "allow" and "refuse". */
+const MIDDLE_ANSWER = /^(review|manual.?review|flag|hint|challenge|monitor|alert)$/i;
+
+const VERDICT: Form<Verdict> = {
+  schema: FOUR_VERDICTS.schema,
+  read: (file, node, what) => {
+    const written = file.plain(node);
+    if (typeof written !== 'string' || !MIDDLE_ANSWER.test(written))
+      return FOUR_VERDICTS.read(file, node, what);
+    return file.report(
+      node,
+      `callers know ${VERDICTS.join(', ')}, and no "${written}"; to let a payer through and tell people, write the rule in flags.yaml`,
+    );
+  },
+};
+
+/** How `verdicts.yaml` is written; no text for the payer may name one of its rules, nor one of `otherRules`. */
+export function verdictsFile(names: RuleNames, otherRules: readonly string[]): Form<ParsedRules['verdicts']> {
+  const payerTexts = new PayerTexts();
+  const rulesHere: string[] = [];
+  const params = (description: string, mayBeSticky: boolean) =>
+    mapping(
+      description,
+      {
+        verdict: VERDICT,
+        ladder: optional(names.ladders.name),
+        reason: refined(
+          text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
+          (reason, file, node) => readReason(file, node, reason, names.refs),
+        ),
+        payerText: optional(payerTexts.form),
+      },
+      ({ ladder = null, payerText = null, ...said }): VerdictParams => ({ ...said, ladder, payerText }),
+      ({ verdict, payerText }, { file, node, members }) => {
+        if (verdict === 'GET_SAME_STICKY' && !mayBeSticky) refuseSticky(file, node);
+        if (verdict === undefined || verdict === 'WAIT') return true;
+        const ladder = members.get('ladder');
+        if (ladder !== undefined)
+          file.report(ladder.key, `only WAIT has a ladder; ${verdict} imposes no wait`);
+        if (payerText?.includes(PAYER_TEXT_WAIT) === true) {
+          file.report(
+            members.get('payerText')?.value ?? null,
+            `payerText may quote ${PAYER_TEXT_WAIT} only with WAIT; ${verdict} imposes no wait`,
+          );
+        }
+        return true;
+      },
+    );
+  const onRule: RuleKind<VerdictParams>['onRule'] = (
+    { name, conditions, event },
+    { file, node, members },
+  ) => {
+    if (name !== undefined) rulesHere.push(name);
+    // What is wrong with the conditions is reported already; they may have demanded the binding.
+    const isBound = conditions === undefined || demandsBinding(conditions);
+    if (event?.verdict === 'GET_SAME_STICKY' && !isBound)
+      refuseSticky(file, members.get('event')?.value ?? node);
+  };
+  return ruleFile(names, 'verdicts', (reader) =>
+    mapping(
+      'The verdict: the first match by priority, highest first.',
+      {
+        conditions: optional(namedConditions(reader)),
+        rules: rulesOf(reader, {
+          prioritised: true,
+          eventType: 'verdict',
+          params: params(CONCLUDES, true),
+          onRule,
+        }),
+        otherwise: params('The answer when no rule matches.', false),
+      },
+      ({ rules, otherwise }) => ({ rules: byPriority(rules), otherwise }),
+      () => {
+        payerTexts.refuseRuleNames([...otherRules, ...rulesHere]);
+        return true;
+      },
+    ),
+  );
+}
+
+function refuseSticky(file: YamlFile, node: Node): void {
+  file.report(
+    node,
+    'GET_SAME_STICKY needs a bound requisite: add { fact: bindingFitsMethod, operator: equal, value: true } to the "all" of the rule',
+  );
+}
+
+/** A file whose conditions may name each other; an editor has no reader for them. */
+function ruleFile<T>(
+  names: RuleNames,
+  stage: RuleStage,
+  form: (reader: ConditionReader | null) => Form<T>,
+): Form<T> {
+  return {
+    get schema() {
+      return form(null).schema;
+    },
+    read: (file, node, what) => form(new ConditionReader(file, stage, names)).read(file, node, what),
+  };
+}
+
+function namedConditions(reader: ConditionReader | null): Form<true> {
+  return {
+    schema: {
+      type: 'object',
+      description: 'Named conditions, for rules to share with { condition: name }.',
+      additionalProperties: CONDITIONS,
+    },
+    read: (_file, node) => reader?.define(node) ?? null,
+  };
+}
+
+/** `definitions` of the schema say what they are. */
+export const CONDITIONS = { $ref: '#/definitions/conditions' };
+
+interface RuleKind<Params> {
+  /** The first match counts, so each rule says when it is asked. */
+  readonly prioritised: boolean;
+  /** Absent: it may. A flag may not, because it changes no answer. */
+  readonly mayHoldOut?: boolean;
+  readonly eventType: string;
+  readonly params: Form<Params>;
+  /** Told of each rule. */
+  readonly onRule?: (rule: SoundParts<Params>, place: Place) => void;
+}
+
+function rulesOf<Params>(
+  reader: ConditionReader | null,
+  kind: RuleKind<Params>,
+): Form<readonly Rule<Params>[]> {
+  const most = [RULES_MAX, () => `a file holds at most ${RULES_MAX} rules`] as const;
+  return called('"rules"', listOf(ruleOf(reader, kind), 'a rule', 'The rules.', most));
+}
+
+function ruleOf<Params>(
+  reader: ConditionReader | null,
+  { prioritised, mayHoldOut = true, eventType, params, onRule }: RuleKind<Params>,
+): Form<Rule<Params>> {
+  const conditions: Form<Condition> = {
+    schema: CONDITIONS,
+    read: (_file, node) => reader?.topLevel(node) ?? null,
+  };
+  const event = mapping(
+    'What happens when the rule matches.',
+    { type: called('event type', choice([eventType])), params },
+    (said) => said.params,
+  );
+  const always = {
+    name: RULE_NAME,
+    conditions,
+    event,
+    description: orElse(text('Why the rule is there, in words for people.'), ''),
+  };
+  const forms = { ...always, ...HOLDOUT_FORMS };
+  const moved: MovedNegations = new Map();
+  const first = new Map<string, number>();
+  const check = (rule: SoundParts<Params>, place: Place) => {
+    const { file, node } = place;
+    onRule?.(rule, place);
+    const line = file.at(node).line;
+    const taken = first.getOrInsert(rule.name ?? '', line);
+    const isFree = rule.name === undefined || taken === line;
+    if (!isFree) file.report(node, `the name "${rule.name}" is taken by the rule in line ${taken}`);
+    return boundsHoldout(place) && isFree;
+  };
+  if (!mayHoldOut) return mapping('A rule.', always, (rule, place) => ruleFrom(rule, 1, place, moved), check);
+  if (!prioritised) return mapping('A rule.', forms, (rule, place) => ruleFrom(rule, 1, place, moved), check);
+  const priority = numberIn(
+    { min: 1, max: PRIORITY_MAX, integer: true },
+    'Rules of higher priority are asked first.',
+  );
+  return mapping(
+    'A rule.',
+    { priority, ...forms },
+    (rule, place) => ruleFrom(rule, rule.priority, place, moved),
+    check,
+  );
+}
+
+/** What is sound of a rule. */
+interface SoundParts<Params> {
+  readonly name?: string;
+  readonly conditions?: Condition;
+  readonly event?: Params;
+}
+
+interface ReadRule<Params> {
+  readonly name: string;
+  readonly description: string;
+  readonly conditions: Condition;
+  readonly event: Params;
+  readonly holdout?: number | undefined;
+  readonly holdoutMaxAmount?: Readonly<Record<string, number>> | undefined;
+}
+
+function ruleFrom<Params>(
+  { name, description, conditions: written, event, holdout, holdoutMaxAmount }: ReadRule<Params>,
+  priority: number,
+  { file, node, members }: Place,
+  moved: MovedNegations,
+): Rule<Params> {
+  const condition = moveNegations(written, moved);
+  const rule = { name, description, priority, condition, written, params: event, at: file.at(node) };
+  if (holdout === undefined) return rule;
+  const at = file.at(members.get('holdout')?.key ?? null);
+  return { ...rule, holdout: { share: holdout, maxAmounts: holdoutMaxAmount ?? null, at } };
+}
+
+function byPriority<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
+  return rules.toSorted((a, b) => b.priority - a.priority);
+}
+
+const OWN_NAME = hyphenated('name', 'Names the rule in decisions and explanations.', 'asked-too-early');
+
+const RULE_NAME: Form<string> = {
+  schema: { ...OWN_NAME.schema, not: { const: 'otherwise' } },
+  read: (file, node, what) =>
+    file.plain(node) === 'otherwise'
+      ? file.report(node, '"otherwise" is the name of the answer when no rule matches')
+      : OWN_NAME.read(file, node, what),
+};
+
+/** Whether a condition can only hold for a client with a live binding. */
+function demandsBinding(condition: Condition): boolean {
+  return foldCondition(condition, {
+    group: (kind, parts) => (kind === 'all' ? parts.includes(true) : !parts.includes(false)),
+    not: () => false,
+    reference: (_name, part) => part,
+    comparison: ({ fact, operator, value }) =>
+      ['hasBinding', 'bindingFitsMethod'].includes(fact.name) && operator === 'equal' && value === true,
+  });
+}
+
+/** Reads a reason text like `Wait {waitSeconds} s; asked {verdicts(10m)} times.` */
+function readReason(
+  file: YamlFile,
+  node: Node,
+  reason: string,
+  refs: FactRefs,
+): readonly ReasonPart[] | null {
+  const pieces = reason.split(/(\{[^{}]*\})/).filter((piece) => piece !== '');
+  const parts = pieces.map((piece) => readPart(file, node, piece, refs)).filter((part) => part !== null);
+  return parts.length === pieces.length ? parts : null;
+}
+
+function readPart(file: YamlFile, node: Node, piece: string, refs: FactRefs): ReasonPart | null {
+  if (piece.startsWith('{') && piece.endsWith('}')) {
+    return readPlaceholder(file, node, piece.slice(1, -1), refs);
+  }
+  const [brace] = /[{}]/.exec(piece) ?? [];
+  if (brace === undefined) return { kind: 'words', words: piece };
+  return file.report(
+    node,
+    `reason has a "${brace}" without its partner; braces stand around a fact, like {paidCount}`,
+  );
+}
+
+function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRefs): ReasonPart | null {
+  const answer = ANSWER_PLACEHOLDERS.find((candidate) => candidate === name);
+  if (answer !== undefined) return { kind: 'answer', name: answer };
+  const allowed = () => [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
+  const named = factOfPlaceholder(name, refs, allowed);
+  if (named === null) return null;
+  return typeof named === 'string'
+    ? file.report(node, `reason has a bad placeholder {${name}}: ${named}`)
+    : { kind: 'fact', fact: named };
+}

@@ -1,0 +1,179 @@
+import { isScalar, type Node } from 'yaml';
+import { formatDuration, parseDuration } from '#base/duration.ts';
+
+/** Members of a rule, which a slip of the indentation puts among its conditions. */
+export const BESIDE_CONDITIONS = ['event', 'priority', 'name', 'description'] as const;
+
+/** Members of params, which people write beside the fact. */
+export const PARAMS = ['window', 'list'] as const;
+
+/** Operators as spreadsheets, programs and people write them. */
+const OTHER_OPERATORS: Readonly<Record<string, string>> = {
+  '=': 'equal',
+  '==': 'equal',
+  '===': 'equal',
+  is: 'equal',
+  eq: 'equal',
+  '!=': 'notEqual',
+  '!==': 'notEqual',
+  '<>': 'notEqual',
+  '≠': 'notEqual',
+  ne: 'notEqual',
+  not: 'notEqual',
+  isNot: 'notEqual',
+  '>': 'greaterThan',
+  gt: 'greaterThan',
+  above: 'greaterThan',
+  moreThan: 'greaterThan',
+  '>=': 'greaterThanInclusive',
+  '=>': 'greaterThanInclusive',
+  '≥': 'greaterThanInclusive',
+  ge: 'greaterThanInclusive',
+  gte: 'greaterThanInclusive',
+  atLeast: 'greaterThanInclusive',
+  '<': 'lessThan',
+  lt: 'lessThan',
+  below: 'lessThan',
+  '<=': 'lessThanInclusive',
+  '=<': 'lessThanInclusive',
+  '≤': 'lessThanInclusive',
+  le: 'lessThanInclusive',
+  lte: 'lessThanInclusive',
+  atMost: 'lessThanInclusive',
+  'is in': 'in',
+  'not in': 'notIn',
+  'is not': 'notEqual',
+  oneOf: 'in',
+  anyOf: 'in',
+  noneOf: 'notIn',
+  exists: 'known',
+};
+
+/** The operator that another sign or word stands for; null when it is none that people know. */
+export function meantOperator(written: unknown): string | null {
+  const text = String(written);
+  return Object.hasOwn(OTHER_OPERATORS, text) ? (OTHER_OPERATORS[text] ?? null) : null;
+}
+
+const PLAIN = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+interface NumberKind {
+  readonly max: number;
+  readonly unit?: string | null;
+}
+
+/** The end of a message about what should be a number: how the number is written that was probably meant. */
+export function hintOnNumber(written: unknown, { max, unit }: NumberKind): string {
+  if (typeof written !== 'string') return '';
+  const text = written.normalize('NFKC').trim();
+  if (PLAIN.test(text)) return `; write ${text}${text === written ? ', without quotes' : ''}`;
+  const [, share] = /^(\d+(?:[.,]\d+)?) ?%$/.exec(text) ?? [];
+  if (share !== undefined) {
+    const percent = Number(share.replace(',', '.'));
+    return `; write ${max === 1 ? Number((percent / 100).toFixed(6)) : percent}`;
+  }
+  const ms = looseDuration(text);
+  if (ms !== null && unit === 'seconds') return `; ${text} is ${ms / 1000} seconds, so write ${ms / 1000}`;
+  const number = plainAmount(text);
+  return number === null ? '' : `; write ${number}`;
+}
+
+/** `250 EUR` and `1,000.50` as rules write them, 250 and 1000.50; null for what is no amount. */
+export function plainAmount(text: string): string | null {
+  const [, digits = ''] = /^[^\d-]{0,4}(\d[\d., '_]*)[^\d-]{0,4}$/.exec(text) ?? [];
+  return pointed(digits.trim());
+}
+
+/** `1,000,000.00`, `86 400` and `500,00` with a point before the decimals and no other sign. */
+function pointed(digits: string): string | null {
+  const decimal = /^(\d+),(\d{1,2})$/.exec(digits);
+  if (decimal !== null) return `${decimal[1]}.${decimal[2]}`;
+  const grouped = /^(\d{1,3}(?:([,. '_])\d{3})(?:\2\d{3})*)(?:[.,](\d{1,2}))?$/.exec(digits);
+  if (grouped !== null) {
+    const whole = (grouped[1] ?? '').replaceAll(/\D/g, '');
+    return grouped[3] === undefined ? whole : `${whole}.${grouped[3]}`;
+  }
+  return PLAIN.test(digits) ? digits : null;
+}
+
+const YES = new Set(['yes', 'y', 'on', 'true', '1', 'ja', 'oui']);
+const NO = new Set(['no', 'n', 'off', 'false', '0', 'nein', 'non']);
+
+/** The end of a message about what should be true or false. */
+export function hintOnBoolean(written: unknown): string {
+  const word = String(written).toLowerCase();
+  if (!YES.has(word) && !NO.has(word)) return '';
+  const meant = YES.has(word);
+  return `; write ${meant}${written === String(meant) ? ', without quotes' : ''}`;
+}
+
+/** Without quotes the first digits of a card are a number. */
+export function hintOnText(node: Node): string {
+  if (!isScalar(node) || (typeof node.value !== 'number' && typeof node.value !== 'boolean')) return '';
+  return `; write "${node.source ?? node.value}"`;
+}
+
+const UNITS: readonly (readonly [RegExp, 's' | 'm' | 'h' | 'd', number])[] = [
+  [/^s(ec(ond)?s?)?$/i, 's', 1],
+  [/^m(in(ute)?s?)?$/i, 'm', 1],
+  [/^h((ou)?rs?)?$/i, 'h', 1],
+  [/^d(ays?)?$/i, 'd', 1],
+  [/^w(eeks?)?$/i, 'd', 7],
+];
+
+/** Milliseconds of `10 minutes`, `1.5h`, `2 weeks`; null for what is no duration. */
+function looseDuration(text: string): number | null {
+  const [, amount, word = ''] = /^(\d+(?:[.,]\d+)?)\s*([a-z]+)\.?$/i.exec(text) ?? [];
+  const unit = UNITS.find(([pattern]) => pattern.test(word));
+  const one = unit === undefined ? null : parseDuration(`1${unit[1]}`);
+  if (amount === undefined || unit === undefined || one === null) return null;
+  const ms = Math.round(Number(amount.replace(',', '.')) * unit[2] * one);
+  return ms > 0 && ms % 1000 === 0 ? ms : null;
+}
+
+/** The end of a message about what should be a duration. */
+export function hintOnDuration(written: unknown): string {
+  if (typeof written === 'string' && /;|\d[smhd] +\d/.test(written))
+    return '; write a comma between the items of a list';
+  if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a blank and #';
+  if (typeof written === 'number' && Number.isSafeInteger(written) && written > 0)
+    return `; a unit is missing: write ${written}s, ${written}m, ${written}h or ${written}d`;
+  const ms = typeof written === 'string' ? looseDuration(written.trim()) : null;
+  return ms === null ? '' : `; write ${formatDuration(ms)}`;
+}
+
+/** The end of a message about what should be a list. */
+export function hintOnList(node: Node | null): string {
+  if (!isScalar(node)) return node === null ? '' : '; begin each item with "- "';
+  const { value } = node;
+  if (typeof value !== 'string' && typeof value !== 'number') return '';
+  if (/^-\S/.test(String(value))) return '; write a blank behind the dash of each item';
+  const [, inner = String(value)] = /^\((.*)\)$/.exec(String(value)) ?? [];
+  const isOfCodes = /^[A-Z0-9_]{3,}(?: [A-Z0-9_]{3,})+$/.test(inner);
+  const items = inner.split(isOfCodes ? ' ' : /[,;]/).map((item) => item.trim());
+  return items.includes('') ? '' : `; write [${items.join(', ')}]`;
+}
+
+/** Parts of conditions as other languages call them. */
+const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', none: 'not' };
+
+/** The part of conditions that another word stands for; null when it is none that people know. */
+export function meantPart(name: string): string | null {
+  const word = name.toLowerCase();
+  return Object.hasOwn(OTHER_PARTS, word) ? (OTHER_PARTS[word] ?? null) : null;
+}
+
+/** The end of a message about what should be a condition, for one that is written as a formula. */
+export function hintOnCondition(written: unknown): string {
+  const [, fact, sign, value] = /^(\w+(?:\([^()]*\))?) *([=<>!≤≥]+) *(\S+)$/u.exec(String(written)) ?? [];
+  const operator = meantOperator(sign);
+  if (fact === undefined || operator === null) return '';
+  return `; write { ${factWithParams(fact)}, operator: ${operator}, value: ${value} }`;
+}
+
+/** `fact: verdicts, params: { window: 10m }` for `verdicts(10m)`, which is how reasons quote it. */
+export function factWithParams(text: string): string {
+  const [, name = text, param] = /^(\w+)\(([^()]*)\)$/.exec(text) ?? [];
+  if (param === undefined) return `fact: ${name}`;
+  return `fact: ${name}, params: { ${parseDuration(param) === null ? 'list' : 'window'}: ${param} }`;
+}

@@ -1,0 +1,431 @@
+import { LRUCache } from 'lru-cache';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type Scalar,
+  visit,
+  type YAMLMap,
+} from 'yaml';
+import { DURATION_FORM, parseDuration } from '#base/duration.ts';
+import { spellOutInvisible } from '#base/invisible-characters.ts';
+import { formatProblem, type Location, nearestName, type Problem, suggest } from '#decision/rules/problem.ts';
+import { hintOnBoolean, hintOnDuration, hintOnList, hintOnNumber } from './slip-hints.ts';
+import { findSyntaxFault, type RepeatedKey } from './syntax-fault.ts';
+
+export interface Member {
+  readonly key: Node;
+  readonly value: Node;
+}
+
+export type Members = ReadonlyMap<string, Member>;
+
+export const NO_MEMBERS: Members = new Map();
+
+/** Rule files are written by hand; one larger than this is a mistake or an attack. */
+const FILE_CHARACTERS_MAX = 512 * 1024;
+
+/**
+ * A search that tries hundreds of edits changes one file at a time, and the others are not parsed again. Nobody
+ * changes a node. One character takes some 25 bytes here.
+ */
+const PARSED = new LRUCache<string, ReturnType<typeof parsed>>({
+  maxSize: 128 * 1024,
+  sizeCalculation: (_, text) => text.length + 1,
+});
+
+function parsed(text: string) {
+  const lines = new LineCounter();
+  const document = parseDocument<Node>(text, { ...UNCHECKED_KEYS, lineCounter: lines, prettyErrors: false });
+  const repeatedKeys = repeatedKeysIn(document.contents);
+  const lineOf = (offset: number) => lines.linePos(offset).line;
+  return { document, lines, fault: findSyntaxFault(text, { document, repeatedKeys }, lineOf) };
+}
+
+/** The library compares each key with all keys before it, which takes minutes for a large file. */
+export const UNCHECKED_KEYS = { uniqueKeys: false } as const;
+
+/** The keys that their mapping has had before. */
+function repeatedKeysIn(root: Node | null): readonly RepeatedKey[] {
+  const repeated: RepeatedKey[] = [];
+  visit(root, {
+    Map: (_key, map, path) => {
+      const known = new Map<unknown, Node>();
+      for (const [index, { key }] of map.items.entries()) {
+        if (!isNode(key)) continue;
+        const value = isScalar(key) ? key.value : key;
+        const earlier = known.get(value);
+        if (earlier === undefined) known.set(value, key);
+        else {
+          const isItem = map.flow !== true && isSeq(path.at(-1));
+          repeated.push({ key, earlier, beginsItem: isItem && earlier === map.items[0]?.key && index > 0 });
+        }
+      }
+    },
+  });
+  return repeated.toSorted((a, b) => (a.key.range?.[0] ?? 0) - (b.key.range?.[0] ?? 0));
+}
+
+/** More items of one list that are refused are told as one problem. */
+const ITEMS_TOLD_MAX = 3;
+
+/** Invisible characters, which storage and terminals treat in their own ways. */
+const INVISIBLE = /[^\P{Cc}\t\n\r]|\uFEFF/u;
+
+/**
+ * One YAML file of a rule set, read value by value. Each read either gives a value of the wanted kind or notes a
+ * located problem and gives null, so that one pass reports everything that is wrong.
+ */
+export class YamlFile {
+  readonly name: string;
+  readonly #problems: Problem[];
+  readonly #told = new Set<string>();
+  #lines = new LineCounter();
+  readonly #root: Node | null;
+
+  constructor(name: string, text: string, problems: Problem[]) {
+    this.name = name;
+    this.#problems = problems;
+    this.#root = this.#parse(text);
+  }
+
+  /** Null when the file is empty or not YAML; that is then among the problems. */
+  get root(): Node | null {
+    return this.#root;
+  }
+
+  at(node: Node | null): Location {
+    return this.#place(node?.range?.[0] ?? 0);
+  }
+
+  get problems(): Problem[] {
+    return this.#problems;
+  }
+
+  report(node: Node | null, message: string): null {
+    // A name that looks like another one shows what is in it.
+    const problem = { at: this.at(node), message: spellOutInvisible(message) };
+    const told = formatProblem(problem);
+    // What two readers find is told once.
+    if (!this.#told.has(told)) this.#problems.push(problem);
+    this.#told.add(told);
+    return null;
+  }
+
+  /** A mapping with members among `allowed`, and all of `required`. */
+  members(
+    node: Node | null,
+    what: string,
+    allowed: readonly string[],
+    required: readonly string[],
+  ): Members | null {
+    const members = this.anyMembers(node, what);
+    if (members !== null) this.checkNames(node, members, what, allowed, required);
+    return members;
+  }
+
+  /** Reports members that are not among `allowed`, and what is missing of `required`. */
+  checkNames(
+    node: Node | null,
+    members: Members,
+    what: string,
+    allowed: readonly string[],
+    required: readonly string[],
+  ): void {
+    const missing = required.filter((name) => !members.has(name));
+    for (const [name, { key }] of members) {
+      if (allowed.includes(name)) continue;
+      // A misspelt member is not missing besides.
+      const meant = missing.indexOf(nearestName(name, allowed) ?? '');
+      if (meant !== -1) missing.splice(meant, 1);
+      const hint = /\s\S/.test(name)
+        ? '; write "#" before the line if it is a comment'
+        : suggest(name, allowed);
+      this.report(key, `unknown member "${name}" of ${what}${hint}`);
+    }
+    for (const name of missing) {
+      const [within, key] = this.#keyBelow(members, name) ?? [];
+      if (within === undefined || key === undefined) this.report(node, `${what} lacks "${name}"`);
+      else this.report(key, tooFarRight(name, within));
+    }
+  }
+
+  /** The key of this name in the value of a member, and the name of that member. */
+  #keyBelow(members: Members, name: string): readonly [within: string, key: Node] | undefined {
+    for (const [within, { value }] of members) {
+      const key = isMap<Node, Node>(value) ? this.#keyOf(value, name) : undefined;
+      if (key !== undefined) return [within, key];
+    }
+    return undefined;
+  }
+
+  #keyOf(map: YAMLMap<Node, Node>, name: string): Node | undefined {
+    return map.items.map(({ key }) => key).find((key) => isScalar(key) && key.value === name);
+  }
+
+  /** A mapping whose member names are the author's own. */
+  anyMembers(node: Node | null, what: string, hint = ''): Members | null {
+    if (!isMap<Node, Node>(node))
+      return this.#wrongKind(node, `${what} must have members like name: value`, hint);
+    const members = new Map<string, Member>();
+    for (const pair of node.items) {
+      const member = this.#member(node, pair, what);
+      if (member !== null) members.set(member.name, member);
+    }
+    return members;
+  }
+
+  /** A list with at least one item. */
+  items(node: Node | null, what: string): readonly Node[] | null {
+    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintOnList(node));
+    if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
+    return node.items;
+  }
+
+  /** What `read` gives of each item, or null where it refuses one; where it refuses many, the first problem tells of all. */
+  readItems<T>(items: readonly Node[], read: (item: Node) => T | null): readonly T[] | null {
+    const before = this.#problems.length;
+    const values = items.map(read);
+    const refused = items.filter((_, place) => values[place] === null);
+    const first = this.#problems[before];
+    if (refused.length > ITEMS_TOLD_MAX && first !== undefined) {
+      const likes = refused
+        .slice(1, ITEMS_TOLD_MAX)
+        .map((item) => `"${this.plain(item)}" (line ${this.at(item).line})`);
+      const others = `${refused.length - 1} more of ${items.length} are refused, too, like ${likes.join(' and ')}`;
+      this.#problems.splice(before, Number.POSITIVE_INFINITY, {
+        ...first,
+        message: `${first.message}${first.message.endsWith('?') ? '' : ';'} ${others}`,
+      });
+    }
+    return refused.length === 0 ? values.filter((value) => value !== null) : null;
+  }
+
+  /** `hint` is added where it is no text. */
+  text(node: Node | null, what: string, hint = ''): string | null {
+    const value = this.#scalar(node);
+    if (typeof value !== 'string') return this.#wrongKind(node, `${what} must be a text`, hint);
+    if (value.trim() === '') return this.report(node, `${what} must not be empty`);
+    // Escapes such as "\0" and "\uD800" spell what the file itself may not hold.
+    if (INVISIBLE.test(value) || !value.isWellFormed()) {
+      return this.report(node, `${what} must not hold control characters or broken Unicode`);
+    }
+    return value;
+  }
+
+  boolean(node: Node | null, what: string): boolean | null {
+    const value = this.#scalar(node);
+    if (typeof value === 'boolean') return value;
+    return this.#wrongKind(node, `${what} must be true or false`, hintOnBoolean(value));
+  }
+
+  /** A number from `min` to `max`, written plainly. */
+  number(node: Node | null, what: string, range: NumberRange): number | null {
+    const { min, max, integer = false } = range;
+    const kind = integer ? 'a whole number' : 'a number';
+    const value = this.#scalar(node);
+    if (typeof value !== 'number')
+      return this.#wrongKind(node, `${what} must be ${kind}`, hintOnNumber(value, range));
+    if (!Number.isFinite(value) || !isPlainNumber(node)) {
+      return this.#wrongKind(node, `${what} must be ${kind} in plain digits`);
+    }
+    if (integer && !Number.isSafeInteger(value)) return this.#wrongKind(node, `${what} must be ${kind}`);
+    if (value < min || value > max) {
+      return this.#wrongKind(node, `${what} must be from ${min} to ${max}`);
+    }
+    return value;
+  }
+
+  choice<T extends string>(node: Node | null, what: string, allowed: readonly T[]): T | null {
+    const value = this.#scalar(node);
+    if (typeof value !== 'string')
+      return this.#wrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
+    const chosen = allowed.find((candidate) => candidate === value);
+    return chosen ?? this.report(node, `unknown ${what} "${value}"${suggest(value, allowed)}`);
+  }
+
+  plain(node: Node): unknown {
+    return isScalar(node)
+      ? node.value
+      : isSeq<Node>(node)
+        ? node.items.map((item) => this.plain(item))
+        : undefined;
+  }
+
+  /** The digits of a number as they are written; null when it is none. */
+  writtenNumber(node: Node): string | null {
+    return isScalar(node) && typeof node.value === 'number' ? (node.source ?? String(node.value)) : null;
+  }
+
+  isMapping(node: Node): boolean {
+    return isMap(node);
+  }
+
+  /** Whether the node is a mapping with a member of this name. */
+  hasMember(node: Node, name: string): boolean {
+    return isMap(node) && node.has(name);
+  }
+
+  isNull(node: Node): boolean {
+    return isScalar(node) && node.value === null;
+  }
+
+  /** The numbers of the file as they are written, and the decimal texts below members of the name `amounts`. */
+  numbers(amounts: string): readonly WrittenNumber[] {
+    const found: WrittenNumber[] = [];
+    visit(this.#root, {
+      Scalar: (_key, node, path) => {
+        const text = typeof node.value === 'string' ? node.value : node.source;
+        const isAmount = path.some(
+          (part) => isPair(part) && isScalar(part.key) && part.key.value === amounts,
+        );
+        if (text === undefined || !(typeof node.value === 'number' || isAmount)) return;
+        if (PLAIN_NUMBER.test(text)) found.push({ at: this.at(node), source: text, value: Number(text) });
+      },
+    });
+    return found;
+  }
+
+  duration(node: Node | null, what: string): number | null {
+    const value = this.#scalar(node);
+    const ms = typeof value === 'string' ? parseDuration(value) : null;
+    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`, hintOnDuration(value));
+  }
+
+  #parse(text: string): Node | null {
+    if (text.length > FILE_CHARACTERS_MAX) {
+      return this.report(null, `the file is longer than ${FILE_CHARACTERS_MAX} characters`);
+    }
+    if (this.#refuseInvisible(text)) return null;
+    const known = PARSED.get(text) ?? parsed(text);
+    PARSED.set(text, known);
+    const { document, lines, fault } = known;
+    this.#lines = lines;
+    if (document.directives?.yaml.explicit === true) {
+      return this.report(null, 'a %YAML directive changes what values mean; remove it');
+    }
+    if (fault !== null) {
+      this.#problems.push({ at: this.#place(fault.offset), message: spellOutInvisible(fault.message) });
+      return null;
+    }
+    if (document.contents === null) return this.report(null, 'the file is empty');
+    return this.#refuseIndirection(document.contents) ? null : document.contents;
+  }
+
+  #refuseInvisible(text: string): boolean {
+    const found = INVISIBLE.exec(text);
+    if (found === null) return false;
+    const before = text.slice(0, found.index).split('\n');
+    const at = { file: this.name, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+    const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const message =
+      found[0] === '\uFEFF'
+        ? 'the file begins with a byte order mark; save it as UTF-8, not as UTF-8 with BOM'
+        : `the control character U+${code} is not allowed`;
+    this.#problems.push({ at, message });
+    return true;
+  }
+
+  /**
+   * Aliases can multiply a small file without end, and tags make a value another than it looks.
+   * Rules have named conditions for sharing.
+   */
+  #refuseIndirection(root: Node): boolean {
+    const before = this.#problems.length;
+    visit(root, {
+      Alias: (_key, alias) => {
+        this.report(
+          alias,
+          `"*${alias.source}" is an alias; share conditions by name under "conditions:" instead`,
+        );
+      },
+      Node: (_key, node) => {
+        if (!isAlias(node) && node.anchor !== undefined) {
+          this.report(
+            node,
+            `"&${node.anchor}" is an anchor; share conditions by name under "conditions:" instead`,
+          );
+        }
+        if (node.tag !== undefined) this.report(node, `"${node.tag}" is a tag; write the plain value`);
+      },
+    });
+    return this.#problems.length > before;
+  }
+
+  #place(offset: number): Location {
+    const { line, col } = this.#lines.linePos(offset);
+    return { file: this.name, line: Math.max(1, line), column: Math.max(1, col) };
+  }
+
+  #member(
+    map: YAMLMap<Node, Node>,
+    pair: Pair<Node, Node>,
+    what: string,
+  ): (Member & { name: string }) | null {
+    const { key, value } = pair;
+    if (!isScalar(key) || typeof key.value !== 'string') {
+      return this.report(key ?? map, `a member name of ${what} must be a text`);
+    }
+    if (key.value === '__proto__' || key.value === '<<') {
+      return this.report(key, `"${key.value}" is not allowed as a member name`);
+    }
+    if (value === null) return this.report(key, `"${key.value}" has no value`);
+    return { name: key.value, key, value };
+  }
+
+  #scalar(node: Node | null): unknown {
+    return isScalar(node) ? node.value : undefined;
+  }
+
+  #wrongKind(node: Node | null, expectation: string, hint = ''): null {
+    return this.report(node, `${expectation}, not ${describe(node)}${hint}`);
+  }
+}
+
+/** What is said of a member that belongs to the mapping around the one that it stands in. */
+export function tooFarRight(name: string, within: string): string {
+  return `"${name}" stands within "${within}" and belongs beside it; indent it like "${within}"`;
+}
+
+/** A number, and the digits with which it is written. */
+interface WrittenNumber {
+  readonly at: Location;
+  readonly source: string;
+  readonly value: number;
+}
+
+export interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+  readonly integer?: boolean;
+  /** What the number counts, like seconds. */
+  readonly unit?: string | null;
+}
+
+/** The value in words that a person finds again in the file. */
+function describe(node: Node | null): string {
+  if (node === null) return 'nothing';
+  if (isAlias(node)) return 'an alias';
+  if (isMap(node)) return 'members';
+  if (isSeq(node)) return 'a list';
+  if (!isScalar(node) || node.value === null) return 'nothing';
+  return typeof node.value === 'string' ? JSON.stringify(node.value) : String(node.source ?? node.value);
+}
+
+const PLAIN_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+/** Refuses 0777, 0x1F, 1e400 and digits beyond what a double holds, which YAML reads as other numbers. */
+function isPlainNumber(node: Node | null): boolean {
+  if (!isScalar(node)) return false;
+  const { source, value }: Scalar = node;
+  if (source === undefined) return true;
+  if (!PLAIN_NUMBER.test(source)) return false;
+  return !Number.isInteger(value) || Number.isSafeInteger(value);
+}

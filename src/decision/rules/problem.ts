@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { distance } from 'fastest-levenshtein';
+import { Type } from '#base/json-schema.ts';
+import { type Shape, shape, word } from '#base/shapes.ts';
+
+export const location = shape('A place in a rule file', {
+  file: word('Like verdicts.yaml', 'verdicts.yaml'),
+  line: Type.Integer({ minimum: 1, description: 'From 1' }),
+  column: Type.Integer({ minimum: 1, description: 'From 1' }),
+});
+
+export type Location = Shape<typeof location>;
+
+export const ProblemSchema = shape('What is wrong in a rule file', {
+  at: location,
+  message: word('What, and what would be right', 'the file is missing'),
+});
+
+export type Problem = Shape<typeof ProblemSchema>;
+
+/** `verdicts.yaml:12:17` */
+export function formatLocation({ file, line, column }: Location): string {
+  return `${file}:${line}:${column}`;
+}
+
+/** `verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?` */
+export function formatProblem({ at, message }: Problem): string {
+  return `${formatLocation(at)}  ${message}`;
+}
+
+/** The problems of a folder as lines, each with the path from the working folder. */
+export function formatProblems(folder: string, problems: readonly Problem[]): string {
+  return problems
+    .map(({ at, message }) => formatProblem({ at: { ...at, file: join(folder, at.file) }, message }))
+    .join('\n');
+}
+
+/** In the order a person reads files. */
+export function sortProblems<One extends Problem>(problems: readonly One[]): readonly One[] {
+  return problems.toSorted(
+    (a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column,
+  );
+}
+
+/**
+ * Ends a message about an unknown name: the nearest allowed one when there is one near,
+ * otherwise all of them.
+ */
+export function suggest(name: string, allowed: readonly string[]): string {
+  if (allowed.length === 0) return '; nothing is allowed here';
+  const nearest = nearestName(name, allowed);
+  const meant = nearest === null ? namesWith(name, allowed) : [nearest];
+  if (meant.length === 0) return `; allowed: ${allowed.join(', ')}`;
+  return `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
+}
+
+const NAMES_WITH_MAX = 3;
+
+/** The few names that have the word in them, as ladderLevel has "level". */
+function namesWith(word: string, allowed: readonly string[]): readonly string[] {
+  if (word.length < 4) return [];
+  const having = allowed.filter((name) => name.toLowerCase().includes(word.toLowerCase()));
+  return having.length <= NAMES_WITH_MAX ? having : [];
+}
+
+/** The name that was probably meant; null when none is near. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  const [nearest] = known
+    .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))
+    .toSorted((a, b) => a.steps - b.steps);
+  return nearest?.candidate ?? null;
+}

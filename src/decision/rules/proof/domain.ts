@@ -1,0 +1,334 @@
+import type { FactReading, FactValue } from '#decision/facts/fact.ts';
+import { CURRENCY_PATTERN } from '#decision/payer/amount.ts';
+import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
+import type { Expected, FactRef, OperatorName } from '#decision/rules/condition.ts';
+import { comparisonMatcher } from '#decision/rules/matcher.ts';
+
+/**
+ * The values of a fact, numbered in order, so that everything a condition can say about it is a set of whole numbers.
+ * Values that no condition distinguishes may share a number.
+ */
+export interface Domain {
+  readonly all: Spans;
+  /** The numbers whose values stand in this relation to what is expected. */
+  readonly where: (operator: OperatorName, expected: Expected) => Spans;
+  readonly value: (number: number) => FactReading;
+  readonly number: (value: FactReading) => number;
+  /** The number of 0 where values may be below it: to be shown in the place of the least one. */
+  readonly zero?: number;
+}
+
+/** Facts that are rounded, and to how many decimals. */
+const DECIMALS: ReadonlyMap<string, number> = new Map([
+  ['paymentScore', 4],
+  ['botWeight', 6],
+]);
+
+/** How many decimals the values of a fact have at most; null when any number may occur, or whole ones alone. */
+export function decimalsOf({ name }: FactRef): number | null {
+  return DECIMALS.get(name) ?? null;
+}
+
+/** Multiples that a domain lists one by one; of a fact with more they are a fact of its own, see `Multiples`. */
+const LISTED_MULTIPLES_MAX = 4096;
+
+/** Whether the multiples of a divisor are listed among the values of the fact. */
+export function listsMultiples(ref: FactRef, divisor: number): boolean {
+  const { domain } = ref.fact;
+  if (domain.type !== 'number' || divisor <= 0) return true;
+  const isStepped = domain.integer || decimalsOf(ref) !== null;
+  return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
+}
+
+interface TextForm {
+  readonly pattern: RegExp;
+  readonly words: string;
+  /** Texts of that form, one for each number from 0, to find one that no condition names. */
+  readonly some: (number: number) => string;
+}
+
+/** Facts of free text that still have a form: a value of another form never occurs. */
+const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
+  [
+    'currency',
+    {
+      pattern: new RegExp(CURRENCY_PATTERN),
+      words: 'a currency is 3 or 4 capital letters or digits',
+      // XTS is the currency code that ISO 4217 reserves for testing.
+      some: (number) => (number === 0 ? 'XTS' : number.toString(36).toUpperCase().padStart(4, 'X')),
+    },
+  ],
+  [
+    'platform',
+    {
+      pattern: new RegExp(PLATFORM_NAME_PATTERN),
+      words: `a platform name has ${PLATFORM_NAME_FORM}`,
+      some: (number) => `other${number === 0 ? '' : `-${number}`}`,
+    },
+  ],
+]);
+
+/** A text of one character, another for each number from 0: as short as an attribute may be declared. */
+export function shortText(number: number): string {
+  return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
+}
+
+const LETTERS = 26;
+
+const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: shortText };
+
+/** How the values of a text fact are written; null when any text may occur. */
+export function textForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
+  return TEXT_FORMS.get(name) ?? null;
+}
+
+/** `constants` are the values that conditions compare this fact with. */
+export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain {
+  const known = knownDomain(ref, constants);
+  return ref.fact.absence === undefined ? known : withUnknown(known);
+}
+
+/** One number more, behind all others, stands for having no value. */
+function withUnknown(known: Domain): Domain {
+  const unknown = highest(known.all) + 1;
+  const alone: Spans = [[unknown, unknown]];
+  return {
+    all: spansOf([...known.all, ...alone]),
+    where: (operator, expected) =>
+      operator === 'known' && expected !== true ? alone : known.where(operator, expected),
+    value: (number) => (number === unknown ? null : known.value(number)),
+    number: (value) => (value === null ? unknown : known.number(value)),
+    ...(known.zero === undefined ? {} : { zero: known.zero }),
+  };
+}
+
+function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
+  const { domain } = ref.fact;
+  switch (domain.type) {
+    case 'number': {
+      const decimals = domain.integer ? 0 : decimalsOf(ref);
+      if (decimals === null && domain.min < 0) return withZero(domain, constants);
+      if (decimals === null) return continuous(domain.min, domain.max, constants);
+      const steps = 10 ** decimals;
+      return stepped(Math.ceil(domain.min * steps), Math.floor(domain.max * steps), steps);
+    }
+    case 'boolean':
+      return listed([false, true]);
+    case 'enum':
+      return listed(domain.values);
+    case 'text':
+      return listed(texts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : textForm(ref)));
+    default:
+      return domain satisfies never;
+  }
+}
+
+function listed(values: readonly FactValue[]): Domain {
+  const each = values.map((_, index): Spans => [[index, index]]);
+  const value = (number: number) => values[number] ?? false;
+  return {
+    all: spansOf([[0, values.length - 1]]),
+    where: (operator, expected) => wherever(operator, expected, each, value),
+    value,
+    number: (wanted) => (wanted === null ? -1 : values.indexOf(wanted)),
+  };
+}
+
+/**
+ * The numbers whose values stand in this relation to what is expected. The operator treats the values of one piece
+ * alike, so the first of each speaks for all of it.
+ */
+function wherever(
+  operator: OperatorName,
+  expected: Expected,
+  pieces: readonly Spans[],
+  value: (number: number) => FactValue,
+): Spans {
+  const holds = comparisonMatcher(0, operator, expected);
+  return spansOf(pieces.filter((piece) => piece.length > 0 && holds([value(lowest(piece))])).flat());
+}
+
+/** Multiples of 1 / `steps`. */
+function stepped(low: number, high: number, steps: number): Domain {
+  const all = spansOf([[low, high]]);
+  const domain = ordered(all, {
+    below: (value) => {
+      let number = Math.ceil(value * steps);
+      while (number / steps >= value) number--;
+      return number;
+    },
+    upTo: (value) => {
+      let number = Math.floor(value * steps) + 1;
+      while (number / steps > value) number--;
+      return number;
+    },
+    value: (number) => number / steps,
+  });
+  return {
+    ...domain,
+    where: (operator, expected) => {
+      if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return domain.where(operator, expected);
+      const multiples = multiplesIn(all, Math.max(1, Math.round(Number(expected) * steps)));
+      return operator === 'multipleOf' ? multiples : without(all, multiples);
+    },
+  };
+}
+
+function multiplesIn(all: Spans, by: number): Spans {
+  const multiples: Span[] = [];
+  for (let number = Math.ceil(lowest(all) / by) * by; number <= highest(all); number += by)
+    multiples.push([number, number]);
+  return spansOf(multiples);
+}
+
+/** Any number: the constants have even numbers, what lies between two of them the odd one between. */
+function continuous(min: number, max: number, constants: readonly FactValue[]): Domain {
+  const inside = constants.filter((value) => typeof value === 'number').filter((value) => value > min);
+  const points = [...new Set([min, ...inside.filter((value) => value < max), max])].toSorted((a, b) => a - b);
+  const position = (value: number) => points.findIndex((point) => point >= value);
+  const gap = (index: number): number | null => between(points[index] ?? min, points[index + 1] ?? max);
+  const numbers = points.flatMap((_, index): Span[] => {
+    const point: Span = [2 * index, 2 * index];
+    const last = index === points.length - 1;
+    return last || gap(index) === null ? [point] : [point, [2 * index + 1, 2 * index + 1]];
+  });
+  const last = 2 * (points.length - 1);
+  return ordered(spansOf(numbers), {
+    below: (value) => (position(value) < 0 ? last : 2 * position(value) - 1),
+    upTo: (value) => {
+      const at = position(value);
+      return at < 0 ? last : points[at] === value ? 2 * at : 2 * at - 1;
+    },
+    value: (number) => (number % 2 === 0 ? points[number / 2] : (gap((number - 1) / 2) ?? undefined)) ?? min,
+  });
+}
+
+function withZero(
+  { min, max }: { readonly min: number; readonly max: number },
+  constants: readonly FactValue[],
+): Domain {
+  const domain = continuous(min, max, [...constants, 0]);
+  return { ...domain, zero: domain.number(0) };
+}
+
+interface Order {
+  /** The number of the greatest value less than this one. */
+  readonly below: (value: number) => number;
+  /** The number of the greatest value not above this one. */
+  readonly upTo: (value: number) => number;
+  readonly value: (number: number) => number;
+}
+
+function ordered(all: Spans, { below, upTo, value }: Order): Domain {
+  return {
+    all,
+    where: (operator, expected) => {
+      const limits = [expected].flat().filter((limit) => typeof limit === 'number');
+      const starts = new Set(limits.flatMap((limit) => [below(limit) + 1, upTo(limit) + 1]));
+      const cuts = [Number.NEGATIVE_INFINITY, ...[...starts].toSorted((a, b) => a - b)];
+      const pieces = cuts.map((start, index) => {
+        return clip(all, start, (cuts[index + 1] ?? Number.POSITIVE_INFINITY) - 1);
+      });
+      return wherever(operator, expected, pieces, value);
+    },
+    value,
+    number: (wanted) => (typeof wanted === 'number' ? upTo(wanted) : Number.NaN),
+  };
+}
+
+function clip(all: Spans, low: number, high: number): Spans {
+  return spansOf(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
+}
+
+/** A number between two others, with few digits; null when no double lies there. */
+function between(low: number, high: number): number | null {
+  for (let digits = 0; digits <= 10; digits++) {
+    const number = Number((Math.floor(low * 10 ** digits + 1) / 10 ** digits).toFixed(digits));
+    if (number > low && number < high) return number;
+  }
+  const middle = low + (high - low) / 2;
+  return middle > low && middle < high ? middle : null;
+}
+
+/** The texts that conditions name, and one that none of them names. */
+function texts(constants: readonly FactValue[], form: TextForm | null): readonly string[] {
+  const named = [...new Set(constants.filter((value) => typeof value === 'string'))];
+  const possible = form === null ? named : named.filter((value) => form.pattern.test(value));
+  return [...possible, unnamed(new Set(named), form)];
+}
+
+function unnamed(named: ReadonlySet<string>, form: TextForm | null): string {
+  for (let number = 0; ; number++) {
+    const text = form === null ? `other${number === 0 ? '' : `-${number}`}` : form.some(number);
+    if (!named.has(text)) return text;
+  }
+}
+
+/** Whole numbers from the first to the second, both included. */
+type Span = readonly [low: number, high: number];
+
+/** A set of whole numbers: spans in order that neither overlap nor touch. */
+export type Spans = readonly Span[];
+
+/** The set of all numbers in any of the spans; a span that ends before it begins holds none. */
+export function spansOf(spans: readonly Span[]): Spans {
+  const merged: [number, number][] = [];
+  for (const [low, high] of spans.toSorted((a, b) => a[0] - b[0])) {
+    if (high < low) continue;
+    const last = merged.at(-1);
+    if (last !== undefined && low <= last[1] + 1) last[1] = Math.max(last[1], high);
+    else merged.push([low, high]);
+  }
+  return merged;
+}
+
+export function intersect(a: Spans, b: Spans): Spans {
+  const common: Span[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    const [lowA, highA] = a[i] ?? [0, -1];
+    const [lowB, highB] = b[j] ?? [0, -1];
+    const low = Math.max(lowA, lowB);
+    const high = Math.min(highA, highB);
+    if (low <= high) common.push([low, high]);
+    if (highA < highB) i++;
+    else j++;
+  }
+  return common;
+}
+
+export function without(whole: Spans, spans: Spans): Spans {
+  const gaps: Span[] = [];
+  let next = Number.NEGATIVE_INFINITY;
+  for (const [low, high] of spans) {
+    gaps.push([next, low - 1]);
+    next = high + 1;
+  }
+  gaps.push([next, Number.POSITIVE_INFINITY]);
+  return intersect(whole, gaps);
+}
+
+export function overlaps(a: Spans, b: Spans): boolean {
+  return intersect(a, b).length > 0;
+}
+
+export function includes(whole: Spans, part: Spans): boolean {
+  let i = 0;
+  for (const [low, high] of part) {
+    while (i < whole.length && (whole[i]?.[1] ?? 0) < high) i++;
+    const around = whole[i];
+    if (around === undefined || around[0] > low) return false;
+  }
+  return true;
+}
+
+/** The least number; Infinity of an empty set. */
+export function lowest(spans: Spans): number {
+  return spans[0]?.[0] ?? Number.POSITIVE_INFINITY;
+}
+
+/** The greatest number; -Infinity of an empty set. */
+export function highest(spans: Spans): number {
+  return spans.at(-1)?.[1] ?? Number.NEGATIVE_INFINITY;
+}

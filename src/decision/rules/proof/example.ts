@@ -1,0 +1,22 @@
+import type { FactReading } from '#decision/facts/fact.ts';
+import { type Condition, factsNamed } from '#decision/rules/condition.ts';
+import { formatValue } from '#decision/rules/condition-text.ts';
+
+/** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
+export type Example = Readonly<Record<string, FactReading>>;
+
+/** Of a witness, the facts that these conditions name. */
+export function exampleOf(
+  witness: ReadonlyMap<string, FactReading>,
+  conditions: readonly Condition[],
+): Example {
+  const values = factsNamed(conditions).map(({ label }) => [label, witness.get(label)] as const);
+  return Object.fromEntries(values.filter((entry): entry is [string, FactReading] => entry[1] !== undefined));
+}
+
+/** `paidCount = 3, hasBinding = true` */
+export function formatExample(example: Example): string {
+  return Object.entries(example)
+    .map(([label, value]) => (value === null ? `${label} is not known` : `${label} = ${formatValue(value)}`))
+    .join(', ');
+}

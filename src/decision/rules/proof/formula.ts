@@ -1,0 +1,259 @@
+import { paymentScore } from '#decision/payer/payment-score.ts';
+import {
+  type Comparison,
+  type Condition,
+  type FactRef,
+  type FoldOf,
+  foldCondition,
+} from '#decision/rules/condition.ts';
+import { type SignalParams, weightOfSignals } from '#decision/rules/rule-set.ts';
+import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
+import { withoutPair } from './pairs.ts';
+import type { Relation } from './relations.ts';
+
+/** A condition as a search needs it: no "not", which in proofs holds wherever its part does not, every comparison the set of numbers that it allows. */
+export type Formula =
+  | { readonly kind: 'within'; readonly index: number; readonly allowed: Spans }
+  | { readonly kind: 'all'; readonly parts: readonly Formula[] }
+  | { readonly kind: 'any'; readonly parts: readonly Formula[] };
+
+/** The facts of a question, numbered, each with its domain. */
+export interface Numbered {
+  readonly refs: readonly FactRef[];
+  readonly domains: readonly Domain[];
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+const ALWAYS: Formula = { kind: 'all', parts: [] };
+const NEVER: Formula = { kind: 'any', parts: [] };
+
+/** Makes formulas of conditions; a condition that is used twice gives one formula. */
+export class Formulas {
+  readonly #facts: Numbered;
+  readonly #made = new Map<Condition, Formula>();
+  readonly #negations = new Map<Formula, Formula>();
+  readonly #fold: FoldOf<Formula> = {
+    group: (kind, parts) => this.#joined(kind, parts),
+    not: (part) => this.negation(part),
+    reference: (_name, part) => part,
+    comparison: (comparison) => this.#comparison(comparison),
+  };
+
+  constructor(facts: Numbered) {
+    this.#facts = facts;
+  }
+
+  /** That the condition holds. */
+  of(condition: Condition): Formula {
+    return foldCondition(condition, this.#fold, this.#made);
+  }
+
+  negation(formula: Formula): Formula {
+    return this.#negations.getOrInsertComputed(formula, () => this.#negate(formula));
+  }
+
+  #comparison(comparison: Comparison): Formula {
+    const { fact, operator, value } = withoutPair(comparison);
+    const index = this.#facts.indexOf.get(fact.label);
+    const domain = index === undefined ? undefined : this.#facts.domains[index];
+    if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);
+    return this.#within(index, domain.where(operator, value));
+  }
+
+  #negate(formula: Formula): Formula {
+    switch (formula.kind) {
+      case 'within':
+        return this.#within(formula.index, without(this.#all(formula.index), formula.allowed));
+      case 'all':
+      case 'any': {
+        const parts = formula.parts.map((part) => this.negation(part));
+        return this.#joined(formula.kind === 'all' ? 'any' : 'all', parts);
+      }
+      default:
+        return formula satisfies never;
+    }
+  }
+
+  #all(index: number): Spans {
+    return this.#facts.domains[index]?.all ?? [];
+  }
+
+  #within(index: number, allowed: Spans): Formula {
+    if (allowed.length === 0) return NEVER;
+    return includes(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
+  }
+
+  /** Merges the parts of one fact; a part that decides alone replaces all others. */
+  #joined(kind: 'all' | 'any', parts: readonly Formula[]): Formula {
+    const allowed = new Map<number, Spans>();
+    const others = new Set<Formula>();
+    const flat = parts.flatMap((part) => (part.kind === kind ? part.parts : [part]));
+    for (const part of flat) {
+      if (part.kind !== 'within') {
+        others.add(part);
+        continue;
+      }
+      const before = allowed.get(part.index);
+      const both = (a: Spans) =>
+        kind === 'all' ? intersect(a, part.allowed) : spansOf([...a, ...part.allowed]);
+      allowed.set(part.index, before === undefined ? part.allowed : both(before));
+    }
+    const merged = [...[...allowed].map(([index, spans]) => this.#within(index, spans)), ...others].filter(
+      (part) => !isEmpty(part, kind),
+    );
+    const deciding = merged.find((part) => isEmpty(part, kind === 'all' ? 'any' : 'all'));
+    const [only] = merged;
+    if (deciding !== undefined) return deciding;
+    return merged.length === 1 && only !== undefined ? only : { kind, parts: merged };
+  }
+}
+
+function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
+  return formula.kind === kind && formula.parts.length === 0;
+}
+
+/** Whether the formulas exclude each other by single facts alone, without a search. */
+export function contradict(formulas: readonly Formula[]): boolean {
+  const left = new Map<number, Spans>();
+  const possible = (formula: Formula): boolean => {
+    switch (formula.kind) {
+      case 'within': {
+        const before = left.get(formula.index);
+        const now = before === undefined ? formula.allowed : intersect(before, formula.allowed);
+        left.set(formula.index, now);
+        return now.length > 0;
+      }
+      case 'all':
+        return formula.parts.every(possible);
+      case 'any':
+        return formula.parts.length > 0;
+      default:
+        return formula satisfies never;
+    }
+  };
+  return !formulas.every(possible);
+}
+
+/** What a search knows of the numbers of each fact; narrowing tells whether any number is left. */
+export interface Ranges {
+  readonly low: (index: number) => number;
+  readonly high: (index: number) => number;
+  /** Keeps only the numbers from `low` to `high`. */
+  readonly keep: (index: number, low: number, high: number) => boolean;
+}
+
+/** Removes numbers that a relation rules out; false when none is left for a fact. */
+export type Propagator = (ranges: Ranges) => boolean;
+
+/** The facts of a relation; the total and the score, which follow from the others, come last. */
+export function relationRefs(relation: Relation): readonly FactRef[] {
+  switch (relation.kind) {
+    case 'sum':
+      return [...relation.parts, relation.total];
+    case 'at most':
+      return [relation.lesser, relation.greater];
+    case 'payment score':
+      return [relation.platform, relation.unpaid, relation.paid, relation.score];
+    case 'weight':
+      return [...relation.signals.map(({ matches }) => matches), relation.total];
+    default:
+      return relation satisfies never;
+  }
+}
+
+export function propagatorOf(relation: Relation, facts: Numbered): Propagator {
+  const at = (ref: FactRef) => facts.indexOf.get(ref.label) ?? -1;
+  switch (relation.kind) {
+    case 'sum': {
+      const [first, second] = relation.parts;
+      return sum(at(first), at(second), at(relation.total));
+    }
+    case 'at most':
+      return atMost(at(relation.lesser), at(relation.greater), relation.by);
+    case 'payment score':
+      return score(relation, at, facts);
+    case 'weight':
+      return weight(relation, at, facts);
+    default:
+      return relation satisfies never;
+  }
+}
+
+function sum(a: number, b: number, total: number): Propagator {
+  return ({ low, high, keep }) =>
+    keep(total, low(a) + low(b), high(a) + high(b)) &&
+    keep(a, low(total) - high(b), high(total) - low(b)) &&
+    keep(b, low(total) - high(a), high(total) - low(a));
+}
+
+function atMost(lesser: number, greater: number, by: number): Propagator {
+  return ({ low, high, keep }) =>
+    keep(lesser, Number.NEGATIVE_INFINITY, high(greater) - by) &&
+    keep(greater, low(lesser) + by, Number.POSITIVE_INFINITY);
+}
+
+/**
+ * The score rises with paid orders and falls with unpaid ones. It is exact once the counts are known;
+ * until then the bounds are a step wider than the formula says, because doubles round.
+ */
+function score(
+  relation: Extract<Relation, { kind: 'payment score' }>,
+  at: (ref: FactRef) => number,
+  facts: Numbered,
+): Propagator {
+  const [platform, paid, unpaid, result] = [
+    relation.platform,
+    relation.paid,
+    relation.unpaid,
+    relation.score,
+  ].map(at);
+  const domain = facts.domains[result ?? -1];
+  if (platform === undefined || paid === undefined || unpaid === undefined || result === undefined || !domain)
+    return () => true;
+  return ({ low, high, keep }) => {
+    const smoothing = relation.smoothings[low(platform)];
+    if (smoothing === undefined || low(platform) !== high(platform)) return true;
+    const number = (paidCount: number, unpaidCount: number) =>
+      domain.number(paymentScore(paidCount, paidCount + unpaidCount, smoothing));
+    if (low(paid) === high(paid) && low(unpaid) === high(unpaid)) {
+      const exact = number(low(paid), low(unpaid));
+      return keep(result, exact, exact);
+    }
+    // Without any outcome the score is fixed, whatever the formula says.
+    const bounds = [number(low(paid), high(unpaid)), number(high(paid), low(unpaid))];
+    if (low(paid) === 0 && low(unpaid) === 0) bounds.push(number(0, 0), number(1, 0), number(0, 1));
+    return keep(result, Math.min(...bounds) - 1, Math.max(...bounds) + 1);
+  };
+}
+
+/** Added as decisions add them, so that the total is exact once all signals are known. */
+function weight(
+  { signals, total }: Extract<Relation, { kind: 'weight' }>,
+  at: (ref: FactRef) => number,
+  facts: Numbered,
+): Propagator {
+  const weights = signals.map(({ matches, ...params }) => ({ ...params, index: at(matches) }));
+  const result = at(total);
+  const domain = facts.domains[result];
+  if (domain === undefined) return () => true;
+  const number = (some: readonly SignalParams[]) => domain.number(weightOfSignals(some));
+  return ({ low, high, keep }) => {
+    const certain = weights.filter(({ index }) => low(index) === 1);
+    const possible = weights.filter(({ index }) => high(index) === 1);
+    const least = number(certain);
+    const most = number(possible);
+    if (!keep(result, least, most)) return false;
+    // Two steps of rounding are left to the sums above, which are exact once all is known.
+    const spare = high(result) - least + 2;
+    const excess = most - low(result) + 2;
+    return weights.every((signal) => {
+      if (low(signal.index) === high(signal.index)) return true;
+      // A signal about the same thing as another one adds what it is heavier by, if anything.
+      const isAlone = signal.about === undefined;
+      const added = isAlone ? number([signal]) : number([...certain, signal]) - least;
+      if (added > spare) return keep(signal.index, 0, 0);
+      const lost = isAlone ? added : most - number(possible.filter((other) => other !== signal));
+      return lost > excess ? keep(signal.index, 1, 1) : true;
+    });
+  };
+}

@@ -1,0 +1,202 @@
+import type { FactReading, FactValue } from '#decision/facts/fact.ts';
+import { YES_NO } from '#decision/facts/fact.ts';
+import {
+  type Comparison,
+  type Condition,
+  comparisonsIn,
+  type FactRef,
+  foldCondition,
+} from '#decision/rules/condition.ts';
+import { isMultipleOf, multipleAbove } from '#decision/rules/multiples.ts';
+import { allOf, compare, implies, inner } from './built-conditions.ts';
+import { type Domain, includes, listsMultiples, type Spans } from './domain.ts';
+
+/** A fact of so many values that its multiples cannot be listed, and what was asked about them. */
+interface AskedFact {
+  readonly ref: FactRef;
+  /** By divisor, the fact whether the value is a multiple of it. */
+  readonly flags: Map<number, FactRef>;
+}
+
+/** How many values are tried to show what a witness says of multiples. */
+const CANDIDATES_MAX = 200;
+
+/** How many values of a fact are tried in a search of their own. */
+const PINS_MAX = 8;
+
+/** A value that a fact is to have. */
+export interface Pin {
+  readonly label: string;
+  readonly value: number;
+}
+
+/**
+ * Whether an amount is a multiple of 1000 is a fact of its own to proofs, related to the amount where it is compared with
+ * constants. That leaves out no possibility, so what is proved impossible is; what a search finds is shown by a value, or
+ * is undecided.
+ */
+export class Multiples {
+  readonly #asked = new Map<string, AskedFact>();
+  readonly #rewritten = new Map<Condition, Condition>();
+
+  /** The condition with facts of their own in the place of such comparisons; most conditions have none. */
+  rewrite(condition: Condition): Condition {
+    return this.#rewritten.getOrInsertComputed(condition, () => {
+      if (!comparisonsIn([condition]).some(isAboutUnlisted)) return condition;
+      return foldCondition<{ readonly at: Condition['at'] }, ComparedPart, Condition>(condition, {
+        group: (kind, conditions, { at }) => ({ kind, conditions, at }),
+        not: (part, { at }) => ({ kind: 'not', condition: part, at }),
+        reference: (_name, part) => part,
+        comparison: (comparison) => this.#comparison(comparison),
+      });
+    });
+  }
+
+  /** What relates a fact to its multiples, given the constants that it is compared with, as far as `labels` name them. */
+  *known(
+    labels: ReadonlySet<string>,
+    constantsOf: (label: string) => Iterable<FactValue>,
+  ): Generator<Condition> {
+    for (const { ref, flags } of this.#relevant(labels)) {
+      const points = pointsOf(ref, constantsOf(ref.label));
+      for (const [divisor, flag] of flags) {
+        yield* flagsAtPoints(ref, points, divisor, flag);
+        for (const [other, otherFlag] of flags) {
+          if (other !== divisor && isMultipleOf(divisor, other))
+            yield implies(isTrue(flag, true), isTrue(otherFlag, true));
+        }
+      }
+    }
+  }
+
+  /** The values of a witness with numbers that are the multiples that it says; null where none was found. */
+  shown(
+    values: ReadonlyMap<string, FactReading>,
+    domainOf: (label: string) => Domain | undefined,
+    leftOf: (label: string) => Spans,
+  ): ReadonlyMap<string, FactReading> | null {
+    const facts = [...this.#relevant(new Set(values.keys()))];
+    if (facts.length === 0) return values;
+    const shown = new Map(values);
+    for (const { ref, flags } of facts) {
+      const value = shown.get(ref.label);
+      const says = (seen: number) =>
+        flags.entries().every(([divisor, { label }]) => {
+          const flag = values.get(label);
+          return flag === undefined || isMultipleOf(seen, divisor) === flag;
+        });
+      for (const { label } of flags.values()) shown.delete(label);
+      if (typeof value !== 'number' || says(value)) continue;
+      const domain = domainOf(ref.label);
+      const left = leftOf(ref.label);
+      const isLeft = (seen: number) => {
+        const number = domain?.number(seen) ?? Number.NaN;
+        return includes(left, [[number, number]]) && !(isWhole(ref) && !Number.isInteger(seen));
+      };
+      const found = candidates(domain, left, [...flags.keys()]).find((seen) => isLeft(seen) && says(seen));
+      if (found === undefined) return null;
+      shown.set(ref.label, found);
+    }
+    return shown;
+  }
+
+  /** Values of whole numbers near the constants, which are the multiples that a witness says. */
+  pins(
+    values: ReadonlyMap<string, FactReading>,
+    constantsOf: (label: string) => Iterable<FactValue>,
+  ): readonly Pin[] {
+    return [...this.#relevant(new Set(values.keys()))].flatMap(({ ref, flags }) => {
+      if (!isWhole(ref)) return [];
+      const near = pointsOf(ref, constantsOf(ref.label)).flatMap((point) => [
+        point + 1,
+        point + 2,
+        ...[...flags.keys()].map((divisor) => multipleAbove(point, divisor)),
+      ]);
+      const says = (seen: number) =>
+        flags.entries().every(([divisor, { label }]) => isMultipleOf(seen, divisor) === values.get(label));
+      return near
+        .filter((value) => Number.isSafeInteger(value) && says(value))
+        .slice(0, PINS_MAX)
+        .map((value) => ({ label: ref.label, value }));
+    });
+  }
+
+  *#relevant(labels: ReadonlySet<string>): Generator<AskedFact> {
+    for (const { ref, flags } of this.#asked.values()) {
+      const asked = [...flags].filter(([, { label }]) => labels.has(label));
+      if (asked.length > 0) yield { ref, flags: new Map(asked) };
+    }
+  }
+
+  #comparison(comparison: Comparison): Condition {
+    const { fact, operator, value } = comparison;
+    if (!isAboutUnlisted(comparison) || typeof value !== 'number') return comparison;
+    const { flags } = this.#asked.getOrInsertComputed(fact.label, () => ({ ref: fact, flags: new Map() }));
+    const flag = flags.getOrInsertComputed(value, () =>
+      inner(`${fact.label} is a multiple of ${value}`, YES_NO),
+    );
+    const is = isTrue(flag, operator === 'multipleOf');
+    // The fact stands beside it, so that what is known of the fact is known of its multiples.
+    const { min } = fact.fact.domain.type === 'number' ? fact.fact.domain : { min: 0 };
+    return allOf(compare(fact, 'greaterThanInclusive', min), is);
+  }
+}
+
+type ComparedPart = Omit<Comparison, 'kind' | 'at'>;
+
+function isAboutUnlisted({ fact, operator, value }: Comparison): boolean {
+  if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return false;
+  return typeof value === 'number' && !listsMultiples(fact, value);
+}
+
+function isTrue(flag: FactRef, value: boolean): Condition {
+  return compare(flag, 'equal', value);
+}
+
+function isWhole({ fact: { domain } }: FactRef): boolean {
+  return domain.type === 'number' && domain.integer;
+}
+
+/** The numbers that conditions compare the fact with, in order, between its least and its greatest value. */
+function pointsOf({ fact: { domain } }: FactRef, constants: Iterable<FactValue>): readonly number[] {
+  if (domain.type !== 'number') return [];
+  const { min, max } = domain;
+  const inside = [...constants].filter((value) => typeof value === 'number' && value > min && value < max);
+  return [...new Set([min, ...inside.map(Number), max])].toSorted((a, b) => a - b);
+}
+
+/** What is certain of the multiples at each point, and between it and the next. */
+function* flagsAtPoints(
+  ref: FactRef,
+  points: readonly number[],
+  divisor: number,
+  flag: FactRef,
+): Generator<Condition> {
+  for (const [index, point] of points.entries()) {
+    yield implies(compare(ref, 'equal', point), isTrue(flag, isMultipleOf(point, divisor)));
+    const next = points[index + 1];
+    if (next === undefined) continue;
+    const between = allOf(compare(ref, 'greaterThan', point), compare(ref, 'lessThan', next));
+    if (multipleAbove(point, divisor) >= next) yield implies(between, isTrue(flag, false));
+    else if (isWhole(ref) && divisor === 1) yield implies(between, isTrue(flag, true));
+    else if (isWhole(ref) && next - point === 2) yield implies(between, isTrue(flag, true));
+  }
+}
+
+/** Numbers near the beginning of each span that is left: multiples, and others. */
+function candidates(domain: Domain | undefined, left: Spans, divisors: readonly number[]): readonly number[] {
+  if (domain === undefined) return [];
+  return left.flatMap(([low]) => {
+    const [start, before] = [domain.value(low), domain.value(low - 1)].map(Number);
+    if (start === undefined || before === undefined) return [];
+    const found = [start, start + 0.01, start + 0.1, start + 0.5, start + 1, start + 2, start + 3];
+    for (const divisor of divisors) {
+      let multiple = Math.min(before, start);
+      for (let tried = 0; tried < CANDIDATES_MAX; tried++) {
+        multiple = multipleAbove(multiple, divisor);
+        found.push(multiple);
+      }
+    }
+    return found;
+  });
+}

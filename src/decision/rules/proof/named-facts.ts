@@ -1,0 +1,50 @@
+import type { FactDomain, FactValue } from '#decision/facts/fact.ts';
+import { type Comparison, type FactRef, factsOf } from '#decision/rules/condition.ts';
+import { domainOf } from './domain.ts';
+import type { Numbered } from './formula.ts';
+import { withoutPair } from './pairs.ts';
+
+/** A fact that conditions name, and the constants that they compare it with. */
+export interface NamedFact {
+  readonly ref: FactRef;
+  readonly constants: Set<FactValue>;
+}
+
+export function collectFacts(comparisons: readonly Comparison[]): Map<string, NamedFact> {
+  const facts = new Map<string, NamedFact>();
+  for (const comparison of comparisons) {
+    for (const ref of factsOf(comparison)) noteFact(facts, ref);
+    const { fact, value } = withoutPair(comparison);
+    const { constants } = noteFact(facts, fact);
+    for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
+  }
+  return facts;
+}
+
+export function noteFact(facts: Map<string, NamedFact>, ref: FactRef): NamedFact {
+  return facts.getOrInsertComputed(ref.label, () => ({ ref, constants: new Set<FactValue>() }));
+}
+
+/**
+ * Numbers that are not whole are numbered by the constants they are compared with. Facts of one domain, as all
+ * amounts are, share them, so that relations can compare the numbers of one with those of another.
+ */
+function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, ReadonlySet<FactValue>> {
+  const shared = new Map<FactDomain, Set<FactValue>>();
+  for (const { ref, constants } of facts) {
+    const { domain } = ref.fact;
+    if (domain.type !== 'number' || domain.integer) continue;
+    shared.set(domain, (shared.get(domain) ?? new Set()).union(constants));
+  }
+  return shared;
+}
+
+export function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
+  const all = [...facts.values()];
+  const shared = sharedConstants(all);
+  return {
+    refs: all.map(({ ref }) => ref),
+    domains: all.map(({ ref, constants }) => domainOf(ref, [...(shared.get(ref.fact.domain) ?? constants)])),
+    indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
+  };
+}

@@ -1,0 +1,158 @@
+import type { FactValue } from '#decision/facts/fact.ts';
+import {
+  type Comparison,
+  type Condition,
+  type Expected,
+  type FactRef,
+  isFactRef,
+  type OperatorName,
+} from '#decision/rules/condition.ts';
+import { allOf, anyOf, compare, implies, inner, not } from './built-conditions.ts';
+import { shortText } from './domain.ts';
+
+/**
+ * How two facts of one request stand to each other is a fact of its own to proofs: below, equal or above for numbers, equal
+ * or different for others, and not known where one of the two is not known.
+ */
+interface Pair {
+  readonly one: FactRef;
+  readonly other: FactRef;
+  readonly standing: FactRef;
+  readonly isOrdered: boolean;
+}
+
+const ORDERED = ['below', 'equal', 'above'] as const;
+const UNORDERED = ['equal', 'different'] as const;
+
+type Standing = (typeof ORDERED)[number] | (typeof UNORDERED)[number];
+
+/** The same comparison the other way round. */
+const MIRRORED: Readonly<Partial<Record<OperatorName, OperatorName>>> = {
+  lessThan: 'greaterThan',
+  lessThanInclusive: 'greaterThanInclusive',
+  greaterThan: 'lessThan',
+  greaterThanInclusive: 'lessThanInclusive',
+};
+
+const STANDINGS: Readonly<Partial<Record<OperatorName, readonly Standing[]>>> = {
+  equal: ['equal'],
+  notEqual: ['below', 'above', 'different'],
+  lessThan: ['below'],
+  lessThanInclusive: ['below', 'equal'],
+  greaterThan: ['above'],
+  greaterThanInclusive: ['above', 'equal'],
+};
+
+/** A comparison with constants. */
+type ConstantComparison = Comparison & { readonly value: Expected };
+
+/** A comparison of two facts as one of their standing with constants; any other comparison as it is. */
+export function withoutPair(comparison: Comparison): ConstantComparison {
+  const { fact, operator, value } = comparison;
+  if (!isFactRef(value)) return { ...comparison, value };
+  const { one, standing, isOrdered } = pairOf(fact, value);
+  const asked = one.label === fact.label ? operator : (MIRRORED[operator] ?? operator);
+  const possible: readonly Standing[] = isOrdered ? ORDERED : UNORDERED;
+  const wanted = possible.filter((name) => STANDINGS[asked]?.includes(name));
+  return { ...comparison, fact: standing, operator: 'in', value: wanted };
+}
+
+/** Each pair once, whichever of the two a rule names first. */
+function pairOf(fact: FactRef, compared: FactRef): Pair {
+  const [one, other] = fact.label < compared.label ? [fact, compared] : [compared, fact];
+  const isOrdered = one.fact.domain.type === 'number';
+  const values = isOrdered ? ORDERED : UNORDERED;
+  const named = inner(`${one.label} to ${other.label}`, { type: 'enum', values });
+  const absence = { of: 'a payer without one of the two', mistakenFor: '' };
+  return { one, other, isOrdered, standing: { ...named, fact: { ...named.fact, absence } } };
+}
+
+/** What holds of two facts that rules compare with each other, as far as `comparisons` tell their values apart. */
+export function ofPairs(comparisons: readonly Comparison[]): readonly Condition[] {
+  const pairs = new Map(
+    comparisons.flatMap(({ fact, value }) => {
+      if (!isFactRef(value)) return [];
+      const pair = pairOf(fact, value);
+      return [[pair.standing.label, pair] as const];
+    }),
+  );
+  const all = [...pairs.values()];
+  return all.flatMap((pair) => [
+    ...ofKnowledge(pair),
+    ...(pair.isOrdered ? ofNumbers(pair, comparisons) : ofTexts(pair, all, comparisons)),
+  ]);
+}
+
+function isKnown(ref: FactRef): Condition {
+  return ref.fact.absence === undefined ? allOf() : compare(ref, 'known', true);
+}
+
+function ofKnowledge({ one, other, standing }: Pair): readonly Condition[] {
+  const both = allOf(isKnown(one), isKnown(other));
+  return [implies(isKnown(standing), both), implies(both, isKnown(standing))];
+}
+
+function constantsOf(refs: readonly FactRef[], comparisons: readonly Comparison[]): readonly FactValue[] {
+  const labels = new Set(refs.map(({ label }) => label));
+  const found = comparisons.flatMap(({ fact, operator, value }) =>
+    !labels.has(fact.label) || operator === 'known' || isFactRef(value) ? [] : [value].flat(),
+  );
+  return [...new Set(found)];
+}
+
+function ofNumbers({ one, other, standing }: Pair, comparisons: readonly Comparison[]): readonly Condition[] {
+  const stands = (name: Standing) => compare(standing, 'equal', name);
+  const limits = new Set<FactValue>([0, ...constantsOf([one, other], comparisons)]);
+  return [...limits].flatMap((limit) => {
+    const side = (operator: OperatorName) => [compare(one, operator, limit), compare(other, operator, limit)];
+    const [oneBelow, otherBelow] = side('lessThan').map((below) => below);
+    const [oneAbove, otherAbove] = side('greaterThan').map((above) => above);
+    if (!oneBelow || !otherBelow || !oneAbove || !otherAbove) return [];
+    return [
+      implies(stands('below'), anyOf(oneBelow, otherAbove)),
+      implies(stands('above'), anyOf(oneAbove, otherBelow)),
+      implies(
+        stands('equal'),
+        anyOf(allOf(oneBelow, otherBelow), allOf(oneAbove, otherAbove), allOf(...side('equal'))),
+      ),
+    ];
+  });
+}
+
+function unnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly string[] {
+  const found: string[] = [];
+  for (let number = 0; found.length < count; number++) {
+    const text = shortText(number);
+    if (!named.has(text)) found.push(text);
+  }
+  return found;
+}
+
+/** There are enough texts that no rule names, for every fact of a pair to have one of its own. */
+function ofTexts(
+  { one, other, standing }: Pair,
+  pairs: readonly Pair[],
+  comparisons: readonly Comparison[],
+): readonly Condition[] {
+  const texts = [...new Set(pairs.flatMap((pair) => (pair.isOrdered ? [] : [pair.one, pair.other])))];
+  const named = constantsOf(texts, comparisons);
+  const words = texts.flatMap(({ fact: { domain } }) => (domain.type === 'enum' ? domain.values : []));
+  const flags = one.fact.domain.type === 'boolean' ? [true, false] : [];
+  const some = flags.length > 0 ? [] : unnamedTexts(texts.length, new Set([...named, ...words]));
+  const values = [...new Set([...named, ...words, ...some, ...flags])].filter((value) => {
+    return typeof value === (flags.length > 0 ? 'boolean' : 'string');
+  });
+  const within = (ref: FactRef) => anyOf(not(isKnown(ref)), compare(ref, 'in', values));
+  return [
+    ...(flags.length > 0 ? [] : [within(one), within(other)]),
+    ...values.flatMap((value) => {
+      const both = [compare(one, 'equal', value), compare(other, 'equal', value)];
+      const [isOne, isOther] = both;
+      if (isOne === undefined || isOther === undefined) return [];
+      return [
+        implies(compare(standing, 'equal', 'different'), not(allOf(...both))),
+        implies(compare(standing, 'equal', 'equal'), anyOf(allOf(...both), not(anyOf(...both)))),
+      ];
+    }),
+  ];
+}

@@ -1,0 +1,55 @@
+import { type Condition, type FactRef, factsNamed } from '#decision/rules/condition.ts';
+import { relationRefs } from './formula.ts';
+import type { Knowledge, Relation } from './relations.ts';
+
+/** A single piece of knowledge about the facts. */
+interface Piece {
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+  readonly labels: readonly string[];
+}
+
+/** Finds the knowledge that matters to a question. */
+export class Pieces {
+  readonly all: readonly Piece[];
+  /** By the label of a fact: the pieces that matter as soon as it does. */
+  readonly #when = new Map<string, Piece[]>();
+
+  constructor(knowledge: Knowledge) {
+    this.all = [
+      ...knowledge.conditions.map((condition) => this.#add([condition], [], null)),
+      ...knowledge.relations.map((relation) => this.#add([], [relation], null)),
+      ...knowledge.definitions.map(({ of, conditions, relations }) => this.#add(conditions, relations, of)),
+    ];
+  }
+
+  /** Finds what is known of these facts, and of the facts that they depend on. */
+  about(asked: readonly string[]): {
+    readonly labels: ReadonlySet<string>;
+    readonly pieces: readonly Piece[];
+  } {
+    const labels = new Set(asked);
+    const relevant = new Set<Piece>();
+    // Iterating a set includes what is added to it meanwhile.
+    for (const label of labels) {
+      for (const piece of this.#when.get(label) ?? []) {
+        if (relevant.has(piece)) continue;
+        relevant.add(piece);
+        for (const other of piece.labels) labels.add(other);
+      }
+    }
+    // In the order in which they are known, so that the same question is searched in the same way.
+    return { labels, pieces: this.all.filter((piece) => relevant.has(piece)) };
+  }
+
+  /** A definition, unlike other knowledge, only matters when somebody asks for what it defines. */
+  #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
+    const refs = [...factsNamed(conditions), ...relations.flatMap(relationRefs)];
+    const labels = refs.map(({ label }) => label);
+    const piece = { conditions, relations, labels };
+    for (const label of defines === null ? new Set(labels) : [defines.label]) {
+      this.#when.getOrInsertComputed(label, () => []).push(piece);
+    }
+    return piece;
+  }
+}

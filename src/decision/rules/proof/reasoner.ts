@@ -1,0 +1,438 @@
+import type { FactReading } from '#decision/facts/fact.ts';
+import { type Comparison, type Condition, comparisonsIn } from '#decision/rules/condition.ts';
+import {
+  type Domain,
+  highest,
+  includes,
+  intersect,
+  lowest,
+  overlaps,
+  type Spans,
+  spansOf,
+} from './domain.ts';
+import {
+  contradict,
+  type Formula,
+  Formulas,
+  type Numbered,
+  type Propagator,
+  propagatorOf,
+  type Ranges,
+  relationRefs,
+} from './formula.ts';
+import { Multiples, type Pin } from './multiples.ts';
+import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
+import { ofPairs } from './pairs.ts';
+import { Pieces } from './pieces.ts';
+import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
+
+/**
+ * Facts by label for which everything asked for holds; or none, which is proved; or undecided, when the search took
+ * too long.
+ */
+export type Answer =
+  | { readonly kind: 'witness'; readonly facts: ReadonlyMap<string, FactReading> }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'undecided' };
+
+/** How much work a reasoner may do. A step costs about a tenth of a microsecond. */
+export interface WorkLimits {
+  readonly questionStepsMax: number;
+  /** For all questions together; further questions are undecided. */
+  readonly totalStepsMax: number;
+}
+
+/** Enough for every rule set that people write: about a second at most. */
+const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 10_000_000 };
+
+/** Answers whether conditions can hold together, given what is known about the facts. */
+export class Reasoner {
+  readonly #knowledge: Knowledge;
+  #pieces: Pieces;
+  /** Of all conditions that were read. */
+  readonly #comparisons: Comparison[] = [];
+  readonly #questionStepsMax: number;
+  readonly #facts = new Map<string, NamedFact>();
+  readonly #labels = new Map<Condition, readonly string[]>();
+  readonly #multiples = new Multiples();
+  #numbered: Numbered | null = null;
+  #formulas: Formulas | null = null;
+  #stepsLeft: number;
+
+  constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
+    this.#knowledge = this.#withMultiples(knowledge);
+    this.#pieces = new Pieces(this.#knowledge);
+    this.#questionStepsMax = limits.questionStepsMax;
+    this.#stepsLeft = limits.totalStepsMax;
+    for (const { conditions, relations } of this.#pieces.all) {
+      this.prepare(conditions);
+      for (const ref of relations.flatMap(relationRefs)) noteFact(this.#facts, ref);
+    }
+  }
+
+  /** Reads conditions that will be asked about: many questions are answered faster when all were read before. */
+  prepare(conditions: readonly Condition[]): void {
+    for (const written of conditions) {
+      const condition = this.#multiples.rewrite(written);
+      if (this.#labels.has(condition)) continue;
+      const comparisons = comparisonsIn([condition]);
+      this.#comparisons.push(...comparisons);
+      const facts = collectFacts(comparisons);
+      this.#labels.set(condition, [...facts.keys()]);
+      for (const { ref, constants } of facts.values()) {
+        const known = noteFact(this.#facts, ref);
+        for (const constant of constants) known.constants.add(constant);
+      }
+      // The numbers of values depend on what conditions compare them with.
+      this.#numbered = null;
+    }
+  }
+
+  #withMultiples({ conditions, relations, definitions }: Knowledge): Knowledge {
+    const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
+    return {
+      conditions: conditions.map(rewrite),
+      relations,
+      definitions: definitions.map((defined) => ({
+        ...defined,
+        conditions: defined.conditions.map(rewrite),
+      })),
+    };
+  }
+
+  /** Facts for which all of `mustHold` hold and none of `mustNotHold`. */
+  find(mustHold: readonly Condition[], mustNotHold: readonly Condition[] = []): Answer {
+    if (this.#stepsLeft <= 0) return { kind: 'undecided' };
+    const rewrite = (condition: Condition) => this.#multiples.rewrite(condition);
+    const must = mustHold.map(rewrite);
+    const mustNot = mustNotHold.map(rewrite);
+    const asked = [...must, ...mustNot];
+    this.prepare(asked);
+    if (this.#numbered === null || this.#formulas === null) {
+      this.#relatePairs();
+      this.#numbered = numberFacts(this.#facts);
+      this.#formulas = new Formulas(this.#numbered);
+    }
+    const formulas = this.#formulas;
+    const wanted = [
+      ...must.map((item) => formulas.of(item)),
+      ...mustNot.map((item) => formulas.negation(formulas.of(item))),
+    ];
+    this.#stepsLeft -= wanted.length;
+    if (contradict(wanted)) return { kind: 'none' };
+    return this.#search(this.#numbered, formulas, asked, wanted);
+  }
+
+  /** Relates the facts that conditions compare with each other, as far as all conditions so far tell their values apart. */
+  #relatePairs(): void {
+    const conditions = ofPairs(this.#comparisons);
+    if (conditions.length === 0) return;
+    this.#pieces = new Pieces({
+      ...this.#knowledge,
+      conditions: [...this.#knowledge.conditions, ...conditions],
+    });
+    const read = this.#comparisons.length;
+    this.prepare(conditions);
+    // These say of pairs what follows, and tell no further values apart.
+    this.#comparisons.length = read;
+  }
+
+  #search(
+    numbered: Numbered,
+    formulas: Formulas,
+    asked: readonly Condition[],
+    wanted: readonly Formula[],
+  ): Answer {
+    const labels = asked.flatMap((condition) => this.#labels.get(condition) ?? []);
+    const relevant = this.#pieces.about(labels);
+    const constantsOf = (label: string) => this.#facts.get(label)?.constants ?? [];
+    const known = [
+      ...relevant.pieces.flatMap(({ conditions }) => conditions),
+      ...this.#multiples.known(relevant.labels, constantsOf),
+    ].map((item) => formulas.of(item));
+    const relations = relevant.pieces.flatMap((piece) => piece.relations);
+    // Setting up a search is work, too, often more than the search itself.
+    this.#stepsLeft -= numbered.domains.length + known.length + relations.length;
+    const run = (pinned: readonly Formula[]): Found => {
+      const steps = Math.min(this.#questionStepsMax, Math.max(0, this.#stepsLeft));
+      const search = new Search(numbered, relations, formulas, steps);
+      const found = search.run([...pinned, ...wanted], known);
+      this.#stepsLeft -= search.stepsTaken;
+      return found;
+    };
+    const found = run([]);
+    if (found === 'none' || found === 'undecided') return { kind: found };
+    const values = valuesOf(relevant.labels, numbered, found);
+    // What the search found of multiples is shown by values near the constants of the question, if by any.
+    const pins = this.#multiples.pins(values, constantsOf).map((pin) => pinned(numbered, pin));
+    for (const more of [[], ...pins]) {
+      const facts = this.#shown(relevant.labels, numbered, more.length === 0 ? found : run(more));
+      if (facts !== null) return { kind: 'witness', facts };
+    }
+    return { kind: 'undecided' };
+  }
+
+  /** The facts that a search found, with values that are the multiples that it says; null where there are none. */
+  #shown(
+    labels: ReadonlySet<string>,
+    numbered: Numbered,
+    found: Found,
+  ): ReadonlyMap<string, FactReading> | null {
+    if (found === 'none' || found === 'undecided') return null;
+    const indexOf = (label: string) => numbered.indexOf.get(label) ?? -1;
+    return this.#multiples.shown(
+      valuesOf(labels, numbered, found),
+      (label) => numbered.domains[indexOf(label)],
+      (label) => found[indexOf(label)] ?? [],
+    );
+  }
+}
+
+/** That a fact has this very value. */
+function pinned({ domains, indexOf }: Numbered, { label, value }: Pin): readonly Formula[] {
+  const index = indexOf.get(label) ?? -1;
+  const number = domains[index]?.number(value) ?? 0;
+  return [{ kind: 'within', index, allowed: [[number, number]] }];
+}
+
+function valuesOf(
+  labels: ReadonlySet<string>,
+  { domains, indexOf }: Numbered,
+  left: readonly Spans[],
+): ReadonlyMap<string, FactReading> {
+  const values = new Map<string, FactReading>();
+  for (const label of labels) {
+    const index = indexOf.get(label) ?? -1;
+    const domain = domains[index];
+    if (domain !== undefined) values.set(label, domain.value(shownNumber(domain, left[index] ?? [])));
+  }
+  return values;
+}
+
+function shownNumber({ zero }: Domain, left: Spans): number {
+  return zero !== undefined && includes(left, [[zero, zero]]) ? zero : lowest(left);
+}
+
+/** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */
+type Found = readonly Spans[] | 'none' | 'undecided';
+
+/** An open choice between formulas. */
+interface Choice {
+  readonly formula: Extract<Formula, { kind: 'any' }>;
+  /** It comes from the question, not from knowledge: questions are decided first. */
+  readonly asked: boolean;
+}
+
+interface State {
+  readonly left: Spans[];
+  choices: Choice[];
+}
+
+class OutOfSteps extends Error {}
+
+/**
+ * Looks for numbers that make formulas true and keep to relations: draws every consequence, then tries the
+ * alternatives of the narrowest open choice one after the other. It sees every possibility or runs out of steps, so
+ * "none" is a proof.
+ */
+class Search {
+  readonly #left: readonly Spans[];
+  readonly #propagators: readonly Propagator[];
+  /** Facts of relations, in the order in which they are given numbers. */
+  readonly #related: readonly number[];
+  readonly #formulas: Formulas;
+  readonly #steps: number;
+  #taken = 0;
+
+  constructor(facts: Numbered, relations: readonly Relation[], formulas: Formulas, steps: number) {
+    this.#left = facts.domains.map(({ all }) => all);
+    this.#propagators = relations.map((relation) => propagatorOf(relation, facts));
+    const related = relations.flatMap(relationRefs).map(({ label }) => facts.indexOf.get(label) ?? -1);
+    this.#related = [...new Set(related)];
+    this.#formulas = formulas;
+    this.#steps = steps;
+  }
+
+  get stepsTaken(): number {
+    return this.#taken;
+  }
+
+  run(asked: readonly Formula[], known: readonly Formula[]): Found {
+    try {
+      const state: State = { left: [...this.#left], choices: [] };
+      const possible =
+        asked.every((formula) => this.#assert(state, formula, true)) &&
+        known.every((formula) => this.#assert(state, formula, false));
+      return (possible ? this.#solve(state) : null) ?? 'none';
+    } catch (error) {
+      if (error instanceof OutOfSteps) return 'undecided';
+      throw error;
+    }
+  }
+
+  #step(): void {
+    if (++this.#taken > this.#steps) throw new OutOfSteps();
+  }
+
+  /** Null when there is no way. */
+  #solve(state: State): readonly Spans[] | null {
+    if (!this.#propagate(state)) return null;
+    const choice = this.#narrowest(state);
+    if (choice === null) return this.#giveNumbers(state);
+    const { asked } = choice;
+    const rest = state.choices.filter((other) => other !== choice);
+    const alternatives = this.#possible(state, choice.formula);
+    for (const [index, alternative] of alternatives.entries()) {
+      const next: State = { left: [...state.left], choices: [...rest] };
+      // What failed before is not tried again.
+      const others = alternatives.slice(0, index).map((other) => this.#formulas.negation(other));
+      if (![alternative, ...others].every((formula) => this.#assert(next, formula, asked))) continue;
+      const found = this.#solve(next);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** The conditions hold; only numbers that relations connect are still open. */
+  #giveNumbers(state: State): readonly Spans[] | null {
+    const open = this.#related.find((index) => !isSingle(state.left[index] ?? []));
+    if (open === undefined) return state.left;
+    for (const part of split(state.left[open] ?? [])) {
+      this.#step();
+      const next: State = { left: [...state.left], choices: [] };
+      next.left[open] = part;
+      if (!this.#propagate(next)) continue;
+      const found = this.#giveNumbers(next);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** False when the formula cannot hold any more. */
+  #assert(state: State, formula: Formula, asked: boolean): boolean {
+    this.#step();
+    switch (formula.kind) {
+      case 'within': {
+        const left = intersect(state.left[formula.index] ?? [], formula.allowed);
+        state.left[formula.index] = left;
+        return left.length > 0;
+      }
+      case 'all':
+        return formula.parts.every((part) => this.#assert(state, part, asked));
+      case 'any':
+        if (formula.parts.length === 0) return false;
+        state.choices.push({ formula, asked });
+        return true;
+      default:
+        return formula satisfies never;
+    }
+  }
+
+  /** Draws consequences until there are no more; false when something became impossible. */
+  #propagate(state: State): boolean {
+    for (let moved = true; moved; ) {
+      const before = [...state.left];
+      const open = state.choices.length;
+      if (!this.#settleChoices(state) || !this.#keepRelations(state)) return false;
+      moved = state.choices.length !== open || before.some((spans, index) => spans !== state.left[index]);
+    }
+    return true;
+  }
+
+  /** Drops choices that are made, and makes those that have one alternative left. */
+  #settleChoices(state: State): boolean {
+    const choices = state.choices;
+    state.choices = [];
+    for (const choice of choices) {
+      const parts = choice.formula.parts.filter((part) => this.#status(state.left, part) !== 'false');
+      const [only] = parts;
+      if (only === undefined) return false;
+      if (parts.some((part) => this.#status(state.left, part) === 'true')) continue;
+      if (parts.length === 1) {
+        if (!this.#assert(state, only, choice.asked)) return false;
+      } else if (parts.length === choice.formula.parts.length) state.choices.push(choice);
+      else state.choices.push({ ...choice, formula: { kind: 'any', parts } });
+    }
+    return true;
+  }
+
+  #keepRelations(state: State): boolean {
+    const { left } = state;
+    const ranges: Ranges = {
+      low: (index) => lowest(left[index] ?? []),
+      high: (index) => highest(left[index] ?? []),
+      keep: (index, low, high) => {
+        const now = left[index] ?? [];
+        if (low <= lowest(now) && high >= highest(now)) return now.length > 0;
+        left[index] = intersect(now, [[low, high]]);
+        return left[index].length > 0;
+      },
+    };
+    return this.#propagators.every((propagate) => {
+      this.#step();
+      return propagate(ranges);
+    });
+  }
+
+  #status(left: readonly Spans[], formula: Formula): 'true' | 'false' | 'open' {
+    this.#step();
+    switch (formula.kind) {
+      case 'within': {
+        const now = left[formula.index] ?? [];
+        if (!overlaps(now, formula.allowed)) return 'false';
+        return includes(formula.allowed, now) ? 'true' : 'open';
+      }
+      case 'all':
+        return this.#statusOf(left, formula.parts, 'false', 'true');
+      case 'any':
+        return this.#statusOf(left, formula.parts, 'true', 'false');
+      default:
+        return formula satisfies never;
+    }
+  }
+
+  /** `deciding` as soon as one part says so, `unanimous` when all parts do. */
+  #statusOf(
+    left: readonly Spans[],
+    parts: readonly Formula[],
+    deciding: 'true' | 'false',
+    unanimous: 'true' | 'false',
+  ): 'true' | 'false' | 'open' {
+    let open = false;
+    for (const part of parts) {
+      const status = this.#status(left, part);
+      if (status === deciding) return deciding;
+      if (status === 'open') open = true;
+    }
+    return open ? 'open' : unanimous;
+  }
+
+  #possible(state: State, { parts }: Choice['formula']): readonly Formula[] {
+    return parts.filter((part) => this.#status(state.left, part) !== 'false');
+  }
+
+  /** What is asked for comes first, and of that the choice with the fewest alternatives. */
+  #narrowest({ choices }: State): Choice | null {
+    const width = ({ formula, asked }: Choice) => formula.parts.length + (asked ? 0 : 1e6);
+    return choices.reduce<Choice | null>(
+      (best, choice) => (best === null || width(choice) < width(best) ? choice : best),
+      null,
+    );
+  }
+}
+
+function isSingle(spans: Spans): boolean {
+  return lowest(spans) === highest(spans);
+}
+
+/** The least number alone, then the rest in halves: small examples are found first. */
+function split(spans: Spans): readonly Spans[] {
+  const low = lowest(spans);
+  const high = spans[0]?.[1] ?? low;
+  const least: Spans = [[low, low]];
+  if (high === low) return [least, spans.slice(1)];
+  const middle = low + 1 + Math.floor((high - low - 1) / 2);
+  return [least, spansOf([[low + 1, middle]]), spansOf([[middle + 1, high], ...spans.slice(1)])].filter(
+    (part) => part.length > 0,
+  );
+}

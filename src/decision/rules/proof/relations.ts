@@ -1,0 +1,440 @@
+import { DAY_MS } from '#base/duration.ts';
+import { countsWholeDays, YES_NO } from '#decision/facts/fact.ts';
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { resetsOf } from '#decision/payer/ladder.ts';
+import type { Smoothing } from '#decision/payer/payment-score.ts';
+import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
+import type { Condition, FactRef } from '#decision/rules/condition.ts';
+import { complement } from '#decision/rules/negation.ts';
+import {
+  type GroupParams,
+  type ParsedRules,
+  type Rule,
+  type SignalParams,
+  withoutHoldout,
+} from '#decision/rules/rule-set.ts';
+import { allOf, anyOf, compare, FactsByName, iff, implies, inner, not } from './built-conditions.ts';
+
+/**
+ * When rules are asked. Groups and signals are concluded for every request, a score of an unknown
+ * client included; verdict rules only for a verdict, which ends being unknown.
+ */
+export type Moment = 'any request' | 'a known client' | 'a verdict';
+
+/** How numbers of one decision are related. */
+export type Relation =
+  | { readonly kind: 'sum'; readonly parts: readonly [FactRef, FactRef]; readonly total: FactRef }
+  /** `lesser` is below `greater` by at least `by`. */
+  | { readonly kind: 'at most'; readonly lesser: FactRef; readonly greater: FactRef; readonly by: number }
+  | {
+      readonly kind: 'payment score';
+      readonly paid: FactRef;
+      readonly unpaid: FactRef;
+      readonly score: FactRef;
+      /** Which of the smoothings holds, by its place among them: platforms may differ. */
+      readonly platform: FactRef;
+      readonly smoothings: readonly Smoothing[];
+    }
+  | {
+      readonly kind: 'weight';
+      readonly signals: readonly (SignalParams & { readonly matches: FactRef })[];
+      readonly total: FactRef;
+    };
+
+/** What later rules conclude from other facts; it only matters when somebody asks for `of`. */
+interface Definition {
+  readonly of: FactRef;
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+}
+
+/** All that certainly holds for the facts of one decision. */
+export interface Knowledge {
+  readonly conditions: readonly Condition[];
+  readonly relations: readonly Relation[];
+  readonly definitions: readonly Definition[];
+}
+
+export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definitions: [] };
+
+/** What `knowledgeOf` needs of a rule set. */
+export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
+
+/** Velocity facts that count every request: the one being decided makes them at least 1. */
+export const OF_EVERY_REQUEST = [
+  'distinctMethods',
+  'distinctAmounts',
+  'distinctOrders',
+  'distinctSellPoints',
+];
+const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'];
+
+/**
+ * The one list of relations between facts that proofs rely on. Only what the core guarantees for every state and
+ * request belongs here: a relation that does not always hold makes proofs wrong; a missing one leaves a finding unseen.
+ */
+export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
+  const facts = new FactsByName(rules.facts);
+  return {
+    conditions: [
+      ...ofHistory(facts),
+      ...ofOrdersLately(facts),
+      ...ofLadder(rules, facts),
+      ...ofHints(facts),
+      ...ofAttributes(facts),
+      ...ofMoment(facts, moment),
+    ],
+    relations: [...ofOutcomes(rules, facts), ...ofWindows(facts, moment), ...ofAmounts(facts, moment)],
+    definitions: [groupDefinition(rules, facts), ...botDefinitions(rules, facts)],
+  };
+}
+
+/** Outcomes that are counted were all seen once; the chain is a part of them. */
+function ofHistory(facts: FactsByName): readonly Condition[] {
+  const chained = facts.above('unpaidChain', 0);
+  return [
+    ...iff(facts.above('paidCount', 0), facts.known('secondsSinceLastPaid')),
+    ...iff(facts.above('unpaidCount', 0), facts.known('secondsSinceLastUnpaid')),
+    implies(facts.is('lastOutcome', 'PAID'), facts.above('paidCount', 0)),
+    // The newest outcome is unpaid exactly when there is a chain of unpaid ones.
+    implies(facts.is('lastOutcome', 'UNPAID'), chained),
+    implies(chained, facts.is('lastOutcome', 'UNPAID')),
+    implies(facts.is('hasBinding', false), facts.is('bindingFitsMethod', false)),
+    ...facts.onDemand('lastCause').flatMap((cause) => ofLastCause(cause, facts)),
+  ];
+}
+
+/** The newest order that counts gives lastCause, unless a newer one failed technically. */
+function ofLastCause(cause: FactRef, facts: FactsByName): readonly Condition[] {
+  const isTechnical = compare(cause, 'equal', 'TECHNICAL');
+  const isReversed = compare(cause, 'equal', 'REVERSED');
+  return [
+    implies(not(facts.is('lastOutcome', 'UNPAID')), anyOf(compare(cause, 'known', false), isTechnical)),
+    ...facts
+      .onDemand('secondsSinceLastReversal')
+      .map((since) => implies(isReversed, compare(since, 'known', true))),
+  ];
+}
+
+/** Counts of what was answered before: this request has no answer yet. */
+const ANSWERS = ['attempts', 'waits', 'blocks'] as const;
+
+/** Counts of orders that count as unpaid. */
+const UNPAID_BY_CAUSE = [
+  'unpaidOrders',
+  'declinedOrders',
+  'expiredOrders',
+  'cancelledOrders',
+  'reversedOrders',
+] as const;
+
+/** An order that became final within a window did so no longer ago than the window. */
+function ofOrdersLately(facts: FactsByName): readonly Condition[] {
+  const lately = (name: string, last: FactRef) =>
+    facts.windows(name).map((seen) => {
+      const isLate = compare(last, 'lessThan', seen.windowMs / 1000);
+      return implies(compare(seen, 'greaterThan', 0), isLate);
+    });
+  const since = (name: string, last: string) => lately(name, facts.plain(last));
+  return [
+    ...since('paidOrders', 'secondsSinceLastPaid'),
+    ...since('paidAmount', 'secondsSinceLastPaid'),
+    ...UNPAID_BY_CAUSE.flatMap((name) => since(name, 'secondsSinceLastUnpaid')),
+    ...facts.onDemand('secondsSinceLastReversal').flatMap((last) => lately('reversedOrders', last)),
+  ];
+}
+
+/** A wait ends an attempt, and the ladder is forgotten after `resetAfter` without a verdict. */
+function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
+  const waiting = facts.above('waitRemainingSeconds', 0);
+  const served = facts.is('waitServed', true);
+  const resetsMs = [settings, ...platforms.values()].flatMap(({ ladder }) => resetsOf(ladder));
+  const longest = Math.max(...resetsMs) / 1000;
+  const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', longest);
+  return [
+    implies(waiting, allOf(facts.is('attemptOpen', false), facts.above('ladderLevel', 0))),
+    implies(
+      served,
+      allOf(
+        facts.is('waitRemainingSeconds', 0),
+        facts.is('attemptOpen', false),
+        facts.above('ladderLevel', 0),
+      ),
+    ),
+    implies(facts.above('ladderLevel', 0), notForgotten),
+    implies(facts.above('ladderLevel', 0), anyOf(waiting, served, facts.is('attemptOpen', true))),
+    implies(facts.is('attemptOpen', true), notForgotten),
+  ];
+}
+
+/** Without a score of the last day nothing is known about the device. */
+function ofHints(facts: FactsByName): readonly Condition[] {
+  return [
+    implies(
+      facts.is('scoredBefore', false),
+      allOf(
+        facts.is('honeypotTriggered', false),
+        not(facts.known('jsOk')),
+        facts.is('userAgentPresent', false),
+        facts.is('fingerprintPresent', false),
+        facts.is('ipPresent', false),
+      ),
+    ),
+    ...iff(facts.is('scoredBefore', true), facts.known('userAgentIsAutomated')),
+    ...iff(facts.is('scoredBefore', true), facts.known('userAgentIsApp')),
+    ...['userAgentIsAutomated', 'userAgentIsApp'].map((name) =>
+      implies(facts.is('userAgentPresent', false), not(facts.is(name, true))),
+    ),
+    ...countedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
+    ...countedWhereShown(facts, 'Ip', 'ipPresent'),
+    ...rememberedWhereShown(facts, 'Fingerprint', 'fingerprintPresent'),
+    ...rememberedWhereShown(facts, 'Ip', 'ipPresent'),
+  ];
+}
+
+/** Who used a value is counted where there is one, and the request counts with its own value. */
+function ofAttributes(facts: FactsByName): readonly Condition[] {
+  return facts.onDemand('attribute').flatMap((own) => {
+    const isOfIt = ({ attribute }: FactRef) => attribute === own.attribute;
+    const clients = facts.windows('clientsOnAttribute').filter(isOfIt);
+    const values = facts.windows('distinctAttribute').filter(isOfIt);
+    const isKnown = compare(own, 'known', true);
+    return [
+      ...clients.flatMap((seen) => iff(isKnown, compare(seen, 'known', true))),
+      ...[...clients, ...values].map((seen) => implies(isKnown, compare(seen, 'greaterThan', 0))),
+    ];
+  });
+}
+
+/** What is remembered of devices is known where one was shown, and that one counts among the known ones. */
+function rememberedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
+  const counts = facts.onDemand(`known${device}s`);
+  const remembered = [...counts, ...facts.onDemand(`secondsSince${device}FirstSeen`)];
+  return [
+    ...remembered.flatMap((fact) => iff(facts.is(isShown, true), compare(fact, 'known', true))),
+    ...counts.map((fact) => implies(facts.is(isShown, true), compare(fact, 'greaterThan', 0))),
+  ];
+}
+
+/** Who shares a device is counted where one was shown, and the payer counts himself. */
+function countedWhereShown(facts: FactsByName, device: string, isShown: string): readonly Condition[] {
+  const all = facts.windows(`clientsOn${device}`);
+  return [
+    ...all.map((seen) => implies(facts.is(isShown, true), compare(seen, 'greaterThan', 0))),
+    ...[...all, ...markCounts(facts, device), ...facts.windows(`verdictsOn${device}`)].flatMap((seen) =>
+      iff(facts.is(isShown, true), compare(seen, 'known', true)),
+    ),
+  ];
+}
+
+/** Marks that a client has or has not. */
+const CLIENT_MARKS = SIGHTING_MARKS.filter((mark) => mark !== 'unpaidOrders');
+
+/** Of those who share a device, how many have each mark, and how many orders they left unpaid. */
+function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
+  return [
+    ...CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`)),
+    ...facts.windows(`unpaidOrdersOn${device}`),
+  ];
+}
+
+/** What being known and asking for a verdict imply: the request is counted already. */
+function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
+  const verdicts = facts.windows('verdicts');
+  const distinct = OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
+    const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
+    if (moment === 'a verdict') return [compare(count, 'greaterThan', 0)];
+    if (counted === undefined) return [];
+    return [implies(compare(counted, 'greaterThan', 0), compare(count, 'greaterThan', 0))];
+  });
+  const always = [...distinct, ...ofRequestBefore(facts, verdicts, moment)];
+  switch (moment) {
+    case 'any request':
+      return [...always, ...ofNewClient(facts)];
+    case 'a known client':
+      return [...always, facts.is('isNewClient', false)];
+    case 'a verdict':
+      return [
+        ...always,
+        facts.is('isNewClient', false),
+        ...verdicts.map((count) => compare(count, 'greaterThan', 0)),
+        ...facts
+          .windows('earlyRequests')
+          .map((early) => implies(facts.above('waitRemainingSeconds', 0), compare(early, 'greaterThan', 0))),
+      ];
+    default:
+      return moment satisfies never;
+  }
+}
+
+/** A window holds a request before this one exactly when the last one is no longer ago than the window is long. */
+function ofRequestBefore(
+  facts: FactsByName,
+  verdicts: readonly FactRef[],
+  moment: Moment,
+): readonly Condition[] {
+  const last = facts.plain('secondsSinceLastVerdict');
+  return verdicts.flatMap((count) => {
+    const lately = compare(last, 'lessThan', count.windowMs / 1000);
+    // The first of several whole days may have begun less than a day ago.
+    const surelyMs = countsWholeDays(count.fact, count.windowMs) ? count.windowMs - DAY_MS : count.windowMs;
+    const surelySeen = compare(last, 'lessThan', surelyMs / 1000);
+    // A verdict counts itself, a score does not.
+    const counted = compare(count, 'greaterThan', moment === 'a verdict' ? 1 : 0);
+    return [implies(compare(count, 'greaterThan', 1), lately), implies(surelySeen, counted)];
+  });
+}
+
+function ofNewClient(facts: FactsByName): readonly Condition[] {
+  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
+  const nothingHappened = allOf(
+    facts.is('finalCount', 0),
+    facts.is('unpaidChain', 0),
+    facts.is('hasBinding', false),
+    facts.is('overrideGroup', 'NONE'),
+    facts.is('attemptOpen', false),
+    facts.is('ladderLevel', 0),
+    not(facts.known('secondsSinceLastVerdict')),
+    ...['lastCause', 'secondsSinceLastReversal']
+      .flatMap((name) => facts.onDemand(name))
+      .map((fact) => compare(fact, 'known', false)),
+    ...counted.flatMap((name) => facts.windows(name)).map((count) => compare(count, 'equal', 0)),
+  );
+  return [implies(facts.is('isNewClient', true), nothingHappened)];
+}
+
+function ofOutcomes(rules: KnownRules, facts: FactsByName): readonly Relation[] {
+  const paid = facts.plain('paidCount');
+  const unpaid = facts.plain('unpaidCount');
+  return [
+    { kind: 'sum', parts: [paid, unpaid], total: facts.plain('finalCount') },
+    { kind: 'at most', lesser: facts.plain('unpaidChain'), greater: unpaid, by: 0 },
+    ...atMost(facts.windows('paidOrders'), paid),
+    ...UNPAID_BY_CAUSE.flatMap((name) => atMost(facts.windows(name), unpaid)),
+    scoreRelation(rules, facts),
+  ];
+}
+
+function atMost(lessers: readonly FactRef[], greater: FactRef): readonly Relation[] {
+  return lessers.map((lesser): Relation => ({ kind: 'at most', lesser, greater, by: 0 }));
+}
+
+/** A verdict's own amount is among the attempted ones. */
+function ofAmounts(facts: FactsByName, moment: Moment): readonly Relation[] {
+  if (moment !== 'a verdict') return [];
+  const amount = facts.plain('amount');
+  return facts.windows('attemptedAmount').flatMap((sum) => atMost([amount], sum));
+}
+
+/** The payment score follows from the outcomes and from the smoothing of the platform, whichever it is. */
+function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName): Relation {
+  const all = [settings, ...platforms.values()].map(({ smoothing }) => smoothing);
+  const key = ({ prior, weight }: Smoothing) => `${prior} ${weight}`;
+  const smoothings = [...new Map(all.map((smoothing) => [key(smoothing), smoothing])).values()];
+  const values = smoothings.map(key);
+  return {
+    kind: 'payment score',
+    paid: known.plain('paidCount'),
+    unpaid: known.plain('unpaidCount'),
+    score: known.plain('paymentScore'),
+    platform: inner(`smoothing of the platform: ${values.join(' or ')}`, { type: 'enum', values }),
+    smoothings,
+  };
+}
+
+/** A longer window sees all that a shorter one sees; parts of the requests are no more than all of them. */
+function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
+  const marked = ['Fingerprint', 'Ip'].flatMap((device) => markCounts(facts, device));
+  // In a longer window another device may be the most shared one.
+  const growing = facts.windowed().filter((windows) => !windows.some((seen) => marked.includes(seen)));
+  const longerSeesMore = growing.flatMap((windows) =>
+    windows.slice(1).flatMap((longer, index) => atMost(windows.slice(index, index + 1), longer)),
+  );
+  const verdicts = facts.windows('verdicts');
+  const atMostVerdicts = (name: string, by: number) =>
+    facts.windows(name).flatMap((lesser): readonly Relation[] => {
+      const greater = verdicts.find(({ windowMs }) => windowMs >= lesser.windowMs);
+      return greater === undefined ? [] : [{ kind: 'at most', lesser, greater, by }];
+    });
+  const amongAll = ['Fingerprint', 'Ip'].flatMap((device) =>
+    facts.windows(`clientsOn${device}`).flatMap((all) => {
+      const isSame = ({ windowMs }: FactRef) => windowMs === all.windowMs;
+      const marked = CLIENT_MARKS.flatMap((mark) => facts.windows(`${mark}ClientsOn${device}`));
+      const asked = facts.windows(`verdictsOn${device}`).filter(isSame);
+      // Each client asked at least once.
+      return [...atMost(marked.filter(isSame), all), ...asked.flatMap((verdicts) => atMost([all], verdicts))];
+    }),
+  );
+  const parts = [...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
+  // The verdict being decided is a request, and not an attempt yet.
+  const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
+  return [...longerSeesMore, ...parts, ...answered, ...amongAll];
+}
+
+/** clientGroup is what groups.yaml concludes: the first match, or `otherwise`. */
+function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition {
+  const clientGroup = facts.plain('clientGroup');
+  const conditions = CLIENT_GROUPS.map((group) => {
+    const others = (rules: readonly Rule<GroupParams>[]) =>
+      withoutHoldout(rules)
+        .filter((rule) => rule.params.group !== group)
+        .map((rule) => not(rule.condition));
+    const ways = groups.rules.flatMap((rule, index) =>
+      rule.params.group === group ? [allOf(rule.condition, ...others(groups.rules.slice(0, index)))] : [],
+    );
+    const otherwise = groups.otherwise === group ? [allOf(...others(groups.rules))] : [];
+    return anyOf(compare(clientGroup, 'notEqual', group), ...ways, ...otherwise);
+  });
+  return { of: clientGroup, conditions, relations: [] };
+}
+
+/**
+ * The signals, each with what exempts from all of them as a part of its condition: it matches exactly where it would
+ * count.
+ */
+export function signalsUnlessExempt({
+  rules,
+  exempt,
+}: ParsedRules['signals']): readonly Rule<SignalParams>[] {
+  if (exempt === null) return rules;
+  const applies = complement(exempt.condition);
+  return rules.map((rule) => ({ ...rule, condition: allOf(applies, rule.condition) }));
+}
+
+/** botWeight is the sum over the signals that match; a client who is not new is a bot from the threshold on. */
+function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
+  const botWeight = facts.plain('botWeight');
+  const isBot = facts.plain('isBot');
+  const matching = signalsUnlessExempt(signals).map((rule) => ({
+    rule,
+    matches: inner(signalFact(rule.name), YES_NO),
+    ...rule.params,
+  }));
+  const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
+  return [
+    {
+      of: botWeight,
+      conditions: matching.flatMap(({ rule, matches }) => matchesExactly(rule, matches)),
+      relations: [{ kind: 'weight', signals: matching, total: botWeight }],
+    },
+    {
+      of: isBot,
+      conditions: [
+        implies(facts.is('isBot', true), allOf(reached, facts.is('isNewClient', false))),
+        implies(allOf(reached, facts.is('isNewClient', false)), facts.is('isBot', true)),
+      ],
+      relations: [],
+    },
+  ];
+}
+
+/** A signal that somebody may be held out of counts at most when it matches, the others exactly then. */
+function matchesExactly({ condition, holdout }: Rule<SignalParams>, matches: FactRef): readonly Condition[] {
+  const does = compare(matches, 'equal', true);
+  return [implies(does, condition), ...(holdout === undefined ? [implies(condition, does)] : [])];
+}
+
+/** How a witness names whether a signal matches. */
+export function signalFact(name: string): string {
+  return `signal ${name}`;
+}

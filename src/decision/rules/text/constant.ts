@@ -1,0 +1,326 @@
+import { isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap } from 'yaml';
+import { formatDuration, parseDuration } from '#base/duration.ts';
+import { NamedError } from '#base/named-error.ts';
+import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '#base/shapes.ts';
+import { attributeFact } from '#decision/facts/attribute.ts';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import { DOMAINS, type Fact, factOver } from '#decision/facts/fact.ts';
+import { type DeclaredAttributes, NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { signOf } from '#decision/rules/condition-text.ts';
+import { ATTRIBUTES } from '#decision/rules/parse/attributes.ts';
+import { MEANINGS } from '#decision/rules/parse/form.ts';
+import { PRIOR_RANGE, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { LADDER_MS_MAX } from '#decision/rules/parse/rule-ladders.ts';
+import { WEIGHT_RANGE } from '#decision/rules/parse/rules.ts';
+import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import { location, suggest } from '#decision/rules/problem.ts';
+import { EXEMPT } from '#decision/rules/rule-set.ts';
+
+/** No constant, or not exactly one, has this path; the message says which there are. */
+export class UnknownConstant extends NamedError {}
+
+/** A number, duration or word in a rule file: where it is written, so that it can be replaced as text, and what may be. */
+export const ConstantSchema = named(
+  'RuleConstant',
+  shape('A constant that a backtest or a form may vary', {
+    path: word('Like ladder.levels[0]'),
+    owner: word('What its path begins with: a rule, a named condition, a ladder'),
+    usedBy: list(word('Its name'), 'The rules that go by it; empty when all do'),
+    at: location,
+    text: word('As written'),
+    from: count('Characters of the file before it'),
+    to: count('Characters of the file up to its end'),
+    sign: nullable(word('How a fact is compared with it, like >=')),
+    allowed: oneOf(
+      'type',
+      {
+        ...DOMAINS,
+        duration: named(
+          'DurationDomain',
+          shape('A duration', { type: always('duration'), longest: word('Like 24h') }),
+        ),
+      },
+      'What may stand there',
+    ),
+    unit: nullable(word('Of its values; null: none')),
+    description: word('What it means; empty when that is not known'),
+  }),
+);
+
+export type Constant = Shape<typeof ConstantSchema>;
+
+/** Every constant of a rule set that can be varied, in the order of the files; a file that is not YAML has none. */
+export function constantsOf(files: RuleFiles): readonly Constant[] {
+  const open = (name: string) => new YamlFile(`${name}.yaml`, files.get(`${name}.yaml`) ?? '', []);
+  const [ladder, ruleset] = [open('ladder'), open('ruleset')];
+  const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
+  const flags = open('flags');
+  const attributes = mapAt(ruleset.root, 'attributes');
+  const names: Names = {
+    lists: [...files.keys()].flatMap((path) => /^lists\/(.*)\.yaml$/.exec(path)?.[1] ?? []),
+    ladders: keysOf(mapAt(ladder.root, 'ladders')),
+    attributes:
+      attributes === null
+        ? NONE_DECLARED
+        : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NONE_DECLARED),
+    waits: rulesIn(verdicts.root).filter((rule) => paramsOf(rule)?.get('verdict') === 'WAIT'),
+  };
+  const all: readonly (readonly [YamlFile, readonly Found[]])[] = [
+    [groups, inRules('groups', groups, names)],
+    [signals, inRules('bot-signals', signals, names)],
+    [verdicts, inRules('verdicts', verdicts, names)],
+    [flags, inRules('flags', flags, names)],
+    [ladder, inLadder('ladder', ladder.root, names)],
+    [ruleset, inSettings(ruleset.root, names)],
+  ];
+  return all.flatMap(([file, found]) =>
+    found.map((one) => constantAt(file, one)).toSorted((a, b) => a.from - b.from),
+  );
+}
+
+/**
+ * The one constant that a path names. Throws UnknownConstant: with the nearest name, or with all that fit when
+ * there are several, such as one fact that a rule compares twice.
+ */
+export function constantAtPath(files: RuleFiles, path: string): Constant {
+  const all = constantsOf(files);
+  const [found, ...others] = all.filter((constant) => constant.path === path);
+  if (found !== undefined && others.length === 0) return found;
+  const paths = all.map((constant) => constant.path);
+  const nearest = suggest(path, paths) || '.';
+  throw new UnknownConstant(
+    `there is no constant ${path}${nearest} A constant is named like groups.RULE.FACT, bot-signals.RULE.weight, bot-signals.threshold, ladder.levels[0], ladder.resetAfter or ruleset.smoothing.prior`,
+  );
+}
+
+/** The files with another value for some constants; all else, comments and layout, stays as it is. */
+export function withConstants(files: RuleFiles, values: readonly (readonly [Constant, string])[]): RuleFiles {
+  const edited = new Map(files);
+  // From the end of a file to its beginning, so that no replacement moves the place of the next.
+  for (const [{ at, from, to }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
+    const text = edited.get(at.file) ?? '';
+    edited.set(at.file, text.slice(0, from) + value + text.slice(to));
+  }
+  return edited;
+}
+
+/** What constants may name in other files, and the rules that let a payer wait. */
+interface Names {
+  readonly lists: readonly string[];
+  readonly ladders: readonly string[];
+  readonly waits: readonly YAMLMap[];
+  readonly attributes: DeclaredAttributes;
+}
+
+interface Written {
+  readonly path: string;
+  /** The last key of the path. */
+  readonly key: string;
+  readonly node: Scalar;
+}
+
+type Meaning = Pick<Constant, 'sign' | 'allowed' | 'unit' | 'description'>;
+type Found = Meaning & Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly node: Scalar };
+
+function constantAt(file: YamlFile, { node, ...rest }: Found): Constant {
+  const [from = 0, to = 0] = node.range ?? [];
+  return { ...rest, at: file.at(node), text: textOf(node), from, to };
+}
+
+/** As it is written, without quotes where it is the same text without them. */
+function textOf({ source, value }: Scalar): string {
+  return typeof value === 'string' ? writeText(value) : String(source ?? value);
+}
+
+/** A text as a rule file has it: in quotes where it would be something else without them, like `"411111"`. */
+export function writeText(text: string): string {
+  const { contents } = parseDocument(text);
+  return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);
+}
+
+function inSettings(root: unknown, names: Names): readonly Found[] {
+  const platforms = mapAt(root, 'platforms');
+  const owners = keysOf(platforms).map(
+    (name) => [`ruleset.platforms.${name}`, mapAt(platforms, name)] as const,
+  );
+  return [['ruleset', mapAt(root, 'settings')] as const, ...owners].flatMap(([prefix, settings]) => {
+    const owner = `${prefix}.smoothing`;
+    const smoothing = scalarsBelow(owner, mapAt(settings, 'smoothing')).map(({ path, key, node }) => {
+      const allowed = key === 'prior' ? PRIOR : WEIGHT;
+      return { path, node, owner, usedBy: [], ...meaning(allowed, MEANINGS.smoothing) };
+    });
+    return [...smoothing, ...inLadder(`${prefix}.ladder`, mapAt(settings, 'ladder'), names)];
+  });
+}
+
+function inLadder(path: string, ladder: unknown, { waits }: Names): readonly Found[] {
+  const nameOf = (rule: YAMLMap) => String(rule.get('name'));
+  return scalarsBelow(path, ladder).map(({ path: written, key, node }) => {
+    const named = nameAfter(`${path}.ladders.`, written);
+    const owner = named === null ? path : `${path}.ladders.${named}`;
+    const isReset = key === 'resetAfter';
+    const isCommon = isReset && named === null;
+    const using = waits.filter((rule) => isCommon || (paramsOf(rule)?.get('ladder') ?? null) === named);
+    const says = meaning(durationUpTo(LADDER_MS_MAX), isReset ? MEANINGS.resetAfter : MEANINGS.levels);
+    return { path: written, node, owner, usedBy: using.map(nameOf), ...says };
+  });
+}
+
+/** The name that comes after the beginning of a path; null where the path begins otherwise. */
+function nameAfter(beginning: string, path: string): string | null {
+  return path.startsWith(beginning) ? (/^[^.[]+/.exec(path.slice(beginning.length))?.[0] ?? null) : null;
+}
+
+function inRules(name: string, { root }: YamlFile, names: Names): readonly Found[] {
+  const rules = rulesIn(root);
+  const shared = mapAt(root, 'conditions');
+  const threshold = scalarsBelow(`${name}.threshold`, isMap(root) ? root.get('threshold', true) : null);
+  const ofRules = rules.flatMap((rule): readonly Found[] => {
+    const own = { owner: `${name}.${String(rule.get('name'))}`, usedBy: [String(rule.get('name'))] };
+    const params = scalarsBelow(own.owner, paramsOf(rule)).flatMap(({ path, key, node }) => {
+      const says = meaningOfParam(key, names);
+      return says === null ? [] : [{ path, node, ...own, ...says }];
+    });
+    return [...params, ...inCondition(rule.get('conditions', true), own, names)];
+  });
+  // What exempts from the signals is asked before each of them.
+  const exempt = isMap(root) ? root.get(EXEMPT, true) : null;
+  const exempting = namedIn(exempt, shared);
+  const namesOf = (some: readonly YAMLMap[]) => some.map((rule) => String(rule.get('name')));
+  const ofShared = keysOf(shared).flatMap((key) => {
+    const using = rules.filter(
+      (rule) => exempting.has(key) || namedIn(rule.get('conditions', true), shared).has(key),
+    );
+    const own = { owner: `${name}.conditions.${key}`, usedBy: namesOf(using) };
+    return inCondition(shared?.get(key, true), own, names);
+  });
+  return [
+    ...inCondition(exempt, { owner: `${name}.${EXEMPT}`, usedBy: namesOf(rules) }, names),
+    ...threshold.map(({ path, node }) => ({
+      path,
+      node,
+      owner: name,
+      usedBy: [],
+      ...meaning(WEIGHT, MEANINGS.threshold),
+    })),
+    ...ofRules,
+    ...ofShared,
+  ];
+}
+
+/** What a rule concludes is no constant: its group, its verdict and its texts. */
+function meaningOfParam(key: string, { ladders }: Names): Meaning | null {
+  if (key === 'weight') return meaning(WEIGHT, MEANINGS.weight);
+  return key === 'ladder' ? meaning(oneOfNames(ladders), MEANINGS.ladder) : null;
+}
+
+/** A fact that is compared several times gets a number: `verdicts[0]`, `verdicts[1]`. */
+function inCondition(
+  condition: unknown,
+  own: Pick<Found, 'owner' | 'usedBy'>,
+  { lists, attributes }: Names,
+): readonly Found[] {
+  const comparisons = partsWith('fact', condition);
+  return comparisons.flatMap((comparison) => {
+    const name = String(comparison.get('fact'));
+    const alike = comparisons.filter((other) => other.get('fact') === name);
+    const number = alike.length === 1 ? '' : `[${alike.indexOf(comparison)}]`;
+    const path = `${own.owner}.${name}${number}`;
+    const fact = factOf(name, comparison, attributes);
+    const longest = fact?.kind === 'windowed' ? fact.longestWindowMs : 0;
+    // The name of the attribute is no constant: another name would ask for another fact.
+    const chosen = fact?.kind === 'attribute' ? null : comparison.get('params', true);
+    const params = scalarsBelow(path, chosen)
+      .filter(({ key }) => key !== 'name')
+      .map((one) => ({
+        ...one,
+        ...(one.key === 'window'
+          ? meaning(durationUpTo(longest), MEANINGS.window)
+          : meaning(TEXT, MEANINGS.sharedList)),
+      }));
+    const value = comparison.get('value', true);
+    // Another fact is no constant.
+    if (isMap(value) && value.has('fact')) return [];
+    const compared: Meaning = {
+      sign: signOf(String(comparison.get('operator'))),
+      allowed: fact?.domain ?? TEXT,
+      unit: fact?.unit ?? null,
+      description: fact?.description ?? '',
+    };
+    const values = scalarsBelow(isSeq(value) ? `${path}.value` : path, value).map((one) => ({
+      ...one,
+      ...compared,
+      ...(isMap(value) && { allowed: oneOfNames(lists), description: MEANINGS.list }),
+    }));
+    return [...params, ...values].map(({ key: _, ...found }) => ({ ...found, ...own }));
+  });
+}
+
+/** What a comparison asks for, over its window; an attribute as the rule set declares it. */
+function factOf(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
+  const params = mapAt(comparison, 'params');
+  const declared = attributes.get(String(params?.get('name')));
+  if (name === 'attribute' && declared !== undefined) return attributeFact(declared);
+  const fact = FACTS.get(name);
+  return fact === undefined ? undefined : factOver(fact, parseDuration(String(params?.get('window'))) ?? 0);
+}
+
+const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;
+const PRIOR = { ...WEIGHT, ...PRIOR_RANGE } as const;
+const TEXT = { type: 'text' } as const;
+
+function durationUpTo(longestMs: number): Constant['allowed'] {
+  return { type: 'duration', longest: formatDuration(longestMs) };
+}
+
+/** Without names any may be meant. */
+function oneOfNames(values: readonly string[]): Constant['allowed'] {
+  return values.length === 0 ? TEXT : { type: 'enum', values };
+}
+
+function meaning(allowed: Constant['allowed'], description: string): Meaning {
+  return { sign: null, unit: null, allowed, description };
+}
+
+/** The scalars below a node, each with its path. */
+function scalarsBelow(path: string, node: unknown, key = ''): readonly Written[] {
+  if (isScalar(node)) return [{ path, key, node }];
+  if (isSeq(node)) return node.items.flatMap((item, index) => scalarsBelow(`${path}[${index}]`, item, key));
+  if (!isMap(node)) return [];
+  return node.items.flatMap((pair) => scalarsBelow(`${path}.${pair.key}`, pair.value, String(pair.key)));
+}
+
+/** The parts of a condition that have a member of this name: comparisons a fact, references a condition. */
+function partsWith(member: 'fact' | 'condition', node: unknown): readonly YAMLMap[] {
+  if (isSeq(node)) return node.items.flatMap((item) => partsWith(member, item));
+  if (!isMap(node)) return [];
+  return node.has(member) ? [node] : node.items.flatMap((pair) => partsWith(member, pair.value));
+}
+
+/** The named conditions that a condition refers to, also through others of them. */
+function namedIn(condition: unknown, shared: YAMLMap | null, known: ReadonlySet<string> = new Set()) {
+  let all = known;
+  for (const reference of partsWith('condition', condition)) {
+    const name = String(reference.get('condition'));
+    if (!all.has(name)) all = namedIn(shared?.get(name, true), shared, new Set([...all, name]));
+  }
+  return all;
+}
+
+function rulesIn(root: unknown): readonly YAMLMap[] {
+  const rules = isMap(root) ? root.get('rules', true) : null;
+  return isSeq(rules) ? rules.items.filter(isMap) : [];
+}
+
+function paramsOf(rule: YAMLMap): YAMLMap | null {
+  return mapAt(mapAt(rule, 'event'), 'params');
+}
+
+function mapAt(map: unknown, key: string): YAMLMap | null {
+  const value = isMap(map) ? map.get(key, true) : null;
+  return isMap(value) ? value : null;
+}
+
+function keysOf(map: YAMLMap | null): readonly string[] {
+  return map?.items.map(({ key }) => String(key)) ?? [];
+}

@@ -1,0 +1,48 @@
+import { hash } from 'node:crypto';
+import { compile } from '#decision/rules/evaluate/compile.ts';
+import { parse, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+
+/** A rule set without a folder: somebody works on it. */
+export interface DraftText {
+  readonly version: RuleVersion;
+  readonly files: readonly (readonly [path: string, text: string])[];
+}
+
+/** A rule set, or all that is wrong with its files. */
+export type LoadResult =
+  | { readonly ok: true; readonly ruleSet: RuleSet }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** A rule set from texts without a folder. */
+export function draftOf(version: string, files: RuleFiles): LoadResult {
+  const read = parse(version, files);
+  return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
+}
+
+/** The rule set of files that were found sound before. */
+export function soundDraft(version: string, files: RuleFiles): RuleSet {
+  const draft = draftOf(version, files);
+  if (draft.ok) return draft.ruleSet;
+  throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
+}
+
+/** sha256 over the names and contents of all files of a rule set, hex; the order of reading is irrelevant. */
+export function digestOf(files: RuleFiles): string {
+  return sha256(
+    Object.entries(fileDigests(files))
+      .map(([path, digest]) => `${digest}  ${path}\n`)
+      .join(''),
+  );
+}
+
+/** sha256 of each file, hex, by its path inside the folder. */
+export function fileDigests(files: RuleFiles): Record<string, string> {
+  const paths = [...files.keys()].toSorted();
+  return Object.fromEntries(paths.map((path) => [path, sha256(files.get(path) ?? '')]));
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}

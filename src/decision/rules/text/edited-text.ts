@@ -1,0 +1,46 @@
+import { isScalar, parseDocument, stringify } from 'yaml';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { UNCHECKED_KEYS } from '#decision/rules/parse/yaml-file.ts';
+import type { RuleVersion } from '#decision/rules/rule-set.ts';
+
+const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+(?:-[a-z][a-z0-9]*)?/m;
+
+/**
+ * The text of ruleset.yaml with another version in it, replaced as text: comments and layout stay as they are. Null
+ * when the version is not written on a line of its own.
+ */
+export function renamed(files: RuleFiles, version: RuleVersion): string | null {
+  const text = files.get('ruleset.yaml') ?? '';
+  if (!WRITTEN_VERSION.test(text)) return null;
+  return text.replace(WRITTEN_VERSION, (_, before: string) => before + version);
+}
+
+interface YamlEdit {
+  readonly path: readonly (string | number)[];
+  readonly value: number | string;
+}
+
+/**
+ * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
+ * as they are; one that is missing is added, for which the file is rewritten, comments included.
+ */
+export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
+  return edits.reduce(edited, text);
+}
+
+function edited(text: string, { path, value }: YamlEdit): string {
+  const document = parseDocument(text, UNCHECKED_KEYS);
+  const node = document.getIn(path, true);
+  if (!isScalar(node) || node.range === undefined || node.range === null) {
+    document.setIn(path, value);
+    return document.toString({ lineWidth: 0 });
+  }
+  const [from, to] = node.range;
+  return text.slice(0, from) + stringify(value).trimEnd() + text.slice(to);
+}
+
+/** The index of the item of this name in a list of the text; -1 where there is none. */
+export function placeOfNamed(text: string, list: string, name: string): number {
+  const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
+  return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
+}

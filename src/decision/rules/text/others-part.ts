@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isMap, isNode, isPair, isSeq, type Node, parseDocument, stringify, YAMLMap, YAMLSeq } from 'yaml';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { UNCHECKED_KEYS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { type PlatformPart, partOfFile, withoutNote } from './own-part.ts';
+
+/** A draft of a platform with the parts that the platform may not read, or why these cannot be put back. */
+export type CompletedFiles =
+  | { readonly ok: true; readonly files: RuleFiles }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** A draft of a platform, and the files of the version that it was begun with. */
+interface BegunFiles {
+  readonly platform: string;
+  readonly draft: RuleFiles;
+  readonly from: RuleFiles;
+}
+
+/**
+ * Puts the sections and cases of other platforms back into a draft, as the version has them that it was begun with. A
+ * draft that holds such a part itself is refused: a platform changes what is its own or everybody's.
+ */
+export function restoreOthersPart({ platform, draft, from }: BegunFiles): CompletedFiles {
+  const problems: Problem[] = [];
+  const files = new Map<string, string>();
+  for (const path of new Set([...draft.keys(), ...from.keys()])) {
+    const text = restoredText({ platform, path, own: draft.get(path), former: from.get(path) }, problems);
+    if (text !== null) files.set(path, text);
+  }
+  return problems.length === 0 ? { ok: true, files } : { ok: false, problems };
+}
+
+interface TwoTexts {
+  readonly platform: string;
+  readonly path: string;
+  /** The text of the draft; undefined: it has no such file. */
+  readonly own: string | undefined;
+  readonly former: string | undefined;
+}
+
+/** Null when the file is in neither. */
+function restoredText({ platform, path, own, former }: TwoTexts, problems: Problem[]): string | null {
+  const part = partOfFile(path, platform);
+  if (part === null) return own ?? null;
+  const written = own === undefined ? undefined : withoutNote(own);
+  if (own !== undefined) problems.push(...foreignItems(path, own, part, platform));
+  const others = former === undefined ? null : othersItems(path, former, part, problems);
+  if (others === null) return written ?? null;
+  return written === undefined
+    ? stringify({ [part.member]: others }, { lineWidth: 0 })
+    : addItems(written, part.member, others);
+}
+
+/** Problems with the items in a draft that are another platform's. What is no sound YAML is told elsewhere. */
+function foreignItems(path: string, text: string, part: PlatformPart, platform: string): readonly Problem[] {
+  const file = new YamlFile(path, text, []);
+  const what = part.what === 'sections' ? 'section' : 'case';
+  const found = collectionAt(file.root, part.member);
+  return (found?.items ?? [])
+    .filter((item) => !part.isOwn(item))
+    .map((item) => {
+      const node = isPair(item) ? item.key : item;
+      const message = `this ${what} is of another platform; remove it: a draft of ${platform} has no ${part.what} of others`;
+      return { at: file.at(isNode<Node>(node) ? node : null), message };
+    });
+}
+
+type Collection = YAMLMap | YAMLSeq;
+
+/** Null when there are none. */
+function othersItems(
+  path: string,
+  text: string,
+  { member, what, isOwn }: PlatformPart,
+  problems: Problem[],
+): Collection | null {
+  const unsound: Problem[] = [];
+  const found = collectionAt(new YamlFile(path, text, unsound).root, member);
+  if (unsound.length > 0) {
+    const message = `the ${what} of other platforms cannot be put back, because this file of the version that the draft was begun with is no sound YAML; ask the owner of the installation to mend it`;
+    problems.push({ at: { file: path, line: 1, column: 1 }, message });
+    return null;
+  }
+  // New collections, because what was parsed of a text is everybody's.
+  const others = isMap(found) ? new YAMLMap() : new YAMLSeq();
+  append(
+    others,
+    (found?.items ?? []).filter((item) => !isOwn(item)),
+  );
+  // A comment above the first item is kept with the whole collection.
+  if (others.items[0] === found?.items[0]) others.commentBefore = found?.commentBefore ?? null;
+  return others.items.length === 0 ? null : others;
+}
+
+function append(to: Collection, items: readonly unknown[]): void {
+  if (isMap(to)) to.items.push(...items.filter((item) => isPair(item)));
+  else to.items.push(...items);
+}
+
+function collectionAt(root: unknown, member: string): Collection | null {
+  const found = isMap(root) ? root.get(member, true) : null;
+  return isMap(found) || isSeq(found) ? found : null;
+}
+
+/** The text with more items in a member, after those that are there. All else stays as it is where that is possible. */
+function addItems(text: string, member: string, others: Collection): string {
+  const document = parseDocument(text, UNCHECKED_KEYS);
+  const { contents } = document;
+  // What cannot be read is told as a problem of the draft.
+  if (document.errors.length > 0 || !isMap(contents)) return text;
+  const found = collectionAt(contents, member);
+  if (found === null && contents.has(member)) return text;
+  const inserted = found === null ? null : insertItems(text, found, others);
+  if (found === null) document.set(member, others);
+  else append(found, others.items);
+  const wanted: unknown = document.toJS();
+  if (inserted !== null && isDeepStrictEqual(contentsOf(inserted), wanted)) return inserted;
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Null where items have no lines of their own, as in braces. */
+function insertItems(text: string, found: Collection, others: Collection): string | null {
+  const first = found.items[0];
+  const start = isPair(first) ? (isNode(first.key) ? first.key.range?.[0] : undefined) : found.range?.[0];
+  const end = endOf(found);
+  if (found.flow === true || first === undefined || start === undefined || end === undefined) return null;
+  const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
+  if (indent.trim() !== '') return null;
+  const lines = stringify(others, { lineWidth: 0 }).replaceAll(/^(?=.)/gm, indent);
+  const newline = text[end - 1] === '\n' ? end - 1 : text.indexOf('\n', end);
+  if (newline === -1) return `${text}\n${lines}`;
+  return text.slice(0, newline + 1) + lines + text.slice(newline + 1);
+}
+
+/** Where the last value of a collection ends, without the comments after it. */
+function endOf(node: Node): number | undefined {
+  if ((!isMap(node) && !isSeq(node)) || node.flow === true) return node.range?.[1];
+  const last: unknown = node.items.at(-1);
+  const value = isPair(last) ? (last.value ?? last.key) : last;
+  return isNode(value) ? endOf(value) : node.range?.[1];
+}
+
+function contentsOf(text: string): unknown {
+  const document = parseDocument(text, UNCHECKED_KEYS);
+  return document.errors.length > 0 ? null : document.toJS();
+}

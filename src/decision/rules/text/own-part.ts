@@ -1,0 +1,87 @@
+import { isMap, isNode, isPair, isScalar, isSeq, type Pair, stringify, visit } from 'yaml';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+
+/**
+ * What a platform may read of a rule set: all but the sections and the cases of other platforms. Where something is left
+ * out, the first line of the file says so. The same map when there is nothing to leave out.
+ */
+export function ownPart(files: RuleFiles, platform: string): RuleFiles {
+  const own = new Map(
+    [...files].flatMap(([path, text]) => {
+      const kept = ownText(path, text, platform);
+      return kept === null ? [] : [[path, kept] as const];
+    }),
+  );
+  return [...files].every(([path, text]) => own.get(path) === text) ? files : own;
+}
+
+/** Null when nothing is left of the file. */
+function ownText(path: string, text: string, platform: string): string | null {
+  const part = partOfFile(path, platform);
+  return part === null ? text : leaveOut(path, text, part);
+}
+
+/** The member of a file whose items belong to platforms. */
+export interface PlatformPart {
+  readonly member: string;
+  /** What its items are called in messages. */
+  readonly what: 'sections' | 'cases';
+  /** Whether the platform may read the item. */
+  readonly isOwn: (item: unknown) => boolean;
+}
+
+/** Null for a file that is everybody's. */
+export function partOfFile(path: string, platform: string): PlatformPart | null {
+  if (path === 'ruleset.yaml') return { member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) };
+  if (path.startsWith('cases/')) return { member: 'cases', what: 'cases', isOwn: isCaseOf(platform) };
+  return null;
+}
+
+function isSectionOf(platform: string) {
+  return (item: unknown) => isPair(item) && isScalar(item.key) && item.key.value === platform;
+}
+
+/** A case that names no platform is about all of them. */
+function isCaseOf(platform: string) {
+  return (item: unknown) =>
+    isMap(item) && (!item.has('platform') || String(item.get('platform')) === platform);
+}
+
+const NOTE_START = '# Not shown: ';
+
+/** The text without the line that says what was left out of it. */
+export function withoutNote(text: string): string {
+  return text.startsWith(NOTE_START) ? text.slice(text.indexOf('\n') + 1 || text.length) : text;
+}
+
+function leaveOut(path: string, text: string, { member, what, isOwn }: PlatformPart): string | null {
+  const problems: Problem[] = [];
+  // A copy: what was parsed of a text is everybody's.
+  const root = new YamlFile(path, text, problems).root?.clone();
+  if (problems.length > 0)
+    return `${NOTE_START}this file is no sound YAML, and may have ${what} of other platforms.\n`;
+  if (!isMap(root)) return text;
+  const at = root.items.findIndex(({ key }) => isScalar(key) && key.value === member);
+  const found = root.items[at]?.value;
+  if (!isMap(found) && !isSeq(found)) return text;
+  const own = found.items.filter(isOwn);
+  const hidden = found.items.length - own.length;
+  if (hidden === 0) return text;
+  if (own.length === 0 && isSeq(found)) return null;
+  const note = `${NOTE_START}${what} of other platforms, ${hidden} in all. The release of a proposed draft puts them back.\n`;
+  found.items.splice(0, Infinity, ...own);
+  // A comment may be about what came before or after it.
+  visit(found, (_, node) => {
+    if (isNode(node)) Object.assign(node, { comment: null, commentBefore: null });
+  });
+  if (root.flow === true) return note + stringify(root);
+  const kept = stringify({ [member]: found }, { lineWidth: 0 });
+  return note + text.slice(0, startOf(root.items[at])) + kept + text.slice(startOf(root.items[at + 1]));
+}
+
+/** Where a member of a file begins; the end of the file without one. */
+function startOf(pair: Pair | undefined): number {
+  return (isNode(pair?.key) ? pair.key.range?.[0] : undefined) ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,159 @@
+import { isGrant } from './conclude-verdict.ts';
+import { decideScore, decideVerdict, type ScoreResult, type Standing } from './decide.ts';
+import type { Decision } from './decision.ts';
+import { DeviceBook, type ShownDevices } from './device-book.ts';
+import { valuesAsked } from './facts/attribute.ts';
+import type { AskedAttribute, Sightings } from './facts/fact.ts';
+import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';
+import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './payer/changes.ts';
+import { type ClientKey, ClientKeys, type PlatformName } from './payer/client-key.ts';
+import {
+  type Binding,
+  type ClientState,
+  momentFor,
+  type Override,
+  token,
+  UNKNOWN_CLIENT,
+} from './payer/client-state.ts';
+import { knownHints } from './payer/hints.ts';
+import { exposureOf, type ReportedOutcome } from './payer/order.ts';
+import { decodeOrder, encodeOrder } from './payer/order-text.ts';
+import { countsAs } from './payer/outcomes.ts';
+import { PAYMENT_NOTED_MS, sightingMarks } from './payer/sighting-marks.ts';
+import { asStored } from './payer/state-document.ts';
+import type { ScoreRequest, VerdictRequest } from './requests.ts';
+import type { RuleSet } from './rules/rule-set.ts';
+import { contactByScore } from './score-hints.ts';
+import { NO_LISTS, type SharedLists } from './shared-lists.ts';
+
+interface Payer {
+  readonly key: ClientKey;
+  state: ClientState;
+  /** Orders that the state does not remember, by their tokens, those displaced first in front, in their stored form. */
+  readonly orders: Map<string, string>;
+  /** Whether the newest orders that were asked for were granted, by their tokens. */
+  readonly granted: Map<string, boolean>;
+}
+
+/** A simulation keeps nothing, so its salt need not be a secret. */
+const SIMULATED_CLIENTS = new ClientKeys('-'.repeat(22));
+
+/** Older orders of one client that can still be corrected; bounds the memory of a long replay. */
+const ORDERS_MAX = 100;
+
+/**
+ * The service's life in memory, for a rule set and inputs with times of their own: the same core and the same steps
+ * as `service/scoring.ts`, no store. All data goes through the stored forms, so that a simulation knows nothing that
+ * a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with what
+ * happens to them.
+ */
+export class Simulation {
+  readonly rules: RuleSet;
+  readonly #platform: PlatformName;
+  readonly #lists: SharedLists;
+  #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
+  readonly #payers = new Map<string, Payer>();
+  readonly #devices = new DeviceBook();
+
+  constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
+    this.rules = rules;
+    this.#platform = platform;
+    this.#lists = lists;
+  }
+
+  /** Sets who is held out of which rules from now on; before, nobody is. */
+  holdOut(isHeldOut: IsHeldOut): void {
+    this.#holdoutDraw = () => isHeldOut;
+  }
+
+  score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
+    const payer = this.#payer(clientIdKey);
+    const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
+    const sightings = this.#sightings(payer, known, now, valuesAsked(this.rules.sharing, known));
+    const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
+    payer.state = asStored(result.nextState);
+    return result;
+  }
+
+  verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
+    const payer = this.#payer(clientIdKey);
+    const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
+    this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now), this.rules.sharing);
+    const values = valuesAsked(this.rules.sharing, hints, () => request);
+    this.#devices.recordValues(clientIdKey, values, now);
+    const sightings = this.#sightings(payer, hints, now, values);
+    const standing = this.#standing(payer, sightings, now);
+    const { decision, nextState } = decideVerdict(this.rules, standing, request);
+    payer.state = asStored(nextState);
+    const order = token(request.orderRef);
+    payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
+    forgetOldest(payer.granted, ORDERS_MAX);
+    return decision;
+  }
+
+  outcome(clientIdKey: string, orderRef: string, report: ReportedOutcome, now: number): OutcomeEffect {
+    const payer = this.#payer(clientIdKey);
+    const older = payer.orders.get(token(orderRef));
+    const told = { ...report, orderRef };
+    const known = older === undefined ? null : decodeOrder(older);
+    const granted = payer.granted.get(token(orderRef));
+    const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
+    const { effect, state, order, displaced } = recordOutcome(payer.state, known, told, now, exposure);
+    payer.state = asStored(state);
+    if (report.outcome === 'PAID' && countsAs(order) === 'PAID')
+      this.#devices.notePayment(clientIdKey, now - PAYMENT_NOTED_MS, sightingMarks(state, now).unpaid);
+    for (const order of displaced) {
+      payer.orders.delete(order.token);
+      payer.orders.set(order.token, encodeOrder(order));
+    }
+    forgetOldest(payer.orders, ORDERS_MAX);
+    return effect;
+  }
+
+  bind(clientIdKey: string, binding: Binding | null, now: number): void {
+    const payer = this.#payer(clientIdKey);
+    payer.state = asStored(setBinding(payer.state, binding, now));
+  }
+
+  override(clientIdKey: string, override: Override | null, now: number): void {
+    const payer = this.#payer(clientIdKey);
+    payer.state = asStored(setOverride(payer.state, override, now));
+  }
+
+  #sightings(
+    { key, state }: Payer,
+    devices: ShownDevices,
+    now: number,
+    values: readonly AskedAttribute[],
+  ): Sightings {
+    const marks = sightingMarks(state, now);
+    const seen = this.#devices.sightings(key.clientIdKey, devices, this.rules.sharing, now, marks);
+    if (values.length === 0) return seen;
+    return { ...seen, attributes: this.#devices.clientsWithValues(key.clientIdKey, values, now) };
+  }
+
+  #payer(clientIdKey: string): Payer {
+    const known = this.#payers.get(clientIdKey);
+    if (known !== undefined) return known;
+    const payer: Payer = {
+      key: SIMULATED_CLIENTS.of(this.#platform, clientIdKey),
+      state: UNKNOWN_CLIENT,
+      orders: new Map(),
+      granted: new Map(),
+    };
+    this.#payers.set(clientIdKey, payer);
+    return payer;
+  }
+
+  #standing({ key, state }: Payer, sightings: Sightings, now: number): Standing {
+    return { client: key, state, sightings, lists: this.#lists, holdoutDraw: this.#holdoutDraw, now };
+  }
+}
+
+/** A Map keeps the order of insertion, so the oldest entries are its first. */
+export function forgetOldest(entries: Map<string, unknown>, keep: number): void {
+  for (const key of entries.keys()) {
+    if (entries.size <= keep) return;
+    entries.delete(key);
+  }
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeOwnFolder } from '#base/files/folders.ts';
+import { SaltRefused } from '#state/client-salt.ts';
+import { openStore, type StorePlace } from '#state/open-store.ts';
+import type { Store } from '#state/store.ts';
+import type { ArchiveHome } from './archive-home.ts';
+import { ArchiveDamaged } from './archive-log.ts';
+
+/** The salt of client hashes, in the archive's folder, so that a lost store can begin anew beside it. */
+export const SALT_FILE = 'client-salt';
+
+/** Null before anything was shipped. */
+export function saltOf(folder: string): string | null {
+  const path = join(folder, SALT_FILE);
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+}
+
+/** For an archive elsewhere whose salt is not here yet. */
+export async function bringSalt(home: ArchiveHome): Promise<void> {
+  await home.bring([{ path: SALT_FILE, bytes: null }]);
+}
+
+export async function keepSalt(home: ArchiveHome, folder: string, salt: string): Promise<void> {
+  if (saltOf(folder) !== null) return;
+  makeOwnFolder(folder);
+  const [draft, path] = [join(folder, `.${randomUUID()}`), join(folder, SALT_FILE)];
+  writeFileSync(draft, salt, { mode: 0o600 });
+  // A process that is killed in between restores it.
+  await home.keep([{ path: SALT_FILE, from: draft }]);
+  try {
+    linkSync(draft, path);
+  } catch {
+    // Another process has just made it.
+  } finally {
+    rmSync(draft);
+  }
+}
+
+/** The salt of an archive that has segments. Throws ArchiveDamaged. */
+export function keptSaltOf(folder: string): string {
+  const salt = saltOf(folder);
+  if (salt !== null) return salt;
+  throw new ArchiveDamaged(
+    `${join(folder, SALT_FILE)} is missing; a node that ships to this archive puts it back, and so does copying it from a backup`,
+  );
+}
+
+/** Throws SaltRefused. */
+export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>, folder: string): void {
+  const archived = saltOf(folder);
+  if (archived === null || archived === clientKeys.salt) return;
+  throw new SaltRefused(
+    `the payers of the store ${name} are hashed under another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
+  );
+}
+
+/**
+ * As openStore. An archive says that a store was beside it: an empty one is refused until somebody accepts it, and then takes the
+ * archive's salt. Throws SaltRefused.
+ */
+export async function openStoreBesideArchive(
+  place: StorePlace & { readonly archiveDir: string | null },
+  ...told: OnTrouble
+): Promise<Store> {
+  const { archiveDir } = place;
+  const salt = archiveDir === null ? null : saltOf(archiveDir);
+  const expected = salt === null ? null : { id: null, salt, toldBy: `the archive in ${archiveDir}` };
+  const store = await openStore({ ...place, expected }, ...told);
+  try {
+    if (archiveDir !== null) requireSalt(store, archiveDir);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+export type OnTrouble = Parameters<typeof openStore> extends [StorePlace, ...infer Told] ? Told : never;

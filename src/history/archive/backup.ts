@@ -1,0 +1,93 @@
+import { copyFileSync, cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { makeOwnFolder } from '#base/files/folders.ts';
+import { NamedError } from '#base/named-error.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { Archive, SEGMENT_FILES } from './archive.ts';
+import { archiveIdIn, ID_FILE, RULE_SETS_FOLDER } from './archive-home.ts';
+import { replaceState, type Segment } from './archive-log.ts';
+import { SALT_FILE } from './archived-salt.ts';
+import { SET_ASIDE_FOLDER } from './set-aside.ts';
+import { whyUnread } from './unread-decisions.ts';
+
+/** The folder for the backup is not one for this archive; the message says why. */
+export class NotABackup extends NamedError {}
+
+interface BackupReport {
+  readonly segments: number;
+  readonly bytes: number;
+  /** Segments that an earlier backup did not have. */
+  readonly copied: number;
+  /** Segments whose files in the archive were cut off or are gone, and whether an earlier backup has them. */
+  readonly torn: readonly { readonly segment: Segment; readonly isKept: boolean }[];
+}
+
+/**
+ * Copies the archive of one moment into a folder, while shipping goes on. Segments never change, so those of an
+ * earlier backup stay, and those that the archive no longer has are removed. A file that was damaged in the archive
+ * never replaces its copy. Copied back it is the archive again. Throws NotABackup.
+ */
+export async function backUp(archive: Archive, target: string): Promise<BackupReport> {
+  const { folder } = archive;
+  await archive.refresh();
+  requireFitting(folder, target);
+  const backup = new Archive(target);
+  return archive.reading(async (state) => {
+    const torn = await archive.torn(state);
+    const done = new Map<Segment, Copying>();
+    for (const segment of state.segments.values())
+      done.set(segment, torn.includes(segment) ? 'torn' : await copySegment(archive, backup, segment));
+    const segmentsThat = (wanted: Copying) =>
+      [...done].filter(([, copying]) => copying === wanted).map(([segment]) => segment);
+    const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
+    makeOwnFolder(target);
+    // Set-aside entries of erased clients are removed, too.
+    rmSync(join(target, SET_ASIDE_FOLDER), { recursive: true, force: true });
+    for (const name of [RULE_SETS_FOLDER, SET_ASIDE_FOLDER, ID_FILE, SALT_FILE])
+      if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
+    replaceState(target, state);
+    backup.keepOnly(state);
+    const kept = segmentsThat('torn').map((segment) => ({ segment, isKept: backup.isWhole(segment) }));
+    const bytes = whole.reduce((sum, segment) => sum + segment.bytes, 0);
+    return { segments: state.segments.size, bytes, copied: copied.length, torn: kept };
+  });
+}
+
+/**
+ * What was done about a segment: its file may be cut off or gone in the archive, and the backup may have it already.
+ */
+type Copying = 'copied' | 'there' | 'torn';
+
+async function copySegment(archive: Archive, backup: Archive, segment: Segment): Promise<Copying> {
+  if (backup.hasFile(segment)) return 'there';
+  const [missing] = await archive.bring([segment], SEGMENT_FILES);
+  if (missing?.why === 'damaged') return 'torn';
+  if (missing !== undefined) throw new StoreUnavailable(`a file of the archive ${whyUnread(missing.why)}`);
+  const [, rows] = SEGMENT_FILES.map((kind) =>
+    copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)),
+  );
+  return rows === true ? 'copied' : 'there';
+}
+
+/** False when the copy is there already, or there is nothing to copy: an order filter may be missing. */
+function copyOnce(from: string, to: string): boolean {
+  if (!existsSync(from) && to.endsWith('.orders')) return false;
+  const { size } = statSync(from);
+  if (existsSync(to) && statSync(to).size === size) return false;
+  makeOwnFolder(dirname(to));
+  copyFileSync(from, `${to}.part`);
+  renameSync(`${to}.part`, to);
+  return true;
+}
+
+function requireFitting(folder: string, target: string): void {
+  const inside = relative(resolve(folder), resolve(target));
+  if (!inside.startsWith('..'))
+    throw new NotABackup(`${target} lies in the archive; name a folder elsewhere`);
+  if (!existsSync(folder)) throw new NotABackup(`there is no archive in ${folder} yet`);
+  const [own, other] = [folder, target].map(archiveIdIn);
+  if (other !== null && own !== other)
+    throw new NotABackup(
+      `${target} is a backup of another archive (${other}, this one is ${own}); name another folder`,
+    );
+}

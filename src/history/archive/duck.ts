@@ -1,0 +1,325 @@
+import type {
+  DuckDBAppender,
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBInstance,
+  DuckDBResult,
+  DuckDBType,
+  DuckDBValue,
+  DuckDBValueConverter,
+  JS,
+} from '@duckdb/node-api';
+import { NamedError } from '#base/named-error.ts';
+import { eachOf } from '#history/statistics/sums.ts';
+
+export interface DuckLimits {
+  readonly threads: number;
+  readonly memoryMiB: number;
+  readonly temporaryFolder: string;
+}
+
+export class QueryTooSlow extends NamedError {}
+
+/** The text is not a statement that only reads. */
+export class NotAQuery extends NamedError {}
+
+export interface QueryAnswer {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly JS[])[];
+  readonly more: boolean;
+}
+
+/** Gives a value its place in a statement (`$1`): what callers send never becomes SQL. */
+export type Bind = (value: string) => string;
+
+/** A statement, or what makes it with the places of its values. */
+export type Statement = string | ((bind: Bind) => string);
+
+/** Loaded when it is first used: most commands never read the archive, and the engine is a fifth of their start. */
+function engine() {
+  return import('@duckdb/node-api');
+}
+
+/** An engine without data of its own, over Parquet files. It works on threads of its own, never on Node's. */
+export class Duck {
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.#instance = instance;
+    this.#connection = connection;
+  }
+
+  static async open({ threads, memoryMiB, temporaryFolder }: DuckLimits): Promise<Duck> {
+    const { DuckDBInstance } = await engine();
+    const instance = await DuckDBInstance.create(':memory:', {
+      threads: String(threads),
+      memory_limit: `${memoryMiB}MiB`,
+      temp_directory: temporaryFolder,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    const connection = await instance.connect();
+    await connection.run("SET TimeZone = 'UTC'");
+    return new Duck(instance, connection);
+  }
+
+  async run(statement: Statement): Promise<void> {
+    await this.#connection.run(...textAndValues(statement));
+  }
+
+  async rows(statement: Statement): Promise<readonly DuckRow[]> {
+    return (await this.#connection.runAndReadAll(...textAndValues(statement))).getRowObjectsJS();
+  }
+
+  /** Rows as they come, some thousands at a time: memory does not grow with their number. */
+  async *stream(statement: Statement): AsyncGenerator<readonly DuckRow[]> {
+    const result = await this.#connection.stream(...textAndValues(statement));
+    yield* result.yieldRowObjectJs();
+  }
+
+  /** The same by columns, for millions of rows: numbers, texts, flags and 64-bit integers alone. */
+  async *batches(statement: Statement): AsyncGenerator<DuckBatch> {
+    yield* batchesOf(await this.#connection.stream(...textAndValues(statement)));
+  }
+
+  /** All of them at once, to take rows out of them later; these may hold anything. */
+  async wholeBatches(statement: Statement): Promise<readonly DuckBatch[]> {
+    return Array.fromAsync(batchesOf(await this.#connection.run(...textAndValues(statement))));
+  }
+
+  /** Adds rows to a table, also while a query is read. */
+  async appender(table: string): Promise<DuckAppender> {
+    return DuckAppender.open(await this.#instance.connect(), table);
+  }
+
+  /** Columns and rows of one SELECT, or QueryTooSlow after `timeoutMs`. */
+  async query(sql: string, rowsMax: number, timeoutMs: number): Promise<QueryAnswer> {
+    await this.requireSelect(sql);
+    return this.#within(timeoutMs, async () => {
+      const reader = await this.#connection.streamAndReadUntil(sql, rowsMax + 1);
+      const rows = reader.getRowsJS();
+      return { columns: reader.columnNames(), rows: rows.slice(0, rowsMax), more: rows.length > rowsMax };
+    });
+  }
+
+  /** Throws NotAQuery unless the text is one statement that only reads. */
+  async requireSelect(sql: string): Promise<void> {
+    const statements = await this.#connection.extractStatements(sql);
+    if (statements.count !== 1)
+      throw new NotAQuery(`one SELECT is wanted, not ${statements.count} statements`);
+    const { statementType } = await statements.prepare(0);
+    const { StatementType } = await engine();
+    if (statementType !== StatementType.SELECT)
+      throw new NotAQuery('only a SELECT is allowed: the archive is not changed by queries');
+  }
+
+  runWithin(sql: string, timeoutMs: number): Promise<void> {
+    return this.#within(timeoutMs, () => this.run(sql));
+  }
+
+  async #within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
+    let slow = false;
+    const timer = setTimeout(() => {
+      slow = true;
+      this.#connection.interrupt();
+    }, timeoutMs);
+    try {
+      return await work();
+    } catch (error) {
+      if (slow) throw new QueryTooSlow(`the query took longer than ${timeoutMs / 1000} s`, { cause: error });
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+}
+
+function textAndValues(statement: Statement): readonly [text: string, values?: DuckDBValue[]] {
+  if (typeof statement === 'string') return [statement];
+  const values: DuckDBValue[] = [];
+  const text = statement((value) => `$${values.push(value)}`);
+  return [text, values];
+}
+
+async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
+  const { JSDuckDBValueConverter } = await engine();
+  const columns = result.columnNames();
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    yield new DuckBatch(chunk, columns, JSDuckDBValueConverter);
+  }
+}
+
+/** Whether the engine failed because of the bytes that it read, and not because of the query. */
+export function isAboutWhatWasRead(error: Error): boolean {
+  return /^(IO|Invalid|Invalid Input) Error: /.test(error.message);
+}
+
+/**
+ * A text within SQL, for what takes no parameters: views, paths and types. SQL ends at U+0000, which is therefore written
+ * as a call.
+ */
+export function quote(text: string): string {
+  const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
+  return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
+}
+
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A number of a row; bigint becomes a number, a date its epoch ms. Null where the row has none. */
+export function numberOf(value: JS | undefined): number | null {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  return value instanceof Date ? value.getTime() : null;
+}
+
+/** The numbers of a row in the columns that `none` names, with its number where the row has none. */
+export function numbersOf<Numbers extends Readonly<Record<string, number>>>(
+  row: DuckRow,
+  none: Numbers,
+): Numbers {
+  return eachOf(none, (other, column) => numberOf(row[column]) ?? other);
+}
+
+export function textOf(value: JS | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+export function flagOf(value: JS | undefined): boolean | null {
+  return typeof value === 'boolean' ? value : null;
+}
+
+export function textsOf(value: JS | undefined): readonly string[] | null {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : null;
+}
+
+export function numbersIn(value: JS | undefined): readonly number[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
+}
+
+/** What a column of a batch holds, once SQL has made it a number, text, flag or 64-bit integer. */
+export type BatchCell = number | bigint | string | boolean | null;
+
+/** A row by the names of its columns. Times are dates, BIGINT is bigint. */
+export type DuckRow = Readonly<Record<string, JS>>;
+
+/** Some thousands of rows by their columns: a fraction of what an object a row costs. */
+export class DuckBatch {
+  readonly rowCount: number;
+  readonly #chunk: DuckDBDataChunk;
+  readonly #places: ReadonlyMap<string, number>;
+  readonly #convert: DuckDBValueConverter<JS>;
+
+  constructor(chunk: DuckDBDataChunk, columns: readonly string[], convert: DuckDBValueConverter<JS>) {
+    this.rowCount = chunk.rowCount;
+    this.#chunk = chunk;
+    this.#places = new Map(columns.map((name, place) => [name, place]));
+    this.#convert = convert;
+  }
+
+  row(index: number, columns: Iterable<string> = this.#places.keys()): DuckRow {
+    const row: Record<string, JS> = {};
+    for (const column of columns) {
+      const vector = this.#chunk.getColumnVector(this.#place(column));
+      row[column] = this.#convert(vector.getItem(index), vector.type, this.#convert);
+    }
+    return row;
+  }
+
+  get columns(): readonly string[] {
+    return [...this.#places.keys()];
+  }
+
+  numbers(column: string): readonly (number | null)[] {
+    return this.#values(column, (value) => (typeof value === 'number' ? value : null));
+  }
+
+  integers(column: string): readonly (bigint | null)[] {
+    return this.#values(column, (value) => (typeof value === 'bigint' ? value : null));
+  }
+
+  texts(column: string): readonly (string | null)[] {
+    return this.#values(column, (value) => (typeof value === 'string' ? value : null));
+  }
+
+  cells(column: string): readonly BatchCell[] {
+    return this.#values(column, (value) => (value === undefined || typeof value === 'object' ? null : value));
+  }
+
+  #values<T>(column: string, pick: (value: DuckDBValue) => T | null): readonly (T | null)[] {
+    const vector = this.#chunk.getColumnVector(this.#place(column));
+    const values: (T | null)[] = [];
+    for (let row = 0; row < this.rowCount; row++) values.push(pick(vector.getItem(row)));
+    return values;
+  }
+
+  #place(column: string): number {
+    const place = this.#places.get(column);
+    if (place === undefined) throw new Error(`the query gives no column ${column}`);
+    return place;
+  }
+}
+
+type NewChunk = typeof DuckDBDataChunk.create;
+
+/** Rows on their way into a table, by columns. It has a connection of its own, so that a query may run beside it. */
+export class DuckAppender {
+  readonly #connection: DuckDBConnection;
+  readonly #appender: DuckDBAppender;
+  readonly #newChunk: NewChunk;
+  readonly #types: readonly DuckDBType[];
+  readonly #added: BatchCell[][];
+
+  private constructor(connection: DuckDBConnection, appender: DuckDBAppender, newChunk: NewChunk) {
+    this.#connection = connection;
+    this.#appender = appender;
+    this.#newChunk = newChunk;
+    this.#types = Array.from({ length: appender.columnCount }, (_, column) => appender.columnType(column));
+    this.#added = this.#types.map(() => []);
+  }
+
+  static async open(connection: DuckDBConnection, table: string): Promise<DuckAppender> {
+    const { DuckDBDataChunk } = await import('@duckdb/node-api');
+    return new DuckAppender(connection, await connection.createAppender(table), (types, rowCount) =>
+      DuckDBDataChunk.create(types, rowCount),
+    );
+  }
+
+  /** At most BATCH_ROWS_MAX rows, every column of the same length. */
+  append(columns: readonly (readonly BatchCell[])[]): void {
+    const rowCount = columns[0]?.length ?? 0;
+    if (rowCount === 0) return;
+    const chunk = this.#newChunk(this.#types, rowCount);
+    chunk.setColumns(columns);
+    this.#appender.appendDataChunk(chunk);
+  }
+
+  /** One row, which is in the table with some others, at the latest when this is closed. */
+  add(...cells: readonly BatchCell[]): void {
+    for (const [column, cell] of cells.entries()) this.#added[column]?.push(cell);
+    if (this.#added[0]?.length === BATCH_ROWS_MAX) this.#flush();
+  }
+
+  #flush(): void {
+    this.append(this.#added);
+    for (const column of this.#added) column.length = 0;
+  }
+
+  close(): void {
+    this.#flush();
+    this.#appender.closeSync();
+    this.#connection.closeSync();
+  }
+}
+
+/** The most rows that go into a table, or come out of a query, at once. */
+export const BATCH_ROWS_MAX = 2048;

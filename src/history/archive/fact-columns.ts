@@ -1,0 +1,159 @@
+import { attributeLabel, attributeOfLabel } from '#decision/facts/attribute.ts';
+import { FACTS as CATALOGUE } from '#decision/facts/catalogue.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { typeName } from '#decision/redecision.ts';
+import type { FactRef } from '#decision/rules/condition.ts';
+
+/** DuckDB's types of the values of facts. */
+export type FactType = 'BOOLEAN' | 'BIGINT' | 'DOUBLE' | 'VARCHAR';
+
+/**
+ * Which column keeps a value of a fact: its label, and of an attribute also the type of the value, because the next version
+ * may declare the same name with another type.
+ */
+export type FactKey = string;
+
+export type FactTypes = ReadonlyMap<FactKey, FactType>;
+
+/** The columns of attributes by the types of their values: `fact_attribute_card_country`, `fact_attributeNumber_email_age_days`. */
+const ATTRIBUTE_COLUMNS = {
+  string: { word: 'attribute', type: 'VARCHAR', json: ['VARCHAR'] },
+  number: { word: 'attributeNumber', type: 'DOUBLE', json: ['DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT'] },
+  boolean: { word: 'attributeFlag', type: 'BOOLEAN', json: ['BOOLEAN'] },
+} as const satisfies Record<string, { word: string; type: FactType; json: readonly string[] }>;
+
+type ValueType = keyof typeof ATTRIBUTE_COLUMNS;
+
+const VALUE_TYPES = ['string', 'number', 'boolean'] as const satisfies readonly ValueType[];
+
+function attributeKey(label: string, type: ValueType): FactKey {
+  return type === 'string' ? label : `${label} as ${type}`;
+}
+
+const ATTRIBUTE_KEY = /^(attribute\(\w+\))(?: as (number|boolean))?$/;
+
+function readAttributeKey(key: FactKey): { readonly label: string; readonly type: ValueType } | null {
+  const [, label, word] = ATTRIBUTE_KEY.exec(key) ?? [];
+  return label === undefined ? null : { label, type: VALUE_TYPES.find((type) => type === word) ?? 'string' };
+}
+
+/** The key of a value that was recorded of a fact; one that is not known has no type. */
+export function factKey(label: string, value: FactReading): FactKey {
+  if (attributeOfLabel(label) === null) return label;
+  return attributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
+}
+
+/** The column that keeps the values of a fact as a rule set declares it. */
+export function columnOf({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
+  return factColumn(fact.kind === 'attribute' ? attributeKey(label, typeName(fact)) : label);
+}
+
+/** All columns that an attribute may have, with their types. */
+export function attributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
+  return VALUE_TYPES.map((type) => [
+    factColumn(attributeKey(attributeLabel(name), type)),
+    ATTRIBUTE_COLUMNS[type].type,
+  ]);
+}
+
+/** How the engine reads a fact out of the JSON of a record: as what, and the value of a column from it. */
+export function factSource(
+  key: FactKey,
+  type: FactType,
+): { label: string; type: string; sql: (path: string) => string } {
+  const attribute = readAttributeKey(key);
+  if (attribute === null) return { label: key, type, sql: (path) => path };
+  const { json } = ATTRIBUTE_COLUMNS[attribute.type];
+  const types = json.map((name) => `'${name}'`).join(', ');
+  const value = (path: string) => (type === 'VARCHAR' ? `${path}->>'$'` : `${path}::${type}`);
+  return {
+    label: attribute.label,
+    type: 'JSON',
+    sql: (path) => `CASE WHEN json_type(${path}) IN (${types}) THEN ${value(path)} END`,
+  };
+}
+
+const FACT = 'fact_';
+
+const columnsOfFacts = new Map<FactKey, string>();
+
+/** `verdicts(10m)` is kept in the column `fact_verdicts_10m`: many engines take no brackets in a name. */
+export function factColumn(key: FactKey): string {
+  return columnsOfFacts.getOrInsertComputed(key, () => {
+    const attribute = readAttributeKey(key);
+    if (attribute === null) return FACT + columnWords(key);
+    const { word } = ATTRIBUTE_COLUMNS[attribute.type];
+    return `${FACT}${word}_${snakeName(attributeOfLabel(attribute.label) ?? '')}`;
+  });
+}
+
+/** `clientsOnAttribute(cardNumber 1h)` is kept in the column `fact_clientsOnAttribute_card_number_1h`. */
+function columnWords(label: string): string {
+  const [, fact, attribute, window] = VELOCITY_LABEL.exec(label) ?? [];
+  return attribute === undefined
+    ? label.replace('(', '_').replace(')', '')
+    : `${fact}_${snakeName(attribute)}_${window}`;
+}
+
+const VELOCITY_LABEL = /^(\w+)\((\w+) (\w+)\)$/;
+
+/** The facts of the catalogue that count by an attribute. */
+const VELOCITY_FACTS = [...CATALOGUE].flatMap(([name, fact]) =>
+  fact.kind === 'windowed' && fact.ofAttribute !== undefined ? [name] : [],
+);
+
+/**
+ * `cardCountry` as `card_country`, and `card_country` as `card__country`: engines that do not tell capital letters from
+ * small ones keep the two apart, and each leads back to its name.
+ */
+function snakeName(name: string): string {
+  return name.replace(/[A-Z_]/g, (character) => `_${character.toLowerCase()}`);
+}
+
+function nameOfSnake(text: string): string {
+  return text.replace(/_(.)/g, (_, character: string) => character.toUpperCase());
+}
+
+/** The label of a fact's column; null for any other column. */
+export function factLabel(column: string): string | null {
+  if (!column.startsWith(FACT)) return null;
+  const rest = column.slice(FACT.length);
+  const attribute = attributeOfColumn(rest);
+  if (attribute !== null) return attributeLabel(attribute.name);
+  const [name = '', ...window] = rest.split('_');
+  if (VELOCITY_FACTS.includes(name))
+    return `${name}(${nameOfSnake(window.slice(0, -1).join('_'))} ${window.at(-1)})`;
+  return window.length === 0 ? name : `${name}(${window.join('_')})`;
+}
+
+function attributeOfColumn(rest: string): { readonly name: string; readonly type: ValueType } | null {
+  const type = VALUE_TYPES.find((one) => rest.startsWith(`${ATTRIBUTE_COLUMNS[one].word}_`));
+  if (type === undefined) return null;
+  return { name: nameOfSnake(rest.slice(ATTRIBUTE_COLUMNS[type].word.length + 1)), type };
+}
+
+/** DuckDB's type for the column of a fact. */
+export function typeOfColumn(column: string): FactType {
+  const attribute = attributeOfColumn(column.slice(FACT.length));
+  return attribute === null ? factType(factLabel(column) ?? '') : ATTRIBUTE_COLUMNS[attribute.type].type;
+}
+
+/** DuckDB's type of a fact's values, by its key; a fact that the catalogue does not know is a text. */
+export function factType(key: FactKey): FactType {
+  const attribute = readAttributeKey(key);
+  if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;
+  const [name = ''] = key.split('(');
+  const domain = CATALOGUE.get(name)?.domain;
+  switch (domain?.type) {
+    case 'number':
+      return domain.integer ? 'BIGINT' : 'DOUBLE';
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'enum':
+    case 'text':
+    case undefined:
+      return 'VARCHAR';
+    default:
+      return domain satisfies never;
+  }
+}

@@ -1,0 +1,111 @@
+import { DAY_MS } from '#base/duration.ts';
+import type { Duck } from './duck.ts';
+
+/** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
+export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
+
+/** What a report says holds of its order, by the number that `REPORT_SQL` gives it. */
+const RESULTS = ['UNPAID', 'TECHNICAL', 'PAID', 'REVERSED', 'TURNED_AWAY'] as const;
+
+/** The last report of an order says what holds: each row has that beside what was reported. */
+const REPORT_ORDER_SQL = '(reported_at, journal_ms, journal_seq)';
+
+/**
+ * SQL, over the reports of an order: what holds by the last one, as a number; null without a report. A reversal whose
+ * payment is not known yet says as little as a technical failure.
+ */
+export const REPORT_SQL = `arg_max(CASE WHEN outcome = 'PAID' THEN 2 WHEN cause = 'TECHNICAL' OR awaits_payment THEN 1
+  WHEN cause = 'REVERSED' THEN 3 WHEN turned_away THEN 4 ELSE 0 END, ${REPORT_ORDER_SQL})`;
+
+/** SQL, over the reports of an order: why it is not paid, UNSTATED without a cause, or PAID. */
+export const CAUSE_SQL = `replace(arg_max(if(awaits_payment, 'TECHNICAL', coalesce(cause, outcome)), ${REPORT_ORDER_SQL}), 'UNPAID', 'UNSTATED')`;
+
+/** SQL, over the reports of an order: that any of them says that it was paid, whatever holds now. */
+export const SAYS_PAID_SQL = `(outcome = 'PAID' OR report_outcome = 'PAID')`;
+
+const SETTLED_SQL = `arg_max_null(settled_amount, ${REPORT_ORDER_SQL})`;
+
+/**
+ * SQL, over the reports of an order: the money that its result is about where that is not what was asked for, as a
+ * number and a currency; null otherwise.
+ */
+export const SETTLED_AMOUNT_SQL = `try_cast(split_part(${SETTLED_SQL}, ' ', 1) AS DOUBLE)`;
+export const SETTLED_CURRENCY_SQL = `nullif(split_part(${SETTLED_SQL}, ' ', 2), '')`;
+
+/** What a number of `REPORT_SQL` says of an order. */
+export function reportedResult(report: number): (typeof RESULTS)[number] {
+  return RESULTS[report] ?? 'UNPAID';
+}
+
+/** SQL: that an order with this report was paid and taken back. */
+export function isReversedSql(report: string): string {
+  return `coalesce(${report} = 3, false)`;
+}
+
+/** SQL: the status of an order by the number that `REPORT_SQL` gives it; null stands for no report. */
+export function statusSql(report: string): string {
+  return `CASE WHEN ${report} IS NULL THEN 'UNKNOWN'
+    ELSE ['UNPAID', 'TECHNICAL', 'PAID', 'UNPAID', 'UNPAID'][(${report} + 1)::INT] END`;
+}
+
+/**
+ * The same of an order that was asked for. One that was never granted and not paid was TURNED_AWAY, whatever was
+ * reported of it: nobody could pay it, which proves nothing. A grant after such a report opens the order again.
+ */
+export function askedStatusSql(report: string, granted: string): string {
+  const status = statusSql(report);
+  return `CASE WHEN NOT ${granted} AND ${status} IN ('UNPAID', 'UNKNOWN') THEN 'TURNED_AWAY'
+    WHEN ${report} = 4 THEN 'UNKNOWN' ELSE ${status} END`;
+}
+
+/** SQL: that an order has this status, by the reports that can be read. */
+export function statusCondition(reports: string, status: OrderStatus): string {
+  const reported = `SELECT client_hash, order_ref, ${REPORT_SQL} AS report FROM ${reports} GROUP BY ALL`;
+  const order = 'row(client_hash, order_ref)';
+  if (status === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
+  return `${order} IN (SELECT ${order} FROM (${reported}) WHERE ${statusSql('report')} = '${status}')`;
+}
+
+/** Of an order of a client, 64 bits: two different orders among ten million share one with a chance of 3 in a million. */
+export const ORDER_KEY_SQL = 'hash(client_hash, order_ref)';
+
+export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
+
+/** How long after a wait the client's actions count as its result. */
+export const WAIT_WORTH_MS = DAY_MS;
+
+/** SQL: until when that is, of a wait that was told at a time. */
+export function waitWorthUntil(waitedAt: string): string {
+  return `${waitedAt} + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
+}
+
+/** SQL: that an order which was granted after a wait was paid after that, within the time that counts for the wait. */
+export function paidAfterWait(waitedAt: string, grantedAt: string): string {
+  return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntil(waitedAt)}`;
+}
+
+/**
+ * Makes the view `orders`, one row for each order of a client that `decisions` are about: order_key, platform,
+ * client_hash, order_ref, decisions, first_at, last_at (of its decisions), amount and currency (of its result, or else of the last of them), method and
+ * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `status`: PAID, UNPAID,
+ * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-status.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
+ */
+export async function makeOrderViews(duck: Duck): Promise<void> {
+  await duck.run(`CREATE VIEW statuses AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${CAUSE_SQL} AS cause,
+      ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
+    FROM outcomes GROUP BY order_key`);
+  await duck.run(`CREATE VIEW orders AS
+    SELECT asked.* REPLACE (coalesce(settled_amount, amount) AS amount, coalesce(settled_currency, currency) AS currency),
+      status, if(status = 'UNKNOWN', NULL, cause) AS cause,
+      coalesce(status = 'UNPAID' AND cause = 'REVERSED', false) AS reversed
+    FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(platform) AS platform, any_value(client_hash) AS client_hash,
+        any_value(order_ref) AS order_ref, count(*) AS decisions, min(decided_at) AS first_at, max(decided_at) AS last_at,
+        arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency,
+        coalesce(arg_min(fact_finalCount, seq), 0) > 0 AS has_history, arg_max(fact_method, seq) AS method, arg_max(sell_point_key, seq) AS sell_point_key,
+        bool_or(${GRANTED_SQL}) AS granted, bool_or(verdict = 'WAIT') AS waited, bool_or(verdict = 'BLOCK') AS blocked
+      FROM decisions GROUP BY order_key
+    ) asked
+    LEFT JOIN statuses USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
+}

@@ -1,0 +1,371 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { searchSteps } from '#base/paced-steps.ts';
+import type { Decision } from '#decision/decision.ts';
+import { type DecisionFilter, newestFirst, timeBound } from '#decision/decision-filter.ts';
+import {
+  type ClientKey,
+  clientNumber,
+  type PlatformName,
+  parseDecisionId,
+} from '#decision/payer/client-key.ts';
+import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
+import { Archive, type Bounds, type ErasedClients, erasedClients } from '#history/archive/archive.ts';
+import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '#history/archive/archive-log.ts';
+import { type Bind, Duck, type DuckRow, numberOf, textOf } from '#history/archive/duck.ts';
+import { withCopy } from '#history/archive/frozen-archive.ts';
+import { OrderFilters } from '#history/archive/order-filter.ts';
+import { type OrderStatus, statusCondition } from '#history/archive/order-status.ts';
+import {
+  decisionOf,
+  entryOf,
+  isAboutClients,
+  TABLE_NAMES,
+  TABLES,
+  type TableName,
+} from '#history/archive/tables.ts';
+import { type HistoryPlace, type JournalEntry, newestEntryFirst, type Placed } from '#state/journal.ts';
+import type { Store } from '#state/store.ts';
+import { ordersIn } from './orders-in-past.ts';
+import { type Among, filterCondition, Past, type Source, select } from './past.ts';
+import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
+
+/** Decisions that were found, and the segments that could not be read. */
+interface ArchivedDecisions {
+  readonly decisions: readonly Decision[];
+  readonly unreadable: readonly LeftOut[];
+}
+
+/** What a search found, and what it did not look at. */
+interface SearchedDecisions extends ArchivedDecisions {
+  /** There are more. */
+  readonly isCut: boolean;
+  /** Of the oldest decision that was compared, epoch ms. */
+  readonly backTo: number | null;
+  /** How many decisions were compared with what was asked for. */
+  readonly compared: number;
+  readonly unreadReports: readonly LeftOut[];
+  /** Of the journal, where it holds too much. */
+  readonly gaps: readonly ArchiveGap[];
+  /** Before this all was looked at, epoch ms; null: all was. */
+  readonly upTo: number | null;
+}
+
+/** Beside a service that answers callers: one thread, and memory that a container can spare. */
+const READER_LIMITS = { threads: 1, memoryMiB: 256 } as const;
+
+/** Most searches end among so many of the newest rows; each further step looks at this many times as many. */
+const SEARCHED_FIRST_ROWS = 50_000;
+const SEARCHED_GROWTH = 8;
+
+type ReadStore = Pick<
+  Store,
+  'unshippedErasures' | 'readJournal' | 'journalLength' | 'newestCursor' | 'clientKeys' | 'cursors'
+>;
+
+/**
+ * Looks things up in what was decided; the limits of a question bound what it reads. An erased client is not found any
+ * more from the moment at which the store forgot it.
+ */
+export class ArchiveReader {
+  readonly archive: Archive;
+  readonly #orders: OrderFilters;
+  readonly #store: ReadStore;
+  readonly #unshipped: UnshippedRows;
+  readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
+  #duck: Promise<Duck> | null = null;
+
+  /** `archive`: the folder of one is enough. `rowsMax`: how many unshipped entries a question looks through. */
+  constructor(archive: Archive | string, store: ReadStore, rowsMax = UNSHIPPED_ROWS_MAX) {
+    this.archive = typeof archive === 'string' ? new Archive(archive) : archive;
+    this.#store = store;
+    this.#orders = new OrderFilters(this.archive);
+    this.#unshipped = new UnshippedRows({
+      store,
+      duck: () => this.#open(),
+      archived: () => this.archive.refresh(),
+      rowsMax,
+    });
+  }
+
+  /** For a node without an archive: what is known is what the journal holds. */
+  static withoutArchive(store: ReadStore): ArchiveReader {
+    return new ArchiveReader(join(tmpdir(), `scoring-no-archive-${randomUUID()}`), store);
+  }
+
+  /** Asks archive and journal as one, as they are at one moment. `work` may be done several times. */
+  async reading<T>(work: (past: Past) => Promise<T>): Promise<T> {
+    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    const erased = await erasedClients(this.#store);
+    return this.archive.reading(() =>
+      this.#unshipped.reading((state, unshipped) => work(this.#past(state, unshipped, erased))),
+    );
+  }
+
+  /**
+   * Gives `work` a folder with what is wanted of archive and journal as they are at one moment, and what it does not hold:
+   * of an archive that cannot be written to what is not shipped yet.
+   */
+  whileHere<T>(
+    isWanted: (segment: Segment) => boolean,
+    work: (folder: string, leftOut: readonly LeftOut[]) => Promise<T>,
+  ): Promise<T> {
+    const { archive } = this;
+    return archive.reading(() =>
+      withCopy(archive, async (copy) => {
+        const { isMade, leftOut } = await this.#copyTo(copy, isWanted);
+        return work(isMade ? copy : archive.folder, leftOut);
+      }),
+    );
+  }
+
+  /** Reads the journal to its end before. */
+  async #copyTo(folder: string, isWanted: (segment: Segment) => boolean) {
+    for (;;) {
+      const copied = await this.#unshipped.reading(async (state, unshipped) =>
+        unshipped.upTo === null ? this.#past(state, unshipped, []).copyTo(folder, isWanted) : null,
+      );
+      if (copied !== null) return copied;
+    }
+  }
+
+  /** The archive alone, beside what the store itself looks up. */
+  async #archived<T>(work: (past: Past) => Promise<T>): Promise<T> {
+    const erased = await erasedClients(this.#store);
+    return this.archive.reading((state) => work(this.#past(state, null, erased)));
+  }
+
+  #past(state: ArchiveState, unshipped: UnshippedSpan | null, erased: ErasedClients): Past {
+    return new Past({ archive: this.archive, state, unshipped, erased, duck: () => this.#open() });
+  }
+
+  /** The decision of this id, of any platform where that is null; null when there is none in what could be read. */
+  async decision(
+    decisionId: string,
+    platform: PlatformName | null,
+  ): Promise<Pick<ArchivedDecisions, 'unreadable'> & { readonly decision: Decision | null }> {
+    const parsed = parseDecisionId(decisionId);
+    if (parsed === null) return { decision: null, unreadable: [] };
+    const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
+    return this.#archived(async (past) => {
+      const rows = await past.rows((source) => select(source('decisions', { platform }), where));
+      const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
+      return { decision: found ?? null, unreadable: past.unreadable };
+    });
+  }
+
+  /** Newest first. */
+  async decisionsOfOrder(
+    platform: PlatformName,
+    orderRef: string,
+    limit: number,
+  ): Promise<ArchivedDecisions> {
+    const where = (_: Source, bind: Bind) => `order_ref = ${bind(orderRef)}`;
+    const among = (segments: readonly Segment[]) => this.#orders.holding(segments, [orderRef]);
+    return this.#archived((past) => this.#decisions(past, { platform }, where, limit, among));
+  }
+
+  /** A client's decisions with a seq below `beforeSeq`, newest first. */
+  async decisionsOfClient(client: ClientKey, limit: number, beforeSeq: number): Promise<ArchivedDecisions> {
+    const where = (_: Source, bind: Bind) => `${isOf(client, bind)} AND seq < ${beforeSeq}`;
+    return this.#archived((past) => this.#decisions(past, { platform: client.platform }, where, limit));
+  }
+
+  /** A platform's newest decisions that fit and whose order has the status, if one is asked for. */
+  async findDecisions(
+    platform: PlatformName,
+    filter: DecisionFilter,
+    limit: number,
+    status: OrderStatus | null = null,
+  ): Promise<SearchedDecisions> {
+    const to = timeBound(filter);
+    return this.reading(async (past) => {
+      const within = (from: number | null | undefined): Bounds => ({ platform, from, to });
+      const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
+      for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
+        const since = beginOfNewest(segments, rows, filter.from);
+        const from = since ?? filter.from;
+        const where = (source: Source, bind: Bind) =>
+          [
+            filterCondition({ ...filter, from }, bind),
+            ...(status === null ? [] : [statusCondition(source('outcomes', { platform }), status)]),
+          ].join(' AND ');
+        // One more than wanted shows whether that was all.
+        const { decisions, unreadable } = await this.#decisions(past, within(from), where, limit + 1);
+        const isCut = decisions.length > limit;
+        if (since !== null && !isCut) continue;
+        const found = decisions.slice(0, limit);
+        const backTo = isCut ? found.at(-1)?.at : from;
+        const looked = await lookedAt(past, within(backTo), filter);
+        const [unread, unreadReports] = partition(unreadable, ({ table }) => table === 'decisions');
+        const { unshippedGaps: gaps, upTo } = past;
+        return { decisions: found, isCut, ...looked, unreadable: unread, unreadReports, gaps, upTo };
+      }
+    });
+  }
+
+  /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
+  async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
+    const orderRefs = asked.map(({ orderRef }) => orderRef);
+    const among: Among = (segments) => this.#orders.holding(segments, orderRefs);
+    return this.#archived((past) => ordersIn(past, platform, asked, among, this.#store.clientKeys));
+  }
+
+  /** What happened to a client before a place (null: ever), newest first, by the tables that are asked for. */
+  async history(
+    client: ClientKey,
+    before: HistoryPlace | null,
+    limit: number,
+    tables: readonly TableName[] = TABLE_NAMES.filter(isAboutClients),
+  ): Promise<{ readonly entries: readonly Placed<JournalEntry>[]; readonly isWhole: boolean }> {
+    const { clientKeys } = this.#store;
+    const bounds = { platform: client.platform, to: before && before.at + 1 };
+    return this.reading(async (past) => {
+      const entries: (Placed<JournalEntry> | null)[] = [];
+      for (const table of tables) {
+        const { time } = TABLES[table];
+        const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
+        const rows = await past.rows(
+          (source, bind) => `${select(source(table, bounds), `${isOf(client, bind)}${older}`)}
+            ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
+        );
+        const made = async (some: readonly DuckRow[]) => some.map((row) => entryOf(table, row, clientKeys));
+        entries.push(...(await searchSteps.map(rows, made)));
+      }
+      const newest = entries.filter((entry) => entry !== null).toSorted(newestEntryFirst);
+      return { entries: newest.slice(0, limit), isWhole: past.isWhole };
+    });
+  }
+
+  /** Whom a hash stands for; null when nothing is known of that client. */
+  async clientOf(hash: string): Promise<ClientKey | null> {
+    const { clientKeys } = this.#store;
+    return this.reading(async (past) => {
+      for (const table of TABLE_NAMES.filter(isAboutClients)) {
+        const where = `client_hash = ${clientNumber(hash)} LIMIT 1`;
+        const [row] = await past.rows((source) => select(source(table), where));
+        const entry = row === undefined ? null : entryOf(table, row, clientKeys);
+        if (entry !== null) return clientKeys.of(entry.platform, entry.clientIdKey);
+      }
+      return null;
+    });
+  }
+
+  /** When the newest erasure was that the archive was told of, epoch ms; Infinity while it is empty. */
+  async erasedTo(): Promise<number> {
+    const state = await this.archive.refresh();
+    if (state.segments.size === 0) return Number.POSITIVE_INFINITY;
+    const erasures = this.archive.segments(state, { table: 'erasures' });
+    return erasures.reduce((latest, { to }) => Math.max(latest, to), 0);
+  }
+
+  /** When clients were last erased, epoch ms by their numbers, as far as the archive still names them. */
+  async erasureTimes(): Promise<ReadonlyMap<string, number>> {
+    const times = (rows: string) =>
+      `SELECT client_number, epoch_ms(max(erased_at))::DOUBLE AS last_at FROM ${rows} GROUP BY ALL`;
+    const rows = await this.#archived((past) => past.rows((source) => times(source('erasures'))));
+    return new Map(rows.map((row) => [textOf(row['client_number']) ?? '', numberOf(row['last_at']) ?? 0]));
+  }
+
+  get folder(): string {
+    return this.archive.folder;
+  }
+
+  async close(): Promise<void> {
+    this.#unshipped.close();
+    (await this.#duck)?.close();
+  }
+
+  async #decisions(
+    past: Past,
+    bounds: Bounds,
+    where: (source: Source, bind: Bind) => string,
+    limit: number,
+    among?: Among,
+  ): Promise<ArchivedDecisions> {
+    const rows = await past.rows(
+      (source, bind) =>
+        `${select(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
+      among,
+    );
+    const found = await searchSteps.map(rows, async (some) => some.map(this.#decisionOf));
+    const decisions = found.toSorted(newestFirst).slice(0, limit);
+    return { decisions, unreadable: past.unreadable };
+  }
+
+  /** For the feed, which has a place for every row: the archive alone, with what clients did before they were erased. */
+  readingArchived<T>(work: (past: Past) => Promise<T>): Promise<T> {
+    return this.archive.reading((state) => work(this.#past(state, null, [])));
+  }
+
+  /** What is archived now. */
+  archived(): Promise<ArchiveState> {
+    return this.archive.refresh();
+  }
+
+  /** The engine is loaded when it is first needed: most services are never asked about last year. */
+  #open(): Promise<Duck> {
+    const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
+    this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
+      // Out of files or memory for a moment: the next question tries again.
+      this.#duck = null;
+      throw error;
+    });
+    return this.#duck;
+  }
+}
+
+async function openEngine(temporaryFolder: string): Promise<Duck> {
+  const duck = await Duck.open({ ...READER_LIMITS, temporaryFolder });
+  // No question goes by the order of rows in a file, and keeping it costs memory.
+  await duck.run('SET preserve_insertion_order = false');
+  return duck;
+}
+
+/** SQL: whether a row's entry came before another of its client. */
+function isBefore(time: string, { at, place }: HistoryPlace): string {
+  const moment = `make_timestamp_ms(${at})`;
+  return `(${time} < ${moment} OR (${time} = ${moment} AND (journal_ms, journal_seq) < (${place.ms}, ${place.seq})))`;
+}
+
+/** SQL: that a row is of a client. */
+function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
+  return `client_hash = ${clientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
+}
+
+/** How many decisions were compared, and how far back they reach. */
+async function lookedAt(
+  past: Past,
+  bounds: Bounds,
+  { after }: DecisionFilter,
+): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {
+  const bound = { from: bounds.from, to: bounds.to, after };
+  const [row = {}] = await past.rows(
+    (source, bind) =>
+      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${filterCondition(bound, bind)}`,
+  );
+  return { compared: numberOf(row['compared']) ?? 0, backTo: numberOf(row['oldest']) };
+}
+
+function partition<T>(
+  all: readonly T[],
+  isFirst: (one: T) => boolean,
+): readonly [readonly T[], readonly T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
+}
+
+/** When so many of the newest rows begin, epoch ms; null: there are not many more. */
+function beginOfNewest(
+  newestFirst: readonly Segment[],
+  rows: number,
+  notBefore = Number.NEGATIVE_INFINITY,
+): number | null {
+  let held = 0;
+  const last = newestFirst.findIndex((segment) => {
+    held += segment.rows;
+    return held >= rows;
+  });
+  const begin = newestFirst[last]?.from ?? notBefore;
+  return last === newestFirst.length - 1 || begin <= notBefore ? null : begin;
+}

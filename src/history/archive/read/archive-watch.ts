@@ -1,0 +1,65 @@
+import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
+import type { Store } from '#state/store.ts';
+import { UnknownCursor } from '#state/store-errors.ts';
+
+type Journal = Pick<Store, 'readJournal' | 'journalLength'>;
+
+/** What a node knows of the archive, whichever node ships to it. */
+export class ArchiveWatch {
+  readonly #archive: Archive;
+  readonly #journal: Journal;
+  readonly #clock: () => number;
+  #contents: ArchiveContents = { segments: 0, bytes: 0, gapEntries: 0, setAsideEntries: 0 };
+  #journalEntries = 0;
+  #completeTo: number;
+
+  /** `clock` gives the store's time, epoch ms. */
+  constructor(archive: Archive, journal: Journal, clock: () => number) {
+    this.#archive = archive;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#completeTo = clock();
+  }
+
+  contents(): ArchiveContents {
+    try {
+      this.#contents = this.#archive.contents();
+    } catch {
+      // While the folder cannot be read, the archive's lag grows.
+    }
+    return this.#contents;
+  }
+
+  /** Entries in the journal, shipped or not, as it was last asked. */
+  async journalEntries(): Promise<number> {
+    try {
+      this.#journalEntries = await this.#journal.journalLength();
+    } catch {
+      // Other signs show that the store is away.
+    }
+    return this.#journalEntries;
+  }
+
+  /** How long the oldest entry has waited that is not archived; it grows while that is not known. */
+  async lagMs(): Promise<number> {
+    try {
+      this.#completeTo = (await this.#unshippedSince()) ?? this.#clock();
+    } catch {
+      // The store or the folder is away.
+    }
+    return Math.max(0, this.#clock() - this.#completeTo);
+  }
+
+  /** Epoch ms; null when everything is archived. */
+  async #unshippedSince(): Promise<number | null> {
+    const { cursor, shippedAt } = await this.#archive.refresh();
+    try {
+      const { entries } = await this.#journal.readJournal(cursor, 1);
+      return entries[0]?.at ?? null;
+    } catch (error) {
+      // The store was restored to an earlier moment, and nothing was shipped since.
+      if (error instanceof UnknownCursor) return shippedAt;
+      throw error;
+    }
+  }
+}

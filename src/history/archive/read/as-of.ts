@@ -1,0 +1,40 @@
+import { count, epochMs, type Shape, shape } from '#base/shapes.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { type DuckRow, numberOf, textsOf } from '#history/archive/duck.ts';
+import type { Past } from './past.ts';
+
+export const asOfShape = shape(
+  'A moment of the past whose knowledge the figures are of; absent: all that is known',
+  {
+    at: epochMs('What came to the journal later is in no figure'),
+    erasedPayers: count(
+      'Payers of the platform who were erased since: they were counted then and are no more',
+    ),
+    erasedRows: count('Rows of all times and tables that went with them'),
+  },
+);
+
+export type AsOf = Shape<typeof asOfShape>;
+
+/** SQL: who was erased, of rows of `erasures`. */
+export function erasedSql(rows: string): string {
+  return `SELECT list_distinct(list(client_number)) AS payers, count(*) FILTER (client_number IS NULL) AS nameless,
+    sum(rows_removed)::DOUBLE AS removed FROM ${rows}`;
+}
+
+/** What is told of a moment, by rows of `erasedSql`; `unshipped` are the numbers of those whom the archive was not told of yet. */
+export function asOfBy(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
+  const payers = new Set([...unshipped, ...rows.flatMap((row) => textsOf(row['payers']) ?? [])]);
+  const sum = (column: string) => rows.reduce((total, row) => total + (numberOf(row[column]) ?? 0), 0);
+  return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
+}
+
+/** What is told of a moment of the past by what is known now: who was erased since. */
+export async function knownAt(past: Past, at: number, platform: PlatformName | null): Promise<AsOf> {
+  const rows = await past.rows((source) =>
+    erasedSql(
+      `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,
+    ),
+  );
+  return asOfBy(at, rows, []);
+}

@@ -1,0 +1,367 @@
+import { LRUCache } from 'lru-cache';
+import { searchSteps } from '#base/paced-steps.ts';
+import { clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
+import { withoutThese } from '#history/archive/archive.ts';
+import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
+import type { DuckBatch, DuckRow } from '#history/archive/duck.ts';
+import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '#history/archive/journal-tail.ts';
+import { isAfterSql, JOURNAL_TICK_SQL, PLACE, recordOf, type TableName } from '#history/archive/tables.ts';
+import { gapsOf } from '#history/archive/unshipped.ts';
+import {
+  comparePlaces,
+  type ErasureEntry,
+  isBehind,
+  type JournalCursors,
+  type JournalGap,
+  type JournalPlace,
+  type JournalPlaces,
+  type JournalRecord,
+  laterPlace,
+  type Placed,
+  type ScoreEntry,
+} from '#state/journal.ts';
+import type { JournalPage, Store } from '#state/store.ts';
+import { UnknownCursor } from '#state/store-errors.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+import type { Past } from './past.ts';
+
+/** An event of the feed. */
+export type FeedRecord = Exclude<Placed<JournalRecord>, ScoreEntry>;
+
+export interface FeedPage {
+  /** Oldest first. */
+  readonly records: readonly FeedRecord[];
+  /** Entries that were lost before the feed had them; before the records or between them. */
+  readonly gaps: readonly JournalGap[];
+  /** Where to read on; it survives shipping and merging. */
+  readonly cursor: string | null;
+  /** Nothing is known to follow. */
+  readonly ended: boolean;
+}
+
+/** How many entries of other platforms and scores are skipped before a page is returned without a record. */
+const STEPS_MAX = 50;
+
+/** What happened to a platform's clients, from the archive and the journal as one, oldest first. */
+export class EventFeed {
+  readonly #store: Store;
+  readonly #archive: ArchiveReader | null;
+  readonly #archived: ArchivedEvents | null;
+  readonly #tail: JournalTail;
+
+  constructor(store: Store, archive: ArchiveReader | null) {
+    this.#store = store;
+    this.#archive = archive;
+    this.#archived = archive && new ArchivedEvents(archive, store);
+    this.#tail = new JournalTail(store);
+  }
+
+  /** What comes behind a cursor, or from the oldest that is kept; sometimes less than the limit. Throws UnknownCursor. */
+  async page(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
+    this.#store.cursors.read(after);
+    try {
+      return await this.#read(platform, after, limit);
+    } catch (error) {
+      if (!(error instanceof UnknownCursor)) throw error;
+      return this.#afterRestore(after);
+    }
+  }
+
+  async #read(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
+    const told = (await this.#archived?.page(platform, after, limit)) ?? null;
+    if (told === null) return this.#fromJournal(platform, after, limit);
+    const records = told.records.filter(isTold);
+    if (records.length + told.gaps.length > 0) return { ...told, records, ended: false };
+    return this.#fromJournal(platform, told.cursor, limit);
+  }
+
+  /** The number of a client, by which an erasure names it. */
+  readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
+    clientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
+
+  /** The place before the first entry of all. */
+  get beginning(): string {
+    return this.#store.cursors.write([]);
+  }
+
+  /** Begins before a page is read, so that one can wait for what comes after it. */
+  watch(platform: PlatformName): TailWatch {
+    return this.#tail.watch(platform);
+  }
+
+  /** Whoever waits is answered, and nobody waits any more. */
+  endWaiting(): void {
+    this.#tail.end();
+  }
+
+  get hasEnded(): boolean {
+    return this.#tail.hasEnded;
+  }
+
+  async #fromJournal(platform: PlatformName, after: string | null, limit: number): Promise<FeedPage> {
+    const most = Math.min(limit, STEP_ENTRIES_MAX);
+    const records: FeedRecord[] = [];
+    const gaps: JournalGap[] = [];
+    let cursor = after;
+    for (let step = 0; step < STEPS_MAX && records.length + most <= limit; step += 1) {
+      const page = await this.#journalPage(cursor, most);
+      records.push(...page.entries.filter(isTold).filter((entry) => entry.platform === platform));
+      gaps.push(...gapsOf(page));
+      cursor = page.cursor;
+      if (page.entries.length === 0 && page.unreadable === undefined)
+        return { records, gaps, cursor, ended: true };
+    }
+    return { records, gaps, cursor, ended: false };
+  }
+
+  /**
+   * A store that was put back to an earlier moment numbers its entries from there again, so that a cursor from before
+   * says nothing about them. Entries that were shipped since may be missing: that is a gap.
+   */
+  async #afterRestore(after: string | null): Promise<FeedPage> {
+    const { cursor = null, shippedAt } = (await this.#archive?.archived()) ?? {};
+    const to = shippedAt ?? 0;
+    // Nothing was shipped since then, which takes seconds.
+    if (cursor === after) return { records: [], gaps: [], cursor, ended: true };
+    return { records: [], gaps: [{ from: to, to, entries: 0 }], cursor, ended: false };
+  }
+
+  #journalPage(after: string | null, limit: number): Promise<JournalPage> {
+    return searchSteps.run(() => this.#store.readJournal(after, limit));
+  }
+}
+
+function isTold(record: Placed<JournalRecord>): record is FeedRecord {
+  return record.kind !== 'score';
+}
+
+/** The entries that platforms get; a score is only a question. */
+const TOLD_TABLES = [
+  'decisions',
+  'outcomes',
+  'bindings',
+  'overrides',
+  'waits_ended',
+  'erasures',
+] as const satisfies TableName[];
+
+/** The archive's entries after a cursor, in the order of the journal. */
+interface ArchivedPage {
+  readonly records: readonly Placed<JournalRecord>[];
+  readonly gaps: readonly JournalGap[];
+  readonly cursor: string | null;
+}
+
+/** A row that is made when it is needed. */
+interface PlacedRow {
+  readonly table: TableName;
+  readonly row: () => DuckRow;
+  readonly place: { readonly partition: number } & JournalPlace;
+}
+
+interface FoundRows {
+  readonly rows: readonly PlacedRow[];
+  readonly unreadable: readonly Segment[];
+  /** The archive may have others behind them. */
+  readonly more: boolean;
+}
+
+/** A merged segment is sorted by clients and searched for each question: this many rows are kept for the next pages. */
+const ROWS_AHEAD = 4096;
+const READERS_AHEAD_MAX = 4;
+const AHEAD_KEPT_MS = 60_000;
+
+const PLACE_COLUMNS = PLACE.columns.map(({ name }) => name);
+
+class ArchivedEvents {
+  readonly #reader: ArchiveReader;
+  readonly #store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>;
+  /** By platform, cursor and version of the archive. */
+  readonly #ahead = new LRUCache<string, FoundRows>({
+    max: READERS_AHEAD_MAX,
+    ttl: AHEAD_KEPT_MS,
+    ttlAutopurge: true,
+  });
+
+  constructor(reader: ArchiveReader, store: Pick<Store, 'cursors' | 'unshippedErasures' | 'clientKeys'>) {
+    this.#reader = reader;
+    this.#store = store;
+  }
+
+  /**
+   * The oldest of what a platform's clients did behind a cursor, as far as the archive has it; null where it has nothing
+   * behind the cursor, so that the journal tells what follows. Throws UnknownCursor.
+   */
+  async page(platform: PlatformName, after: string | null, limit: number): Promise<ArchivedPage | null> {
+    const { cursors, clientKeys } = this.#store;
+    const begin = cursors.read(after);
+    // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
+    const erasures = await this.#store.unshippedErasures();
+    return this.#reader.readingArchived(async (past) => {
+      const { state } = past;
+      const through = cursors.read(state.cursor);
+      const from = firstTickBehind(begin, through);
+      if (from === null) return null;
+      const key = (cursor: string | null) => `${platform} ${cursor} ${state.version}`;
+      const found =
+        this.#ahead.get(key(after)) ??
+        (await oldestRows(segmentsBehind(state, platform, from), past, { begin, from }));
+      const rows = found.rows.slice(0, limit);
+      const left = found.rows.slice(limit);
+      const ended = left.length === 0 && !found.more;
+      const end = ended
+        ? through.map((place, one) => laterPlace(begin[one] ?? null, place))
+        : placesAfter(rows, begin, through);
+      const cursor = cursors.write(end);
+      // Files that could not be read may be readable the next time.
+      if (left.length > 0 && found.unreadable.length === 0)
+        this.#ahead.set(key(cursor), { ...found, rows: left });
+      const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
+      const records = await searchSteps.map(rows, async (some) =>
+        some.map((one) => {
+          const row = one.row();
+          return { client: String(row['client_hash']), record: recordOf(one.table, row, clientKeys) };
+        }),
+      );
+      return {
+        records: records.filter((one) => !isErased(one, erasures)).map(({ record }) => record),
+        gaps: [
+          ...gapsBetween(state, cursors, begin, ended ? null : end),
+          ...found.unreadable
+            .filter(isTold)
+            .map((segment) => ({ from: segment.from, to: segment.to, entries: segment.rows })),
+        ],
+        cursor,
+      };
+    });
+  }
+}
+
+/** When the oldest entry may have come that was not read and lies in the archive; null where there is none. */
+function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
+  const behind = through.flatMap((place, partition) => {
+    const read = begin[partition] ?? null;
+    return place === null || isBehind(begin, { partition, ...place }) ? [] : [tickOf(read)];
+  });
+  return behind.length === 0 ? null : Math.min(...behind);
+}
+
+/** As `JOURNAL_TICK_SQL`; 0 where nothing was read. */
+function tickOf(place: JournalPlace | null): number {
+  if (place === null) return 0;
+  return place.ms === 0 ? place.seq : place.ms;
+}
+
+/** Segments that may hold what is told from a moment on, those that begin first in front. */
+function segmentsBehind({ segments }: ArchiveState, platform: string, from: number): readonly Segment[] {
+  return [...segments.values()]
+    .filter((segment) => segment.platform === platform && segment.lastTick >= from)
+    .filter(({ table }) => TOLD_TABLES.some((told) => told === table))
+    .toSorted((a, b) => a.firstTick - b.firstTick);
+}
+
+interface Asked {
+  readonly begin: JournalPlaces;
+  readonly from: number;
+}
+
+/** In the order of the journal; no segment is read that begins later. */
+async function oldestRows(segments: readonly Segment[], past: Past, asked: Asked): Promise<FoundRows> {
+  for (let count = segmentsHolding(segments, ROWS_AHEAD); ; count *= 2) {
+    const before = segments[count]?.firstTick ?? null;
+    const byTable = Map.groupBy(segments.slice(0, count), ({ table }) => table);
+    const rows: PlacedRow[] = [];
+    for (const [table, some] of byTable) {
+      const batches = await past.batches(
+        (source) => oldestSql(source(table), asked, before),
+        async () => withoutThese(some, past.unreadable),
+      );
+      rows.push(...batches.flatMap((batch) => placedRows(table, batch)));
+    }
+    const more = rows.length > ROWS_AHEAD;
+    if (!more && before !== null) continue;
+    const sorted = rows.toSorted(
+      ({ place: a }, { place: b }) => comparePlaces(a, b) || a.partition - b.partition,
+    );
+    return { rows: sorted.slice(0, ROWS_AHEAD), unreadable: past.unreadable, more };
+  }
+}
+
+function placedRows(table: TableName, batch: DuckBatch): readonly PlacedRow[] {
+  return Array.from({ length: batch.rowCount }, (_, index) => ({
+    table,
+    row: () => batch.row(index),
+    place: PLACE.read(batch.row(index, PLACE_COLUMNS)),
+  }));
+}
+
+function segmentsHolding(segments: readonly Segment[], limit: number): number {
+  let held = 0;
+  const last = segments.findIndex(({ rows }) => {
+    held += rows;
+    return held > limit;
+  });
+  return last === -1 ? segments.length : last + 1;
+}
+
+function oldestSql(source: string, { begin, from }: Asked, before: number | null): string {
+  return `SELECT * FROM ${source}
+    WHERE ${JOURNAL_TICK_SQL} >= ${from} ${before === null ? '' : `AND ${JOURNAL_TICK_SQL} < ${before}`}
+      AND ${isAfterSql(begin)}
+    ORDER BY journal_ms, journal_seq, journal_partition LIMIT ${ROWS_AHEAD + 1}`;
+}
+
+/** Up to where each partition was read with some rows, of which none is left out before the last. */
+function placesAfter(
+  rows: readonly PlacedRow[],
+  begin: JournalPlaces,
+  through: JournalPlaces,
+): JournalPlaces {
+  const last = rows.at(-1)?.place;
+  const own = new Map(rows.map(({ place: { partition, ms, seq } }) => [partition, { ms, seq }]));
+  // Where nothing was found there is nothing before the last row, and looking begins there the next time.
+  const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
+  return through.map((end, partition) => {
+    const read = begin[partition] ?? null;
+    return own.get(partition) ?? laterPlace(read, earlier(justBefore, end));
+  });
+}
+
+function earlier(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+  if (a === null || b === null) return null;
+  return comparePlaces(a, b) < 0 ? a : b;
+}
+
+/** The gaps that lie behind the first places and, unless the archive ends there, before the last. */
+function gapsBetween(
+  { gaps, gapCursors }: ArchiveState,
+  cursors: JournalCursors,
+  begin: JournalPlaces,
+  end: JournalPlaces | null,
+): readonly JournalGap[] {
+  return gaps.filter((_, index) => {
+    const places = cursors.read(gapCursors[index] ?? null);
+    return !isPast(begin, places) && (end === null || isPast(end, places));
+  });
+}
+
+/** Whether nothing is left to read up to a gap that lies behind these places, and something was read behind it. */
+function isPast(read: JournalPlaces, gap: JournalPlaces): boolean {
+  const order = read.map((place, partition) => compareRead(place, gap[partition] ?? null));
+  return order.every((sign) => sign >= 0) && order.some((sign) => sign > 0);
+}
+
+function compareRead(a: JournalPlace | null, b: JournalPlace | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return comparePlaces(a, b);
+}
+
+/** What a client did before it was erased; since then it may have come again. */
+function isErased(
+  { client, record }: { readonly client: string; readonly record: Placed<JournalRecord> },
+  erasures: readonly Placed<ErasureEntry>[],
+): boolean {
+  return erasures.some(
+    ({ clientNumber, place }) => clientNumber === client && comparePlaces(record.place, place) < 0,
+  );
+}

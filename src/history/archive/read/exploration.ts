@@ -1,0 +1,410 @@
+import type { DecisionFilter } from '#decision/decision-filter.ts';
+import { attributeLabel } from '#decision/facts/attribute.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { NOT_KNOWN } from '#decision/rules/condition-text.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
+import type { ArchiveGap } from '#history/archive/archive-log.ts';
+import { type Bind, type DuckRow, numbersOf, quote, quoteName, textOf } from '#history/archive/duck.ts';
+import { attributeColumns } from '#history/archive/fact-columns.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
+import { notKnownSql } from '#history/archive/record-columns.ts';
+import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
+import {
+  type Contribution,
+  type CountedValue,
+  contributions,
+  type TwoTimes,
+} from '#history/statistics/distributions.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+import { type AsOf, knownAt } from './as-of.ts';
+import { filterCondition, type Past, type Source, unreadOf } from './past.ts';
+
+/** What decisions may be split by, as SQL over the table of decisions; an attribute by the columns that it may have. */
+const SPLITS = {
+  verdict: 'verdict',
+  rule: 'rule',
+  signal: 'unnest(signals)',
+  flag: 'unnest(flags)',
+  group: 'client_group',
+  platform: 'platform',
+  pointOfSale: 'sell_point_key',
+  method: 'fact_method',
+  version: 'rule_version',
+  arm: 'arm',
+  bot: "if(is_bot, 'bot', 'no bot')",
+  waitLevel: "if(verdict = 'WAIT', ladder_after_level::VARCHAR, NULL)",
+  attribute: '',
+} as const;
+
+export type SplitName = keyof typeof SPLITS;
+
+export const SPLIT_NAMES = Object.freeze(
+  Object.keys(SPLITS).filter((name): name is SplitName => name in SPLITS),
+);
+
+/** What may be the cause of a change. Of two that explain as much, the version goes before its arm. */
+export const CAUSE_NAMES = [
+  ...(['verdict', 'rule', 'signal', 'group', 'platform', 'pointOfSale', 'method', 'version', 'arm'] as const),
+] as const satisfies readonly SplitName[];
+
+const CAUSE_ORDER: readonly string[] = CAUSE_NAMES;
+
+/** An operator gives each version its share of the traffic. */
+const DIVIDED: ReadonlySet<string> = new Set<SplitName>(['version', 'arm']);
+
+/** From a time on and before another, epoch ms. */
+export interface TimeSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface ExplorationAsk extends TimeSpan {
+  /** Null for all platforms. */
+  readonly platform: PlatformName | null;
+  readonly by: SplitName;
+  /** Which attribute decisions are split by; only with `by: attribute`. */
+  readonly attribute?: string | null;
+  /** What is counted; null for all verdicts. */
+  readonly verdict: Verdict | null;
+  readonly filter: Omit<DecisionFilter, 'from' | 'to' | 'after' | 'verdict'>;
+  /** The time that it is compared with; null for none. */
+  readonly against: TimeSpan | null;
+  /** Whether amounts are summed up, and what was granted and paid, too: every order has to be looked at. */
+  readonly money: boolean;
+  /** What came later was not known then, epoch ms; null: all that is known. */
+  readonly asOf: number | null;
+}
+
+interface ExploredValue {
+  /** Null for all values beside the most frequent ones together. */
+  readonly value: string | null;
+  /** Slot by slot. */
+  readonly decisions: readonly number[];
+  /** The amounts asked for, by slot and currency; an order counts once, when it was first asked for. Empty unless asked for. */
+  readonly money: Readonly<Record<string, readonly number[]>>;
+  /** These orders by whether a requisite was shown within the time, and of those how many are paid; null unless asked for. */
+  readonly orders: { readonly granted: readonly number[]; readonly paid: readonly number[] } | null;
+}
+
+export interface Exploration {
+  readonly stepMs: number;
+  /** Beginnings of the slots, epoch ms, oldest first. */
+  readonly slots: readonly number[];
+  /** Decisions that fit, whatever their verdict, slot by slot. */
+  readonly all: readonly number[];
+  /** The most frequent first. */
+  readonly values: readonly ExploredValue[];
+  /** What changed since the time that it is compared with; null without one. */
+  readonly change: (TwoTimes & { readonly contributions: readonly Contribution[] }) | null;
+  readonly gaps: readonly ArchiveGap[];
+  /** What lies in files of the archive that cannot be read; it is counted nowhere. */
+  readonly unreadable: readonly UnreadDecisions[];
+  /** Before this all is counted, epoch ms; null: all is. */
+  readonly upTo: number | null;
+  /** Absent unless figures of the past were asked for. */
+  readonly asOf?: AsOf;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const STEPS_MS = [1, 2, 5, 10, 30, 60, 180, 360, 720, 1440, 10_080].map((minutes) => minutes * MINUTE_MS);
+const SLOTS_MAX = 100;
+const VALUES_MAX = 11;
+const CONTRIBUTING_VALUES_MAX = 500;
+
+const SPANS_MS = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  week: 7 * 24 * HOUR_MS,
+  month: 30 * 24 * HOUR_MS,
+  quarter: 90 * 24 * HOUR_MS,
+} as const;
+
+type SpanName = keyof typeof SPANS_MS;
+
+export const SPAN_NAMES = ['hour', 'day', 'week', 'month', 'quarter'] as const satisfies readonly SpanName[];
+
+/** How far back a question may reach. */
+export const EXPLORED_MS_MAX = 400 * 24 * HOUR_MS;
+
+const NO_CURRENCY = '–';
+
+/** Counts the decisions of a time by what they have in common, those of the archive and of the journal as one. */
+export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<Exploration> {
+  const ask = asKnown(asked);
+  const { asOf, against, platform } = ask;
+  return archive.reading(async (past) => {
+    const slotted = await slotCounts(past, ask);
+    const change = against === null ? null : await changeSince(past, ask, against);
+    const known = asOf === null ? {} : { asOf: await knownAt(past, asOf, platform) };
+    const spans = [within(ask), ...(against === null ? [] : [against])];
+    const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
+    return {
+      ...slotted,
+      change,
+      gaps: past.gaps.filter(isAsked),
+      unreadable: past.unreadable.filter(isAsked).map(unreadOf),
+      upTo: past.upTo,
+      ...known,
+    };
+  });
+}
+
+/** Of a moment of the past what had been decided by then. */
+function asKnown(ask: ExplorationAsk): ExplorationAsk {
+  const { asOf, against } = ask;
+  if (asOf === null) return ask;
+  const known = (span: TimeSpan) => ({ from: span.from, to: Math.min(span.to, asOf + 1) });
+  return { ...ask, ...known(ask), against: against && known(against) };
+}
+
+function stepOf(lengthMs: number): number {
+  return STEPS_MS.find((step) => lengthMs / step <= SLOTS_MAX) ?? 7 * 24 * HOUR_MS;
+}
+
+/** Whole slots up to a moment, of which the last may still run. */
+export function slotsUpTo(to: number, span: SpanName): TimeSpan {
+  const lengthMs = SPANS_MS[span];
+  const stepMs = stepOf(lengthMs);
+  return { from: Math.ceil((to - lengthMs) / stepMs) * stepMs, to };
+}
+
+async function slotCounts(
+  past: Past,
+  ask: ExplorationAsk,
+): Promise<Pick<Exploration, 'stepMs' | 'slots' | 'all' | 'values'>> {
+  const { from, to } = ask;
+  const stepMs = stepOf(to - from);
+  const first = Math.floor(from / stepMs) * stepMs;
+  const slots = Array.from(
+    { length: Math.ceil((to - first) / stepMs) },
+    (_, place) => first + place * stepMs,
+  );
+  const table = new SlotTable(slots.length, ask.money);
+  for (const row of await past.rows((source, bind) => slotSql([source, bind], ask, { first, stepMs })))
+    table.addRow(row);
+  return { stepMs, slots, all: table.all, values: table.values() };
+}
+
+function within({ from, to }: TimeSpan): TimeSpan {
+  return { from, to };
+}
+
+/** Where a question finds its tables, and puts its values. */
+type Place = readonly [source: Source, bind: Bind];
+
+/** Decisions of one span. */
+function lookedAt([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
+  return `(SELECT * FROM ${source('decisions', { ...within(span), platform })}
+    WHERE ${filterCondition({ ...filter, ...within(span) }, bind)})`;
+}
+
+/** SQL: the value that decisions are split by. */
+function splitSql({ by, attribute }: ExplorationAsk): string {
+  if (by !== 'attribute') return SPLITS[by];
+  const name = attribute ?? '';
+  const values = attributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
+  const unknown = `if(${notKnownSql(attributeLabel(name))}, ${quote(NOT_KNOWN)}, NULL)`;
+  return `coalesce(${[...values, unknown].join(', ')})`;
+}
+
+/** SQL: the columns of an attribute also where no decision has it. */
+function attributeSql({ by, attribute }: ExplorationAsk): string {
+  if (by !== 'attribute') return '';
+  const columns = attributeColumns(attribute ?? '');
+  const nulls = columns.map(([column, type]) => `NULL::${type} AS ${quoteName(column)}`);
+  return ` UNION ALL BY NAME SELECT ${nulls.join(', ')} WHERE false`;
+}
+
+function slotSql(
+  place: Place,
+  ask: ExplorationAsk,
+  { first, stepMs }: { readonly first: number; readonly stepMs: number },
+): string {
+  const { verdict, money } = ask;
+  const slot = `((epoch_ms(decided_at) - ${first}) // ${stepMs})::INT AS slot`;
+  const valued = `SELECT ${slot}, ${splitSql(ask)} AS value, * FROM looked ${verdict === null ? '' : `WHERE verdict = '${verdict}'`}`;
+  return `WITH looked AS NOT MATERIALIZED (FROM ${lookedAt(place, ask, ask)}${attributeSql(ask)}), valued AS NOT MATERIALIZED (SELECT * FROM (${valued}) WHERE value IS NOT NULL)
+    ${money ? `, ${ASKED_SQL}, ${paidSql(place, ask)}` : ''}
+    SELECT ${slot}, NULL AS value, NULL AS currency, count(*) AS decisions, NULL AS amount, NULL AS granted, NULL AS paid
+      FROM looked GROUP BY slot
+    UNION ALL SELECT slot, value, NULL, count(*), NULL, NULL, NULL FROM valued GROUP BY slot, value
+    ${money ? `UNION ALL ${FIRST_ASKED_SQL}` : ''}`;
+}
+
+/** What was asked for with each value, and the first time of orders that were asked for several times. */
+const ASKED_SQL = `asked AS NOT MATERIALIZED (
+    SELECT slot, value, coalesce(fact_currency, '${NO_CURRENCY}') AS currency, coalesce(fact_amount, 0)::DOUBLE AS amount,
+      hash(client_hash, order_ref, value) AS asked_order, epoch_ms(decided_at) * 1048576 + seq AS asked_at, ${ORDER_KEY_SQL} AS order_key FROM valued
+  ),
+  repeated AS MATERIALIZED (
+    SELECT asked_order, min(asked_at) AS first_at FROM asked GROUP BY asked_order HAVING count(*) > 1
+  )`;
+
+/** The orders of which a requisite was shown, and whether they are paid; a technical failure says nothing about the payer. */
+function paidSql([source, bind]: Place, { platform, asOf, ...span }: ExplorationAsk): string {
+  const known = asOf === null ? '' : `AND reported_at <= make_timestamp_ms(${asOf})`;
+  return `reports AS MATERIALIZED (
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${statusSql(REPORT_SQL)} AS status
+    FROM ${source('outcomes', { from: span.from, platform })}
+    WHERE reported_at >= make_timestamp_ms(${span.from}) ${known} GROUP BY ALL
+  ),
+  granted AS MATERIALIZED (
+    SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), platform })}
+      WHERE ${GRANTED_SQL} AND ${filterCondition(within(span), bind)}
+    ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
+  )`;
+}
+
+/** An order counts once, when it was first asked for. Decimals add up to the same in every order; only few amounts are none. */
+const FIRST_ASKED_SQL = `SELECT slot, value, currency, 0,
+    coalesce(sum(try_cast(amount AS DECIMAL(30, 9)))::DOUBLE, 0) + coalesce(sum(amount) FILTER (amount >= 1e21), 0),
+    count(is_paid), count(*) FILTER (is_paid)
+  FROM asked LEFT JOIN repeated USING (asked_order) LEFT JOIN granted USING (order_key) WHERE first_at IS NULL OR first_at = asked_at GROUP BY slot, value, currency`;
+
+interface ValueSums {
+  readonly decisions: number[];
+  readonly money: Record<string, number[]>;
+  readonly orders: { readonly granted: number[]; readonly paid: number[] } | null;
+}
+
+/** Counts by value and slot. */
+class SlotTable {
+  readonly all: number[];
+  readonly #counts = new Map<string, number[]>();
+  readonly #money: {
+    readonly value: string;
+    readonly currency: string;
+    readonly slot: number;
+    readonly amount: number;
+    readonly granted: number;
+    readonly paid: number;
+  }[] = [];
+  readonly #hasOrders: boolean;
+
+  constructor(slots: number, hasOrders: boolean) {
+    this.all = Array(slots).fill(0);
+    this.#hasOrders = hasOrders;
+  }
+
+  addRow(row: DuckRow): void {
+    const { slot, decisions, ...order } = numbersOf(row, {
+      slot: 0,
+      decisions: 0,
+      amount: 0,
+      granted: 0,
+      paid: 0,
+    });
+    const [value, currency] = [textOf(row['value']), textOf(row['currency'])];
+    if (value === null) addAt(this.all, slot, decisions);
+    else if (currency !== null) this.#money.push({ value, currency, slot, ...order });
+    else
+      addAt(
+        this.#counts.getOrInsertComputed(value, () => this.#zeros()),
+        slot,
+        decisions,
+      );
+  }
+
+  /** All values beside the most frequent ones count together. */
+  values(): readonly ExploredValue[] {
+    const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+    const ranked = [...this.#counts].toSorted(
+      ([a, one], [b, two]) => total(two) - total(one) || (a < b ? -1 : 1),
+    );
+    const shown = new Set(ranked.slice(0, VALUES_MAX).map(([value]) => value));
+    const sums = new Map<string | null, ValueSums>();
+    const of = (value: string) =>
+      sums.getOrInsertComputed(shown.has(value) ? value : null, () => ({
+        decisions: this.#zeros(),
+        money: {},
+        orders: this.#hasOrders ? { granted: this.#zeros(), paid: this.#zeros() } : null,
+      }));
+    for (const [value, counts] of ranked)
+      for (const [slot, count] of counts.entries()) addAt(of(value).decisions, slot, count);
+    // In order, so that sums come out the same to the last digit.
+    for (const { value, currency, slot, amount, granted, paid } of this.#money.toSorted((a, b) =>
+      a.value < b.value ? -1 : 1,
+    )) {
+      const { money, orders } = of(value);
+      money[currency] ??= this.#zeros();
+      addAt(money[currency], slot, amount);
+      addAt(orders?.granted ?? [], slot, granted);
+      addAt(orders?.paid ?? [], slot, paid);
+    }
+    return [...sums].map(([value, sum]) => ({ value, ...sum }));
+  }
+
+  #zeros(): number[] {
+    return this.all.map(() => 0);
+  }
+}
+
+function addAt(sums: number[], place: number, more: number): void {
+  sums[place] = (sums[place] ?? 0) + more;
+}
+
+/** How much the counts of a verdict changed since an earlier time, and why. */
+async function changeSince(
+  past: Past,
+  ask: ExplorationAsk,
+  against: TimeSpan,
+): Promise<Exploration['change']> {
+  const counts = new ChangeCounts();
+  for (const [time, span] of [
+    ['before', against],
+    ['after', within(ask)],
+  ] as const)
+    for (const row of await past.rows((source, bind) =>
+      changeSql(lookedAt([source, bind], ask, span), ask),
+    )) {
+      const { part, whole } = numbersOf(row, { part: 0, whole: 0 });
+      counts.add(time, textOf(row['dimension']), textOf(row['value']) ?? '', part, whole);
+    }
+  const { all } = counts;
+  // Of one verdict alone its name explains nothing.
+  const counted = counts
+    .values()
+    .toSorted((a, b) => CAUSE_ORDER.indexOf(a.dimension) - CAUSE_ORDER.indexOf(b.dimension))
+    .filter(({ dimension }) => ask.verdict === null || dimension !== 'verdict');
+  return { ...all, contributions: contributions(counted, { all, divided: DIVIDED }) };
+}
+
+function changeSql(looked: string, { verdict }: ExplorationAsk): string {
+  const isPart = verdict === null ? 'true' : `verdict = '${verdict}'`;
+  const counts = 'count(*) FILTER (is_part) AS part, count(*) AS whole';
+  const of = (dimension: SplitName) => `SELECT * FROM (
+    SELECT '${dimension}' AS dimension, value, ${counts} FROM (SELECT ${SPLITS[dimension]} AS value, ${isPart} AS is_part FROM looked)
+    WHERE value IS NOT NULL GROUP BY value ORDER BY part DESC, value LIMIT ${CONTRIBUTING_VALUES_MAX})`;
+  return `WITH looked AS (FROM ${looked})
+    SELECT NULL AS dimension, NULL AS value, ${counts} FROM (SELECT ${isPart} AS is_part FROM looked)
+    UNION ALL ${CAUSE_NAMES.map(of).join(' UNION ALL ')}`;
+}
+
+/** Counts of two times by dimension and value. */
+class ChangeCounts {
+  readonly all = noCounts();
+  readonly #values = new Map<string, { dimension: string; value: string } & ReturnType<typeof noCounts>>();
+
+  add(time: keyof TwoTimes, dimension: string | null, value: string, part: number, whole: number): void {
+    const counts = dimension === null ? this.all : this.#of(dimension, value);
+    counts[time].part += part;
+    counts[time].whole += whole;
+  }
+
+  values(): readonly CountedValue[] {
+    return [...this.#values.values()];
+  }
+
+  #of(dimension: string, value: string) {
+    const name = `${dimension} ${value}`;
+    const known = this.#values.get(name) ?? { dimension, value, ...noCounts() };
+    this.#values.set(name, known);
+    return known;
+  }
+}
+
+function noCounts() {
+  return { before: { part: 0, whole: 0 }, after: { part: 0, whole: 0 } };
+}

@@ -1,0 +1,99 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { Type } from '#base/json-schema.ts';
+import { count, epochMs, list, nextPlace, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
+import { type Decision, DecisionSchema } from '#decision/decision.ts';
+import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '#decision/decision-filter.ts';
+import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-decisions.ts';
+
+/** What a bounded search backwards found, and how far it went. */
+export const FoundDecisionsSchema = shape('Decisions, newest first', {
+  decisions: list(DecisionSchema, 'At most `limit`'),
+  next: nextPlace,
+  lookedAt: shape('How far was looked for them', {
+    decisions: count('Decisions that were compared with what is asked for'),
+    backTo: nullable(epochMs('The oldest of them; null when there was none')),
+    complete: yesNo(
+      'All that is kept was looked at; otherwise there may be more before `backTo`, since `upTo`, or in what is `unread`',
+    ),
+    upTo: Type.Optional(
+      epochMs(
+        'Of what was decided or reported from then on some was not looked at: it was not read yet or, beside `outcome`, reports lie in a file of the archive that cannot be read',
+      ),
+    ),
+    unread: Type.Optional(unreadDecisions),
+  }),
+});
+
+export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
+
+/** Some thousands take a tenth of a second, and are more than a person reads. */
+export const LOOKED_AT_DECISIONS_MAX = 10_000;
+
+/** How many are asked for at once. The store reads a page in steps that hold up no other request (`searchSteps`). */
+export const PAGE_DECISIONS_MAX = 200;
+
+/**
+ * Looks through pages of at most PAGE_DECISIONS_MAX decisions, by time from the newest on, until `limit` of them fit,
+ * nothing is left, or LOOKED_AT_DECISIONS_MAX were looked at. It ends between two milliseconds and not within one: the
+ * pages have the decisions of one in any order. A page that is not full is the last one, and so is one that reaches
+ * past `from`.
+ */
+export async function findInPages(
+  nextPage: () => Promise<readonly Decision[]>,
+  filter: DecisionFilter,
+  limit: number,
+): Promise<FoundDecisions> {
+  const { from = Number.NEGATIVE_INFINITY } = filter;
+  const found: Decision[] = [];
+  let decisions = 0;
+  let oldest: Decision | null = null;
+  for (;;) {
+    const page = await nextPage();
+    const within = page.filter(({ at }) => at >= from);
+    for (const decision of within) {
+      const isEnough = found.length >= limit || decisions >= LOOKED_AT_DECISIONS_MAX;
+      if (isEnough && decision.at !== oldest?.at)
+        return foundOf(found, { filter, limit, decisions, oldest, isAll: false });
+      decisions++;
+      oldest = oldestOf(oldest, decision);
+      if (fitsFilter(decision, filter)) found.push(decision);
+    }
+    if (within.length < PAGE_DECISIONS_MAX)
+      return foundOf(found, { filter, limit, decisions, oldest, isAll: true });
+    await pause();
+  }
+}
+
+/** How a look for decisions went. */
+interface Look {
+  readonly filter: DecisionFilter;
+  readonly limit: number;
+  /** How many were looked at, and the last of them. */
+  readonly decisions: number;
+  readonly oldest: Decision | null;
+  /** Nothing older was left to look at. */
+  readonly isAll: boolean;
+}
+
+/** Cuts what was found to the limit. */
+function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
+  const { filter, limit } = look;
+  const decisions = found.toSorted(newestFirst).slice(0, limit);
+  const complete = look.isAll && found.length <= limit;
+  const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
+  // A bounded search may have ended before the place where it was to continue.
+  const leadsOn = last !== null && (filter.after === undefined || isAfter(last, filter.after));
+  const next = !complete && leadsOn ? last.decisionId : null;
+  return { decisions, next, lookedAt: { decisions: look.decisions, backTo: last?.at ?? null, complete } };
+}
+
+/** The same where something could not be read: then the list is incomplete. */
+export function withUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
+  if (unread.length === 0) return found;
+  return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
+}
+
+/** The one of the two that is listed last. */
+function oldestOf(a: Decision | null, b: Decision): Decision {
+  return a === null || newestFirst(a, b) < 0 ? b : a;
+}

@@ -1,0 +1,400 @@
+import { type ClientKeys, clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
+import type { Override } from '#decision/payer/client-state.ts';
+import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
+import { type Bind, type DuckRow, flagOf, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import {
+  GRANTED_SQL,
+  REPORT_SQL,
+  SETTLED_AMOUNT_SQL,
+  SETTLED_CURRENCY_SQL,
+} from '#history/archive/order-status.ts';
+import { RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
+import type { Store } from '#state/store.ts';
+import type { ArchiveReader } from './archive-reader.ts';
+import { type AsOf, knownAt } from './as-of.ts';
+import type { Past } from './past.ts';
+
+/** What payers may share: a device by its fingerprint, or an address. */
+export const DEVICE_KINDS = ['fingerprint', 'ip'] as const;
+
+type DeviceKind = (typeof DEVICE_KINDS)[number];
+
+/** A device or an address by its HMAC. */
+export interface Device {
+  readonly kind: DeviceKind;
+  readonly hmac: string;
+}
+
+/** A client on a device, by the scores that told of it. Times are epoch ms. */
+export interface SeenClient extends Device {
+  readonly clientIdKey: string;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+/** A device with those of its clients who were seen last. */
+interface DeviceClients {
+  readonly device: Device;
+  /** How many there are, shown or not. */
+  readonly clients: number;
+  /** Empty where there are more than were asked for. */
+  readonly seen: readonly SeenClient[];
+}
+
+/** An order of a client with what was answered about it. */
+export interface LinkedOrder {
+  readonly clientIdKey: string;
+  readonly orderRef: string;
+  /** Decisions by verdict; none of an order that was only reported. */
+  readonly verdicts: Readonly<Record<Verdict, number>>;
+  readonly granted: boolean;
+  readonly amount: number | null;
+  readonly currency: string | null;
+  /** As `REPORT_SQL` gives it; null without a report. */
+  readonly report: number | null;
+}
+
+/** What is looked at, epoch ms. */
+interface LinkTime {
+  readonly from: number;
+  /** What came later was not known then; null: all that is known. */
+  readonly asOf: number | null;
+}
+
+interface Span extends LinkTime {
+  readonly platform: PlatformName;
+  readonly keys: ClientKeys;
+}
+
+/** Reads who was seen on what within a time, and what came of it. What `work` does may be done twice. */
+export async function readingLinks<T>(
+  { store, archive }: { readonly store: Store; readonly archive: ArchiveReader },
+  platform: PlatformName,
+  time: LinkTime,
+  work: (reading: LinkReading) => Promise<T>,
+): Promise<T> {
+  const isElsewhere = await isArchivedElsewhere(store.registers, archive.folder);
+  const span = { platform, ...time, keys: store.clientKeys };
+  return archive.reading((past) => work(new LinkReading(span, past, isElsewhere)));
+}
+
+const NO_VERDICTS: LinkedOrder['verdicts'] = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
+
+/** Questions about the clients and devices of one platform, of archive and journal as they are at one moment. */
+class LinkReading {
+  readonly #span: Span;
+  readonly #past: Past;
+  readonly #isElsewhere: boolean;
+
+  constructor(span: Span, past: Past, isElsewhere: boolean) {
+    this.#span = span;
+    this.#past = past;
+    this.#isElsewhere = isElsewhere;
+  }
+
+  /** Whether something could not be read so far, or was too much to read. */
+  isIncomplete(): boolean {
+    return this.#isElsewhere || !this.#past.isWhole;
+  }
+
+  async devicesOf(clients: readonly string[]): Promise<readonly SeenClient[]> {
+    const rows = await this.#rows('scores', (source, bind) =>
+      seenSql(source, this.#are(clients, bind), 'true'),
+    );
+    return rows.map(seenOf);
+  }
+
+  async clientsOn(devices: readonly Device[], clientsMax: number): Promise<readonly DeviceClients[]> {
+    if (devices.length === 0) return [];
+    const rows = await this.#rows(
+      'scores',
+      (source, bind) => `SELECT *, count(*) OVER (PARTITION BY kind, hmac) AS clients
+        FROM (${seenSql(source, 'true', isOneOf(devices, bind))})
+        QUALIFY row_number() OVER (PARTITION BY kind, hmac ORDER BY last_at DESC, client_id_key) <= ${clientsMax + 1}`,
+    );
+    const seenOn = Map.groupBy(rows, (row) => nameOf(seenOf(row)));
+    return devices.map((device) => {
+      const there = seenOn.get(nameOf(device)) ?? [];
+      const clients = numberOf(there[0]?.['clients']) ?? 0;
+      return { device, clients, seen: clients > clientsMax ? [] : there.map(seenOf) };
+    });
+  }
+
+  async ordersOf(clients: readonly string[], ordersMax: number): Promise<readonly LinkedOrder[]> {
+    const [decided, reported] = [
+      await this.#rows('decisions', (source, bind) =>
+        decidedSql(source, this.#are(clients, bind), ordersMax),
+      ),
+      await this.#rows('outcomes', (source, bind) =>
+        reportedSql(source, this.#are(clients, bind), ordersMax),
+      ),
+    ];
+    const orders = new Map<string, LinkedOrder>();
+    for (const row of decided) orders.set(nameOfOrder(row), decidedOf(row));
+    for (const row of reported) {
+      const name = nameOfOrder(row);
+      orders.set(name, reportedOrderOf(row, orders.get(name)));
+    }
+    return [...orders.values()];
+  }
+
+  /** What a person decided last about each of these clients, whenever that was. */
+  async overridesOf(clients: readonly string[]): Promise<ReadonlyMap<string, Override | null>> {
+    const newest = `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY changed_at DESC, journal_ms DESC, journal_seq DESC) = 1`;
+    const rows = await this.#rows(
+      'overrides',
+      (source, bind) => `SELECT * FROM ${source} WHERE ${this.#are(clients, bind)} ${newest}`,
+      { ...this.#span, from: 0 },
+    );
+    return new Map(
+      rows.map((row) => {
+        const { clientIdKey, override } = RECORDS.overrides.read(row);
+        return [clientIdKey, override];
+      }),
+    );
+  }
+
+  /** Absent where all that is known is read. */
+  async asOf(): Promise<AsOf | undefined> {
+    const { asOf, platform } = this.#span;
+    return asOf === null ? undefined : knownAt(this.#past, asOf, platform);
+  }
+
+  /** SQL: that a row is of one of these clients; nobody's hash is compared with names alone, which would read all. */
+  #are(clients: readonly string[], bind: Bind): string {
+    const { platform, keys } = this.#span;
+    const numbers = clients.map((clientIdKey) => clientNumber(keys.of(platform, clientIdKey).hash));
+    return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${clients.map(bind).join(', ')})`;
+  }
+
+  #rows(
+    table: TableName,
+    sql: (source: string, bind: Bind) => string,
+    { from, asOf }: LinkTime = this.#span,
+  ): Promise<readonly DuckRow[]> {
+    const { time } = TABLES[table];
+    const { platform } = this.#span;
+    const until = asOf === null ? '' : `AND ${time} < make_timestamp_ms(${asOf + 1})`;
+    return this.#past.rows((source, bind) =>
+      sql(
+        `(SELECT * FROM ${source(table, { platform, from, to: asOf })} WHERE ${time} >= make_timestamp_ms(${from}) ${until})`,
+        bind,
+      ),
+    );
+  }
+}
+
+function nameOf({ kind, hmac }: Device): string {
+  return `${kind} ${hmac}`;
+}
+
+/** SQL: that `kind` and `hmac` are one of these. */
+function isOneOf(devices: readonly Device[], bind: Bind): string {
+  const ofKind = (wanted: DeviceKind) =>
+    devices
+      .filter(({ kind }) => kind === wanted)
+      .map(({ hmac }) => bind(hmac))
+      .join(', ') || 'NULL';
+  return DEVICE_KINDS.map((kind) => `(kind = '${kind}' AND hmac IN (${ofKind(kind)}))`).join(' OR ');
+}
+
+function seenSql(source: string, ofClients: string, onDevices: string): string {
+  const of = DEVICE_KINDS.map(
+    (kind) =>
+      `SELECT client_id_key, '${kind}' AS kind, ${kind} AS hmac, scored_at FROM ${source} WHERE ${kind} IS NOT NULL AND ${ofClients}`,
+  );
+  return `SELECT client_id_key, kind, hmac, min(scored_at) AS first_at, max(scored_at) AS last_at
+    FROM (${of.join(' UNION ALL ')}) WHERE ${onDevices} GROUP BY ALL`;
+}
+
+function seenOf(row: DuckRow): SeenClient {
+  return {
+    kind: textOf(row['kind']) === 'ip' ? 'ip' : 'fingerprint',
+    hmac: textOf(row['hmac']) ?? '',
+    clientIdKey: textOf(row['client_id_key']) ?? '',
+    firstAt: numberOf(row['first_at']) ?? 0,
+    lastAt: numberOf(row['last_at']) ?? 0,
+  };
+}
+
+function decidedSql(source: string, ofClients: string, ordersMax: number): string {
+  const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS ${verdict}`);
+  return `SELECT client_id_key, order_ref, ${counts.join(', ')}, bool_or(${GRANTED_SQL}) AS granted,
+      arg_max(fact_amount, seq) AS amount, arg_max(fact_currency, seq) AS currency
+    FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEach('max(seq)', ordersMax)}`;
+}
+
+function reportedSql(source: string, ofClients: string, ordersMax: number): string {
+  return `SELECT client_id_key, order_ref, ${REPORT_SQL} AS report, arg_max(amount, reported_at) AS asked,
+      ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
+    FROM ${source} WHERE ${ofClients} GROUP BY client_id_key, order_ref ${newestOfEach('max(reported_at)', ordersMax)}`;
+}
+
+function newestOfEach(by: string, max: number): string {
+  return `QUALIFY row_number() OVER (PARTITION BY client_id_key ORDER BY ${by} DESC) <= ${max}`;
+}
+
+function nameOfOrder(row: DuckRow): string {
+  return JSON.stringify([row['client_id_key'], row['order_ref']]);
+}
+
+function decidedOf(row: DuckRow): LinkedOrder {
+  return {
+    clientIdKey: textOf(row['client_id_key']) ?? '',
+    orderRef: textOf(row['order_ref']) ?? '',
+    verdicts: numbersOf(row, NO_VERDICTS),
+    granted: flagOf(row['granted']) === true,
+    amount: numberOf(row['amount']),
+    currency: textOf(row['currency']),
+    report: null,
+  };
+}
+
+/** The report of an order, with the decisions about it where some are known. */
+function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
+  return {
+    clientIdKey: textOf(row['client_id_key']) ?? '',
+    orderRef: textOf(row['order_ref']) ?? '',
+    verdicts: decided?.verdicts ?? NO_VERDICTS,
+    granted: decided?.granted ?? false,
+    ...amountOf(row, decided),
+    report: numberOf(row['report']),
+  };
+}
+
+/** The money of the result, otherwise what the decisions asked for, otherwise what the report remembers of that. */
+function amountOf(row: DuckRow, decided: LinkedOrder | undefined): Pick<LinkedOrder, 'amount' | 'currency'> {
+  const settled = numberOf(row['settled_amount']);
+  if (settled !== null) return { amount: settled, currency: textOf(row['settled_currency']) };
+  if (decided !== undefined && decided.amount !== null) return decided;
+  const [amount, currency = null] = textOf(row['asked'])?.split(' ') ?? [];
+  return { amount: amount === undefined ? null : Number(amount), currency };
+}
+
+/** How a client is linked to the one in question, the closest first. */
+export const TIES = {
+  self: 'the client itself',
+  device: 'by a device at each step',
+  addresses: 'by two addresses at least, where not by a device',
+  address: 'by a single address somewhere on the way, which neighbours share, too',
+} as const;
+
+type Tie = keyof typeof TIES;
+
+/** A device or address of more clients is a shop's terminal or a carrier's: it is shown, and nobody is linked by it. */
+export const DEVICE_CLIENTS_MAX = 30;
+
+const DEVICES_MAX = 60;
+
+export interface LinksAsk extends LinkTime {
+  readonly depth: number;
+  readonly clientsMax: number;
+}
+
+/** Clients and devices around a client. */
+export interface Web {
+  readonly devices: readonly DeviceClients[];
+  /** The shown clients, the closest first. */
+  readonly ties: ReadonlyMap<string, Tie>;
+  /** The devices on which the wanted clients were seen. */
+  readonly seen: readonly SeenClient[];
+  readonly cut: { readonly devices: number; readonly clients: number };
+}
+
+/** Goes from the client to its devices, to the clients on them, and once more. */
+export async function webAround(
+  reading: LinkReading,
+  clientIdKey: string,
+  { depth, clientsMax }: LinksAsk,
+): Promise<Web> {
+  const devices = new Map<string, DeviceClients>();
+  let ties: ReadonlyMap<string, Tie> = new Map([[clientIdKey, 'self']]);
+  let seen: readonly SeenClient[] = [];
+  let devicesCut = 0;
+  let clientsCut = 0;
+  let newcomers: readonly string[] = [clientIdKey];
+  for (let step = 0; step < depth && newcomers.length > 0; step += 1) {
+    const own = await reading.devicesOf(newcomers);
+    const further = newestDevices(own).filter((device) => !devices.has(deviceValue(device)));
+    const read = await reading.clientsOn(further.slice(0, DEVICES_MAX), DEVICE_CLIENTS_MAX);
+    devicesCut += Math.max(0, further.length - DEVICES_MAX);
+    for (const one of read) devices.set(deviceValue(one.device), one);
+    const onHubs = own.filter((one) => devices.get(deviceValue(one))?.seen.length === 0);
+    seen = [...seen, ...onHubs, ...read.flatMap((one) => one.seen)];
+    const known = ties;
+    const all = tiesFrom(clientIdKey, devices, step + 1);
+    ties = new Map([...all].slice(0, clientsMax));
+    clientsCut = all.size - ties.size;
+    newcomers = [...ties.keys()].filter((one) => !known.has(one));
+  }
+  const shown = seen.filter((one) => ties.has(one.clientIdKey));
+  return {
+    devices: [...devices.values()],
+    ties,
+    seen: shown,
+    cut: { devices: devicesCut, clients: clientsCut },
+  };
+}
+
+/** As shared lists take it. */
+export function deviceValue({ hmac }: Device): string {
+  return `hmac:${hmac}`;
+}
+
+/** The last tie-breaker of every order here: the result is the same wherever rows were read from. */
+export function byText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Each once, the one that was shown last first. */
+function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
+  const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || byText(a.hmac, b.hmac));
+  return [
+    ...new Map(newestFirst.map(({ kind, hmac }) => [deviceValue({ kind, hmac }), { kind, hmac }])).values(),
+  ];
+}
+
+const CLOSEST_FIRST = ['self', 'device', 'addresses', 'address'] as const satisfies readonly Tie[];
+
+/** A path is as close as its weakest step, and of several paths the closest counts. Returns the closest first. */
+function tiesFrom(
+  clientIdKey: string,
+  devices: ReadonlyMap<string, DeviceClients>,
+  steps: number,
+): ReadonlyMap<string, Tie> {
+  const shared = sharedDevices(devices);
+  const ties = new Map<string, Tie>([[clientIdKey, 'self']]);
+  for (let step = 0; step < steps; step += 1)
+    for (const [from, tie] of [...ties])
+      for (const [to, kinds] of [...(shared.get(from) ?? [])].toSorted(([a], [b]) => byText(a, b))) {
+        const weaker = weakest(tie, tieBy(kinds));
+        const before = ties.get(to);
+        if (before === undefined || weakest(before, weaker) !== weaker) ties.set(to, weaker);
+      }
+  const rank = ([, tie]: readonly [string, Tie]) => CLOSEST_FIRST.indexOf(tie);
+  return new Map([...ties].toSorted((a, b) => rank(a) - rank(b)));
+}
+
+/** For each client the kinds of device that link it to each other client. */
+function sharedDevices(devices: ReadonlyMap<string, DeviceClients>) {
+  const shared = new Map<string, Map<string, readonly Device['kind'][]>>();
+  for (const { device, seen } of devices.values())
+    for (const { clientIdKey: one } of seen)
+      for (const { clientIdKey: other } of seen) {
+        if (one === other) continue;
+        const others = shared.get(one) ?? new Map<string, readonly Device['kind'][]>();
+        others.set(other, [...(others.get(other) ?? []), device.kind]);
+        shared.set(one, others);
+      }
+  return shared;
+}
+
+function tieBy(kinds: readonly Device['kind'][]): Tie {
+  if (kinds.includes('fingerprint')) return 'device';
+  return kinds.length > 1 ? 'addresses' : 'address';
+}
+
+function weakest(a: Tie, b: Tie): Tie {
+  return CLOSEST_FIRST.indexOf(a) > CLOSEST_FIRST.indexOf(b) ? a : b;
+}

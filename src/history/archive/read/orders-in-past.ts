@@ -1,0 +1,94 @@
+import { clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
+import {
+  type ArchivedOrder,
+  type AskedOrder,
+  addReport,
+  type Exposure,
+  exposureOf,
+  type KnownOrder,
+  reopenGranted,
+} from '#decision/payer/order.ts';
+import { type Bind, flagOf, textOf } from '#history/archive/duck.ts';
+import { GRANTED_SQL } from '#history/archive/order-status.ts';
+import { entryOf, JOURNAL_ORDER_SQL } from '#history/archive/tables.ts';
+import { type OutcomeEntry, recordedExposure } from '#state/journal.ts';
+import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { type Among, type Past, select } from './past.ts';
+
+/** What the past knows of some orders of a platform. `among` leaves out segments without them. Throws StoreUnavailable. */
+export async function ordersIn(
+  past: Past,
+  platform: PlatformName,
+  asked: readonly AskedOrder[],
+  among: Among,
+  clientKeys: Store['clientKeys'],
+): Promise<readonly ArchivedOrder[]> {
+  const clients = new Set(asked.map(({ client }) => clientNumber(client.hash)));
+  const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
+  const where = (bind: Bind) =>
+    `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
+  const known = await knownOrdersIn(past, platform, where, clientKeys);
+  const exposures = await exposuresIn(past, platform, where, among);
+  // What is missing may be what is asked about.
+  if (past.unreadable.length > 0)
+    throw new StoreUnavailable('a part of the archive cannot be read, and the order may be there');
+  return asked.map(({ client, orderRef }) => {
+    const name = orderName(client.clientIdKey, orderRef);
+    return { known: known.get(name) ?? null, exposure: exposures.get(name) ?? 'notAsked' };
+  });
+}
+
+/** By the names of the orders. */
+async function knownOrdersIn(
+  past: Past,
+  platform: PlatformName,
+  where: (bind: Bind) => string,
+  clientKeys: Store['clientKeys'],
+): Promise<ReadonlyMap<string, KnownOrder>> {
+  const known = new Map<string, KnownOrder>();
+  const rows = await past.rows(
+    (source, bind) =>
+      `${select(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
+  );
+  for (const row of rows) {
+    const entry = entryOf('outcomes', row, clientKeys);
+    if (entry?.kind !== 'outcome') continue;
+    const name = orderName(entry.clientIdKey, entry.orderRef);
+    known.set(name, afterEntry(known.get(name) ?? null, entry));
+  }
+  return known;
+}
+
+/** By the names of the orders. */
+async function exposuresIn(
+  past: Past,
+  platform: PlatformName,
+  where: (bind: Bind) => string,
+  among: Among,
+): Promise<ReadonlyMap<string, Exposure>> {
+  const rows = await past.rows(
+    (source, bind) =>
+      `SELECT client_id_key, order_ref, bool_or(${GRANTED_SQL}) AS granted FROM ${source('decisions', { platform })} WHERE ${where(bind)} GROUP BY ALL`,
+    among,
+  );
+  const exposures = new Map<string, Exposure>();
+  for (const row of rows) {
+    const name = orderName(textOf(row['client_id_key']) ?? '', textOf(row['order_ref']) ?? '');
+    exposures.set(name, exposureOf(flagOf(row['granted']) === true));
+  }
+  return exposures;
+}
+
+/** What is known of an order after one more report of it. */
+function afterEntry(
+  before: KnownOrder | null,
+  { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
+): KnownOrder {
+  const exposure = recordedExposure(turnedAway);
+  return addReport(reopenGranted(before, exposure), report, exposure, amount);
+}
+
+function orderName(clientIdKey: string, orderRef: string): string {
+  return JSON.stringify([clientIdKey, orderRef]);
+}

@@ -1,0 +1,106 @@
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Archive, type ErasedClients } from '#history/archive/archive.ts';
+import type { Segment } from '#history/archive/archive-log.ts';
+import { Duck, type QueryAnswer, quote } from '#history/archive/duck.ts';
+import { factColumn } from '#history/archive/fact-columns.ts';
+import { whileFrozen } from '#history/archive/frozen-archive.ts';
+import { makeOrderViews } from '#history/archive/order-status.ts';
+import { emptyTable, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
+
+export interface Queried<T> {
+  readonly answer: T;
+  readonly leftOut: readonly Segment[];
+}
+
+interface QueryLimits {
+  readonly rowsMax: number;
+  readonly timeoutMs: number;
+  readonly memoryMiB: number;
+}
+
+/**
+ * Answers one SELECT over the archive's tables and the view `orders` (order-status.ts), without the clients who were
+ * erased. It can read the archive and nothing else of this machine, and write nothing.
+ */
+export async function queryArchive(
+  folder: string,
+  sql: string,
+  limits: QueryLimits,
+  erased: ErasedClients = [],
+): Promise<Queried<QueryAnswer>> {
+  return withTables({ folder, erased }, limits, (duck) => duck.query(sql, limits.rowsMax, limits.timeoutMs));
+}
+
+/** Writes what one SELECT gives to a new Parquet file. */
+export async function exportQuery(
+  folder: string,
+  sql: string,
+  output: string,
+  limits: QueryLimits,
+  erased: ErasedClients = [],
+): Promise<Queried<void>> {
+  return withTables(
+    { folder, erased },
+    limits,
+    async (duck) => {
+      await duck.requireSelect(sql);
+      await duck.runWithin(
+        `COPY (${sql.trim().replace(/;+$/, '')}\n) TO ${quote(output)} (FORMAT parquet, COMPRESSION zstd)`,
+        limits.timeoutMs,
+      );
+    },
+    output,
+  );
+}
+
+interface QueriedArchive {
+  readonly folder: string;
+  readonly erased: ErasedClients;
+}
+
+function withTables<T>(
+  { folder, erased }: QueriedArchive,
+  limits: QueryLimits,
+  run: (duck: Duck) => Promise<T>,
+  output?: string,
+): Promise<Queried<T>> {
+  return whileFrozen(folder, async (frozen, leftOut) => ({
+    answer: await withTablesOf({ folder: frozen, erased }, limits, run, output),
+    leftOut,
+  }));
+}
+
+async function withTablesOf<T>(
+  { folder, erased }: QueriedArchive,
+  { memoryMiB }: QueryLimits,
+  run: (duck: Duck) => Promise<T>,
+  output?: string,
+): Promise<T> {
+  const archive = new Archive(folder);
+  const spill = join(folder, 'staging', `query-${process.pid}`);
+  const duck = await Duck.open({ threads: 2, memoryMiB, temporaryFolder: spill });
+  try {
+    const state = archive.read();
+    for (const table of TABLE_NAMES) {
+      const segments = archive.segments(state, { table });
+      const without = isAboutClients(table) ? erased : [];
+      const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, without);
+      const columns = table === 'decisions' ? `UNION ALL BY NAME SELECT ${NEEDED_COLUMNS} WHERE false` : '';
+      await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);
+    }
+    await makeOrderViews(duck);
+    const folders = [quote(folder), ...(output === undefined ? [] : [quote(dirname(output))])];
+    await duck.run(`SET allowed_directories = [${folders.join(', ')}]`);
+    await duck.run('SET enable_external_access = false');
+    await duck.run('SET lock_configuration = true');
+    return await run(duck);
+  } finally {
+    duck.close();
+    rmSync(spill, { recursive: true, force: true });
+  }
+}
+
+const NEEDED_COLUMNS = [...NEEDED_FACTS]
+  .map(([label, type]) => `NULL::${type} AS ${factColumn(label)}`)
+  .join(', ');

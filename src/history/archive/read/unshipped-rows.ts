@@ -1,0 +1,410 @@
+import { searchSteps } from '#base/paced-steps.ts';
+import type { ArchiveGap, ArchiveState } from '#history/archive/archive-log.ts';
+import { BATCH_ROWS_MAX, type Duck, numberOf, numbersOf, quote, quoteName } from '#history/archive/duck.ts';
+import { type FactKey, type FactType, type FactTypes, factColumn } from '#history/archive/fact-columns.ts';
+import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
+import type { ColumnType } from '#history/archive/record-columns.ts';
+import {
+  isAboutClients,
+  isAfterSql,
+  JOURNAL_TICK_SQL,
+  NEEDED_FACTS,
+  rowSource,
+  rowsOfPage,
+  TABLE_NAMES,
+  TABLES,
+  type TableName,
+  tombstoneOf,
+  widenFacts,
+} from '#history/archive/tables.ts';
+import { gapsOf, pageOfRestored } from '#history/archive/unshipped.ts';
+import {
+  type ErasureEntry,
+  isBehind,
+  type JournalPlace,
+  type JournalPlaces,
+  laterPlace,
+  type Placed,
+} from '#state/journal.ts';
+import type { JournalPage, Store } from '#state/store.ts';
+import { UnknownCursor } from '#state/store-errors.ts';
+
+/** Shipping leaves no more than a tenth of it behind, unless it has stopped. */
+export const UNSHIPPED_ROWS_MAX = 100_000;
+
+/** When the bound is reached, room is made for this part of it at once. */
+const ROOM_PART = 0.1;
+
+/** A question waits for no more than this; what follows is read behind it. */
+const READ_AT_ONCE_MAX = 20_000;
+
+const FOLLOWED_EVERY_MS = 1_000;
+
+/** After the last question; the next one begins anew. */
+const FOLLOWED_FOR_MS = 600_000;
+
+const MISSING_MAX = 100;
+
+/** What a question sees of the journal: the rows that the archive of its moment does not have. */
+export interface UnshippedSpan {
+  /** SQL that stands where a table may. */
+  readonly rows: (table: TableName, platform?: string | null) => string;
+  /** Entries that were lost, or that there are too many of. */
+  readonly gaps: readonly ArchiveGap[];
+  /** Of the first entry that was not read yet, epoch ms; null: all were. */
+  readonly upTo: number | null;
+}
+
+/** Of what came up to some places something is missing. */
+interface Missing {
+  readonly gap: ArchiveGap;
+  readonly through: JournalPlaces;
+}
+
+type Journal = Pick<Store, 'readJournal' | 'journalLength' | 'newestCursor' | 'cursors' | 'clientKeys'>;
+
+interface Parts {
+  readonly store: Journal;
+  readonly duck: () => Promise<Duck>;
+  /** What is archived now. */
+  readonly archived: () => Promise<ArchiveState>;
+  /** How many of the newest entries the tables hold. */
+  readonly rowsMax: number;
+}
+
+/**
+ * The entries of the journal that the archive does not have, as tables of the engine with the archive's columns. They are
+ * made with the first question and kept up as entries come, for as long as somebody asks. Every row has the place of
+ * its entry: a question takes the rows behind the cursor of the archive that it reads, so that none is in both and none
+ * in neither, whatever is shipped meanwhile.
+ */
+export class UnshippedRows {
+  readonly #parts: Parts;
+  /** Of all facts that were read, and those that the table has a column for. */
+  readonly #facts = new Map<FactKey, FactType>();
+  #columns = new Map<string, ColumnType>();
+  #begun = false;
+  /** How far the journal was read. */
+  #cursor: string | null = null;
+  /** The cursor of an archive of which this store knows nothing: its rows are all that the archive does not have. */
+  #unknownCursor: string | null = null;
+  #missing: readonly Missing[] = [];
+  /** States that questions are asked of now: what they do not have stays. */
+  readonly #held = new Set<ArchiveState>();
+  #prunedTo: string | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | null = null;
+  #askedMs = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Does work on the archive and the journal as they are at one moment. */
+  async reading<T>(work: (state: ArchiveState, unshipped: UnshippedSpan) => Promise<T>): Promise<T> {
+    this.#askedMs = performance.now();
+    for (;;) {
+      const state = await this.#parts.archived();
+      this.#held.add(state);
+      try {
+        const span = await this.#inTurn(() => this.#readFor(state));
+        // Shipped while the journal was read, and forgotten there before it was seen: the archive has it now.
+        if ((await this.#parts.archived()).cursor === state.cursor) return await work(state, span);
+      } finally {
+        this.#held.delete(state);
+        this.#follow();
+      }
+    }
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#askedMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Reads on while somebody asks, so that no question has much to read. */
+  #follow(): void {
+    if (this.#timer !== null || this.#askedMs === Number.NEGATIVE_INFINITY) return;
+    this.#timer = setTimeout(async () => {
+      const isWanted = performance.now() - this.#askedMs < FOLLOWED_FOR_MS;
+      await this.#inTurn(async () => {
+        if (isWanted) await this.#readFor(await this.#parts.archived());
+        else await this.#begin(await this.#parts.duck());
+      }).catch(() => {
+        // The store or the archive is away: the next question says so.
+      });
+      if (this.#timer === null) return;
+      this.#timer = null;
+      if (isWanted) this.#follow();
+    }, FOLLOWED_EVERY_MS).unref();
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(step);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #readFor(state: ArchiveState): Promise<UnshippedSpan> {
+    const duck = await this.#parts.duck();
+    if (!this.#begun) await this.#begin(duck);
+    const upTo = await this.#readOn(duck, state);
+    await this.#prune(duck, state);
+    const { cursors } = this.#parts.store;
+    const begin = this.#archivedPlaces(state);
+    const isUnshipped = `${isAfterSql(begin)} AND NOT ${isAfterSql(cursors.read(this.#cursor))}`;
+    return {
+      rows: (table, platform = null) => {
+        const ofPlatform = platform === null ? '' : ` AND platform = ${quote(platform)}`;
+        return `(SELECT * FROM ${tableName(table)} WHERE ${isUnshipped}${ofPlatform})`;
+      },
+      gaps: this.#missing.filter((missing) => isBehindAny(missing, begin)).map(({ gap }) => gap),
+      upTo,
+    };
+  }
+
+  #archivedPlaces({ cursor }: ArchiveState): JournalPlaces {
+    return cursor === this.#unknownCursor ? [] : this.#parts.store.cursors.read(cursor);
+  }
+
+  /** Empty tables, and the journal unread. */
+  async #begin(duck: Duck): Promise<void> {
+    this.#facts.clear();
+    for (const [label, type] of NEEDED_FACTS) this.#facts.set(label, type);
+    this.#columns = new Map(this.#facts);
+    for (const table of TABLE_NAMES) {
+      const facts = table === 'decisions' ? [...this.#facts] : [];
+      const columns = [
+        ...TABLES[table].columns.map(({ name, type }) => `${quoteName(name)} ${columnType(type)}`),
+        ...facts.map(([label, type]) => `${quoteName(factColumn(label))} ${type}`),
+      ];
+      await duck.run(`CREATE OR REPLACE TABLE ${tableName(table)} (${columns.join(', ')})`);
+    }
+    this.#missing = [];
+    this.#unknownCursor = null;
+    this.#cursor = null;
+    this.#prunedTo = null;
+    this.#begun = true;
+  }
+
+  /** Reads what came; returns when the first entry came that was not read, null after the last. */
+  async #readOn(duck: Duck, state: ArchiveState): Promise<number | null> {
+    const lines = new RowLines();
+    try {
+      return await this.#readInto(lines, duck, state);
+    } finally {
+      // Also where the store fails between two pages: what was read is not read again.
+      await this.#keep(duck, lines);
+    }
+  }
+
+  async #readInto(lines: RowLines, duck: Duck, state: ArchiveState): Promise<number | null> {
+    const { clientKeys } = this.#parts.store;
+    const newest = this.#cursor === null ? await this.#newestPlaces() : null;
+    for (let read = 0, isFirst = true; ; isFirst = false) {
+      const before = this.#cursor;
+      const { page, rows } = await searchSteps.run(async () => {
+        const next = isFirst ? await this.#firstPage(duck, state, newest) : await this.#page(this.#cursor);
+        const tombstones = erasuresIn(next).map((erasure) => tombstoneOf(erasure, NOTHING_REMOVED));
+        const made = [...rowsOfPage(next.entries, clientKeys), ...tombstones];
+        widenFacts(this.#facts, made);
+        return { page: next, rows: made.map(({ table, cells }) => [table, JSON.stringify(cells)] as const) };
+      });
+      if (page.cursor === before || read >= READ_AT_ONCE_MAX) return page.entries[0]?.at ?? null;
+      const erased = erasuresIn(page).map(({ clientNumber }) => clientNumber);
+      if (erased.length > 0) {
+        await this.#keep(duck, lines);
+        for (const table of TABLE_NAMES.filter(isAboutClients))
+          await duck.run(`DELETE FROM ${tableName(table)} WHERE client_hash IN (${erased.join(', ')})`);
+      }
+      lines.add(rows);
+      if (lines.size >= BATCH_ROWS_MAX) await this.#keep(duck, lines);
+      read += page.entries.length;
+      this.#cursor = page.cursor;
+      this.#miss(gapsOf(page), this.#parts.store.cursors.read(page.cursor));
+    }
+  }
+
+  /** What is shipped already need not be read. */
+  async #firstPage(duck: Duck, state: ArchiveState, newest: JournalPlaces | null): Promise<JournalPage> {
+    const { cursors } = this.#parts.store;
+    try {
+      const shipped = this.#archivedPlaces(state);
+      const read = newest ?? cursors.read(this.#cursor);
+      const longer = read.length > shipped.length ? read : shipped;
+      this.#cursor = cursors.write(
+        longer.map((_, one) => laterPlace(read[one] ?? null, shipped[one] ?? null)),
+      );
+      const page = await this.#page(this.#cursor);
+      if (newest !== null) await this.#missOlder(newest, state, page);
+      return page;
+    } catch (error) {
+      if (!(error instanceof UnknownCursor)) throw error;
+      await this.#begin(duck);
+      this.#unknownCursor = state.cursor;
+      return pageOfRestored(this.#parts.store, state, STEP_ENTRIES_MAX);
+    }
+  }
+
+  /**
+   * Where reading begins when more than the tables may hold is not shipped; null: behind what is shipped. As much as they
+   * may hold stays in the journal once it is shipped.
+   */
+  async #newestPlaces(): Promise<JournalPlaces | null> {
+    const { store } = this.#parts;
+    if ((await store.journalLength()) <= 2 * this.#parts.rowsMax) return null;
+    const cursor = await store.newestCursor(this.#roomyRows);
+    return cursor === null ? null : store.cursors.read(cursor);
+  }
+
+  /** What lies between the archive and the newest entries is a gap, if anything does. */
+  async #missOlder(
+    newest: JournalPlaces,
+    { shippedAt }: ArchiveState,
+    { entries }: JournalPage,
+  ): Promise<void> {
+    const older = (await this.#parts.store.journalLength()) - this.#roomyRows;
+    this.#miss([{ from: shippedAt ?? 0, to: entries[0]?.at ?? 0, entries: Math.max(0, older) }], newest);
+  }
+
+  /** What is held once room was made. */
+  get #roomyRows(): number {
+    return Math.floor(this.#parts.rowsMax * (1 - ROOM_PART));
+  }
+
+  #page(after: string | null): Promise<JournalPage> {
+    return this.#parts.store.readJournal(after, STEP_ENTRIES_MAX);
+  }
+
+  #miss(gaps: readonly ArchiveGap[], through: JournalPlaces): void {
+    this.#missing = [...this.#missing, ...gaps.map((gap) => ({ gap, through }))].slice(-MISSING_MAX);
+  }
+
+  /** Puts lines into their tables, and makes room where there are too many rows. Where the engine fails all is read anew. */
+  #keep(duck: Duck, lines: RowLines): Promise<void> {
+    return this.#insert(duck, lines).catch((error: unknown) => {
+      this.#begun = false;
+      throw error;
+    });
+  }
+
+  async #insert(duck: Duck, lines: RowLines): Promise<void> {
+    await this.#widenColumns(duck);
+    for (const [table, some] of lines.takeAll()) {
+      const { cells, columns } = rowSource(table, table === 'decisions' ? this.#facts : NO_FACTS);
+      const form = JSON.stringify(Object.fromEntries(cells.map(({ cell, type }) => [cell, type])));
+      const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`).join(', ');
+      await duck.run('CREATE OR REPLACE TABLE unshipped_lines (line VARCHAR)');
+      const appender = await duck.appender('unshipped_lines');
+      for (let start = 0; start < some.length; start += BATCH_ROWS_MAX)
+        appender.append([some.slice(start, start + BATCH_ROWS_MAX)]);
+      appender.close();
+      await duck.run(`INSERT INTO ${tableName(table)} BY NAME SELECT ${select}
+        FROM (SELECT unnest(json_transform(line, ${quote(form)})) FROM unshipped_lines)`);
+      await duck.run('DROP TABLE unshipped_lines');
+    }
+    await this.#makeRoom(duck);
+  }
+
+  async #widenColumns(duck: Duck): Promise<void> {
+    for (const [label, type] of this.#facts) {
+      const before = this.#columns.get(label);
+      if (before === type) continue;
+      const [table, column] = [tableName('decisions'), quoteName(factColumn(label))];
+      const change = before === undefined ? `ADD COLUMN ${column} ${type}` : `ALTER ${column} TYPE ${type}`;
+      await duck.run(`ALTER TABLE ${table} ${change}`);
+      this.#columns.set(label, type);
+    }
+  }
+
+  /** Removes what every question finds in the archive. */
+  async #prune(duck: Duck, now: ArchiveState): Promise<void> {
+    const oldest = [...this.#held].reduce(
+      (state, held) => (held.version < state.version ? held : state),
+      now,
+    );
+    if (oldest.cursor === this.#prunedTo) return;
+    const places = this.#archivedPlaces(oldest);
+    await this.#keepOnly(duck, isAfterSql(places));
+    this.#missing = this.#missing.filter((missing) => isBehindAny(missing, places));
+    this.#prunedTo = oldest.cursor;
+  }
+
+  /** A table that only loses rows would keep their memory. */
+  async #keepOnly(duck: Duck, where: string): Promise<void> {
+    for (const table of TABLE_NAMES) {
+      const name = tableName(table);
+      await duck.run(`CREATE OR REPLACE TABLE ${name} AS SELECT * FROM ${name} WHERE ${where}`);
+    }
+  }
+
+  /** The oldest rows go where there are too many: lately matters most. */
+  async #makeRoom(duck: Duck): Promise<void> {
+    const [{ held } = { held: 0 }] = await duck.rows(`SELECT count(*) AS held FROM ${ALL_ROWS_SQL}`);
+    if ((numberOf(held) ?? 0) <= this.#parts.rowsMax) return;
+    const [{ tick } = { tick: 0 }] = await duck.rows(
+      `SELECT tick FROM ${ALL_ROWS_SQL} ORDER BY tick DESC LIMIT 1 OFFSET ${this.#roomyRows}`,
+    );
+    const gone = await duck.rows(
+      `SELECT journal_partition AS partition, max(journal_ms) AS ms, arg_max(journal_seq, journal_ms * 1000000 + journal_seq) AS seq,
+        min("at") AS from, max("at") AS to, count(*) AS entries
+      FROM ${ALL_ROWS_SQL} WHERE tick <= ${numberOf(tick)} GROUP BY ALL`,
+    );
+    const numbers = gone.map((row) =>
+      numbersOf(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
+    );
+    for (const { partition, ms, seq, ...gap } of numbers) {
+      const through: (JournalPlace | null)[] = Array(partition + 1).fill(null);
+      through[partition] = { ms, seq };
+      this.#miss([gap], through);
+    }
+    await this.#keepOnly(duck, `${JOURNAL_TICK_SQL} > ${numberOf(tick)}`);
+  }
+}
+
+/** Rows on their way into the tables, as lines of JSON. */
+class RowLines {
+  readonly #lines = new Map<TableName, string[]>();
+
+  get size(): number {
+    return this.#lines.values().reduce((sum, some) => sum + some.length, 0);
+  }
+
+  add(lines: readonly (readonly [TableName, string])[]): void {
+    for (const [table, line] of lines) this.#lines.getOrInsertComputed(table, () => []).push(line);
+  }
+
+  takeAll(): readonly (readonly [TableName, readonly string[]])[] {
+    const all = [...this.#lines];
+    this.#lines.clear();
+    return all;
+  }
+}
+
+const NO_FACTS: FactTypes = new Map();
+
+const NOTHING_REMOVED: ReadonlyMap<string, number> = new Map();
+
+function erasuresIn({ entries }: JournalPage): readonly Placed<ErasureEntry>[] {
+  return entries.filter((entry) => entry.kind === 'erasure');
+}
+
+function tableName(table: TableName): string {
+  return `unshipped_${table}`;
+}
+
+/** As Parquet's columns are read. */
+function columnType(type: ColumnType): string {
+  return type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type;
+}
+
+const ALL_ROWS_SQL = `(${TABLE_NAMES.map(
+  (table) =>
+    `SELECT journal_partition, journal_ms, journal_seq, epoch_ms(${TABLES[table].time}) AS "at", ${JOURNAL_TICK_SQL} AS tick FROM ${tableName(table)}`,
+).join(' UNION ALL ')})`;
+
+/** Whether something of it lies behind what was read. */
+function isBehindAny({ through }: Missing, read: JournalPlaces): boolean {
+  return through.some((place, one) => place !== null && !isBehind(read, { partition: one, ...place }));
+}

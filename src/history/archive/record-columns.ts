@@ -1,0 +1,331 @@
+import type { TObject, TSchema } from '#base/json-schema.ts';
+import { NamedError } from '#base/named-error.ts';
+import { momentOf, type Shape } from '#base/shapes.ts';
+import { type DuckRow, flagOf, numberOf, quote, quoteName, textOf } from './duck.ts';
+import { type FactTypes, factColumn, factLabel, factSource } from './fact-columns.ts';
+
+export interface Column {
+  readonly name: string;
+  /** DuckDB's name of the type. */
+  readonly type: ColumnType;
+  readonly description: string;
+}
+
+type ScalarType =
+  | 'VARCHAR'
+  | 'BOOLEAN'
+  | 'BIGINT'
+  | 'UBIGINT'
+  | 'DOUBLE'
+  /** Epoch ms on the way in, a UTC time stamp in the file. */
+  | 'TIMESTAMP_MS';
+
+export type ColumnType = ScalarType | `${ScalarType}[]`;
+
+/** A row on its way into the archive; erasures name their client in the record. */
+export interface Cells {
+  readonly client_hash?: string;
+  readonly place: unknown;
+  readonly record: unknown;
+  /** Labels of the facts that a decision asked for and did not know; in its record they are null. */
+  readonly facts_not_known?: readonly string[];
+}
+
+/** How the engine takes a record out of a line of JSON. */
+interface JsonSource {
+  /** Where the line has the record, and as what the engine reads it. */
+  readonly cell: string;
+  readonly type: string;
+  readonly columns: readonly JsonColumn[];
+}
+
+export interface JsonColumn {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** A row of the archive is not what was put into it; the message names the column. */
+class RowDamaged extends NamedError {}
+
+/**
+ * The names of columns that differ from their members', by path: `at` or `override.group`. Null is for a member
+ * without a column, and an empty name for an object whose members' columns have no prefix.
+ */
+type ColumnNames = Readonly<Record<string, string | null>>;
+
+/**
+ * The columns of a record, made from its list of members: `sellPointKey` is kept as `sell_point_key`, the members of
+ * an object behind its name, a list of objects as a list for each member, facts in columns of their own. An absent
+ * member is null. The engine makes the columns: to copy some eighty cells a decision costs more than all else.
+ */
+export class RecordColumns<S extends TObject> {
+  readonly columns: readonly Column[];
+  readonly #members: Field;
+  readonly #cell: keyof Cells;
+
+  constructor(schema: S, names: ColumnNames, cell: keyof Cells = 'record') {
+    this.#cell = cell;
+    this.#members = objectField(schema, { names, path: '', prefix: '' });
+    this.columns = this.#members.columns;
+  }
+
+  source(facts: FactTypes): JsonSource {
+    const { type = 'JSON', columns } = this.#members.source(this.#cell, facts);
+    return { cell: this.#cell, type, columns };
+  }
+
+  /** The record of a row of the archive. Throws RowDamaged. */
+  read(row: DuckRow): Shape<S> {
+    const record = this.#members.read(row);
+    if (this.#isWhole(record)) return record;
+    throw new RowDamaged('the row is empty');
+  }
+
+  /** Each member's reader throws when it lacks what the schema wants. */
+  #isWhole(record: unknown): record is Shape<S> {
+    return record !== null;
+  }
+}
+
+interface Described {
+  readonly type?: unknown;
+  readonly description?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: unknown;
+  readonly items?: Described;
+  readonly anyOf?: readonly Described[];
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: object;
+}
+
+/** How one member is kept. What it reads is null where the row has nothing. */
+interface Field {
+  readonly columns: readonly Column[];
+  /** `path` is SQL for the member. */
+  readonly source: (path: string, facts: FactTypes) => FieldSource;
+  readonly read: (row: DuckRow) => unknown;
+}
+
+interface FieldSource {
+  /** The engine's type of the member in JSON; absent where nothing is read of it. */
+  readonly type?: string;
+  readonly columns: readonly JsonColumn[];
+}
+
+interface Place {
+  readonly names: ColumnNames;
+  readonly path: string;
+  readonly prefix: string;
+}
+
+function objectField({ properties = {}, required = [] }: Described, place: Place): Field {
+  const members = Object.entries(properties).flatMap(([member, schema]) => {
+    const field = memberField(schema, member, place);
+    return field === null ? [] : [{ member, field, presence: presenceOf(schema, required.includes(member)) }];
+  });
+  const first = members.find(({ presence, field }) => presence === 'always' && field.columns.length > 0);
+  return {
+    columns: members.flatMap(({ field }) => field.columns),
+    source: (path, facts) => {
+      const sources = members.map(({ member, field }) => ({
+        member,
+        ...field.source(`${path}.${quoteName(member)}`, facts),
+      }));
+      return {
+        ...structOf(sources.flatMap(({ member, type }) => (type === undefined ? [] : [[member, type]]))),
+        columns: sources.flatMap(({ columns }) => columns),
+      };
+    },
+    read: (row) => {
+      if (place.path !== '' && first?.field.read(row) === null) return null;
+      const record: Record<string, unknown> = {};
+      for (const { member, field, presence } of members) {
+        const value = field.read(row);
+        if (value !== null || presence === 'nullable') record[member] = value;
+        else if (presence === 'always')
+          throw new RowDamaged(`${field.columns[0]?.name ?? member} is missing`);
+      }
+      return record;
+    },
+  };
+}
+
+/** DuckDB's type of an object with these members; nothing where there are none. */
+function structOf(members: readonly (readonly [string, string])[]): Pick<FieldSource, 'type'> {
+  if (members.length === 0) return {};
+  return { type: `STRUCT(${members.map(([name, type]) => `${quoteName(name)} ${type}`).join(', ')})` };
+}
+
+type Presence = 'always' | 'nullable' | 'optional';
+
+function presenceOf({ anyOf = [] }: Described, isRequired: boolean): Presence {
+  if (!isRequired) return 'optional';
+  return anyOf.some(({ type }) => type === 'null') ? 'nullable' : 'always';
+}
+
+/** Null for a member that has no column. */
+function memberField(given: Described, member: string, { names, path, prefix }: Place): Field | null {
+  const own = path === '' ? member : `${path}.${member}`;
+  const named = names[own];
+  if (named === null) return null;
+  const schema = given.anyOf?.find(({ type }) => type !== 'null') ?? given;
+  const column = named ?? `${prefix}${snakeCase(member)}`;
+  if (schema.enum?.length === 1) {
+    const [value] = schema.enum;
+    // What tells shapes apart is the same in every row.
+    return { columns: [], source: () => ({ columns: [] }), read: () => value };
+  }
+  if (schema.patternProperties !== undefined) return own === 'facts' ? FACTS : jsonField(schema, column);
+  if (schema.properties !== undefined)
+    return objectField(schema, { names, path: own, prefix: column === '' ? '' : `${column}_` });
+  if (schema.items?.properties !== undefined) return listField(schema.items.properties, column);
+  return scalarField(schema, column);
+}
+
+/** A column of a fact is null where it was not asked for; this one tells where it was, and had no value. */
+export const FACTS_NOT_KNOWN = {
+  name: 'facts_not_known',
+  type: 'VARCHAR[]',
+  description:
+    'Labels of the facts that were asked for and had no value, like "jsOk"; their columns are null',
+} as const satisfies Column;
+
+/** SQL: whether a fact was asked for and had no value. */
+export function notKnownSql(label: string): string {
+  return `coalesce(list_contains(${FACTS_NOT_KNOWN.name}, ${quote(label)}), false)`;
+}
+
+const FACTS: Field = {
+  columns: [],
+  source: (path, facts) => ({
+    ...structOf([
+      ...new Map(
+        [...facts].map(([key, type]) => factSource(key, type)).map(({ label, type }) => [label, type]),
+      ),
+    ]),
+    columns: [...facts].map(([key, type]) => {
+      const { label, sql } = factSource(key, type);
+      return { name: factColumn(key), sql: sql(`${path}.${quoteName(label)}`) };
+    }),
+  }),
+  read: (row) => {
+    const facts: Record<string, unknown> = {};
+    const notKnown = new Set(itemsOf(row[FACTS_NOT_KNOWN.name]));
+    for (const column in row) {
+      const label = factLabel(column);
+      const cell = row[column] ?? null;
+      if (label === null || (cell === null && !notKnown.has(label))) continue;
+      facts[label] = typeof cell === 'bigint' ? Number(cell) : cell;
+    }
+    return facts;
+  },
+};
+
+/** An object with names of its own, as the text of its JSON. */
+function jsonField(schema: Described, name: string): Field {
+  return {
+    columns: [{ name, type: 'VARCHAR', description: `${describe(schema)}; as JSON` }],
+    source: (path) => ({ type: 'JSON', columns: [{ name, sql: `${path}::VARCHAR` }] }),
+    read: (row) => {
+      const text = textOf(row[name]);
+      return text === null ? null : JSON.parse(text);
+    },
+  };
+}
+
+function listField(properties: Readonly<Record<string, Described>>, column: string): Field {
+  const members = Object.entries(properties).map(([member, schema]) => ({
+    member,
+    name: `${column}_${snakeCase(member)}`,
+    type: scalarType(schema),
+    description: describe(schema),
+  }));
+  return {
+    columns: members.map(({ name, type, description }) => ({ name, type: `${type}[]`, description })),
+    source: (path) => ({
+      type: `${structOf(members.map(({ member, type }) => [member, type])).type}[]`,
+      columns: members.map(({ member, name }) => ({
+        name,
+        sql: `list_transform(${path}, lambda item: item.${quoteName(member)})`,
+      })),
+    }),
+    read: (row) => {
+      const lists = members.map(({ member, name }) => ({ member, items: itemsOf(row[name]) }));
+      const [first = null] = lists.map(({ items }) => items);
+      if (first === null) return null;
+      return first.map((_, place) =>
+        Object.fromEntries(lists.map(({ member, items }) => [member, items?.[place]])),
+      );
+    },
+  };
+}
+
+function scalarField(schema: Described, name: string): Field {
+  const type = columnType(schema);
+  const words = schema.enum === undefined ? null : new Set(schema.enum);
+  const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern) : null;
+  return {
+    columns: [{ name, type, description: describe(schema) }],
+    source: (path) =>
+      type === 'TIMESTAMP_MS'
+        ? { type: 'BIGINT', columns: [{ name, sql: `make_timestamp_ms(${path})::TIMESTAMP_MS` }] }
+        : { type, columns: [{ name, sql: path }] },
+    read: (row) => {
+      const value = cellValue(row[name], type);
+      if (value === null) return null;
+      if (words?.has(value) === false || pattern?.test(String(value)) === false)
+        throw new RowDamaged(`${name} is "${value}"`);
+      return value;
+    },
+  };
+}
+
+function columnType({ type, items, ...schema }: Described): ColumnType {
+  return type === 'array' ? `${scalarType(items ?? {})}[]` : scalarType({ type, ...schema });
+}
+
+function scalarType(schema: Described): Exclude<ColumnType, `${string}[]`> {
+  if (momentOf(schema) !== null) return 'TIMESTAMP_MS';
+  switch (schema.type) {
+    case 'string':
+      return 'VARCHAR';
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'integer':
+      return 'BIGINT';
+    case 'number':
+      return 'DOUBLE';
+    default:
+      throw new Error(`a member of the type ${schema.type} has no column: ${schema.description}`);
+  }
+}
+
+function describe(schema: Described): string {
+  return momentOf(schema) ?? String(schema.description);
+}
+
+function cellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown {
+  switch (type) {
+    case 'VARCHAR':
+      return textOf(cell);
+    case 'BOOLEAN':
+      return flagOf(cell);
+    case 'BIGINT':
+    case 'UBIGINT':
+    case 'DOUBLE':
+    case 'TIMESTAMP_MS':
+      return numberOf(cell);
+    default:
+      return itemsOf(cell);
+  }
+}
+
+function itemsOf(cell: DuckRow[string] | undefined): readonly unknown[] | null {
+  return Array.isArray(cell) ? cell : null;
+}
+
+/** `waitFloorMs` is kept as `wait_floor_ms`. */
+function snakeCase(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

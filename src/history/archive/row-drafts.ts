@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DAY_MS } from '#base/duration.ts';
+import type { Archive } from './archive.ts';
+import type { Segment } from './archive-log.ts';
+import type { FactKey, FactType, FactTypes } from './fact-columns.ts';
+import { dayOf } from './period.ts';
+import { type ArchiveRow, widenFacts } from './tables.ts';
+
+/** Rows of one table, platform and day, as lines of JSON in a file. */
+export interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {
+  readonly path: string;
+  readonly rows: number;
+  readonly facts: FactTypes;
+}
+
+interface OpenDraft extends RowDraft {
+  rows: number;
+  readonly facts: Map<FactKey, FactType>;
+}
+
+/**
+ * Rows on their way into segments. They wait in files: in memory those of a commit would take a hundred megabytes
+ * that the process would never return.
+ */
+export class RowDrafts {
+  readonly #archive: Archive;
+  readonly #periodOf: (at: number) => string;
+  readonly #drafts = new Map<string, OpenDraft>();
+
+  /** Segments are of a day, unless they are to be of a month. */
+  constructor(archive: Archive, periodOf: (at: number) => string = dayOf) {
+    this.#archive = archive;
+    this.#periodOf = periodOf;
+  }
+
+  add(rows: readonly ArchiveRow[]): void {
+    // A day is told from its number faster than from its name.
+    const groups = Map.groupBy(
+      rows,
+      ({ table, platform, at }) => `${table}/${platform}/${Math.floor(at / DAY_MS)}`,
+    );
+    for (const group of groups.values()) {
+      const [first] = group;
+      if (first === undefined) continue;
+      const name = `${first.table}/${first.platform}/${this.#periodOf(first.at)}`;
+      const draft = this.#drafts.get(name) ?? this.#begin(name, first);
+      appendFileSync(draft.path, group.map(({ cells }) => `${JSON.stringify(cells)}\n`).join(''), {
+        mode: 0o600,
+      });
+      draft.rows += group.length;
+      widenFacts(draft.facts, group);
+    }
+  }
+
+  all(): readonly RowDraft[] {
+    return [...this.#drafts.values()];
+  }
+
+  remove(): void {
+    for (const { path } of this.#drafts.values()) rmSync(path, { force: true });
+    this.#drafts.clear();
+  }
+
+  #begin(name: string, { table, platform, at }: ArchiveRow): OpenDraft {
+    this.#archive.prepareStaging();
+    const path = join(this.#archive.staging(), `${randomUUID()}.ndjson`);
+    const draft = { table, platform, day: this.#periodOf(at), path, rows: 0, facts: new Map() };
+    this.#drafts.set(name, draft);
+    return draft;
+  }
+}

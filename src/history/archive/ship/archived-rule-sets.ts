@@ -1,0 +1,76 @@
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { makeOwnFolder } from '#base/files/folders.ts';
+import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+import { RULE_SETS_FOLDER } from '#history/archive/archive-home.ts';
+import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
+
+/**
+ * The rule sets that decided, by digest, beside the decisions: old rows re-derive when the folder in RULES_DIR is
+ * long gone. A rule set that lies nowhere any more when its first decision is shipped cannot be kept; what
+ * re-derives decisions counts those.
+ */
+export class ArchivedRuleSets {
+  readonly #folder: string;
+  readonly #rulesDir: string | null;
+  readonly #hmacs: AttributeHmacs;
+  readonly #kept = new Set<string>();
+
+  /**
+   * `rulesDir`: where rule sets lie that may have to be kept; null for reading only. `hmacs`: how decisions keep the
+   * pseudonyms that rules compare with constants; only who asks the rules needs it.
+   */
+  constructor(archiveDir: string, rulesDir: string | null, hmacs: AttributeHmacs = NO_SECRET) {
+    this.#hmacs = hmacs;
+    this.#folder = join(archiveDir, RULE_SETS_FOLDER);
+    this.#rulesDir = rulesDir;
+  }
+
+  /** Copies the folder of a version, when it still has this digest and is not kept yet; gives its files the first time. */
+  keep(version: RuleVersion, digest: string): readonly string[] {
+    if (this.#kept.has(digest)) return [];
+    const place = this.#placeOf(version, digest);
+    if (!existsSync(place) && this.#rulesDir !== null) {
+      const source = join(this.#rulesDir, version);
+      const found = loadRuleSet(source);
+      if (!found.ok || found.ruleSet.digest !== digest) return [];
+      copyRuleFolder(source, place);
+    }
+    this.#kept.add(digest);
+    const below = `${RULE_SETS_FOLDER}/${digest}/${version}`;
+    return filesOf(place).map((file) => `${below}/${file}`);
+  }
+
+  /** The rule set that decided; null when it was not kept. */
+  get(version: RuleVersion, digest: string): RuleSet | null {
+    const found = loadRuleSet(this.#placeOf(version, digest));
+    return found.ok && found.ruleSet.digest === digest ? withHmacs(found.ruleSet, this.#hmacs) : null;
+  }
+
+  #placeOf(version: RuleVersion, digest: string): string {
+    return join(this.#folder, digest, version);
+  }
+}
+
+function filesOf(folder: string): readonly string[] {
+  const files = [...(readRuleFiles(folder, []) ?? new Map<string, string>()).keys(), RELEASE_FILE];
+  return files.filter((file) => existsSync(join(folder, file)));
+}
+
+/** The files that make up the rule set; whole or not at all. */
+function copyRuleFolder(source: string, place: string): void {
+  const draft = `${dirname(place)}.draft`;
+  const inner = join(draft, 'files');
+  rmSync(draft, { recursive: true, force: true });
+  for (const file of filesOf(source)) {
+    makeOwnFolder(dirname(join(inner, file)));
+    copyFileSync(join(source, file), join(inner, file));
+    chmodSync(join(inner, file), 0o600);
+  }
+  makeOwnFolder(dirname(place));
+  renameSync(inner, place);
+  rmSync(draft, { recursive: true, force: true });
+}

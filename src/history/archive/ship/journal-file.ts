@@ -1,0 +1,274 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { isJsonObject } from '#base/files/json-object.ts';
+import { NamedError } from '#base/named-error.ts';
+import { type ClientKeys, isClientHash, isPlatformName } from '#decision/payer/client-key.ts';
+import { VERDICTS } from '#decision/rules/rule-set.ts';
+import { Archive } from '#history/archive/archive.ts';
+import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
+import { Duck, type DuckLimits, numberOf } from '#history/archive/duck.ts';
+import { dayOf, monthOf } from '#history/archive/period.ts';
+import { RowDrafts } from '#history/archive/row-drafts.ts';
+import { SegmentWriter } from '#history/archive/segment-writer.ts';
+import { type ArchiveRow, rowsOf } from '#history/archive/tables.ts';
+import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '#state/journal.ts';
+
+/** The file is not what `journal export` writes; `line` counts from 1. */
+export class JournalFileError extends NamedError {
+  readonly line: number;
+
+  constructor(line: number, what: string) {
+    super(what);
+    this.line = line;
+  }
+}
+
+/** An entry with its client's hash, because the salt of the hashes stays where it was made. */
+type ExportedEntry = JournalEntry & { readonly clientHash: string };
+
+export type ExportedRecord = ExportedEntry | ErasureEntry;
+
+/** As a line of the file has it. */
+export function exported(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
+  if (entry.kind === 'erasure') return entry;
+  return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };
+}
+
+interface JournalLine {
+  readonly number: number;
+  readonly text: string;
+}
+
+interface JournalFilePage {
+  readonly lines: readonly JournalLine[];
+  /** Of the last page: the last line has no end. The exporter was stopped in it, or is still writing it. */
+  readonly torn: boolean;
+}
+
+const CHUNK_BYTES = 1 << 20;
+
+/** A journal entry takes a few KB; a "line" longer than this is another kind of file. */
+const LINE_BYTES_MAX = 16 << 20;
+
+const NEWLINE = 10;
+
+/** Reads an exported journal some lines at a time, in constant memory; blank lines are passed over. */
+function* journalPages(path: string): Generator<JournalFilePage> {
+  const file = openSync(path, 'r');
+  try {
+    let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let held = 0;
+    let before = 0;
+    for (;;) {
+      if (held === buffer.length) buffer = grown(buffer, before + 1);
+      const got = readSync(file, buffer, held, buffer.length - held, null);
+      if (got === 0) break;
+      const end = buffer.lastIndexOf(NEWLINE, held + got - 1) + 1;
+      const texts = buffer.toString('utf8', 0, end).split('\n').slice(0, -1);
+      const first = before + 1;
+      const lines = texts.map((text, index) => ({ number: first + index, text }));
+      yield { lines: lines.filter(({ text }) => text !== ''), torn: false };
+      before += texts.length;
+      buffer.copy(buffer, 0, end, held + got);
+      held = held + got - end;
+    }
+    yield { lines: [], torn: held > 0 };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function grown(buffer: Buffer, line: number): Buffer<ArrayBuffer> {
+  if (buffer.length >= LINE_BYTES_MAX) {
+    throw new JournalFileError(
+      line,
+      `the line is longer than ${LINE_BYTES_MAX} bytes; this is not a journal`,
+    );
+  }
+  const larger = Buffer.allocUnsafe(2 * buffer.length);
+  buffer.copy(larger);
+  return larger;
+}
+
+const JOURNAL_KINDS = [
+  'score',
+  'verdict',
+  'outcome',
+  'binding',
+  'override',
+  'waitEnded',
+  'erasure',
+] as const satisfies readonly [...JournalRecord['kind'][]];
+
+/** A line as an entry, or JournalFileError. Members deeper inside are as the exporter wrote them. */
+function parseEntry(text: string, line: number): ExportedRecord {
+  let entry: ExportedRecord;
+  try {
+    entry = JSON.parse(text);
+  } catch {
+    throw new JournalFileError(line, 'the line is not JSON');
+  }
+  const wrong = whatIsWrong(entry);
+  if (wrong === null) return entry;
+  throw new JournalFileError(line, `the line is no journal entry: ${wrong}`);
+}
+
+function whatIsWrong(value: ExportedRecord): string | null {
+  const entry: unknown = value;
+  if (!isJsonObject(entry)) return 'it must be an object';
+  const { kind, at, platform, clientIdKey, clientHash } = entry;
+  if (!JOURNAL_KINDS.some((known) => known === kind))
+    return `"kind" must be one of ${JOURNAL_KINDS.join(', ')}`;
+  if (typeof at !== 'number' || Number.isNaN(new Date(at).getTime()))
+    return '"at" must be a number, epoch ms';
+  // It becomes the name of a folder.
+  if (typeof platform !== 'string' || !isPlatformName(platform))
+    return '"platform" must be the name of a platform';
+  if (value.kind !== 'erasure' && typeof clientIdKey !== 'string') return '"clientIdKey" must be a text';
+  const lacks = whatItLacks(value, entry);
+  if (lacks !== null || value.kind === 'erasure' || isClientHash(clientHash)) return lacks;
+  return '"clientHash" must be the hash of the client, 22 characters';
+}
+
+function whatItLacks(value: ExportedRecord, entry: Readonly<Record<string, unknown>>): string | null {
+  switch (value.kind) {
+    case 'verdict':
+      return isDecision(entry['decision']) ? null : '"decision" must be a decision with its facts';
+    case 'score':
+      return isJsonObject(entry['request']) ? null : '"request" must be a score request';
+    case 'outcome':
+      return typeof entry['orderRef'] === 'string' && isJsonObject(entry['order'])
+        ? null
+        : '"orderRef" and "order" must tell an outcome';
+    case 'binding':
+    case 'override':
+      return entry[value.kind] === undefined ? `"${value.kind}" is missing` : null;
+    case 'waitEnded':
+      return typeof entry['decisionId'] === 'string' ? null : '"decisionId" must be a text';
+    case 'erasure':
+      return typeof entry['clientNumber'] === 'string' ? null : '"clientNumber" must be a text';
+    default:
+      return value satisfies never;
+  }
+}
+
+function isDecision(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  if (!['facts', 'ladderBefore', 'ladderAfter'].every((member) => isJsonObject(value[member]))) return false;
+  return typeof value['orderRef'] === 'string' && VERDICTS.some((verdict) => verdict === value['verdict']);
+}
+
+/** How many rows become segments together: some hundred megabytes of drafts. */
+const ROWS_AT_ONCE_MAX = 50_000;
+
+/** When clients were last erased: by their number, the line that tells. */
+type Erasures = ReadonlyMap<string, number>;
+
+/**
+ * Makes a temporary archive of an exported journal in an empty folder, in memory that does not grow with the file. A line's
+ * number is its entry's place, because the lines of a client follow each other as its entries did. Gives whether
+ * the last line has no end and was left out. Throws JournalFileError when the file is no journal.
+ */
+export async function importJournal(
+  path: string,
+  folder: string,
+  limits: Pick<DuckLimits, 'threads' | 'memoryMiB'>,
+): Promise<{ readonly torn: boolean }> {
+  const archive = new Archive(folder);
+  const erasures = erasuresIn(path);
+  const duck = await Duck.open({ ...limits, temporaryFolder: `${archive.staging()}/spill` });
+  try {
+    const intake = new Intake(archive, new SegmentWriter(archive, duck, true));
+    let [lines, torn] = [0, false];
+    for (const page of journalPages(path)) {
+      await intake.add(rowsIn(page.lines, erasures));
+      lines += page.lines.length;
+      torn = page.torn;
+      // Reading a file takes no turn of the event loop, and a signal wants one.
+      await turnOfOthers();
+    }
+    if (lines === 0) throw new JournalFileError(1, 'the file has no complete line; this is not a journal');
+    const add = await intake.segments();
+    const gap = await gapBySeq(archive, duck, add);
+    await archive.commit(archive.read(), {
+      by: 'import',
+      at: 0,
+      add,
+      remove: [],
+      ...(gap === null ? {} : { gap }),
+    });
+    return { torn };
+  } finally {
+    duck.close();
+  }
+}
+
+class Intake {
+  readonly #drafts: RowDrafts;
+  readonly #writer: SegmentWriter;
+  readonly #segments: Segment[] = [];
+  #drafted = 0;
+
+  /** By month, for a file costs some milliseconds and a year has many days. */
+  constructor(archive: Archive, writer: SegmentWriter) {
+    this.#drafts = new RowDrafts(archive, (at) => monthOf(dayOf(at)));
+    this.#writer = writer;
+  }
+
+  async add(rows: readonly ArchiveRow[]): Promise<void> {
+    this.#drafts.add(rows);
+    this.#drafted += rows.length;
+    if (this.#drafted >= ROWS_AT_ONCE_MAX) await this.#write();
+  }
+
+  async segments(): Promise<readonly Segment[]> {
+    await this.#write();
+    return this.#segments;
+  }
+
+  async #write(): Promise<void> {
+    this.#segments.push(...(await this.#writer.write(this.#drafts)));
+    this.#drafts.remove();
+    this.#drafted = 0;
+  }
+}
+
+function rowsIn(lines: readonly JournalLine[], erasures: Erasures): readonly ArchiveRow[] {
+  const entries = lines.map(({ number, text }) => {
+    const place = { partition: 0, ms: 0, seq: number };
+    return [number, { ...parseEntry(text, number), place }] as const;
+  });
+  return rowsOf<Placed<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
+}
+
+/** An export writes the kind first, so that the other lines need not be parsed for this. */
+function erasuresIn(path: string): Erasures {
+  const erasures = new Map<string, number>();
+  for (const { lines } of journalPages(path))
+    for (const { number, text } of lines) {
+      const entry = text.startsWith('{"kind":"erasure"') ? parseEntry(text, number) : null;
+      if (entry?.kind === 'erasure') erasures.set(entry.clientNumber, number);
+    }
+  return erasures;
+}
+
+/**
+ * An export does not tell what was lost before it could be exported, but the decisions of a client are numbered
+ * without gaps: a number that is missing in between is a decision that is missing.
+ */
+async function gapBySeq(
+  archive: Archive,
+  duck: Duck,
+  segments: readonly Segment[],
+): Promise<ArchiveGap | null> {
+  const decisions = segments.filter(({ table }) => table === 'decisions');
+  if (decisions.length === 0) return null;
+  const [row = {}] = await duck.rows(`
+    SELECT min(before_at) AS gap_from, max(decided_at) AS gap_to, sum(seq - before_seq - 1) AS missing
+    FROM (
+      SELECT seq, decided_at, lag(seq) OVER client AS before_seq, lag(decided_at) OVER client AS before_at
+      FROM ${archive.source(decisions)} WINDOW client AS (PARTITION BY client_hash ORDER BY seq)
+    ) WHERE seq > before_seq + 1`);
+  const [from, to] = [numberOf(row['gap_from']), numberOf(row['gap_to'])];
+  return from === null || to === null ? null : { from, to, entries: Number(row['missing'] ?? 0) };
+}

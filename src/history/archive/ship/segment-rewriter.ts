@@ -1,0 +1,169 @@
+import type { Archive, ErasedClients } from '#history/archive/archive.ts';
+import type { ArchiveState, Commit, Segment } from '#history/archive/archive-log.ts';
+import { type Duck, numberOf } from '#history/archive/duck.ts';
+import { dayOf } from '#history/archive/period.ts';
+import type { SegmentWriter } from '#history/archive/segment-writer.ts';
+import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
+import { nextMerge } from './next-merge.ts';
+
+type Rewriting = Pick<Commit, 'add' | 'remove'>;
+
+/** An erasure holds up what is shipped with it no longer than for this, and for no larger file; the rest is rewritten later. */
+const REWRITING_MS_MAX = 20_000;
+const REWRITTEN_BYTES_MAX = 16 * 1024 ** 2;
+
+/** When a file of full length that cannot be read is tried again, ms; a shorter one is noticed at once. */
+const TRY_AGAIN_MS = 600_000;
+
+/** How long the archive names an erased client's number, ms; then only that somebody was erased. */
+const ERASURES_NAMED_MS = 30 * 24 * 3_600_000;
+
+const NAMELESS_SQL = ["'' AS client_number"];
+
+function isOldErasure({ table, to, nameless }: Segment, now: number): boolean {
+  return table === 'erasures' && nameless !== true && to < now - ERASURES_NAMED_MS;
+}
+
+/** A client's number and a count of rows. */
+type ClientRows = readonly [string, number];
+
+function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [client, rows] of counts) sums.set(client, rows + (sums.get(client) ?? 0));
+  return sums;
+}
+
+/**
+ * Writes segments anew: without clients who were erased, and many small ones as one. A file that cannot be read harms
+ * only itself. Whom it is to be without is noted on its segment, and it is rewritten once it can be read again.
+ */
+export class SegmentRewriter {
+  readonly #archive: Archive;
+  readonly #duck: Duck;
+  readonly #writer: SegmentWriter;
+  /** When to try segments again that could not be read, by name, epoch ms. */
+  readonly #tryAgainAt = new Map<string, number>();
+
+  constructor(archive: Archive, duck: Duck, writer: SegmentWriter) {
+    this.#archive = archive;
+    this.#duck = duck;
+    this.#writer = writer;
+  }
+
+  /**
+   * The segments of a platform without some clients, and how many rows of each are gone. Segments that cannot be read, or
+   * not in time, or all of them where they are only to be noted, are marked to be read without them; the next ones to
+   * be rewritten are these.
+   */
+  async withoutClients(
+    state: ArchiveState,
+    platform: string,
+    clients: ErasedClients,
+    onlyNoted: boolean,
+  ): Promise<Rewriting & { readonly rowsRemoved: ReadonlyMap<string, number> }> {
+    const add: Segment[] = [];
+    const remove: string[] = [];
+    const removed: ClientRows[] = [];
+    const isErased = `client_hash IN (${clients.join(', ')})`;
+    const endMs = performance.now() + REWRITING_MS_MAX;
+    const tables = TABLE_NAMES.filter(isAboutClients);
+    for (const segment of tables.flatMap((table) => this.#archive.segments(state, { table, platform }))) {
+      const isLater = onlyNoted || performance.now() > endMs || segment.bytes > REWRITTEN_BYTES_MAX;
+      const left = isLater ? 'later' : await this.#leftOf(segment, isErased);
+      if (left === 'nothing to remove') continue;
+      if (left === 'later') {
+        add.push({ ...segment, without: [...new Set([...(segment.without ?? []), ...clients])] });
+        continue;
+      }
+      if (left.segment !== null) add.push(left.segment);
+      remove.push(segment.name);
+      removed.push(...left.removed);
+    }
+    return { add, remove, rowsRemoved: sumsOf(removed) };
+  }
+
+  /** What a segment is without some clients, null when it has no others, and how many rows of each it had. */
+  async #leftOf(segment: Segment, isErased: string) {
+    try {
+      if ((await this.#archive.bring([segment])).length > 0) return 'later';
+      const rows = await this.#duck.rows(
+        `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
+      );
+      if (rows.length === 0) return 'nothing to remove';
+      const removed = rows.map(({ client, n }): ClientRows => [String(client), numberOf(n) ?? 0]);
+      return { segment: await this.#writer.merge([segment], isErased), removed };
+    } catch (error) {
+      // Readable rows could not be written, for example to a full disk: the step must be repeated.
+      if (await this.#archive.canRead(this.#duck, segment)) throw error;
+      return 'later';
+    }
+  }
+
+  /** One segment in the place of others; null when there is nothing to rewrite. */
+  async next(state: ArchiveState, now: number): Promise<Rewriting | null> {
+    const add = await this.#notedInVain(this.#readable(state, now));
+    if (add.length > 0) return { add, remove: [] };
+    for (;;) {
+      const parts = this.#nextParts(state, now);
+      if (parts === null) return null;
+      try {
+        const whole = await this.#asOne(parts, now);
+        return { add: whole === null ? [] : [whole], remove: parts.map(({ name }) => name) };
+      } catch (error) {
+        if (!(await this.#setAside(parts, now))) throw error;
+      }
+    }
+  }
+
+  async #asOne(parts: readonly Segment[], now: number): Promise<Segment | null> {
+    const isOld = parts.every((segment) => isOldErasure(segment, now));
+    const whole = await this.#writer.merge(parts, null, isOld ? NAMELESS_SQL : []);
+    const isNameless = isOld || parts.every(({ nameless }) => nameless);
+    return whole === null || !isNameless ? whole : { ...whole, nameless: true };
+  }
+
+  /** Those that hold nothing of whom they are to be read without, and need not be. */
+  async #notedInVain(readable: readonly Segment[]): Promise<readonly Segment[]> {
+    const endMs = performance.now() + REWRITING_MS_MAX;
+    const found: Segment[] = [];
+    for (const { without, ...segment } of readable) {
+      if (without === undefined || performance.now() > endMs) continue;
+      if ((await this.#archive.bring([segment])).length > 0) continue;
+      const held = `SELECT 1 FROM ${this.#archive.source([segment])} WHERE client_hash IN (${without.join(', ')}) LIMIT 1`;
+      const rows = await this.#duck.rows(held).catch(() => null);
+      if (rows?.length === 0) found.push(segment);
+    }
+    return found;
+  }
+
+  #readable(state: ArchiveState, now: number): readonly Segment[] {
+    return [...state.segments.values()]
+      .filter(({ name }) => (this.#tryAgainAt.get(name) ?? 0) <= now)
+      .filter((segment) => this.#archive.isWhole(segment));
+  }
+
+  /** Who was erased goes first, as soon as the file is back; then the numbers of those erased long ago, and what is small. */
+  #nextParts(state: ArchiveState, now: number): readonly Segment[] | null {
+    const readable = this.#readable(state, now);
+    const noted =
+      readable.find(({ without }) => without !== undefined) ??
+      readable.find((segment) => isOldErasure(segment, now));
+    return noted === undefined ? nextMerge(readable, dayOf(now)) : [noted];
+  }
+
+  /** Leaves segments for later, by their names, whose rewriting could not be committed. */
+  postpone(names: readonly string[], now: number): void {
+    for (const name of names) this.#tryAgainAt.set(name, now + TRY_AGAIN_MS);
+  }
+
+  /** Leaves those for later that cannot be read; false when all can, so that something else went wrong. */
+  async #setAside(segments: readonly Segment[], now: number): Promise<boolean> {
+    let isAny = false;
+    for (const segment of segments) {
+      if (await this.#archive.canRead(this.#duck, segment)) continue;
+      this.#tryAgainAt.set(segment.name, now + TRY_AGAIN_MS);
+      isAny = true;
+    }
+    return isAny;
+  }
+}

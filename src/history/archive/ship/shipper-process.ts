@@ -1,0 +1,37 @@
+import { type JobContext, serveWork } from '#base/work/serve-work.ts';
+import type { ShippingTurn } from './shipper.ts';
+import {
+  keepShipping,
+  type OpenShipper,
+  openShipper,
+  type ShippingConfig,
+  type ShippingReport,
+} from './shipping.ts';
+
+const works = { ship };
+
+export type ShipperWorks = typeof works;
+
+/** Ships until it is stopped, or another node has the lease. */
+async function ship(config: ShippingConfig, { progress, signal }: JobContext<ShippingReport>): Promise<void> {
+  let open: OpenShipper | null = null;
+  const lost = new AbortController();
+  const step = async (turn: ShippingTurn) => {
+    // Opened within the loop: a store that is away at the start is tried again like any other failure.
+    open ??= await openShipper(config, () => {});
+    const done = await open.shipper.step(turn);
+    if (done.did === 'nothing' && done.because === 'another node ships') lost.abort();
+    return done;
+  };
+  const ending = AbortSignal.any([signal, lost.signal]);
+  await keepShipping({ step, clock: Date.now, signal: ending, onReport: progress });
+  await closed(open);
+}
+
+function closed(open: OpenShipper | null): Promise<void> | undefined {
+  return open?.close();
+}
+
+// Sent to all processes of the service at once; the one that answers callers tells this one when it is time.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+serveWork(works);

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exactSystemClock } from '#base/clock.ts';
+import type { Archive } from '#history/archive/archive.ts';
+import { Duck } from '#history/archive/duck.ts';
+import { type ArchivePlace, openArchive, openStoreOf } from '#history/archive/s3/open-archive.ts';
+import { ClockJumps } from '#state/clock-jumps.ts';
+import { storeClock } from '#state/clock-offset.ts';
+import type { StorePlace } from '#state/open-store.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { Store } from '#state/store.ts';
+import { ArchivedRuleSets } from './archived-rule-sets.ts';
+import { Lease } from './lease.ts';
+import { Shipper, type ShippingStep, type ShippingTurn } from './shipper.ts';
+
+export const SHIP_EVERY_MS = 10_000;
+
+/** A shipper with much to do rests this many times as long as it works: callers come first. */
+const REST_FACTOR = 3;
+
+/** Behind by more than this it rests only as long as it works: the journal must not overflow. */
+const BEHIND_MS = 60_000;
+
+/** After a failure the same step is tried again this much later: a full disk is not mended within a second. */
+export const RETRY_MS = 5_000;
+
+/** Before anything was shipped. */
+export const NOTHING_SHIPPED: ShippingReport = { leads: false, shippedEntries: 0, trouble: null };
+
+export interface ShippingReport {
+  readonly leads: boolean;
+  /** Entries that were shipped since the process began. */
+  readonly shippedEntries: number;
+  /** Why the last step failed; null when it did not. */
+  readonly trouble: string | null;
+}
+
+interface ShippingParts {
+  readonly step: (turn: ShippingTurn) => Promise<ShippingStep>;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly signal: AbortSignal;
+  readonly onReport: (report: ShippingReport) => void;
+  /** Entries wait no longer than this for a segment of their own: ten seconds, unless told otherwise. */
+  readonly everyMs?: number;
+}
+
+/**
+ * Ships until the signal, a step after the other; a failed step is reported and tried again. Where something is new at
+ * every turn, tidying up gets its own whenever shipping has caught up.
+ */
+export async function keepShipping({
+  step,
+  clock,
+  signal,
+  onReport,
+  everyMs = SHIP_EVERY_MS,
+}: ShippingParts): Promise<void> {
+  let shippedEntries = 0;
+  let caughtUpAt = clock();
+  const turns = new Turns(everyMs);
+  while (!signal.aborted) {
+    const startedMs = performance.now();
+    const outcome = await step(turns.turn).catch((error: unknown) => ({ did: 'failed', error }) as const);
+    if (outcome.did === 'shipped') shippedEntries += outcome.entries;
+    if (outcome.did !== 'failed' && !(outcome.did === 'shipped' && outcome.more)) caughtUpAt = clock();
+    onReport({
+      leads: outcome.did === 'nothing' ? outcome.because !== 'another node ships' : outcome.did !== 'failed',
+      shippedEntries,
+      trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
+    });
+    const endedMs = performance.now();
+    const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
+    const pauseMs = pauseAfter(outcome, restMs, turns.next(outcome, endedMs));
+    // The signal ends the pause, and so the loop.
+    await sleep(pauseMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Whose turn it is: shipping's as soon as something is due, tidying's between that it has caught up and then, and once at least. */
+class Turns {
+  readonly #everyMs: number;
+  #turn: ShippingTurn = 'ship';
+  #dueMs = 0;
+
+  constructor(everyMs: number) {
+    this.#everyMs = everyMs;
+  }
+
+  get turn(): ShippingTurn {
+    return this.#turn;
+  }
+
+  /** Goes on to the next turn; returns how long that can wait when there was nothing to do, ms. */
+  next(outcome: StepOutcome, nowMs: number): number {
+    const wasTidying = this.#turn === 'tidy';
+    const isCaughtUp = outcome.did === 'shipped' && !outcome.more;
+    if (isCaughtUp) this.#dueMs = nowMs + this.#everyMs;
+    const untilDueMs = Math.max(0, this.#dueMs - nowMs);
+    this.#turn = isCaughtUp || (outcome.did === 'tidied' && untilDueMs > 0) ? 'tidy' : 'ship';
+    return wasTidying ? untilDueMs : this.#everyMs;
+  }
+}
+
+type StepOutcome = ShippingStep | { readonly did: 'failed' };
+
+function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): number {
+  switch (outcome.did) {
+    case 'failed':
+      return RETRY_MS;
+    case 'shipped':
+    case 'tidied':
+      return restMs;
+    case 'nothing':
+      return idleMs;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+export function troubleOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What a process needs to ship; plain data, so that it can be handed to a thread. */
+export interface ShippingConfig extends StorePlace, ArchivePlace {
+  readonly archiveDir: string;
+  readonly archiveKeepMs: number;
+  /** How long decisions stay in the store after they were made, ms. */
+  readonly decisionsHotMs: number;
+  readonly rulesDir: string;
+  /** Who holds the lease, where somebody has taken it already; absent: this process for itself. */
+  readonly shipperName?: string;
+}
+
+export interface OpenShipper {
+  readonly store: Store;
+  readonly shipper: Shipper;
+  readonly archive: Archive;
+  /** Gives up the lease and closes what was opened. */
+  close(): Promise<void>;
+}
+
+/** Merging sorts at most two million rows; more than this goes to the disk. */
+const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
+
+/** `host/pid/..`: containers may share host name and process number. */
+export function newShipperName(): string {
+  return `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
+}
+
+/** A shipper with a connection of its own to the store. Throws StoreUnavailable. */
+export async function openShipper(
+  { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, shipperName, ...place }: ShippingConfig,
+  onError: (error: Error) => void,
+): Promise<OpenShipper> {
+  const store = await openStoreOf({ ...place, archiveDir, archiveS3 }, onError);
+  const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
+  const name = shipperName ?? newShipperName();
+  const clock = storeClock(exactSystemClock, store);
+  const lease = new Lease(store.registers, name, () => performance.now());
+  const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
+  const shipper = new Shipper({
+    store,
+    archive,
+    duck,
+    lease,
+    ruleSets: new ArchivedRuleSets(archiveDir, rulesDir),
+    name,
+    clock,
+    clockJumps: new ClockJumps(clock),
+    keepMs: archiveKeepMs,
+    kept: { journalEntries: RETENTION.journalLookBackEntries, decisionsHotMs },
+  });
+  const close = async () => {
+    await lease.release().catch(() => {
+      // The store is away: the lease runs out by itself.
+    });
+    duck.close();
+    await store.close();
+  };
+  return { store, shipper, archive, close };
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BackgroundWork } from '#base/work/background-work.ts';
+import { Lease, mayShip, type ShippingNode } from './lease.ts';
+import type { ShipperWorks } from './shipper-process.ts';
+import {
+  NOTHING_SHIPPED,
+  newShipperName,
+  RETRY_MS,
+  SHIP_EVERY_MS,
+  type ShippingConfig,
+  type ShippingReport,
+  troubleOf,
+} from './shipping.ts';
+
+export interface Shipping {
+  report(): ShippingReport;
+  /** Resolves when the step under way is through and the lease is given up. */
+  stop(): Promise<void>;
+}
+
+const PROCESS = new URL('./shipper-process.ts', import.meta.url);
+
+/** Longer than the longest step: what was merged may have to go over a link of a megabit a second. Each step is reported. */
+const SILENCE_MS = 1_800_000;
+
+/** It needs what it reads only briefly. */
+const PLACE = {
+  where: 'process',
+  memoryMiB: 512,
+  youngMemoryMiB: 4,
+  runsUntilStopped: true,
+  silenceMs: SILENCE_MS,
+} as const;
+
+/** The service has its start behind it by then. */
+const START_DELAY_MS = 3_000;
+
+/** What this node asks for the lease with. */
+type Asking = Pick<ShippingNode, 'store' | 'archive' | 'clock'>;
+
+/**
+ * Ships in a process of its own once this node has the lease. The process gives way: neither the thread that answers
+ * callers nor the threads that help it wait for any of it. One that dies, or hangs, is replaced.
+ */
+export function startShipping(
+  config: ShippingConfig,
+  asking: Asking,
+  onTrouble: (message: string) => void,
+): Shipping {
+  let report: ShippingReport = NOTHING_SHIPPED;
+  const isNews = newsOfTroubles();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const environment = config.archiveS3?.environment ?? {};
+  const name = newShipperName();
+  const lease = new Lease(asking.store.registers, name, () => performance.now());
+  const onProgress = (next: ShippingReport) => {
+    if (isNews(next) && next.trouble !== null)
+      onTrouble(`decisions are not shipped to the archive: ${next.trouble}`);
+    report = next;
+  };
+
+  async function shipInProcess(): Promise<void> {
+    const elsewhere = new BackgroundWork<ShipperWorks>(PROCESS, { ...PLACE, environment });
+    try {
+      await elsewhere.run('ship', { ...config, shipperName: name }, { onProgress, signal });
+    } catch (error) {
+      report = { ...report, leads: false, trouble: troubleOf(error) };
+      if (!signal.aborted) onTrouble(`shipping to the archive is started again: ${troubleOf(error)}`);
+    } finally {
+      await elsewhere.close();
+    }
+  }
+
+  /** Gives how long the next try can wait, ms. */
+  async function shipOnce(): Promise<number> {
+    try {
+      if (!(await mayShip({ ...asking, lease, name }))) {
+        onProgress({ ...report, leads: false, trouble: null });
+        return SHIP_EVERY_MS;
+      }
+    } catch (error) {
+      onProgress({ ...report, leads: false, trouble: troubleOf(error) });
+      return RETRY_MS;
+    }
+    await shipInProcess();
+    return RETRY_MS;
+  }
+
+  async function shipOn(): Promise<void> {
+    let pauseMs = START_DELAY_MS;
+    while (!signal.aborted) {
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {});
+      if (!signal.aborted) pauseMs = await shipOnce();
+    }
+    await lease.release().catch(() => {
+      // The store is away: the lease runs out by itself.
+    });
+  }
+
+  const shipped = shipOn();
+  return {
+    report: () => report,
+    stop: () => {
+      stopping.abort();
+      return shipped;
+    },
+  };
+}
+
+/**
+ * Finds the reports with a new trouble. The same trouble may concern another file at every try, and other nodes may
+ * have tried in between: it is logged once until this node has shipped.
+ */
+export function newsOfTroubles(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
+  let told: string | null = null;
+  return ({ leads, trouble }) => {
+    const essence = trouble?.replaceAll(FILE_NAMES, '..') ?? null;
+    const isNews = essence !== null && essence !== told;
+    if (isNews || leads) told = essence;
+    return isNews;
+  };
+}
+
+/** In quotes, or with a random id in it. */
+const FILE_NAMES = /'[^']*'|[\w/=.-]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[\w.]*/g;

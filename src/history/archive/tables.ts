@@ -1,0 +1,315 @@
+import { count, shape } from '#base/shapes.ts';
+import { type Decision, RecordedDecisionSchema } from '#decision/decision.ts';
+import { type ClientKeys, clientNumber, decisionId } from '#decision/payer/client-key.ts';
+import {
+  BindingEntrySchema,
+  EntryPlaceSchema,
+  type ErasureEntry,
+  ErasureEntrySchema,
+  type JournalEntry,
+  type JournalPlaces,
+  type JournalRecord,
+  OutcomeEntrySchema,
+  OverrideEntrySchema,
+  type Placed,
+  ScoreEntrySchema,
+  verdictEntry,
+  WaitEndedEntrySchema,
+} from '#state/journal.ts';
+import { type DuckRow, quoteName } from './duck.ts';
+import {
+  type FactKey,
+  type FactType,
+  type FactTypes,
+  factColumn,
+  factKey,
+  factType,
+} from './fact-columns.ts';
+import {
+  type Cells,
+  type Column,
+  FACTS_NOT_KNOWN,
+  type JsonColumn,
+  RecordColumns,
+} from './record-columns.ts';
+
+interface Table {
+  readonly description: string;
+  /** The column that tells when; rows lie in the folder of its UTC day. */
+  readonly time: string;
+  /** How rows lie in a segment: neighbours compress well, and one client is found without reading the rest. */
+  readonly order: readonly string[];
+  readonly columns: readonly Column[];
+}
+
+export const CLIENT_HASH: Column = {
+  name: 'client_hash',
+  type: 'UBIGINT',
+  description:
+    'The first 64 bits of a sha256 of platform and client_id_key under the salt of the installation',
+};
+
+export const PLACE = new RecordColumns(
+  EntryPlaceSchema,
+  { partition: 'journal_partition', ms: 'journal_ms', seq: 'journal_seq' },
+  'place',
+);
+
+/** SQL: in which order a client did what it did within a millisecond. */
+export const JOURNAL_ORDER_SQL = 'journal_ms, journal_seq';
+
+/** SQL: when the journal took a row's entry, by its own clock; without one (SQLite) the number of the entry. */
+export const JOURNAL_TICK_SQL = 'if(journal_ms = 0, journal_seq, journal_ms)';
+
+/** SQL: that a row's entry stands behind some places in the journal. */
+export function isAfterSql(places: JournalPlaces): string {
+  const listed = (member: 'ms' | 'seq') =>
+    `coalesce(list_extract([${places.map((place) => place?.[member] ?? -1).join(', ')}]::BIGINT[], journal_partition + 1), -1)`;
+  return `(journal_ms, journal_seq) > (${listed('ms')}, ${listed('seq')})`;
+}
+
+/** The records of which rows are made, and those of their columns that are not called as their members. */
+export const RECORDS = {
+  decisions: new RecordColumns(RecordedDecisionSchema, { at: 'decided_at' }),
+  outcomes: new RecordColumns(OutcomeEntrySchema, { at: 'reported_at', order: '' }),
+  scores: new RecordColumns(ScoreEntrySchema, {
+    at: 'scored_at',
+    request: '',
+    'request.networks': null,
+    'request.former': null,
+    answer: '',
+  }),
+  bindings: new RecordColumns(BindingEntrySchema, { at: 'changed_at', binding: '' }),
+  overrides: new RecordColumns(OverrideEntrySchema, {
+    at: 'changed_at',
+    override: '',
+    'override.group': 'override_group',
+    'override.by': 'decided_by',
+    'override.at': 'decided_at',
+    who: 'changed_by',
+  }),
+  waits_ended: new RecordColumns(WaitEndedEntrySchema, { at: 'ended_at', who: 'ended_by' }),
+  erasures: new RecordColumns(
+    shape('A client was erased', {
+      ...ErasureEntrySchema.properties,
+      rowsRemoved: count(
+        'Rows of all tables that were taken out of the archive at once; none of files that were large or could not be read, which are rewritten later',
+      ),
+    }),
+    { at: 'erased_at' },
+  ),
+} as const;
+
+/** Rows about clients: whose each is, where its entry stood in the journal, and the record. */
+function aboutClients<const Time extends string>(
+  description: string,
+  records: { readonly columns: readonly Column[] },
+  time: Time,
+  within: string = time,
+) {
+  const columns = [CLIENT_HASH, ...PLACE.columns, ...records.columns];
+  return { description, time, order: [CLIENT_HASH.name, within], columns };
+}
+
+/**
+ * What the archive keeps. Times are UTC, units are in the names. The values that the rules saw are further
+ * columns of `decisions`, one a fact: `fact_paidCount`, `fact_verdicts_10m`.
+ */
+export const TABLES = {
+  decisions: aboutClients(
+    'One answered verdict with all that explains it',
+    { columns: [...RECORDS.decisions.columns, FACTS_NOT_KNOWN] },
+    'decided_at',
+    'seq',
+  ),
+  outcomes: aboutClients('What became of an order, as it was reported', RECORDS.outcomes, 'reported_at'),
+  scores: aboutClients('One answered score request', RECORDS.scores, 'scored_at'),
+  bindings: aboutClients(
+    'A client was bound to a requisite, or unbound: then requisite_ref is null',
+    RECORDS.bindings,
+    'changed_at',
+  ),
+  overrides: aboutClients(
+    'A person decided about a client, or lifted that: then override_group is null',
+    RECORDS.overrides,
+    'changed_at',
+  ),
+  waits_ended: aboutClients(
+    'A person ended a wait of a client before its time',
+    RECORDS.waits_ended,
+    'ended_at',
+  ),
+  erasures: {
+    description:
+      'A client was erased: for 30 days its number, by which whoever keeps rows elsewhere removes them, then nothing of it',
+    time: 'erased_at',
+    order: ['erased_at'],
+    columns: [...PLACE.columns, ...RECORDS.erasures.columns],
+  },
+} as const satisfies Record<string, Table>;
+
+export type TableName = keyof typeof TABLES;
+
+export const TABLE_NAMES = Object.freeze(
+  Object.keys(TABLES).filter((name): name is TableName => name in TABLES),
+);
+
+export function isAboutClients(table: TableName): boolean {
+  const columns: readonly Column[] = TABLES[table].columns;
+  return columns.some(({ name }) => name === 'client_hash');
+}
+
+/** Facts by which decisions are found and counted, also where no rule set recorded them. */
+export const NEEDED_FACTS: FactTypes = new Map([
+  ['amount', 'DOUBLE'],
+  ['currency', 'VARCHAR'],
+  ['method', 'VARCHAR'],
+  ['paidCount', 'BIGINT'],
+  ['finalCount', 'BIGINT'],
+]);
+
+export function emptyTable(table: TableName): string {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
+  return `(SELECT ${nulls} WHERE false)`;
+}
+
+/** How the engine takes rows of a table out of lines of JSON: what a line has, with types, and the columns made of that. */
+export function rowSource(table: TableName, facts: FactTypes) {
+  const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
+  const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
+  const own = TABLES[table].columns.map(({ name }) => name);
+  const columns = [...own, ...[...facts.keys()].map(factColumn)].map(
+    (name): JsonColumn => ({ name, sql: made.get(name) ?? name }),
+  );
+  const cells = sources.map(({ cell, type }) => ({ cell, type }));
+  const alone = table === 'decisions' ? [CLIENT_HASH, FACTS_NOT_KNOWN] : [CLIENT_HASH];
+  return { cells: [...alone.map(({ name, type }) => ({ cell: name, type })), ...cells], columns };
+}
+
+/** Makes the types wide enough for the facts of further rows. */
+export function widenFacts(types: Map<FactKey, FactType>, rows: readonly ArchiveRow[]): void {
+  for (const { facts = {} } of rows)
+    for (const label in facts) {
+      const value = facts[label] ?? null;
+      const key = factKey(label, value);
+      const before = types.get(key);
+      const type = value === null || key !== label ? (before ?? factType(key)) : widest(before, value);
+      if (type !== before) types.set(key, type);
+    }
+}
+
+/** Whole numbers are kept as such until the first that is not whole. */
+function widest(before: FactType | undefined, value: unknown): FactType {
+  switch (typeof value) {
+    case 'boolean':
+      return 'BOOLEAN';
+    case 'number':
+      return before === 'DOUBLE' || !Number.isSafeInteger(value) ? 'DOUBLE' : 'BIGINT';
+    default:
+      return 'VARCHAR';
+  }
+}
+
+export interface ArchiveRow {
+  readonly table: TableName;
+  readonly platform: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly cells: Cells;
+  readonly facts?: Decision['facts'];
+}
+
+/**
+ * The rows of numbered entries, without what a client did before it was erased: `erasedAt` has the number of the
+ * erasure, by that of the client. `hashOf` gives the hash of an entry's client.
+ */
+export function rowsOf<Entry extends Placed<JournalEntry>>(
+  numbered: readonly (readonly [number, Entry | Placed<ErasureEntry>])[],
+  erasedAt: ReadonlyMap<string, number>,
+  hashOf: (entry: Entry) => string,
+): readonly ArchiveRow[] {
+  return numbered.flatMap(([number, entry]) => {
+    if (entry.kind === 'erasure') return [];
+    const row = rowOf(entry, hashOf(entry));
+    return number > (erasedAt.get(row.cells.client_hash ?? '') ?? -1) ? [row] : [];
+  });
+}
+
+/** Rows of a page of the journal; what a client did before it was erased is left out. */
+export function rowsOfPage(
+  entries: readonly Placed<JournalRecord>[],
+  clientKeys: ClientKeys,
+): readonly ArchiveRow[] {
+  const numbered = [...entries.entries()];
+  const erasures = numbered.flatMap(([number, entry]) =>
+    entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
+  );
+  const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
+  return rowsOf(numbered, new Map(erasures), hashOf);
+}
+
+const TABLE_OF = {
+  verdict: 'decisions',
+  score: 'scores',
+  outcome: 'outcomes',
+  binding: 'bindings',
+  override: 'overrides',
+  waitEnded: 'waits_ended',
+} as const satisfies Record<JournalEntry['kind'], TableName>;
+
+export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
+  const { kind, platform, at, place } = entry;
+  const base = { table: TABLE_OF[kind], platform, at };
+  const client_hash = clientNumber(clientHash);
+  if (kind !== 'verdict') return { ...base, cells: { client_hash, place, record: entry } };
+  const { facts } = entry.decision;
+  const facts_not_known = Object.keys(facts).filter((label) => facts[label] === null);
+  return { ...base, cells: { client_hash, place, record: entry.decision, facts_not_known }, facts };
+}
+
+/** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */
+export function tombstoneOf(
+  erasure: Placed<ErasureEntry>,
+  rowsRemoved: ReadonlyMap<string, number>,
+): ArchiveRow {
+  const { platform, at, place, clientNumber } = erasure;
+  const record = { ...erasure, rowsRemoved: rowsRemoved.get(clientNumber) ?? 0 };
+  return { table: 'erasures', platform, at, cells: { place, record } };
+}
+
+/** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */
+export function entryOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalEntry> | null {
+  const entry = recordOf(table, row, clientKeys);
+  return entry.kind === 'erasure' ? null : entry;
+}
+
+/** The journal entry that a row keeps. Throws RowDamaged. */
+export function recordOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalRecord> {
+  return { ...unplacedOf(table, row, clientKeys), place: PLACE.read(row) };
+}
+
+function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
+  switch (table) {
+    case 'decisions':
+      return verdictEntry(decisionOf(row, clientKeys));
+    case 'scores':
+    case 'outcomes':
+    case 'bindings':
+    case 'overrides':
+    case 'waits_ended':
+      return RECORDS[table].read(row);
+    case 'erasures': {
+      const { kind, at, platform, clientNumber } = RECORDS.erasures.read(row);
+      return { kind, at, platform, clientNumber };
+    }
+    default:
+      return table satisfies never;
+  }
+}
+
+export function decisionOf(row: DuckRow, clientKeys: ClientKeys): Decision {
+  const recorded = RECORDS.decisions.read(row);
+  const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
+  return { decisionId: decisionId(hash, recorded.seq, recorded.at), ...recorded };
+}

@@ -1,0 +1,45 @@
+import { counted } from '#base/counted.ts';
+import { Type } from '#base/json-schema.ts';
+import { count, epochMs, list, meaning, type Shape, shape } from '#base/shapes.ts';
+
+/** Why the archive's file could not be fetched; for people. */
+const WHY_UNREAD = {
+  away: 'cannot be fetched now from where the archive is kept',
+  damaged: 'cannot be read',
+  noRoom:
+    'does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
+  tooMany: 'waits to be shipped and is more than a node looks through',
+} as const;
+
+export type WhyUnread = keyof typeof WHY_UNREAD;
+
+/** For people, after "a file of the archive". */
+export function whyUnread(why: WhyUnread = 'damaged'): string {
+  return WHY_UNREAD[why];
+}
+
+export const UnreadDecisionsSchema = shape(
+  'Decisions in a file of the archive that could not be read, or in an archive that this node does not have',
+  {
+    from: epochMs('When the oldest of them was made'),
+    to: epochMs('When the newest of them was made'),
+    decisions: count(
+      'How many they are, of all clients of the platform; 0: this node has no archive to tell it from',
+    ),
+    why: Type.Optional(meaning(WHY_UNREAD, 'Why the file, where it is not damaged')),
+  },
+);
+
+export type UnreadDecisions = Shape<typeof UnreadDecisionsSchema>;
+
+export const unreadDecisions = list(
+  UnreadDecisionsSchema,
+  'Only when there are such: what they hold is not among these decisions',
+);
+
+/** For people. */
+export function unreadText({ from, to, decisions, why }: UnreadDecisions): string {
+  if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
+  const [first, last] = [from, to].map((at) => new Date(at).toISOString());
+  return `${counted(decisions, 'decision')} from ${first} to ${last} ${decisions === 1 ? 'lies' : 'lie'} in a file of the archive that ${whyUnread(why)}`;
+}

@@ -1,0 +1,299 @@
+import { counted } from '#base/counted.ts';
+import { parseDuration } from '#base/duration.ts';
+import { Type } from '#base/json-schema.ts';
+import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { timeText } from '#decision/payer/instant.ts';
+import { listText } from '#decision/rules/condition-text.ts';
+import { COMPARISON, comparisonTables } from '#history/evidence/comparison.ts';
+import {
+  amounts,
+  type Cell,
+  type ColumnGroup,
+  certainInterval,
+  columns,
+  countText,
+  type EvidenceTable,
+  emptyLists,
+  emptyListsNotes,
+  heldOutCounts,
+  heldOutNotes,
+  interval,
+  orderCounts,
+  ordersText,
+  type Presentation,
+  ruleSetText,
+  SPAN,
+  shareText,
+  spanNotes,
+} from '#history/evidence/presentation.ts';
+import {
+  closedPayments,
+  closedPaymentsNotes,
+  reversalNotes,
+  reversals,
+} from '#history/evidence/source/reversals.ts';
+
+export const PARTS = ['earlier', 'later'] as const;
+
+export type PartName = (typeof PARTS)[number];
+
+const ORDER_SUMS = shape('Orders and their money', { orders: orderCounts, amount: amounts });
+
+const EFFECT = {
+  orders: count('How many'),
+  share: interval('Of all paid, or unpaid, orders of the part, by client; null without such orders'),
+  amount: Type.Record(certainInterval, {
+    description: 'Their money by currency, by a bootstrap over clients',
+  }),
+} as const;
+
+const EffectSchema = shape('Orders that something happened to', EFFECT);
+
+const TradeOffSchema = shape('What a candidate does to the orders of one part that the base does not', {
+  unpaidClosed: shape('Unpaid orders that get no requisite any more', EFFECT),
+  paidClosed: shape('Paid orders that get no requisite any more', EFFECT),
+  paidHeldBack: shape('Paid orders that get one, but are refused or told to wait before', EFFECT),
+});
+
+const TimePartSchema = shape('The orders of one part of the time', {
+  from: nullable(epochMs('Of the first order; null when there is none')),
+  to: nullable(epochMs('Of the last order')),
+  orders: orderCounts,
+});
+
+const WaitChangesSchema = shape('WAIT under both, but of another length', {
+  longer: count('Decisions'),
+  shorter: count('Decisions'),
+  onAnotherLadder: count('Of both, at the same level: with any, no headline is given'),
+});
+
+const CandidateSchema = shape('A candidate and what it does', {
+  values: Type.Record(Type.String(), {
+    description: 'As they stand in its files, by the paths of the constants that are varied',
+  }),
+  present: yesNo('The version as it is'),
+  changed: COMPARISON.changed,
+  changedShare: COMPARISON.changedShare,
+  opened: shape(
+    'Orders that it grants and the base does not: what they would have come to nobody knows, but for those paid all the same',
+    ORDER_SUMS.properties,
+  ),
+  closed: shape('Orders that the base grants and it does not', ORDER_SUMS.properties),
+  closedPayments,
+  earlier: TradeOffSchema,
+  later: TradeOffSchema,
+  onFront: shape('No other candidate is better in everything', {
+    earlier: yesNo('In the earlier part'),
+    later: yesNo('In the later part'),
+  }),
+  waits: WaitChangesSchema,
+  heldOut: heldOutCounts,
+});
+
+/** What `rules backtest --json` prints, but for notes and tables; the member names are stable. */
+export const BacktestSchema = shape('What a version, and others like it, would have decided', {
+  kind: always('backtest'),
+  version: word('The candidate, or that whose constants are varied'),
+  digest: word('sha256 over its files'),
+  against: nullable(word('The base; null: the versions that decided then')),
+  ...SPAN,
+  versions: list(word('A version'), 'Those that decided then'),
+  compared: COMPARISON.compared,
+  reproduced: count(
+    'Verdicts of the base that equal the recorded ones. Fewer than compared means that the history does not begin at the beginning, or that the base is another rule set',
+  ),
+  undecidable: shape(
+    'Requests with a pseudonym that rules compare with constants, kept under another SIGNAL_SECRET; they are compared nowhere',
+    { count: count('How many'), facts: list(word('Its label'), 'The pseudonyms') },
+  ),
+  splitAt: epochMs('Half of the orders were first asked for before it'),
+  parts: shape('An order belongs to the part in which it was first asked for', {
+    earlier: TimePartSchema,
+    later: TimePartSchema,
+  }),
+  reversals,
+  emptyLists,
+  heldOut: heldOutCounts,
+  candidates: list(CandidateSchema, 'The version as it is comes first'),
+  transitions: COMPARISON.transitions,
+  changes: COMPARISON.changes,
+});
+
+export type OrderSums = Shape<typeof ORDER_SUMS>;
+export type Effect = Shape<typeof EffectSchema>;
+export type TradeOff = Shape<typeof TradeOffSchema>;
+export type TimePart = Shape<typeof TimePartSchema>;
+export type WaitChanges = Shape<typeof WaitChangesSchema>;
+export type Candidate = Shape<typeof CandidateSchema>;
+export type BacktestReport = Shape<typeof BacktestSchema>;
+
+/** A backtest for its reader. */
+export function presentBacktest(report: BacktestReport): Presentation {
+  const { version, digest, against, versions, compared, emptyLists: lists } = report;
+  const head = [
+    `${ruleSetText(version, digest)} against ${against ?? 'what was recorded'}, all replayed from an empty state`,
+    ...spanNotes(report),
+    ...(versions.length === 0 ? [] : [`Decided by ${versions.join(', ')}.`]),
+    ...undecidableNotes(report),
+  ];
+  if (compared === 0) return { notes: [...head, 'There is no decision to compare.'], tables: [] };
+  const paths = Object.keys(report.candidates[0]?.values ?? {});
+  const candidates = report.candidates.toSorted((a, b) => compareValues(a, b, paths));
+  const measured = candidates.filter(({ waits }) => waits.onAnotherLadder === 0);
+  const others = candidates.filter(({ waits }) => waits.onAnotherLadder > 0);
+  const name = (one: Candidate) => (one.present ? version : choiceText(one, paths));
+  return {
+    notes: [
+      ...head,
+      ...reproducedNotes(report),
+      ...heldOutNotes(against ?? 'what was recorded', report.heldOut),
+      ...candidates.flatMap((one) => heldOutNotes(name(one), one.heldOut)),
+      ...emptyListsNotes(lists),
+      ...candidates.flatMap((one) => candidateNotes(one, name(one), compared)),
+      ...reversalNotes(report.reversals),
+      PAYERS_REPLAYED,
+      ...ladderNotes(others.map(name), version),
+      ...(paths.length === 0 ? [] : [CHOOSING]),
+    ],
+    tables: [
+      ...(measured.length === 0
+        ? []
+        : [
+            ...PARTS.map((part) => partTable(part, report.parts[part], measured, paths)),
+            amountsTable(measured, paths),
+          ]),
+      ...(paths.length === 0 || measured.length === 0
+        ? comparisonTables(report, [against ?? 'recorded', version])
+        : []),
+    ].filter(({ rows }) => rows.length > 0),
+  };
+}
+
+function undecidableNotes({ undecidable: { count, facts } }: BacktestReport): readonly string[] {
+  if (count === 0) return [];
+  return [
+    `${counted(count, 'request is', 'requests are')} compared nowhere: rules compare ${listText(facts, 'and')} with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+  ];
+}
+
+function reproducedNotes({ reproduced, compared, against }: BacktestReport): readonly string[] {
+  if (against !== null || reproduced === compared) return [];
+  return [
+    `Replayed, the recorded versions repeat ${countText(reproduced)} of ${countText(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
+  ];
+}
+
+/** What a candidate changes, by the orders that it opens and closes; of another ladder no headline. */
+function candidateNotes(one: Candidate, name: string, compared: number): readonly string[] {
+  const { changed, changedShare, opened, closed, waits } = one;
+  const verdicts = `${name}: ${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}.`;
+  if (changed === 0 || waits.onAnotherLadder > 0) return [verdicts];
+  const [opens, closes] = [sumOf(opened.orders), sumOf(closed.orders)];
+  const paid = opened.orders.paid;
+  const unknown =
+    opens === 0
+      ? ''
+      : ` What the opened ones would have come to nobody knows${paid === 0 ? '' : `, but that ${countText(paid)} were paid all the same`}; a holdout of the rule shows it.`;
+  return [
+    verdicts,
+    `${name} opens ${counted(opens, 'order')} and closes ${countText(closes)}${closes === 0 ? '' : `: ${ordersText(closed.orders)}`}.${unknown}`,
+    ...closedPaymentsNotes(name, one.closedPayments),
+  ];
+}
+
+function sumOf({ paid, unpaid, turnedAway, unknown }: OrderSums['orders']): number {
+  return paid + unpaid + turnedAway + unknown;
+}
+
+const PAYERS_REPLAYED =
+  'Replayed payers come back when they did, whatever wait they are told. Only those outcomes happen whose order a version grants.';
+
+/** Why the backtest claims nothing about another ladder, and how to see its effect. */
+function ladderNotes(names: readonly string[], version: string): readonly string[] {
+  if (names.length === 0) return [];
+  return [
+    `No headline for ${names.join(', ')}: waits are of another length, and when payers would have come back nobody knows. Try it on some of the payers beside the others: rules rollout ${version} --canary 10; "rules experiment" then shows what both are worth.`,
+  ];
+}
+
+const CHOOSING =
+  'Marked as on the front are choices that no other one betters in everything. Choose by the earlier part and believe the later one: whatever is best of many where it was chosen looks better there than it is.';
+
+/** Smaller numbers and shorter durations first, by the first path in which two differ. */
+function compareValues(one: Candidate, other: Candidate, paths: readonly string[]): number {
+  const measure = (text: string) => parseDuration(text) ?? Number(text);
+  for (const path of paths) {
+    const [a, b] = [one.values[path] ?? '', other.values[path] ?? ''];
+    const difference = measure(a) - measure(b);
+    if (difference !== 0) return Number.isNaN(difference) ? a.localeCompare(b, 'en') : difference;
+  }
+  return 0;
+}
+
+function choiceText({ values }: Candidate, paths: readonly string[]): string {
+  return paths.map((path) => `${path}=${values[path]}`).join(' ');
+}
+
+const EFFECTS = ['unpaid closed', 'paid closed', 'paid held back'] as const;
+
+function partTable(
+  part: PartName,
+  { from, to, orders }: TimePart,
+  candidates: readonly Candidate[],
+  paths: readonly string[],
+): EvidenceTable {
+  const time = from === null || to === null ? 'no order' : `${timeText(from)} to ${timeText(to)}`;
+  return {
+    name: part,
+    title: `${part === 'earlier' ? 'Earlier' : 'Later'} part, ${time}: ${ordersText(orders)}`,
+    columns: columns(
+      ['text', ...valueHeadings(paths)],
+      ...EFFECTS.flatMap((name): ColumnGroup[] => [
+        ['count', name],
+        ['share', '95 %'],
+      ]),
+      ['text', 'front'],
+    ),
+    rows: candidates.map((one) => {
+      const { unpaidClosed, paidClosed, paidHeldBack } = one[part];
+      const effects = [unpaidClosed, paidClosed, paidHeldBack];
+      return [
+        ...valueCells(one, paths),
+        ...effects.flatMap((effect): Cell[] => [effect.orders, effect.share]),
+        one.onFront[part] ? '*' : '',
+      ];
+    }),
+  };
+}
+
+function amountsTable(candidates: readonly Candidate[], paths: readonly string[]): EvidenceTable {
+  const currencies = new Set(candidates.flatMap(({ later }) => Object.keys(later.unpaidClosed.amount)));
+  return {
+    name: 'amounts',
+    title: 'Amounts, later part, 95 % by a bootstrap over clients',
+    columns: columns(['text', ...valueHeadings(paths), 'currency'], ['money', ...EFFECTS]),
+    rows: candidates.flatMap((one) =>
+      [...currencies]
+        .toSorted()
+        .map((currency) => [
+          ...[...valueCells(one, paths), currency],
+          ...[one.later.unpaidClosed, one.later.paidClosed, one.later.paidHeldBack].map(
+            ({ amount }) => amount[currency] ?? null,
+          ),
+        ]),
+    ),
+  };
+}
+
+/** Each headed by the end of its path, which a column has room for, unless several have it. */
+function valueHeadings(paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return [''];
+  const end = (path: string) => path.slice(path.lastIndexOf('.') + 1);
+  const isOnly = (path: string) => paths.filter((other) => end(other) === end(path)).length === 1;
+  return paths.map((path) => (isOnly(path) ? end(path) : path));
+}
+
+function valueCells({ values, present }: Candidate, paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return ['the candidate'];
+  return paths.map((path, place) => `${values[path] ?? ''}${present && place === 0 ? ' (now)' : ''}`);
+}

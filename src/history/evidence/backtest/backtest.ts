@@ -1,0 +1,235 @@
+import { type DrawnHoldout, holdoutShares } from '#decision/holdout.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { type RuleSet, sharedListsOf } from '#decision/rules/rule-set.ts';
+import { AnswerCodes, compare } from '#history/evidence/comparison.ts';
+import type { HeldOutCount } from '#history/evidence/presentation.ts';
+import type { Evidence } from '#history/evidence/source/evidence.ts';
+import { closedPaymentsOf, reversalsOf } from '#history/evidence/source/reversals.ts';
+import { makeInputView } from '#history/evidence/source/shared-devices.ts';
+import type { BacktestReport, Candidate, WaitChanges } from './backtest-report.ts';
+import { inputsOf } from './input.ts';
+import {
+  closedBy,
+  halfOfOrders,
+  joinOutcomes,
+  makeAnswers,
+  openedBy,
+  paretoFront,
+  sumsOfOrders,
+  timePart,
+  tradeOffs,
+} from './order-outcomes.ts';
+import { type ReplayAnswer, Replays, type RulesOfRequest } from './replay.ts';
+
+/** A rule set to try: the version, or one of its variations. */
+export interface Tried {
+  readonly rules: RuleSet;
+  /** By the paths of the constants that are varied. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+interface BacktestAsk {
+  /** The version as it is comes first. */
+  readonly tried: readonly [Tried, ...Tried[]];
+  /** The base of the comparison; null for the versions that decided then. */
+  readonly against: RuleSet | null;
+  readonly rulesOf: RulesOfRequest;
+  readonly onProgress?: (done: number, of: number) => void;
+}
+
+/**
+ * Replays all inputs with a base and some candidates, and compares what they did to the orders. The length of the
+ * history does not matter to memory: only the clients that a rule holds out are remembered.
+ */
+export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
+  const ask = underSecretsOf(evidence, asked);
+  const { tried, against } = ask;
+  const { duck, span } = evidence;
+  const [{ rules: version }] = tried;
+  const sides = tried.length + 1;
+  const codes = new AnswerCodes();
+  const { noted, reproduced, lists, undecidable } = await replay(evidence, ask, codes);
+  await joinOutcomes(duck, sides);
+  const splitAt = await halfOfOrders(duck);
+  const reversals = await reversalsOf(evidence);
+  const earlier = await tradeOffs(duck, 'earlier', splitAt, sides);
+  const later = await tradeOffs(duck, 'later', splitAt, sides);
+  const [earlierFront, laterFront] = [paretoFront(earlier), paretoFront(later)];
+  const sideAgainstBase = (side: number) =>
+    compare(
+      duck,
+      `(SELECT client_hash, order_key, "at", answer_0 AS base, answer_${side} AS candidate FROM answers)`,
+      codes,
+    );
+  const candidates: Candidate[] = [];
+  for (const [place, { values }] of tried.entries()) {
+    const side = place + 1;
+    const [before, after, notes] = [earlier[place], later[place], noted[side]];
+    if (before === undefined || after === undefined || notes === undefined) continue;
+    const { changed, changedShare } = await sideAgainstBase(side);
+    candidates.push({
+      values,
+      present: place === 0,
+      changed,
+      changedShare,
+      opened: await sumsOfOrders(duck, openedBy(side)),
+      closed: await sumsOfOrders(duck, closedBy(side)),
+      closedPayments: await closedPaymentsOf(duck, reversals, closedBy(side)),
+      earlier: before,
+      later: after,
+      onFront: { earlier: earlierFront[place] === true, later: laterFront[place] === true },
+      waits: notes.waits,
+      heldOut: notes.heldOut.counts(),
+    });
+  }
+  const { compared, transitions, changes } = await sideAgainstBase(1);
+  return {
+    kind: 'backtest',
+    version: version.version,
+    digest: version.digest,
+    against: against?.version ?? null,
+    ...span,
+    versions: [...new Set((await evidence.decidingRules()).map(({ ruleVersion }) => ruleVersion))].toSorted(),
+    compared,
+    reproduced,
+    undecidable,
+    splitAt,
+    parts: {
+      earlier: await timePart(duck, 'earlier', splitAt),
+      later: await timePart(duck, 'later', splitAt),
+    },
+    reversals,
+    emptyLists: lists,
+    heldOut: noted[0]?.heldOut.counts() ?? [],
+    candidates,
+    transitions,
+    changes,
+  };
+}
+
+/** With rule sets that compare pseudonyms as the evidence has them; what was one rule set is one afterwards. */
+function underSecretsOf({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
+  const made = new Map<RuleSet, RuleSet>();
+  const under = (rules: RuleSet) => made.getOrInsertComputed(rules, () => withHmacs(rules, attributeHmacs));
+  const triedUnder = ({ rules, values }: Tried) => ({ rules: under(rules), values });
+  const [first, ...others] = ask.tried;
+  return {
+    ...ask,
+    tried: [triedUnder(first), ...others.map(triedUnder)],
+    against: ask.against === null ? null : under(ask.against),
+    rulesOf: (decided) => under(ask.rulesOf(decided)),
+  };
+}
+
+/** What is noted of a side while it answers: counting pairs does not show it. */
+interface Noted {
+  readonly heldOut: HeldOutTally;
+  readonly waits: WaitChanges;
+}
+
+interface Replayed extends Pick<BacktestReport, 'reproduced' | 'undecidable'> {
+  readonly noted: readonly Noted[];
+  readonly lists: readonly string[];
+}
+
+async function replay(
+  evidence: Evidence,
+  { tried, against, rulesOf, onProgress }: BacktestAsk,
+  codes: AnswerCodes,
+): Promise<Replayed> {
+  const candidates = tried.map(({ rules }) => rules);
+  const decided = new Set(candidates);
+  const rulesThen: RulesOfRequest = (asked) => {
+    const rules = against ?? rulesOf(asked);
+    decided.add(rules);
+    return rules;
+  };
+  const bases = against === null ? (await evidence.decidingRules()).map(rulesOf) : [against];
+  const sides = [rulesThen, ...candidates.map((rules) => () => rules)];
+  const noted = [against, ...candidates].map((rules) => ({
+    heldOut: new HeldOutTally(rules),
+    waits: { longer: 0, shorter: 0, onAnotherLadder: 0 },
+  }));
+  const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
+  const appender = await makeAnswers(evidence.duck, sides.length);
+  let [rows, reproduced, undecidable] = [0, 0, 0];
+  const missing = new Set<string>();
+  await makeInputView(evidence, [...candidates, ...bases]);
+  await replays.replayAll(
+    inputsOf(evidence.duck),
+    (request, answers) => {
+      rows++;
+      const incomparable = answers.flatMap((answer) => answer.incomparable);
+      if (incomparable.length > 0) {
+        undecidable++;
+        for (const { label } of incomparable) missing.add(label);
+        return;
+      }
+      appender.add(
+        request.clientHash,
+        request.orderKey,
+        request.at,
+        ...answers.map((one) => codes.codeOf(one)),
+      );
+      const [base] = answers;
+      if (base?.verdict === request.verdict) reproduced++;
+      for (const [side, { heldOut, waits }] of noted.entries()) {
+        const answer = answers[side];
+        heldOut.note(answer?.heldOut ?? [], request.clientHash);
+        noteWait(waits, base, answer);
+      }
+    },
+    () => onProgress?.(rows, evidence.span.decisions),
+  );
+  appender.close();
+  return {
+    noted,
+    reproduced,
+    undecidable: { count: undecidable, facts: [...missing].toSorted() },
+    lists: [...new Set([...decided].flatMap(sharedListsOf))],
+  };
+}
+
+type Counts<T> = { -readonly [Name in keyof T]: T[Name] };
+
+function noteWait(
+  waits: Counts<WaitChanges>,
+  base: ReplayAnswer | undefined,
+  answer: ReplayAnswer | undefined,
+): void {
+  if (base?.verdict !== 'WAIT' || answer?.verdict !== 'WAIT') return;
+  const longerBy = (answer.waitSeconds ?? 0) - (base.waitSeconds ?? 0);
+  if (longerBy === 0) return;
+  waits[longerBy > 0 ? 'longer' : 'shorter']++;
+  if (base.level === answer.level) waits.onAnotherLadder++;
+}
+
+/** Counts whom the rules of one side held out. A rule that could hold out but skipped nobody is listed, too. */
+class HeldOutTally {
+  readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
+
+  constructor(rules: RuleSet | null) {
+    for (const [rule, share] of rules === null ? [] : holdoutShares(rules)) this.#of({ rule, share });
+  }
+
+  note(heldOut: readonly DrawnHoldout[], clientHash: bigint): void {
+    for (const one of heldOut) {
+      const count = this.#of(one);
+      count.decisions++;
+      count.clients.add(clientHash);
+    }
+  }
+
+  counts(): readonly HeldOutCount[] {
+    return [...this.#rules].map(([rule, { share, decisions, clients }]) => ({
+      rule,
+      share,
+      decisions,
+      clients: clients.size,
+    }));
+  }
+
+  #of({ rule, share }: Pick<DrawnHoldout, 'rule' | 'share'>) {
+    return this.#rules.getOrInsertComputed(rule, () => ({ share, decisions: 0, clients: new Set<bigint>() }));
+  }
+}

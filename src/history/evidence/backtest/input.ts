@@ -1,0 +1,259 @@
+import { NO_SIGHTINGS, NOBODY_SEEN, type SharingCounts, type Sightings } from '#decision/facts/fact.ts';
+import { decimalText } from '#decision/payer/amount.ts';
+import type { Attributes } from '#decision/payer/attributes.ts';
+import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
+import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/client-state.ts';
+import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
+import type { AskedVerdict, ScoreRequest } from '#decision/requests.ts';
+import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import { type BatchCell, type Duck, type DuckBatch, numberOf } from '#history/archive/duck.ts';
+import {
+  clientBatches,
+  type SharingColumn,
+  sharingColumnsAmong,
+} from '#history/evidence/source/shared-devices.ts';
+import { type ValueColumn, valueColumnsAmong } from '#history/evidence/source/value-columns.ts';
+import { recordedExposure } from '#state/journal.ts';
+
+interface Happening {
+  /** Epoch ms. */
+  readonly at: number;
+  readonly platform: PlatformName;
+  readonly clientIdKey: string;
+  readonly clientHash: bigint;
+}
+
+/** A recorded verdict request as it came in, with who decided it then, and what. */
+export interface AskedInput extends AskedVerdict, Happening {
+  readonly kind: 'verdict';
+  /** The currency that held, named or not. */
+  readonly currency: string;
+  readonly ruleVersion: string;
+  readonly digest: string;
+  readonly verdict: Verdict;
+  readonly orderKey: bigint;
+  /** Who was on its devices, where others than itself were; its own marks are not among them. */
+  readonly sightings: Sightings;
+}
+
+/** An input from outside, as history keeps it; answers are not inputs. */
+export type Input =
+  | AskedInput
+  | (Happening & { readonly kind: 'score'; readonly request: ScoreRequest })
+  | (Happening & {
+      readonly kind: 'outcome';
+      readonly orderRef: string;
+      readonly report: DatedReport;
+      /** As it was recorded. */
+      readonly exposure: Exposure;
+    })
+  | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
+  | (Happening & { readonly kind: 'override'; readonly override: Override | null })
+  | (Happening & { readonly kind: 'waitEnded' });
+
+/** How many inputs are sorted at once: more would take more memory than the engine may have. */
+const ORDERED_AT_ONCE_MAX = 500_000;
+
+/**
+ * Inputs of the view `inputs`, client by client as they happened, some thousands at a time; `where` (SQL) says which,
+ * absent: all.
+ */
+export async function* inputsOf(
+  duck: Duck,
+  where = 'true',
+  orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
+): AsyncGenerator<readonly Input[]> {
+  const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
+  for (const clients of clientBatches(numberOf(n) ?? 0, orderedAtOnceMax))
+    for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
+      yield inputsIn(batch);
+}
+
+function inputsIn(batch: DuckBatch): readonly Input[] {
+  const rows = new Rows(batch);
+  const inputs: Input[] = [];
+  for (let row = 0; row < batch.rowCount; row++) {
+    const input = inputAt(rows, row);
+    if (input !== null) inputs.push(input);
+  }
+  return inputs;
+}
+
+function inputAt(rows: Rows, row: number): Input | null {
+  const platform = rows.text('platform', row);
+  if (!isPlatformName(platform)) return null;
+  const base = {
+    at: rows.number('at', row),
+    platform,
+    clientIdKey: rows.text('client_id_key', row),
+    clientHash: rows.integer('client_hash', row),
+  };
+  switch (rows.text('kind', row)) {
+    case 'verdict':
+      return askedAt(rows, row, base);
+    case 'score':
+      return { ...base, kind: 'score', request: scoreAt(rows, row) };
+    case 'outcome':
+      return {
+        ...base,
+        kind: 'outcome',
+        orderRef: rows.text('order_ref', row),
+        report: reportAt(rows, row),
+        exposure: recordedExposure(rows.flag('turned_away', row) === true),
+      };
+    case 'binding':
+      return { ...base, kind: 'binding', binding: bindingAt(rows, row) };
+    case 'override':
+      return { ...base, kind: 'override', override: overrideAt(rows, row, base.at) };
+    case 'waitEnded':
+      return { ...base, kind: 'waitEnded' };
+    default:
+      return null;
+  }
+}
+
+function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
+  return {
+    ...base,
+    kind: 'verdict',
+    sellPointKey: rows.text('sell_point_key', row),
+    method: rows.text('method', row),
+    amount: decimalText(rows.number('asked_amount', row)),
+    currency: rows.text('currency', row),
+    orderRef: rows.text('order_ref', row),
+    ruleVersion: rows.text('rule_version', row),
+    digest: rows.text('digest', row),
+    verdict: VERDICTS.find((known) => known === rows.text('verdict', row)) ?? 'GET_NEW',
+    orderKey: rows.integer('order_key', row),
+    sightings: sightingsAt(rows, row),
+    ...attributesAt(rows, row),
+  };
+}
+
+function sightingsAt(rows: Rows, row: number): Sightings {
+  const sightings = { fingerprint: new Map<number, SharingCounts>(), ip: new Map<number, SharingCounts>() };
+  for (const { name, on, windowMs, counts } of rows.sharing) {
+    const clients = rows.maybeNumber(name, row);
+    if (clients === null) continue;
+    const known = sightings[on].get(windowMs) ?? NOBODY_SEEN;
+    sightings[on].set(windowMs, { ...known, [counts]: clients });
+  }
+  const attributes = clientsByValue(rows, row);
+  for (const windows of [sightings.fingerprint, sightings.ip])
+    for (const [windowMs, { clients, verdicts }] of windows)
+      if (clients < 2 && verdicts < 2) windows.delete(windowMs);
+  const seen = sightings.fingerprint.size + sightings.ip.size === 0 ? NO_SIGHTINGS : sightings;
+  return attributes.size === 0 ? seen : { ...seen, attributes };
+}
+
+/** Where other clients had the same value of an attribute: how many there were, by its name and window. */
+function clientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMap<number, number>> {
+  const counts = new Map<string, Map<number, number>>();
+  for (const { name, attribute, windowMs } of rows.values) {
+    const clients = rows.maybeNumber(name, row) ?? 0;
+    if (clients > 1) counts.getOrInsertComputed(attribute, () => new Map()).set(windowMs, clients);
+  }
+  return counts;
+}
+
+/**
+ * Its members keep the order in which the service makes them, because a repeated score is recognised by all of them.
+ */
+function scoreAt(rows: Rows, row: number): ScoreRequest {
+  return {
+    sellPointKey: rows.text('sell_point_key', row),
+    method: rows.text('method', row),
+    amount: rows.text('amount', row),
+    currency: rows.maybeText('currency', row),
+    fingerprint: rows.maybeText('fingerprint', row),
+    ip: rows.maybeText('ip', row),
+    jsOk: rows.flag('js_ok', row),
+    honeypotTriggered: rows.flag('honeypot_triggered', row) === true,
+    userAgentPresent: rows.flag('user_agent_present', row) === true,
+    userAgentIsAutomated: rows.flag('user_agent_is_automated', row) === true,
+    userAgentIsApp: rows.flag('user_agent_is_app', row) === true,
+    ...attributesAt(rows, row),
+  };
+}
+
+function attributesAt(rows: Rows, row: number): { readonly attributes?: Attributes } {
+  const text = rows.maybeText('attributes', row);
+  return text === null ? {} : { attributes: JSON.parse(text) };
+}
+
+function reportAt(rows: Rows, row: number): DatedReport {
+  const amount = rows.maybeText('report_amount', row);
+  return {
+    outcome: OUTCOMES.find((known) => known === rows.text('outcome', row)) ?? 'UNPAID',
+    cause: OUTCOME_CAUSES.find((known) => known === rows.maybeText('cause', row)) ?? null,
+    occurredAt: rows.number('occurred_at', row),
+    ...(rows.flag('undated', row) === true ? { undated: true } : {}),
+    ...(amount === null ? {} : { amount }),
+  };
+}
+
+function bindingAt(rows: Rows, row: number): Binding | null {
+  const requisiteRef = rows.maybeText('requisite_ref', row);
+  if (requisiteRef === null) return null;
+  // What a score answers about a binding is not part of any verdict.
+  const acceptorKeys: readonly string[] = [];
+  return {
+    requisiteRef,
+    acceptorKeys,
+    method: rows.maybeText('method', row),
+    expiresAt: rows.maybeNumber('expires_at', row),
+  };
+}
+
+function overrideAt(rows: Rows, row: number, at: number): Override | null {
+  const group = OVERRIDE_GROUPS.find((known) => known === rows.maybeText('override_group', row));
+  if (group === undefined) return null;
+  const [reason, by] = [rows.text('reason', row), rows.text('decided_by', row)];
+  return { group, reason, by, at, expiresAt: rows.maybeNumber('expires_at', row) };
+}
+
+/** A batch read by cells; a column is read once and only when some row asks for it. */
+class Rows {
+  readonly sharing: readonly SharingColumn[];
+  readonly values: readonly ValueColumn[];
+  readonly #batch: DuckBatch;
+  readonly #cells = new Map<string, readonly BatchCell[]>();
+
+  constructor(batch: DuckBatch) {
+    this.#batch = batch;
+    this.sharing = sharingColumnsAmong(batch.columns);
+    this.values = valueColumnsAmong(batch.columns);
+  }
+
+  #cell(column: string, row: number): BatchCell {
+    return this.#cells.getOrInsertComputed(column, () => this.#batch.cells(column))[row] ?? null;
+  }
+
+  maybeText(column: string, row: number): string | null {
+    const cell = this.#cell(column, row);
+    return typeof cell === 'string' ? cell : null;
+  }
+
+  text(column: string, row: number): string {
+    return this.maybeText(column, row) ?? '';
+  }
+
+  maybeNumber(column: string, row: number): number | null {
+    const cell = this.#cell(column, row);
+    return typeof cell === 'number' ? cell : null;
+  }
+
+  number(column: string, row: number): number {
+    return this.maybeNumber(column, row) ?? 0;
+  }
+
+  integer(column: string, row: number): bigint {
+    const cell = this.#cell(column, row);
+    return typeof cell === 'bigint' ? cell : 0n;
+  }
+
+  flag(column: string, row: number): boolean | null {
+    const cell = this.#cell(column, row);
+    return typeof cell === 'boolean' ? cell : null;
+  }
+}

@@ -1,0 +1,197 @@
+import {
+  type Duck,
+  type DuckAppender,
+  numberOf,
+  numbersOf,
+  quote,
+  quoteName,
+  textOf,
+} from '#history/archive/duck.ts';
+import { verdictIs } from '#history/evidence/comparison.ts';
+import { NO_ORDERS } from '#history/evidence/presentation.ts';
+import { byOutcome, ORDER_SUMS_SQL, orderSums } from '#history/evidence/source/order-sums.ts';
+import {
+  bootstrapIntervals,
+  type ClusterCount,
+  clusteredInterval,
+  type Estimate,
+} from '#history/statistics/intervals.ts';
+import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
+
+/**
+ * Makes the table `answers` of how several sides answered the same requests, a row a request. It lies in DuckDB, which
+ * moves to disk what does not fit into its memory, so that outcomes can be joined to it whatever its length.
+ *
+ * Columns: `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and `answer_0` (of AnswerCodes) of side 0, and
+ * so on. Side 0 is the base.
+ */
+export async function makeAnswers(duck: Duck, sides: number): Promise<DuckAppender> {
+  const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
+  const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
+  await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
+  return duck.appender('answers');
+}
+
+/**
+ * Joins the answers to what became of the orders: the table `answered_orders` has a row an order, with what each
+ * side did to it. An order whose last outcome is a technical failure says nothing about the payer and is left out.
+ */
+export async function joinOutcomes(duck: Duck, sides: number): Promise<void> {
+  const ofSide = (side: number) => [
+    `bool_or(${verdictIs(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
+    `bool_or(${verdictIs(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
+  ];
+  const answered = Array.from({ length: sides }, (_, side) => ofSide(side)).flat();
+  await duck.run(`CREATE OR REPLACE TABLE answered_orders AS
+    SELECT answered.*, status, reversed, amount, currency FROM (
+      SELECT order_key, any_value(client_hash) AS client_hash, min("at") AS first_at, ${answered.join(', ')}
+      FROM answers GROUP BY order_key
+    ) answered JOIN (SELECT order_key, status, reversed, amount, currency FROM orders WHERE status <> 'TECHNICAL') USING (order_key)`);
+}
+
+/** SQL: the orders that a side grants and the base does not, and the other way round. */
+export function openedBy(side: number): string {
+  return `granted_${side} AND NOT granted_0`;
+}
+
+export function closedBy(side: number): string {
+  return `granted_0 AND NOT granted_${side}`;
+}
+
+/** Orders and their money, by what became of them. */
+export async function sumsOfOrders(duck: Duck, which: string): Promise<OrderSums> {
+  return orderSums(
+    await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
+      GROUP BY currency`),
+  );
+}
+
+/** When half of all orders had been asked for, epoch ms: what is found before it is shown after it. */
+export async function halfOfOrders(duck: Duck): Promise<number> {
+  const [row = {}] = await duck.rows(
+    'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
+  );
+  return Number(row['split_at'] ?? 0);
+}
+
+/** SQL: the orders of one part; an order belongs to the part in which it was first asked for. */
+function inPart(part: PartName, splitAt: number): string {
+  return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
+}
+
+export async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<TimePart> {
+  const [row = {}] = await duck.rows(
+    `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcome('count(*)')}
+     FROM answered_orders WHERE ${inPart(part, splitAt)}`,
+  );
+  return { from: numberOf(row['first']), to: numberOf(row['last']), orders: numbersOf(row, NO_ORDERS) };
+}
+
+const EFFECTS = {
+  unpaidClosed: ['UNPAID', closedBy],
+  paidClosed: ['PAID', closedBy],
+  paidHeldBack: ['PAID', (side: number) => `granted_${side} AND delayed_${side} AND NOT delayed_0`],
+} as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
+
+/** Of each side but the base what it did to the orders of a part that the base did not, with intervals by client. */
+export async function tradeOffs(
+  duck: Duck,
+  part: PartName,
+  splitAt: number,
+  sides: number,
+): Promise<readonly TradeOff[]> {
+  const sums = await clientSums(duck, part, splitAt, sides);
+  return Array.from({ length: sides - 1 }, (_, place) => ({
+    unpaidClosed: effectOf(sums, 'unpaidClosed', place + 1),
+    paidClosed: effectOf(sums, 'paidClosed', place + 1),
+    paidHeldBack: effectOf(sums, 'paidHeldBack', place + 1),
+  }));
+}
+
+type ClientSums = Awaited<ReturnType<typeof clientSums>>;
+
+/** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
+async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: number) {
+  const where = inPart(part, splitAt);
+  const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
+  const currencies = known.map((row) => textOf(row['currency']) ?? '').toSorted();
+  const sums = sumsOf(sides, currencies);
+  const [counted = {}] = await duck.rows(
+    `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
+  );
+  const { clients } = numbersOf(counted, { clients: 0 });
+  const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
+  const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
+  const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
+  let client = 0;
+  for await (const batch of duck.batches(sql)) {
+    for (const [name, column] of columns)
+      for (const [row, value] of batch.numbers(name).entries()) column[client + row] = value ?? 0;
+    client += batch.rowCount;
+  }
+  return { clients, currencies, columns };
+}
+
+function sumsOf(sides: number, currencies: readonly string[]): readonly (readonly [string, string])[] {
+  const sums: (readonly [string, string])[] = [
+    ['PAID', `count(*) FILTER (status = 'PAID')`],
+    ['UNPAID', `count(*) FILTER (status = 'UNPAID')`],
+  ];
+  for (let side = 1; side < sides; side++)
+    for (const [name, [status, holds]] of Object.entries(EFFECTS)) {
+      const which = `status = '${status}' AND ${holds(side)}`;
+      sums.push([`${name}_${side}`, `count(*) FILTER (${which})`]);
+      for (const [place, currency] of currencies.entries())
+        sums.push([
+          `${name}_${side}_${place}`,
+          `sum(amount) FILTER (${which} AND currency = ${quote(currency)})`,
+        ]);
+    }
+  return sums;
+}
+
+function effectOf({ clients, currencies, columns }: ClientSums, name: keyof TradeOff, side: number): Effect {
+  const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
+  const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
+  const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
+  const amounts = bootstrapIntervals(clients, (drawn) => money.map((sums) => total(sums, drawn)));
+  const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
+    const estimate = amounts[place];
+    return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
+  });
+  return {
+    orders: orders.reduce((sum, value) => sum + value, 0),
+    share: clusteredInterval(countsOf(orders, all)),
+    amount: Object.fromEntries(amount),
+  };
+}
+
+function* countsOf(orders: Float64Array, all: Float64Array): Generator<ClusterCount> {
+  for (const [client, part] of orders.entries()) yield { part, whole: all[client] ?? 0 };
+}
+
+function total(column: Float64Array, drawn: Uint32Array): number {
+  let sum = 0;
+  for (let client = 0; client < column.length; client++) sum += (column[client] ?? 0) * (drawn[client] ?? 0);
+  return sum;
+}
+
+/**
+ * The trade-offs that no other one beats: none closes more unpaid orders, fewer paid ones and holds fewer paid ones
+ * back, in at least one of these more.
+ */
+export function paretoFront(all: readonly TradeOff[]): readonly boolean[] {
+  const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [
+    -unpaidClosed.orders,
+    paidClosed.orders,
+    paidHeldBack.orders,
+  ]);
+  return costs.map((one) => !costs.some((other) => isBetter(other, one)));
+}
+
+function isBetter(one: readonly number[], other: readonly number[]): boolean {
+  const differences = one.map((cost, place) => cost - (other[place] ?? 0));
+  return (
+    differences.every((difference) => difference <= 0) && differences.some((difference) => difference < 0)
+  );
+}

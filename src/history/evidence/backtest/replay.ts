@@ -1,0 +1,286 @@
+import { isGrant } from '#decision/conclude-verdict.ts';
+import { judgeVerdict, type Standing } from '#decision/decide.ts';
+import {
+  type DeviceKind,
+  type FactReading,
+  NOBODY_SEEN,
+  type SharingCounts,
+  withMarksOf,
+} from '#decision/facts/fact.ts';
+import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '#decision/holdout.ts';
+import {
+  endDueWait,
+  type OutcomeChange,
+  repeatOutcome,
+  setBinding,
+  setOverride,
+} from '#decision/payer/changes.ts';
+import { type ClientKey, hashOfNumber } from '#decision/payer/client-key.ts';
+import {
+  type ClientGroup,
+  type ClientState,
+  momentFor,
+  UNKNOWN_CLIENT,
+} from '#decision/payer/client-state.ts';
+import { knownHints } from '#decision/payer/hints.ts';
+import type { DatedReport, Exposure, KnownOrder } from '#decision/payer/order.ts';
+import { type SightingMarks, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import type { FactRef } from '#decision/rules/condition.ts';
+import { type RuleSet, settingsOf, type Verdict } from '#decision/rules/rule-set.ts';
+import { stateAfterScore } from '#decision/score-hints.ts';
+import { forgetOldest } from '#decision/simulation.ts';
+import type { AskedInput, Input } from './input.ts';
+
+export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
+
+/** What a replay answered to a request, and what its rules saw. */
+export interface ReplayAnswer {
+  readonly verdict: Verdict;
+  /** Or `otherwise`. */
+  readonly rule: string;
+  readonly clientGroup: ClientGroup;
+  readonly isBot: boolean;
+  /** The level of the ladder, with WAIT; otherwise 0. */
+  readonly level: number;
+  /** Null without WAIT. */
+  readonly waitSeconds: number | null;
+  /** Rules that matched and were skipped. */
+  readonly heldOut: readonly DrawnHoldout[];
+  /** One value for each of the rule set's facts, in their order. */
+  readonly values: readonly FactReading[];
+  /** Pseudonyms that its rules compare with constants, and whose secret is not at hand: nobody can say what it answers. */
+  readonly incomparable: readonly FactRef[];
+}
+
+interface ReplayedOrder {
+  /** Some recorded request asked for it. */
+  asked: boolean;
+  /** One of these was granted then. */
+  grantedThen: boolean;
+  /** By replay. */
+  readonly granted: boolean[];
+  /** For each replay; null before the first report. */
+  readonly known: (KnownOrder | null)[];
+}
+
+interface Payer {
+  readonly key: ClientKey;
+  /** For each replay. Replays with the same past share one object. */
+  readonly states: ClientState[];
+  /** The newest ones, oldest first. */
+  readonly orders: Map<string, ReplayedOrder>;
+}
+
+/** How many orders of one client are remembered for their outcomes; this bounds the memory of a long replay. */
+const ORDERS_MAX = 100;
+
+/**
+ * The same inputs replayed side by side, each replay with its rules, from an empty state: a verdict that
+ * comes out otherwise changes the ladder and the counters behind it. Inputs come client by client, each client's as
+ * they happened: who was replayed is forgotten, so that memory does not grow with the history.
+ */
+export class Replays {
+  readonly #rules: readonly RulesOfRequest[];
+  readonly #currencyThen: (asked: AskedInput) => string;
+  readonly #holdoutDraw: HoldoutDraw;
+  #payer: Payer | null = null;
+
+  /**
+   * `rulesThen` decided when the inputs were recorded: a request in their currency counts as naming none, so that
+   * each replay uses its own.
+   */
+  constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
+    this.#rules = rules;
+    this.#holdoutDraw = holdoutDraw;
+    this.#currencyThen = (asked) => settingsOf(rulesThen(asked), asked.platform).currency;
+  }
+
+  /**
+   * Replays all inputs in turn. `visit` gets each request with the answer of each replay; `between` is called after
+   * every batch, and ends the work by throwing.
+   */
+  async replayAll(
+    batches: AsyncIterable<readonly Input[]>,
+    visit: (request: AskedInput, answers: readonly ReplayAnswer[]) => void,
+    between: () => void,
+  ): Promise<void> {
+    for await (const inputs of batches) {
+      for (const input of inputs) {
+        const answers = this.replay(input);
+        if (input.kind === 'verdict' && answers !== null) visit(input, answers);
+      }
+      between();
+    }
+  }
+
+  /** Replays an input; returns the answer of each replay to a request, otherwise null. */
+  replay(input: Input): readonly ReplayAnswer[] | null {
+    const payer = this.#payerOf(input);
+    const change = (next: (state: ClientState) => ClientState) => {
+      const nextOnce = once(next);
+      for (const [place, state] of payer.states.entries()) payer.states[place] = nextOnce(state);
+      return null;
+    };
+    switch (input.kind) {
+      case 'score':
+        return change((state) => stateAfterScore(state, input.request, input.at));
+      case 'verdict':
+        return this.#ask(payer, input);
+      case 'outcome':
+        this.#tell(payer, input);
+        return null;
+      case 'binding':
+        return change((state) => setBinding(state, input.binding, input.at));
+      case 'override':
+        return change((state) => setOverride(state, input.override, input.at));
+      case 'waitEnded':
+        return change((state) => endDueWait(state, state.seq, input.at));
+      default:
+        return input satisfies never;
+    }
+  }
+
+  #ask(payer: Payer, asked: AskedInput): readonly ReplayAnswer[] {
+    const standing = this.#standingOf(payer, asked);
+    const order = this.#order(payer, asked.orderRef);
+    order.asked = true;
+    if (isGrant(asked.verdict)) order.grantedThen = true;
+    const judged: Judged[] = [];
+    return this.#rules.map((rulesOf, place) => {
+      const rules = rulesOf(asked);
+      const state = payer.states[place] ?? UNKNOWN_CLIENT;
+      const known = judged.find((other) => other.rules === rules && other.state === state);
+      const { answer, nextState } =
+        known ?? this.#judge(judged, rules, { ...standing(rules, state), state }, asked);
+      payer.states[place] = nextState;
+      if (isGrant(answer.verdict)) order.granted[place] = true;
+      return answer;
+    });
+  }
+
+  #judge(judged: Judged[], rules: RuleSet, standing: Standing, asked: AskedInput): Judged {
+    const { state } = standing;
+    const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
+    const { assessment, concluded, nextState } = judgeVerdict(rules, standing, { ...asked, currency });
+    const { verdict, rule, waitSeconds, ladderAfter } = concluded;
+    const answer: ReplayAnswer = {
+      values: assessment.values,
+      incomparable: assessment.incomparable,
+      verdict,
+      rule,
+      clientGroup: assessment.clientGroup,
+      isBot: assessment.isBot,
+      level: verdict === 'WAIT' ? ladderAfter.level : 0,
+      waitSeconds,
+      heldOut: heldOutAmong(assessment.drawn, concluded.drawn),
+    };
+    const made = { rules, state, answer, nextState };
+    judged.push(made);
+    return made;
+  }
+
+  /** What every replay decides from, apart from its own state. */
+  #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
+    const [state = UNKNOWN_CLIENT] = states;
+    const hints = knownHints(state.hints, momentFor(state, at));
+    const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
+    const seen = (kind: DeviceKind, { sharing }: RuleSet, own: SightingMarks) => {
+      const { windowsMs, marks, verdictWindowsMs } = sharing[kind];
+      const counts = (windowMs: number) => {
+        const seen = withMarksOf(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
+        return verdictWindowsMs.includes(windowMs) ? seen : { ...seen, verdicts: 0 };
+      };
+      return new Map(shown[kind] ? windowsMs.map((windowMs) => [windowMs, counts(windowMs)]) : []);
+    };
+    return (rules: RuleSet, from: ClientState): Omit<Standing, 'state'> => ({
+      client: key,
+      sightings: {
+        fingerprint: seen('fingerprint', rules, sightingMarks(from, at)),
+        ip: seen('ip', rules, sightingMarks(from, at)),
+        ...(sightings.attributes === undefined ? {} : { attributes: sightings.attributes }),
+      },
+      holdoutDraw: this.#holdoutDraw,
+      now: at,
+    });
+  }
+
+  #tell(payer: Payer, { orderRef, report, exposure, at }: Extract<Input, { kind: 'outcome' }>): void {
+    const order = this.#order(payer, orderRef);
+    const changes: Told[] = [];
+    for (const place of this.#rules.keys()) {
+      const here = exposureIn(order, order.granted[place] === true, exposure, report);
+      if (here === null) continue;
+      const from = payer.states[place] ?? UNKNOWN_CLIENT;
+      const known = order.known[place] ?? null;
+      const isSame = (other: Told) => other.from === from && other.known === known && other.exposure === here;
+      const same = changes.find(isSame);
+      const made = same ?? repeatOutcome(from, known, { ...report, orderRef }, at, here);
+      if (same === undefined) changes.push({ ...made, from, known, exposure: here });
+      payer.states[place] = made.state;
+      order.known[place] = made.order;
+    }
+  }
+
+  #payerOf({ platform, clientIdKey, clientHash }: Input): Payer {
+    const before = this.#payer;
+    if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
+    const states = this.#rules.map(() => UNKNOWN_CLIENT);
+    const key = { platform, clientIdKey, hash: hashOfNumber(clientHash) };
+    const payer = { key, states, orders: new Map() };
+    this.#payer = payer;
+    return payer;
+  }
+
+  #order({ orders }: Payer, orderRef: string): ReplayedOrder {
+    const known = orders.get(orderRef);
+    if (known !== undefined) return known;
+    const order: ReplayedOrder = { asked: false, grantedThen: false, granted: [], known: [] };
+    orders.set(orderRef, order);
+    forgetOldest(orders, ORDERS_MAX);
+    return order;
+  }
+}
+
+/**
+ * How far an order came for a replay by the time of a report; null where it was not granted and the report needed a
+ * grant, so that it did not happen. What was reported although nothing was granted then did not need it.
+ */
+function exposureIn(
+  { asked, grantedThen }: ReplayedOrder,
+  granted: boolean,
+  then: Exposure,
+  { outcome }: DatedReport,
+): Exposure | null {
+  if (!asked) return then;
+  // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.
+  if (granted) return then === 'turnedAway' && outcome === 'UNPAID' ? then : 'granted';
+  return grantedThen && then !== 'turnedAway' ? null : then;
+}
+
+const SEEN_ALONE: SharingCounts = { ...NOBODY_SEEN, clients: 1, verdicts: 1 };
+
+interface Told extends OutcomeChange {
+  readonly from: ClientState;
+  readonly known: KnownOrder | null;
+  readonly exposure: Exposure;
+}
+
+/** The rules of the two lists that were skipped; mostly both are empty, and nothing is copied. */
+function heldOutAmong(one: readonly DrawnHoldout[], other: readonly DrawnHoldout[]): readonly DrawnHoldout[] {
+  return one.length + other.length === 0 ? one : heldOutOf([...one, ...other]);
+}
+
+interface Judged {
+  readonly rules: RuleSet;
+  readonly state: ClientState;
+  readonly answer: ReplayAnswer;
+  readonly nextState: ClientState;
+}
+
+/** The same function, called once for each state: replays that share a state keep sharing it. */
+function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
+  const made = new Map<ClientState, ClientState>();
+  return (state) => {
+    return made.getOrInsertComputed(state, () => next(state));
+  };
+}

@@ -1,0 +1,122 @@
+import { parseDuration } from '#base/duration.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import {
+  type Constant,
+  constantAtPath,
+  UnknownConstant,
+  withConstants,
+  writeText,
+} from '#decision/rules/text/constant.ts';
+import { draftOf } from '#decision/rules/text/draft-text.ts';
+import { BadQuestion } from '#history/evidence/question.ts';
+import type { Tried } from './backtest.ts';
+
+/** One constant and the values that it is given in turn, as they would stand in the file. */
+interface Variation {
+  readonly constant: Constant;
+  readonly values: readonly string[];
+}
+
+/** The most rule sets that one backtest tries. */
+const COMBINATIONS_MAX = 200;
+
+const VARY_FORM =
+  'PATH=VALUES, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s';
+
+/** A version as it is, and with every choice of one value of each `PATH=VALUES`. Throws BadQuestion. */
+export function variationsOf(
+  { version }: RuleSet,
+  files: RuleFiles,
+  vary: readonly string[],
+): readonly [Tried, ...Tried[]] {
+  try {
+    const variations = vary.map((text) => parseVariation(files, text));
+    return combinationsOf(version, files, variations);
+  } catch (error) {
+    throw error instanceof UnknownConstant ? new BadQuestion(error.message) : error;
+  }
+}
+
+/** `PATH=2..8`, `PATH=2..8:2` (every second one) or `PATH=15s,30s`. */
+function parseVariation(files: RuleFiles, text: string): Variation {
+  const at = text.indexOf('=');
+  const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+  if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
+  const constant = constantAtPath(files, path);
+  const isText = constant.allowed.type === 'text' || constant.allowed.type === 'enum';
+  const values = isText ? valuesOf(list, text).map(writeText) : valuesOf(list, text);
+  return { constant, values: [...new Set(values)] };
+}
+
+function valuesOf(list: string, text: string): readonly string[] {
+  const range = /^(-?\d+)\.\.(-?\d+)(?::(\d+))?$/.exec(list);
+  if (range === null) {
+    const values = list.split(',').map((value) => value.trim());
+    const bad = values.find((value) => !/^[\w.+-]+$/.test(value));
+    if (bad === undefined) return values;
+    throw new BadQuestion(`"${bad}" in "${text}" is no number, duration or word; --vary is ${VARY_FORM}`);
+  }
+  const [first, last, step] = [Number(range[1]), Number(range[2]), Number(range[3] ?? 1)];
+  if (last < first || step === 0)
+    throw new BadQuestion(
+      `"${list}" in "${text}" is no range; the smaller number comes first, like 2..8 or 2..8:2`,
+    );
+  const count = Math.floor((last - first) / step) + 1;
+  if (count > COMBINATIONS_MAX)
+    throw new BadQuestion(
+      `"${list}" in "${text}" has ${count} values; at most ${COMBINATIONS_MAX} are tried`,
+    );
+  return Array.from({ length: count }, (_, index) => String(first + index * step));
+}
+
+/** Throws BadQuestion with the problems of the first choice that is not a sound rule set. */
+function combinationsOf(
+  version: string,
+  files: RuleFiles,
+  variations: readonly Variation[],
+): readonly [Tried, ...Tried[]] {
+  const count = variations.reduce((product, { values }) => product * values.length, 1);
+  if (count > COMBINATIONS_MAX)
+    throw new BadQuestion(`${count} combinations are asked for; at most ${COMBINATIONS_MAX} are tried`);
+  const paths = variations.map(({ constant }) => constant.path);
+  const twice = paths.find((path, index) => paths.indexOf(path) !== index);
+  if (twice !== undefined)
+    throw new BadQuestion(`${twice} is varied twice; give all its values in one --vary`);
+  const choices = variations.reduce<readonly Choice[]>(
+    (known, { constant, values }) =>
+      known.flatMap((choice) => values.map((value) => [...choice, [constant, value] as const])),
+    [[]],
+  );
+  const asItStands = variations.map(({ constant }) => [constant, constant.text] as const);
+  const others = choices.filter((choice) => !choice.every(([constant, value]) => isSame(constant, value)));
+  const triedOf = (choice: Choice) => combinationOf(version, files, choice);
+  return [triedOf(asItStands), ...others.map(triedOf)];
+}
+
+type Choice = readonly (readonly [Constant, string])[];
+
+/** `60s` and `1m` are the same duration. */
+function isSame({ text }: Constant, value: string): boolean {
+  const [one, other] = [parseDuration(text), parseDuration(value)];
+  return text === value || (one !== null && one === other);
+}
+
+function combinationOf(version: string, files: RuleFiles, choice: Choice): Tried {
+  const values = Object.fromEntries(choice.map(([{ path }, value]) => [path, value]));
+  const edited = withConstants(files, choice);
+  const draft = draftOf(version, edited);
+  if (draft.ok) return { values, rules: draft.ruleSet };
+  throw new BadQuestion(`${describe(values)} is no sound rule set: ${problemText(draft.problems)}`);
+}
+
+function describe(values: Tried['values']): string {
+  return Object.entries(values)
+    .map(([path, value]) => `${path}=${value}`)
+    .join(' ');
+}
+
+function problemText(problems: readonly Problem[]): string {
+  return problems.map(({ at, message }) => `${at.file}:${at.line}:${at.column}  ${message}`).join('; ');
+}

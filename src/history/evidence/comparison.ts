@@ -1,0 +1,178 @@
+import { choice, count, list, type Shape, shape, word } from '#base/shapes.ts';
+import { byVerdict, VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import { clusteredInterval } from '#history/statistics/intervals.ts';
+import { plus } from '#history/statistics/sums.ts';
+import {
+  columns,
+  type EvidenceTable,
+  interval,
+  NO_ORDERS,
+  orderCounts,
+  STATUSES_COUNTED,
+  statusCells,
+} from './presentation.ts';
+import { byOutcome, clusterOf } from './source/order-sums.ts';
+
+/** How two versions answered the same requests, and what became of the orders. */
+
+const verdict = choice(VERDICTS, 'A verdict');
+const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
+  decisions: count('All of them'),
+  ...orderCounts.properties,
+});
+
+export const COMPARISON = {
+  compared: count('Decisions that both sides made'),
+  changed: count('Of these, whose verdict is another'),
+  changedShare: interval('The same as a share, by client'),
+  transitions: shape(
+    'Decisions by verdict of the base',
+    byVerdict(() =>
+      shape(
+        'By verdict of the candidate',
+        byVerdict(() => decisionCount),
+      ),
+    ),
+  ),
+  changes: list(
+    shape('Decisions that went from one verdict to another, for one pair of rules', {
+      from: verdict,
+      to: verdict,
+      fromRule: word('The rule of the base, or otherwise'),
+      toRule: word('The rule of the candidate, or otherwise'),
+      count: count('Decisions'),
+      ...orderCounts.properties,
+      samples: list(word('An orderRef'), 'The first that it happened to, at most three'),
+    }),
+    'Most frequent first',
+  ),
+} as const;
+
+const ComparisonSchema = shape('Where two sides agree and where they do not', COMPARISON);
+
+type Comparison = Shape<typeof ComparisonSchema>;
+
+interface RuleAnswer {
+  readonly verdict: Verdict;
+  /** Or `otherwise`. */
+  readonly rule: string;
+}
+
+/** Answers as numbers, of which the lowest two bits are the verdict. */
+export class AnswerCodes {
+  readonly #rules: string[] = [];
+  readonly #places = new Map<string, number>();
+
+  codeOf({ verdict, rule }: RuleAnswer): number {
+    const place = this.#places.getOrInsertComputed(rule, () => this.#rules.push(rule) - 1);
+    return VERDICTS.indexOf(verdict) | (place << 2);
+  }
+
+  answerOf(code: number): RuleAnswer {
+    return { verdict: VERDICTS[code & 3] ?? 'GET_NEW', rule: this.#rules[code >> 2] ?? '' };
+  }
+}
+
+/** SQL: that a column of codes says one of these verdicts. */
+export function verdictIs(column: string, ...verdicts: readonly Verdict[]): string {
+  return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
+}
+
+const SAMPLES_MAX = 3;
+
+/**
+ * Compares two columns of codes, `base` and `candidate`, of a table or query with a row a decision: client_hash,
+ * order_key, and `at`.
+ */
+export async function compare(duck: Duck, answers: string, codes: AnswerCodes): Promise<Comparison> {
+  const pairs = await duck.rows(`
+    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcome('sum(n)')},
+      arg_min(order_ref, {first: first_at, ref: order_ref}, ${SAMPLES_MAX}) AS samples
+    FROM (SELECT base, candidate, order_key, count(*) AS n, min("at") AS first_at FROM ${answers} GROUP BY ALL)
+    JOIN (SELECT order_key, order_ref, status FROM orders) USING (order_key) GROUP BY base, candidate`);
+  const found = pairs.map((row) => pairOf(row, codes));
+  const clusters = await duck.rows(
+    `SELECT ${clusterOf('client_hash')} AS cluster, count(*) FILTER (base & 3 <> candidate & 3)::DOUBLE AS part,
+       count(*)::DOUBLE AS whole FROM ${answers} GROUP BY cluster ORDER BY cluster`,
+  );
+  const changed = found.filter(({ base, candidate }) => base.verdict !== candidate.verdict);
+  return {
+    compared: total(found).decisions,
+    changed: total(changed).decisions,
+    changedShare: clusteredInterval(clusters.map((row) => numbersOf(row, { part: 0, whole: 0 }))),
+    transitions: byVerdict((from) =>
+      byVerdict((to) =>
+        total(found.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to)),
+      ),
+    ),
+    changes: changed
+      .map(({ base, candidate, counts: { decisions, ...orders }, samples }) => ({
+        from: base.verdict,
+        to: candidate.verdict,
+        fromRule: base.rule,
+        toRule: candidate.rule,
+        count: decisions,
+        ...orders,
+        samples,
+      }))
+      .toSorted((a, b) => b.count - a.count || (changeName(a) < changeName(b) ? -1 : 1)),
+  };
+}
+
+const NONE = { decisions: 0, ...NO_ORDERS };
+
+type Pair = ReturnType<typeof pairOf>;
+
+function pairOf(row: DuckRow, codes: AnswerCodes) {
+  const samples = row['samples'];
+  return {
+    base: codes.answerOf(numberOf(row['base']) ?? 0),
+    candidate: codes.answerOf(numberOf(row['candidate']) ?? 0),
+    counts: numbersOf(row, NONE),
+    samples: Array.isArray(samples) ? samples.map((one) => textOf(one) ?? '') : [],
+  };
+}
+
+function total(pairs: readonly Pair[]): typeof NONE {
+  return pairs.reduce((sum, { counts }) => plus(sum, counts), NONE);
+}
+
+function changeName({ from, fromRule, to, toRule }: Comparison['changes'][number]): string {
+  return `${from} ${fromRule} ${to} ${toRule}`;
+}
+
+/** `names` are those of base and candidate. */
+export function comparisonTables(
+  { transitions, changes }: Pick<Comparison, 'transitions' | 'changes'>,
+  names: readonly [base: string, candidate: string],
+): readonly EvidenceTable[] {
+  return [
+    {
+      name: 'verdicts',
+      title: 'Verdicts, and what became of the orders that the decisions are about',
+      columns: columns(['text', ...names], ['count', 'decisions'], STATUSES_COUNTED),
+      rows: VERDICTS.flatMap((from) =>
+        VERDICTS.map((to) => ({ from, to, cell: transitions[from][to] }))
+          .filter(({ cell }) => cell.decisions > 0)
+          .map(({ from, to, cell }) => [from, from === to ? '' : to, cell.decisions, ...statusCells(cell)]),
+      ),
+    },
+    {
+      name: 'changes',
+      title: 'Changes by rule',
+      columns: columns(['count', 'count'], STATUSES_COUNTED, [
+        'text',
+        'from',
+        'by rule',
+        'to',
+        'by rule',
+        'orders, for example',
+      ]),
+      rows: changes.map((change) => [
+        ...[change.count, ...statusCells(change)],
+        ...[change.from, change.fromRule, change.to, change.toRule, change.samples.join(', ')],
+      ]),
+    },
+  ];
+}

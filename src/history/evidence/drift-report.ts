@@ -1,0 +1,173 @@
+import { counted } from '#base/counted.ts';
+import { always, count, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { timeText } from '#decision/payer/instant.ts';
+import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import {
+  type Cell,
+  type Column,
+  columns,
+  type EvidenceTable,
+  interval,
+  number,
+  type Presentation,
+  SPAN,
+  spanNotes,
+  verdictMixShape,
+} from './presentation.ts';
+import { ScoreFiguresSchema } from './score-figures.ts';
+
+const DriftPartSchema = shape('One of the two parts of the time', {
+  decisions: count('In this part'),
+  clients: count('Different clients of these decisions'),
+  verdicts: verdictMixShape,
+  orders: shape(
+    'By whether it was reported that they were paid or not; of the later part that may still come',
+    {
+      known: count('It was reported'),
+      unknown: count('It was not'),
+      neverGranted: count(
+        'Of the known ones, paid although they were never granted: the score is not measured on them',
+      ),
+    },
+  ),
+  paidShare: interval('Of the orders with a known outcome'),
+  score: ScoreFiguresSchema,
+});
+
+const FactDriftSchema = shape(
+  'How much the values of a fact have moved from one part of the time to the other',
+  {
+    fact: word('Its label'),
+    index: number(
+      'Population stability index over tenths of the earlier part, or over the most frequent values',
+    ),
+    byChance: number('What two samples of this size exceed in 5 of 100 cases although nothing has changed'),
+    moved: shape('What has moved the most', {
+      values: word('The values whose share has'),
+      earlier: number('That share before, 0 to 1'),
+      later: number('And after'),
+      intervals: shape('The same shares, by client', {
+        earlier: interval('Before'),
+        later: interval('After'),
+      }),
+    }),
+  },
+);
+
+/** What `rules drift --json` prints, but for notes and tables; the member names are stable. */
+export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
+  kind: always('drift'),
+  version: nullable(word('The version whose decisions alone are compared; null for those of all')),
+  ...SPAN,
+  splitAt: epochMs('Where the later part begins'),
+  beganAt: nullable(
+    epochMs(
+      'Of the first decision that is kept, when it lies in the earlier part: nobody was known from decisions before it. Otherwise null',
+    ),
+  ),
+  earlier: DriftPartSchema,
+  later: DriftPartSchema,
+  unknown: count('Orders of both parts of which nothing was reported'),
+  facts: list(FactDriftSchema, 'Those that moved most first'),
+});
+
+export type DriftPart = Shape<typeof DriftPartSchema>;
+export type FactDrift = Shape<typeof FactDriftSchema>;
+export type Drift = Shape<typeof DriftSchema>;
+
+/** A drift for its reader. */
+export function presentDrift(found: Drift): Presentation {
+  const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
+  const head = [
+    version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
+    ...spanNotes(found),
+  ];
+  if (decisions === 0) return { notes: head, tables: [] };
+  const beyond = facts.filter(({ index, byChance }) => index > byChance);
+  return {
+    notes: [
+      ...head,
+      `The later part begins at ${timeText(splitAt)}.`,
+      'A hint where to look, no proof: whatever else changed between the two parts is in these figures. Payments of the later part may still be reported: until then their orders are unknown.',
+      ...(beganAt === null
+        ? []
+        : [
+            `The earlier part compares with a store that began empty: the first decision that is kept was made at ${timeText(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+          ]),
+      `The score is measured on ${leftOutText(found)}`,
+      ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
+    ],
+    tables: [
+      partsTable('sizes', 'The two parts', 'count', found, [
+        ['decisions', ({ decisions: some }) => some],
+        ['clients', ({ clients }) => clients],
+        ['orders with an outcome', ({ orders }) => orders.known],
+        ['orders with an unknown outcome', ({ orders }) => orders.unknown],
+      ]),
+      partsTable('answers', 'Answers and outcomes, with 95 % intervals', 'share', found, [
+        ...VERDICTS.map(
+          (verdict: Verdict) => [verdict, ({ verdicts }: DriftPart) => verdicts[verdict]] as const,
+        ),
+        ['paid, of orders with an outcome', ({ paidShare }) => paidShare],
+      ]),
+      partsTable('score', 'paymentScore of granted orders against what became of them', 'figure', found, [
+        ['Brier score', ({ score }) => score.brier],
+        ['AUC on granted orders', ({ score }) => score.auc],
+        ['calibration error', ({ score }) => score.calibrationError],
+      ]),
+      ...[reliabilityTable('earlier', earlier), reliabilityTable('later', later)],
+      ...(beyond.length === 0 ? [] : [factsTable(beyond)]),
+    ],
+  };
+}
+
+/** Which orders no figure of the score is about. */
+function leftOutText({ earlier, later, unknown }: Drift): string {
+  const never = earlier.orders.neverGranted + later.orders.neverGranted;
+  return `granted orders that were paid or not. Left out: ${counted(unknown, 'order')} with an unknown outcome, ${counted(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;
+}
+
+function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): EvidenceTable {
+  return {
+    name: 'reliability',
+    title: `Reliability of paymentScore, ${part} part: what scores said and what was paid`,
+    columns: columns(['text', 'score'], ['count', 'orders'], ['share', 'mean score', 'paid share, 95 %']),
+    rows: score.reliability.map(({ from, to, count: orders, meanScore, paidShare }) => [
+      `${from.toFixed(1)} to ${to.toFixed(1)}`,
+      orders,
+      meanScore,
+      paidShare,
+    ]),
+  };
+}
+
+function partsTable(
+  name: string,
+  title: string,
+  kind: Column['kind'],
+  { earlier, later }: Drift,
+  figures: readonly (readonly [string, (part: DriftPart) => Cell])[],
+): EvidenceTable {
+  return {
+    name,
+    title,
+    columns: columns(['text', ''], [kind, 'earlier', 'later']),
+    rows: figures.map(([figure, of]) => [figure, of(earlier), of(later)]),
+  };
+}
+
+function factsTable(facts: readonly FactDrift[]): EvidenceTable {
+  return {
+    name: 'facts',
+    title: 'Facts that moved by more than chance explains',
+    columns: columns(
+      ['text', 'fact'],
+      ['figure', 'PSI', 'by chance up to'],
+      ['text', 'most moved'],
+      ['share', 'earlier, 95 %', 'later, 95 %'],
+    ),
+    rows: facts.map(({ fact, index, byChance, moved: { values, intervals } }) => [
+      ...[fact, index, byChance, values, intervals.earlier, intervals.later],
+    ]),
+  };
+}

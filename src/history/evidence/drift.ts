@@ -1,0 +1,236 @@
+import { byVerdict, VERDICTS } from '#decision/rules/rule-set.ts';
+import {
+  type Duck,
+  type DuckRow,
+  numberOf,
+  numbersIn,
+  numbersOf,
+  quote,
+  quoteName,
+  textOf,
+} from '#history/archive/duck.ts';
+import { factLabel, typeOfColumn } from '#history/archive/fact-columns.ts';
+import { notKnownSql } from '#history/archive/record-columns.ts';
+import { populationStability } from '#history/statistics/distributions.ts';
+import { clusteredInterval } from '#history/statistics/intervals.ts';
+import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
+import { ordersOf, paidShareOf, scoredOrders, scoreFigures } from './score-figures.ts';
+import { columnsOf, type Evidence, knownRows } from './source/evidence.ts';
+import { clusterOf } from './source/order-sums.ts';
+
+/**
+ * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
+ * on; null splits in the middle. A hint where to look, not a proof: everything else that changed between the parts is
+ * in it, too.
+ */
+export async function drift(
+  evidence: Evidence,
+  split: number | null,
+  onProgress: (done: number, of: number) => void = () => {},
+): Promise<Drift> {
+  const { duck, span } = evidence;
+  const splitAt = split ?? Math.round(((span.from ?? 0) + (span.to ?? 0)) / 2);
+  const columns = await comparedColumns(duck);
+  const [earlier, later] = [await mixOf(evidence, splitAt, false), await mixOf(evidence, splitAt, true)];
+  const sizes = [earlier.size, later.size] as const;
+  const facts: FactDrift[] = [];
+  for (const column of columns) {
+    onProgress(facts.length, columns.length + 1);
+    facts.push(await factDrift(duck, column, splitAt, sizes));
+  }
+  const scored = await scoredOrders(evidence, splitAt);
+  const groups = scored.filter(({ paid, unpaid }) => paid + unpaid > 0);
+  const unknownIn = (isLater: boolean) =>
+    scored.reduce((sum, { later, unknown }) => sum + (later === isLater ? unknown : 0), 0);
+  const part = ({ mix }: typeof earlier, isLater: boolean): DriftPart => {
+    const some = groups.filter((group) => group.later === isLater);
+    const [granted, others] = [some.filter((group) => group.granted), some.filter((group) => !group.granted)];
+    const orders = {
+      known: ordersOf(some),
+      unknown: unknownIn(isLater),
+      neverGranted: ordersOf(others),
+    };
+    return { ...mix, orders, paidShare: paidShareOf(some), score: scoreFigures(granted) };
+  };
+  return {
+    kind: 'drift',
+    version: evidence.ask.decidedBy ?? null,
+    ...span,
+    splitAt,
+    beganAt: await beganIn(evidence, splitAt),
+    earlier: part(earlier, false),
+    later: part(later, true),
+    unknown: unknownIn(false) + unknownIn(true),
+    facts: facts.toSorted((a, b) => beyondChance(b) - beyondChance(a)),
+  };
+}
+
+/** The columns of facts; of an attribute those of the types that it had, or one where it was never known. */
+async function comparedColumns(duck: Duck): Promise<readonly string[]> {
+  const facts = (await columnsOf(duck, 'decisions')).filter((name) => factLabel(name) !== null);
+  const byLabel = Map.groupBy(facts, factLabel);
+  const twins = facts.filter((name) => (byLabel.get(factLabel(name))?.length ?? 0) > 1);
+  if (twins.length === 0) return facts;
+  const counts = twins.map((name) => `count(${quoteName(name)}) AS ${quoteName(name)}`);
+  const [row = {}] = await duck.rows(`SELECT ${counts.join(', ')} FROM decisions`);
+  const isEmpty = (name: string) => twins.includes(name) && numberOf(row[name]) === 0;
+  return facts.filter((name) => {
+    const others = byLabel.get(factLabel(name)) ?? [];
+    return !isEmpty(name) || (others[0] === name && others.every(isEmpty));
+  });
+}
+
+/** When the first of all decisions was made, whoever made it, if that is in the earlier part; epoch ms. */
+async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
+  const rows = knownRows(ask.place, 'decisions', { ...ask, from: null, to: null });
+  const [row = {}] = await duck.rows(`SELECT min(decided_at) AS first FROM ${rows}`);
+  const first = numberOf(row['first']);
+  return first !== null && first >= (ask.from ?? span.from ?? first) && first < splitAt ? first : null;
+}
+
+/** A fact with only one value has not moved, and chance allows nothing. */
+function beyondChance({ index, byChance }: FactDrift): number {
+  return byChance === 0 ? 0 : index / byChance;
+}
+
+/** Its `size` is the effective number of its clients (Kish, Survey sampling, 1965): one with most decisions moves every share. */
+async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
+  const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS "${verdict}"`);
+  const sums = VERDICTS.map((verdict) => `sum("${verdict}") AS "${verdict}"`);
+  const rows = await duck.rows(
+    `SELECT ${clusterOf('client_hash')} AS cluster, sum(decisions) AS decisions, sum(decisions ** 2) AS squares, count(*) AS clients,
+       ${sums.join(', ')}
+     FROM (SELECT client_hash, count(*)::DOUBLE AS decisions, ${counts.join(', ')} FROM decisions
+       WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY client_hash) GROUP BY cluster ORDER BY cluster`,
+  );
+  const count = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
+  const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
+  const verdicts = byVerdict((verdict) =>
+    clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
+  );
+  const [decisions, squares] = [total('decisions'), total('squares')];
+  return {
+    mix: { decisions, clients: total('clients'), verdicts },
+    size: squares === 0 ? 0 : decisions ** 2 / squares,
+  };
+}
+
+/** Other values of a text are one bin. */
+const VALUES_MAX = 20;
+
+/** Compares a column of facts before and since a time; `sizes` are the effective numbers of clients of both parts. */
+async function factDrift(
+  duck: Duck,
+  column: string,
+  splitAt: number,
+  sizes: readonly [number, number],
+): Promise<FactDrift> {
+  const later = `decided_at >= make_timestamp_ms(${splitAt})`;
+  const bins = await binsOf(duck, column, `NOT (${later})`);
+  const rows = await duck.rows(
+    `SELECT ${bins.sql} AS bin, ${clusterOf('client_hash')} AS cluster,
+       count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
+     FROM decisions GROUP BY ALL ORDER BY ALL`,
+  );
+  const cells = rows.map((row) => numbersOf(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
+  const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
+    bin,
+    earlier: sumOf(some, 'earlier'),
+    later: sumOf(some, 'later'),
+  }));
+  const stability = populationStability(
+    counts.map(({ earlier }) => earlier),
+    counts.map((bin) => bin.later),
+    sizes,
+  );
+  return { fact: factLabel(column) ?? column, ...stability, moved: movedMost(counts, cells, bins) };
+}
+
+type Part = 'earlier' | 'later';
+
+type PartCounts = Readonly<Record<Part, number>>;
+
+function movedMost(
+  counts: readonly (PartCounts & { readonly bin: number })[],
+  cells: readonly (PartCounts & { readonly bin: number; readonly cluster: number })[],
+  bins: Bins,
+): FactDrift['moved'] {
+  const [ofEarlier, ofLater] = [Math.max(1, sumOf(counts, 'earlier')), Math.max(1, sumOf(counts, 'later'))];
+  const [most] = counts
+    .map(({ bin, earlier, later }) => ({ bin, earlier: earlier / ofEarlier, later: later / ofLater }))
+    .toSorted((a, b) => Math.abs(b.later - b.earlier) - Math.abs(a.later - a.earlier));
+  if (most === undefined)
+    return { values: '', earlier: 0, later: 0, intervals: { earlier: null, later: null } };
+  const clusters = [...Map.groupBy(cells, ({ cluster }) => cluster).values()];
+  const interval = (part: Part) =>
+    clusteredInterval(
+      clusters.map((some) => ({
+        part: sumOf(
+          some.filter(({ bin }) => bin === most.bin),
+          part,
+        ),
+        whole: sumOf(some, part),
+      })),
+    );
+  const { bin, earlier, later } = most;
+  const intervals = { earlier: interval('earlier'), later: interval('later') };
+  return { values: bins.name(bin), earlier, later, intervals };
+}
+
+function sumOf(some: readonly PartCounts[], part: Part): number {
+  return some.reduce((sum, counts) => sum + counts[part], 0);
+}
+
+interface Bins {
+  /** The number of the bin that a row is in: below 0 without a value. */
+  readonly sql: string;
+  readonly name: (bin: number) => string;
+}
+
+/** The bins of decisions without a value. */
+const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]: 'not known' };
+
+/** SQL: the bin of a row without a value: the fact was not asked for, or not known. */
+function noValueSql(column: string): string {
+  return `CASE WHEN ${notKnownSql(factLabel(column) ?? '')} THEN -2 ELSE -1 END`;
+}
+
+function binsOf(duck: Duck, column: string, where: string): Promise<Bins> {
+  const type = typeOfColumn(column);
+  return type === 'BIGINT' || type === 'DOUBLE' ? tenths(duck, column, where) : values(duck, column);
+}
+
+async function tenths(duck: Duck, column: string, where: string): Promise<Bins> {
+  const name = quoteName(column);
+  const [row = {}] = await duck.rows(
+    `SELECT list_transform(list_distinct(quantile_disc(${name}, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])), x -> x::DOUBLE) AS edges
+     FROM decisions WHERE ${where}`,
+  );
+  const edges = numbersIn(row['edges']).toSorted((a, b) => a - b);
+  const steps = edges.map((edge) => `(${name} > ${edge}::DOUBLE)::INT`);
+  return {
+    sql: `CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE ${['0', ...steps].join(' + ')} END`,
+    name: (bin) => rangeText(edges, bin),
+  };
+}
+
+function rangeText(edges: readonly number[], bin: number): string {
+  const [above, upTo] = [edges[bin - 1], edges[bin]];
+  const none = NO_VALUE[bin];
+  if (none !== undefined) return none;
+  if (above === undefined) return upTo === undefined ? 'all' : `up to ${upTo}`;
+  return upTo === undefined ? `above ${above}` : `above ${above}, up to ${upTo}`;
+}
+
+async function values(duck: Duck, column: string): Promise<Bins> {
+  const name = `${quoteName(column)}::VARCHAR`;
+  const rows = await duck.rows(
+    `SELECT ${name} AS value, count(*) AS n FROM decisions WHERE ${name} IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT ${VALUES_MAX}`,
+  );
+  const known = rows.map((row) => textOf(row['value']) ?? '');
+  const list = known.map(quote).join(', ');
+  return {
+    sql: `coalesce(list_position([${list}]::VARCHAR[], ${name}), CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE 0 END)`,
+    name: (bin) => NO_VALUE[bin] ?? known[bin - 1] ?? 'others',
+  };
+}

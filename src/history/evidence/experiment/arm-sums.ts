@@ -1,0 +1,115 @@
+import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import { NO_ORDERS } from '#history/evidence/presentation.ts';
+import { byOutcome } from '#history/evidence/source/order-sums.ts';
+import { type Moments, NO_MOMENTS } from '#history/statistics/confidence-sequence.ts';
+import { plus } from '#history/statistics/sums.ts';
+import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
+import { isMetric, type Metric } from './recommendation.ts';
+
+/** What is counted of clients beside the metrics that arms are compared by. */
+type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' | 'asked' | 'waitsEnded';
+
+const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
+
+/** Makes the empty tables that passes over the clients add to. */
+export async function makeSums(duck: Duck): Promise<void> {
+  await duck.run(
+    'CREATE OR REPLACE TEMP TABLE sums (arm VARCHAR, look INT, metric VARCHAR, sum DOUBLE, size DOUBLE, squares DOUBLE, seen DOUBLE)',
+  );
+  await duck.run(`CREATE OR REPLACE TEMP TABLE levels (arm VARCHAR, level INT, status VARCHAR, orders DOUBLE,
+    requisites DOUBLE, waits DOUBLE, lost DOUBLE)`);
+}
+
+/** Adds figures of clients to the table `sums`: rows with `arm`, `look`, `metric` and `x`. */
+export function addSums(duck: Duck, figures: string): Promise<void> {
+  return duck.run(`INSERT INTO sums SELECT arm, look, metric, sum(x), sum(abs(x)), sum(x ** 2), count(*) FILTER (x <> 0)
+    FROM (${figures}) GROUP BY ALL`);
+}
+
+/** Reads the sums of all passes, by what those of an arm grew from one look to the next. */
+export class ArmSums {
+  readonly #versions: readonly string[];
+  readonly #grown: ReadonlyMap<string, readonly DuckRow[]>;
+  readonly #looks: number;
+
+  private constructor(rows: readonly DuckRow[], looks: number) {
+    this.#versions = [...new Set(rows.map(({ arm }) => textOf(arm) ?? ''))];
+    this.#grown = Map.groupBy(rows, ({ arm, metric }) => `${textOf(arm)}/${textOf(metric)}`);
+    this.#looks = looks;
+  }
+
+  static async of(duck: Duck, looks: number): Promise<ArmSums> {
+    return new ArmSums(await duck.rows('FROM sums ORDER BY look'), looks);
+  }
+
+  /** How many or how much there was in an arm by a look, the first being 1. */
+  count(version: string, what: Counted, look = this.#looks): number {
+    return this.#at(version, what, look).sum;
+  }
+
+  /** As it was known at a look. */
+  arm(version: string, share: number, look: number): CountedArm {
+    const clients = this.count(version, 'clients', look);
+    const metrics = this.#grown
+      .keys()
+      .filter((name) => name.startsWith(`${version}/`))
+      .map((name) => name.slice(version.length + 1))
+      .filter(isMetric);
+    const totals = metrics.map((metric): [Metric, Moments] => [
+      metric,
+      { ...this.#at(version, metric, look), clients },
+    ]);
+    return {
+      version,
+      share,
+      clients,
+      unknown: this.count(version, 'unknown', look),
+      capped: this.count(version, 'capped', look),
+      asked: this.count(version, 'asked', look),
+      waitsEnded: this.count(version, 'waitsEnded', look),
+      unreported: look === this.#looks ? this.#unreportedOf(version) : null,
+      totals: new Map(totals),
+    };
+  }
+
+  /** Orders without a report beyond the share that all arms have: its mean is above 0 where an arm has more of them. */
+  #unreportedOf(version: string): Moments {
+    const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);
+    const share = ofAll('granted') === 0 ? 0 : ofAll('unknown') / ofAll('granted');
+    const own = (what: Counted) => this.#at(version, what, this.#looks);
+    const [unknown, granted] = [own('unknown'), own('granted')];
+    const both = this.count(version, 'unknownGranted');
+    const squares = unknown.squares - 2 * share * both + share ** 2 * granted.squares;
+    return {
+      clients: this.count(version, 'clients'),
+      seen: unknown.seen,
+      sum: unknown.sum - share * granted.sum,
+      // So that `seen` alone says whether there is enough.
+      size: Math.sqrt(squares * unknown.seen),
+      squares,
+    };
+  }
+
+  #at(version: string, what: Metric | Counted, look: number): Moments {
+    const grown = this.#grown.get(`${version}/${what}`) ?? [];
+    return grown
+      .filter((row) => (numberOf(row['look']) ?? 0) <= look)
+      .map((row) => numbersOf(row, NO_MOMENTS))
+      .reduce(plus, NO_MOMENTS);
+  }
+}
+
+/** The orders of arms by the level of the ladder on which they were first asked for. */
+export async function levelsOf(duck: Duck, versions: readonly string[]): Promise<readonly ExperimentLevel[]> {
+  const rows =
+    await duck.rows(`SELECT arm, level, ${byOutcome('sum(orders)')}, sum(requisites) AS requisites, sum(waits) AS waits,
+    sum(lost) AS "lostAfterWait" FROM levels GROUP BY ALL`);
+  const levels = rows.map((row) => ({
+    version: textOf(row['arm']) ?? '',
+    ...numbersOf(row, { level: 0, ...NO_OTHERS }),
+    orders: numbersOf(row, NO_ORDERS),
+  }));
+  return levels
+    .filter(({ version }) => versions.includes(version))
+    .toSorted((a, b) => versions.indexOf(a.version) - versions.indexOf(b.version) || a.level - b.level);
+}

@@ -1,0 +1,403 @@
+import { counted } from '#base/counted.ts';
+import { DAY_MS } from '#base/duration.ts';
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { earliestAnswer, type Objective, ObjectiveSchema, objectiveInWords } from '#decision/objective.ts';
+import { timeText } from '#decision/payer/instant.ts';
+import {
+  type ColumnGroup,
+  cellText,
+  columns,
+  countText,
+  type EvidenceSpan,
+  type EvidenceTable,
+  number,
+  orderCounts,
+  type Presentation,
+  percentText,
+  SPAN,
+  STATUSES_COUNTED,
+  spanNotes,
+  statusCells,
+} from '#history/evidence/presentation.ts';
+import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { amountSum } from '#history/evidence/source/order-sums.ts';
+import {
+  type UnratedMoney,
+  unratedAmong,
+  unratedMoney,
+  unratedNotes,
+} from '#history/evidence/unrated-money.ts';
+import {
+  type ArmTotals,
+  differencesOf,
+  MATTERS_SHARE,
+  momentsOf,
+  RecommendationSchema,
+  recommendationOf,
+  VETOES,
+  type Veto,
+  VetoSchema,
+  vetoesOf,
+} from './recommendation.ts';
+
+const FIGURES = {
+  orders: orderCounts,
+  requisites: s.count('Verdicts that let a requisite be shown'),
+  waits: s.count('WAIT verdicts'),
+  lostAfterWait: s.count(
+    'Orders that were told to wait, not paid, and whose client was granted nothing within 24 hours',
+  ),
+};
+
+const ArmSchema = s.shape(
+  'The clients that were drawn into a version, whichever came to decide, each with its first days once nothing of them changes any more',
+  {
+    version: s.word('The version'),
+    share: number('Of the clients, 0 to 1: the chance of the draw'),
+    clients: s.count('Who count'),
+    young: s.count('Who asked, and do not count yet: they are in no other figure'),
+    matureShare: s.nullable(number('Of all who asked, those who count, 0 to 1; null without anybody')),
+    ...FIGURES,
+    waitsEnded: s.count('Waits that a person ended before their time'),
+    money: Type.Record(
+      s.shape('Amounts of orders', {
+        paid: number('Whose last outcome is PAID'),
+        reversed: number('That were paid and taken back'),
+      }),
+      { description: 'By currency, in its units, each client up to the cap' },
+    ),
+    capped: number('What clients paid above the cap, which counts nowhere'),
+  },
+);
+
+const DIFFERENCE = {
+  version: s.word('The version'),
+  metric: s.word(
+    'value, amount, reversedAmount, paid, unpaid, turnedAway, reversals, requisites, unpaidRequisites, waits, lostAfterWait, or like money.EUR.paid',
+  ),
+  value: number('The difference of the means over all clients'),
+  low: number('Its 95 % interval, which holds at all times together: look as often as you like'),
+  high: number('Its upper end'),
+};
+
+/** What `rules experiment --json` prints, but for notes and tables; the member names are stable. */
+export const ExperimentSchema = s.shape('What the versions on trial are worth', {
+  kind: s.always('experiment'),
+  version: s.nullable(s.word('The version that decides for all others; null without a trial')),
+  ...SPAN,
+  since: s.nullable(s.epochMs('Since when the shares of the trial are these; null without a trial')),
+  objective: s.nullable(ObjectiveSchema),
+  unrated: unratedMoney,
+  isFixed: s.yesNo('The objective is that of the rollout; another one recommends nothing'),
+  earliest: s.nullable(s.epochMs('When the first client counts; null without a trial')),
+  arms: s.list(ArmSchema, 'The active version first'),
+  levels: s.list(
+    s.shape('The orders of an arm that were first asked for on one level of the ladder', {
+      version: s.word('The version'),
+      level: s.count('Of the ladder, from 0'),
+      ...FIGURES,
+    }),
+    'By arm and level',
+  ),
+  differences: s.list(
+    s.shape('By how much a client of a version differs from one of the active version', {
+      ...DIFFERENCE,
+      clientsToGo: s.nullable(
+        s.count(
+          `Until a difference of ${percentText(MATTERS_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
+        ),
+      ),
+    }),
+    'None of a metric that fewer than 50 clients of an arm have, or effectively fewer',
+  ),
+  trend: s.list(
+    s.shape('A difference as it was known at a moment', { at: s.epochMs('The moment'), ...DIFFERENCE }),
+    'At up to thirty moments since the shares are these, the oldest first; the last are `differences`',
+  ),
+  vetoes: s.list(VetoSchema, 'Of candidates, and of the whole trial'),
+  recommendation: RecommendationSchema,
+});
+
+export type Experiment = s.Shape<typeof ExperimentSchema>;
+export type ExperimentLevel = Experiment['levels'][number];
+
+/** By what clients are judged. */
+export interface Judged {
+  /** With what follows from the data where nobody said it; without a cap none is known. */
+  readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
+  /** It is that of the rollout. */
+  readonly isFixed: boolean;
+}
+
+/** The stage of a trial: since when, which version is compared with, and by what. */
+interface ComparedStage extends Judged {
+  readonly since: number;
+  readonly active: string | null;
+  readonly vetoes: readonly Veto[];
+}
+
+/** An arm with its clients, also those that do not count yet, and what else is counted of it. */
+export type CountedArm = ArmTotals & Readonly<Record<'asked' | 'capped' | 'waitsEnded', number>>;
+
+/** What was known of the arms at a moment, epoch ms. */
+interface Look {
+  readonly at: number;
+  readonly arms: readonly CountedArm[];
+}
+
+/** The result of the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
+export function experimentOf(
+  span: EvidenceSpan,
+  stage: ComparedStage | null,
+  looks: readonly Look[],
+  levels: readonly ExperimentLevel[],
+): Experiment {
+  const compared = looks.map(({ at, arms }) => {
+    const active = arms.find(({ version }) => version === stage?.active) ?? null;
+    const candidates = arms.filter((arm) => arm !== active);
+    return {
+      at,
+      arms,
+      active,
+      candidates,
+      differences: active === null ? [] : differencesOf(active, candidates),
+    };
+  });
+  const { arms = [], active = null, candidates = [], differences = [] } = compared.at(-1) ?? {};
+  const figures = arms.map(figuresOf);
+  const { objective = null, isFixed = true } = stage ?? {};
+  const priced = {
+    reversals: (objective?.reversalCost ?? 0) > 0,
+    requisites: (objective?.requisiteCost ?? 0) > 0,
+  };
+  const vetoes = [...(stage?.vetoes ?? []), ...(active === null ? [] : vetoesOf(active, candidates, priced))];
+  return {
+    kind: 'experiment',
+    version: stage?.active ?? null,
+    ...span,
+    since: stage?.since ?? null,
+    objective,
+    unrated: objective === null ? null : unratedOf(figures, objective),
+    isFixed,
+    earliest: stage === null ? null : earliestAnswer(stage.since, stage.objective),
+    arms: figures,
+    levels,
+    differences,
+    trend: compared.flatMap(({ at, differences }) =>
+      differences.map(({ clientsToGo: _, ...difference }) => ({ at, ...difference })),
+    ),
+    vetoes,
+    recommendation: recommendationOf(isFixed ? active : null, candidates, vetoes),
+  };
+}
+
+function figuresOf(arm: CountedArm): Experiment['arms'][number] {
+  const { version, share, clients, asked, waitsEnded } = arm;
+  const sum = (metric: Parameters<typeof momentsOf>[1]) => momentsOf(arm, metric).sum;
+  const currencies = [...arm.totals.keys()].flatMap(
+    (metric) => metric.match(/^money\.(.*)\.paid$/)?.[1] ?? [],
+  );
+  return {
+    version,
+    share,
+    clients,
+    young: asked - clients,
+    matureShare: asked === 0 ? null : clients / asked,
+    orders: { paid: sum('paid'), unpaid: sum('unpaid'), turnedAway: sum('turnedAway'), unknown: arm.unknown },
+    money: Object.fromEntries(
+      currencies.toSorted().map((currency) => [
+        currency,
+        {
+          paid: amountSum(sum(`money.${currency}.paid`)),
+          reversed: amountSum(sum(`money.${currency}.reversed`)),
+        },
+      ]),
+    ),
+    capped: amountSum(arm.capped),
+    requisites: sum('requisites'),
+    waits: sum('waits'),
+    lostAfterWait: sum('lostAfterWait'),
+    waitsEnded,
+  };
+}
+
+/** The money of all arms that the objective gives no worth. */
+function unratedOf(
+  arms: Experiment['arms'],
+  objective: Objective & { readonly currency: string },
+): UnratedMoney {
+  const sums: Record<string, Experiment['arms'][number]['money'][string]> = {};
+  for (const [currency, { paid, reversed }] of arms.flatMap(({ money }) => Object.entries(money))) {
+    const so = sums[currency] ?? { paid: 0, reversed: 0 };
+    sums[currency] = { paid: amountSum(so.paid + paid), reversed: amountSum(so.reversed + reversed) };
+  }
+  return unratedAmong(sums, objective, objective.currency);
+}
+
+/** An experiment for its reader. */
+export function presentExperiment(found: Experiment): Presentation {
+  const notes = spanNotes(found);
+  if (found.since === null) return { notes: [...notes, NO_TRIAL], tables: [] };
+  const tables = [armsTable(found), moneyTable(found), differencesTable(found), levelsTable(found)];
+  return {
+    notes: [
+      ...notes,
+      `On trial with these shares since ${timeText(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version it was drawn into, whichever came to decide.`,
+      ...objectiveNotes(found),
+      ...(found.version === null ? [NOBODY_LEFT] : []),
+      ...(found.version !== null && found.differences.length === 0 ? [TOO_FEW] : []),
+      ...found.vetoes.map(
+        ({ veto, version, why }) =>
+          `Veto${version === null ? '' : ` on ${version}`}, ${veto}: ${VETOES[veto]} (${why}).`,
+      ),
+      recommendationNote(found),
+      ...waitingNote(found),
+    ],
+    tables: tables.filter(({ rows }) => rows.length > 0),
+  };
+}
+
+const NO_TRIAL =
+  'No version was on trial within this time. Begin with: rules rollout p2.v11 --canary 10 --reason TEXT; several candidates are named by --also p2.v12:10.';
+
+const NOBODY_LEFT =
+  'All clients are drawn into candidates, so there is nobody to compare them with; give them less than 100 percent.';
+
+const TOO_FEW =
+  'Nothing can be compared yet: it takes 50 clients in each arm who count and have some of what is compared.';
+
+function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experiment): readonly string[] {
+  if (objective === null || earliest === null) return [];
+  const { windowDays, reversalDays, cap } = objective;
+  const currency = objective.currency ?? NO_CURRENCY;
+  const capped = arms.map((arm) => `${cellText(arm.capped, 'money')} of ${arm.version}`).join(', ');
+  const young = arms.reduce((sum, arm) => sum + arm.young, 0);
+  return [
+    `Judged by ${objectiveInWords(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
+    `A client counts once, by what it does within ${days(windowDays)}, ${days(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${timeText(earliest)}. ${countText(young)} do not count yet.`,
+    cap === null
+      ? 'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.'
+      : `Of a client's money up to ${cellText(cap, 'money')} ${currency} count. What was paid above that counts nowhere: ${capped}.`,
+    ...unratedNotes('Value', unrated, RATE_OF_A_TRIAL),
+  ];
+}
+
+const RATE_OF_A_TRIAL =
+  'when the next trial begins; in rules experiment it is shown for this one, and recommends nothing';
+
+function days(some: number): string {
+  return counted(some, 'day');
+}
+
+function recommendationNote({ recommendation, version, differences }: Experiment): string {
+  const { version: best, takeBack, errorBound } = recommendation;
+  const bound = `Of experiments on versions that are the same at most ${percentText(errorBound)} end with a recommendation, however often somebody looks.`;
+  const back = takeBack.map((one) => `rules rollback ${one} --reason "worse by the experiment"`).join('; ');
+  if (best !== null && best !== version)
+    return `Recommended: make ${best} active. ${bound} Next: rules rollout ${best} --active --reason "better by the experiment"`;
+  if (takeBack.length > 0) return `Recommended: take ${takeBack.join(', ')} back. ${bound} Next: ${back}`;
+  return differences.length === 0
+    ? 'Go on: nothing is recommended yet.'
+    : `Go on: no version is shown to be better. ${bound}`;
+}
+
+/** How much longer, at the pace so far. */
+function waitingNote({ arms, differences, trend, earliest }: Experiment): readonly string[] {
+  const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
+  // Before the earliest moment nobody could count, however many had come.
+  const days = ((trend.at(-1)?.at ?? 0) - (earliest ?? 0)) / DAY_MS;
+  const values = differences.filter(({ metric }) => metric === 'value');
+  return values.flatMap(({ version, clientsToGo }) => {
+    if (clientsToGo === null) return [];
+    const shows = `a difference of ${percentText(MATTERS_SHARE)} in value between ${version} and the active version`;
+    if (clientsToGo === 0) return [`There are clients enough to show ${shows} in four of five experiments.`];
+    const wait = days > 0 ? `, at the pace so far ${daysText((clientsToGo / clients) * days)}` : '';
+    return [
+      `About ${countText(clientsToGo)} more clients${wait}, until ${shows} shows in four of five experiments.`,
+    ];
+  });
+}
+
+function daysText(days: number): string {
+  return days < 1.5 ? 'about a day' : `about ${countText(Math.round(days))} days`;
+}
+
+function armsTable({ arms }: Experiment): EvidenceTable {
+  return {
+    name: 'arms',
+    title: 'Orders by arm',
+    columns: columns(
+      ['text', 'version'],
+      ['share', 'share'],
+      ['count', 'clients', 'too young'],
+      ...FIGURES_COUNTED,
+      ['count', 'waits ended'],
+    ),
+    rows: arms.map((arm) => {
+      const { version, share, clients, young, waitsEnded } = arm;
+      return [version, share, clients, young, ...figureCells(arm), waitsEnded];
+    }),
+  };
+}
+
+const FIGURES_COUNTED: readonly ColumnGroup[] = [
+  STATUSES_COUNTED,
+  ['count', 'requisites', 'waits', 'lost after a wait'],
+];
+
+function figureCells({
+  orders,
+  requisites,
+  waits,
+  lostAfterWait,
+}: Omit<ExperimentLevel, 'version' | 'level'>) {
+  return [...statusCells(orders), requisites, waits, lostAfterWait];
+}
+
+function moneyTable({ arms }: Experiment): EvidenceTable {
+  return {
+    name: 'money',
+    title: 'Money by arm',
+    columns: columns(['text', 'version', 'currency'], ['money', 'paid', 'reversed', 'paid a client']),
+    rows: arms.flatMap(({ version, clients, money }) =>
+      Object.entries(money).map(([currency, { paid, reversed }]) => [
+        ...[version, currency, paid, reversed, clients === 0 ? null : paid / clients],
+      ]),
+    ),
+  };
+}
+
+function differencesTable({ differences, version: active }: Experiment): EvidenceTable {
+  return {
+    name: 'differences',
+    title: `Differences to ${active ?? '-'} for each 1,000 clients, with 95 % intervals that hold at all times together`,
+    columns: columns(
+      ['text', 'version', 'of'],
+      ['money', 'difference'],
+      ['count', `clients to go for ${percentText(MATTERS_SHARE)}`],
+    ),
+    rows: differences.map(({ version, metric, value, low, high, clientsToGo }) => [
+      ...[version, METRIC_NAMES.get(metric) ?? metric.replaceAll('.', ' ')],
+      { value: 1000 * value, low: 1000 * low, high: 1000 * high },
+      clientsToGo,
+    ]),
+  };
+}
+
+const METRIC_NAMES: ReadonlyMap<string, string> = new Map([
+  ['turnedAway', 'turned away'],
+  ['reversedAmount', 'reversed money'],
+  ['unpaidRequisites', 'unpaid requisites'],
+  ['amount', 'lasting money'],
+  ['lostAfterWait', 'lost after a wait'],
+]);
+
+function levelsTable({ levels }: Experiment): EvidenceTable {
+  return {
+    name: 'levels',
+    title: 'Orders by arm and level of the ladder when they were first asked for',
+    columns: columns(['text', 'version', 'level'], ...FIGURES_COUNTED),
+    rows: levels.map((level) => [level.version, String(level.level), ...figureCells(level)]),
+  };
+}

@@ -1,0 +1,325 @@
+import { DAY_MS } from '#base/duration.ts';
+import { type Objective, objectiveOf } from '#decision/objective.ts';
+import { timeText } from '#decision/payer/instant.ts';
+import { type Bind, type Duck, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import {
+  askedStatusSql,
+  GRANTED_SQL,
+  isReversedSql,
+  ORDER_KEY_SQL,
+  REPORT_SQL,
+  SETTLED_AMOUNT_SQL,
+  SETTLED_CURRENCY_SQL,
+  WAIT_WORTH_MS,
+} from '#history/archive/order-status.ts';
+import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
+import { BadQuestion } from '#history/evidence/question.ts';
+import { mainCurrencyOf, NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { makeDevices } from '#history/evidence/source/device-clusters.ts';
+import { between, type Evidence, knownRows, makeDecisionsView } from '#history/evidence/source/evidence.ts';
+import { lastingDaysOf } from '#history/evidence/source/reversals.ts';
+import { clientBatches, makeTableView } from '#history/evidence/source/shared-devices.ts';
+import { isOffBalance } from '#history/statistics/sample-ratio.ts';
+import { ArmSums, addSums, levelsOf, makeSums } from './arm-sums.ts';
+import { type Experiment, experimentOf, type Judged } from './experiment-report.ts';
+import type { Veto } from './recommendation.ts';
+
+/** A trial while its shares stay the same. */
+interface Stage {
+  /** Epoch ms. */
+  readonly since: number;
+  /** Null where all clients are drawn into candidates. */
+  readonly active: string | null;
+  /** In percent. */
+  readonly shares: ReadonlyMap<string, number>;
+  /** As it was given with the rollout; null without one. */
+  readonly objective: string | null;
+}
+
+const LOOKS_MAX = 30;
+
+/** How many decisions one batch takes, so that their orders fit into the engine's memory. */
+const BATCH_DECISIONS_MAX = 2_500_000;
+
+/** The time before a trial that its cap is taken from. */
+const CAP_MS = 30 * DAY_MS;
+
+/** With fewer who paid before, the cap would be one client's. */
+const CAP_CLIENTS_MIN = 200;
+
+/** Above this share of clients on devices that clients of other arms use, too, arms are not apart. */
+const SHARED_DEVICES_MAX = 0.05;
+
+const SAMPLE_RATIO_ALPHA = 0.001;
+
+/**
+ * The results of the versions in the newest trial, and whether they differ: of all versions in it, or of some beside
+ * the active one. By intention to treat: a client counts for the version that it was drawn into, whichever decided, by
+ * what it did within the window after its first request in the trial, once its payments have had time to be reversed:
+ * then once and for all, so that values are independent and nothing of them changes. Another objective than that of
+ * the rollout is shown, and recommends nothing.
+ */
+export async function experiment(
+  evidence: Evidence,
+  versions: readonly string[],
+  onProgress: (done: number, of: number) => void = () => {},
+  otherwise: Objective | null = null,
+): Promise<Experiment> {
+  const { duck, span } = evidence;
+  const since = await newestStart(duck, versions);
+  if (since === null) return experimentOf(span, null, [], []);
+  await makeStageViews(evidence, since);
+  const stage = await stageOf(duck, since);
+  const wanted = (version: string) => versions.length === 0 || versions.includes(version);
+  const names = [...stage.shares.keys()].filter((one) => one === stage.active || wanted(one));
+  const judged = await judgedBy(evidence, stage, otherwise);
+  const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
+  const looks = looksAt(stage.since, knownUntil);
+  await makeSums(duck);
+  const [{ n } = {}] = await duck.rows('SELECT count(*) AS n FROM decisions_of_trial');
+  const batches = clientBatches(numberOf(n) ?? 0, BATCH_DECISIONS_MAX);
+  for (const [batch, clients] of batches.entries()) {
+    onProgress(batch, batches.length);
+    await addBatch(evidence, { stage, clients, judged, looks, knownUntil });
+  }
+  const sums = await ArmSums.of(duck, looks.at.length);
+  const armsAt = (look: number) =>
+    names.map((name) => sums.arm(name, (stage.shares.get(name) ?? 0) / 100, look));
+  const seen = looks.at.map((at, place) => ({ at, arms: armsAt(place + 1) }));
+  const vetoes = [
+    ...sampleRatioVeto(stage, sums, looks.at.length),
+    ...(await devicesVeto(evidence, stage)),
+    ...stoppedVeto(span),
+  ];
+  return experimentOf(span, { ...stage, ...judged, vetoes }, seen, await levelsOf(duck, names));
+}
+
+/**
+ * A trial is counted whole, whatever part of the time is asked about: its decisions, those of before it, and the reports of
+ * all times.
+ */
+async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
+  const rows = (from: number, to: number | null) => knownRows(ask.place, 'decisions', { ...ask, from, to });
+  await makeDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
+  await makeDecisionsView(duck, rows(since, null), 'decisions_of_trial');
+  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null });
+  await duck.run(`CREATE OR REPLACE VIEW outcomes_of_trial AS FROM ${reported}`);
+  await makeTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
+}
+
+/** When the newest stage began in which all of these versions were drawn, epoch ms; null without one. */
+async function newestStart(duck: Duck, versions: readonly string[]): Promise<number | null> {
+  const drawn = (bind: Bind) =>
+    versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
+  const [row = {}] = await duck.rows(
+    (bind) => `
+    SELECT draw_since FROM decisions WHERE draw_since IS NOT NULL GROUP BY draw_since
+    HAVING ${drawn(bind)} ORDER BY draw_since DESC LIMIT 1`,
+  );
+  return numberOf(row['draw_since']);
+}
+
+async function stageOf(duck: Duck, since: number): Promise<Stage> {
+  const rows = await duck.rows(`
+    SELECT draw_version AS version, max(draw_percent) AS percent, bool_or(arm = 'active' AND rule_version = draw_version) AS active,
+      any_value(draw_objective) AS objective
+    FROM decisions_of_trial WHERE ${isOf(since)} GROUP BY draw_version ORDER BY active DESC, version`);
+  const active = rows.find((one) => one['active'] === true);
+  return {
+    since,
+    active: active === undefined ? null : textOf(active['version']),
+    shares: new Map(rows.map((one) => [textOf(one['version']) ?? '', numberOf(one['percent']) ?? 0])),
+    objective: textOf(rows[0]?.['objective']),
+  };
+}
+
+function isOf(since: number): string {
+  return `draw_since = make_timestamp_ms(${since})`;
+}
+
+/** When the newest decision or report came, epoch ms. */
+async function newestOf(duck: Duck): Promise<number> {
+  const [row = {}] = await duck.rows(
+    'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes_of_trial)) AS newest',
+  );
+  return numberOf(row['newest']) ?? 0;
+}
+
+/** What a value is made of, all of it known before the trial but for reversals that take longer than was known then. */
+async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective | null): Promise<Judged> {
+  const given = objectiveOf(stage.objective);
+  const objective = otherwise ?? given;
+  if (objective === null)
+    throw new BadQuestion(
+      'the objective that the trial was begun with is damaged; name one in the question, or begin the trial again',
+    );
+  const { duck, ask } = evidence;
+  const currency =
+    objective.currency ??
+    (await mainCurrencyOf(duck, 'decisions_before')) ??
+    (await mainCurrencyOf(duck, 'decisions_of_trial'));
+  const lasting = async () =>
+    Math.max(await lastingDaysOf(evidence, stage.since), await lastingDaysOf(evidence, ask.asOf ?? null));
+  const reversalDays = objective.reversalDays ?? (await lasting());
+  const main = currency ?? NO_CURRENCY;
+  const cap = objective.cap ?? (await capOf(duck, objective, main, stage.since));
+  return {
+    objective: { ...objective, currency: main, reversalDays, cap },
+    isFixed: otherwise === null || JSON.stringify(otherwise) === JSON.stringify(given),
+  };
+}
+
+/** The 99.9 % point of what clients paid in the time before; null where they are too few. */
+async function capOf(duck: Duck, objective: Objective, main: string, since: number): Promise<number | null> {
+  const [row = {}] = await duck.rows(`
+    SELECT count(*)::DOUBLE AS clients, quantile_cont(total, 0.999) AS cap FROM (
+      SELECT client_hash, sum(${worthSql(objective, main, 'amount', 'currency')}) AS total
+      FROM (SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, arg_max(fact_amount, seq) AS amount,
+        arg_max(fact_currency, seq) AS currency FROM decisions_before GROUP BY order_key)
+      SEMI JOIN (SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since}))
+        USING (order_key) GROUP BY client_hash)`);
+  return (numberOf(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : numberOf(row['cap']);
+}
+
+type Looks = ReturnType<typeof looksAt>;
+
+/** Moments at which a trial is looked at, epoch ms; at the last all is known. */
+function looksAt(since: number, knownUntil: number) {
+  const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
+  const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
+  return {
+    at: Array.from({ length: looks }, (_, look) => Math.min(since + (look + 1) * stepMs, knownUntil)),
+    /** SQL: the number of the first look at which a time, epoch ms, has come. */
+    firstSql: (ms: string) => `greatest(1, least(${looks}, (${ms} - ${since} + ${stepMs - 1}) // ${stepMs}))`,
+  };
+}
+
+interface Batch {
+  readonly stage: Stage;
+  /** SQL: which clients. */
+  readonly clients: string;
+  readonly judged: Judged;
+  readonly looks: Looks;
+  readonly knownUntil: number;
+}
+
+async function addBatch(
+  { duck, ask }: Evidence,
+  { stage, clients, judged, looks, knownUntil }: Batch,
+): Promise<void> {
+  const { objective } = judged;
+  const [windowMs, waitedMs] = [objective.windowDays * DAY_MS, objective.reversalDays * DAY_MS];
+  const entersBy = between('first_at', null, ask.to).join(' AND ');
+  const cap = (worth: string, times = '') =>
+    objective.cap === null ? worth : `least(${worth}, ${objective.cap}${times})`;
+  await duck.run(`CREATE OR REPLACE TEMP TABLE drawn AS
+    SELECT *, epoch_ms(first_at) + ${windowMs + waitedMs} AS matures_ms FROM (
+      SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, draw_version AS arm, ladder_before_level AS level,
+        fact_amount AS amount, coalesce(fact_currency, '${NO_CURRENCY}') AS currency,
+        ${GRANTED_SQL} AS granted, verdict = 'WAIT' AS waited, min(decided_at) OVER (PARTITION BY client_hash) AS first_at
+      FROM decisions_of_trial WHERE ${isOf(stage.since)} AND ${clients}
+    ) WHERE ${entersBy}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE entered AS
+    SELECT client_hash, any_value(arm) AS arm, ${looks.firstSql('epoch_ms(any_value(first_at))')} AS asked_look,
+      any_value(matures_ms) AS matures_ms, ${looks.firstSql('any_value(matures_ms)')} AS look
+    FROM drawn GROUP BY client_hash`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE bought AS
+    SELECT asked.* REPLACE (coalesce(settled_amount, amount) AS amount, coalesce(settled_currency, currency) AS currency), status, ${isReversedSql('report')} AS reversed, granted_soon_at IS NULL AND waited_at IS NOT NULL AND status <> 'PAID' AS lost
+    FROM (
+      SELECT order_key, any_value(client_hash) AS client_hash, any_value(matures_ms) AS matures_ms, arg_min(level, seq) AS level,
+        arg_max(currency, seq) AS currency, arg_max(amount, seq) AS amount, count(*) FILTER (granted) AS requisites,
+        count(*) FILTER (waited) AS waits, min(decided_at) FILTER (waited AND epoch_ms(decided_at) + ${WAIT_WORTH_MS} <= matures_ms) AS waited_at
+      FROM drawn WHERE epoch_ms(decided_at) < epoch_ms(first_at) + ${windowMs} GROUP BY order_key
+    ) asked
+    LEFT JOIN (
+      SELECT order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency
+      FROM (SELECT *, ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE ${clients})
+        JOIN (SELECT DISTINCT order_key, matures_ms FROM drawn) USING (order_key)
+      WHERE epoch_ms(reported_at) <= matures_ms GROUP BY order_key
+    ) told USING (order_key)
+    LEFT JOIN (
+      SELECT waits.order_key, min(grants.decided_at) AS granted_soon_at
+      FROM (SELECT order_key, client_hash, seq, decided_at FROM drawn WHERE waited) waits
+        JOIN (SELECT client_hash, seq, decided_at FROM drawn WHERE granted) grants
+        ON grants.client_hash = waits.client_hash AND grants.seq > waits.seq
+          AND grants.decided_at <= waits.decided_at + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS
+      GROUP BY waits.order_key
+    ) soon USING (order_key), LATERAL (SELECT ${askedStatusSql('report', 'requisites > 0')} AS status)`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE valued AS
+    SELECT *, ${valueSql(objective, { lasting: 'amount', reversals: 'reversals', requisites: '"unpaidRequisites"' })} AS value,
+      1::DOUBLE AS clients, unknown * granted AS "unknownGranted" FROM (
+      SELECT arm, look, client_hash, ${cap(paidWorth)} AS amount, ${paidWorth} - ${cap(paidWorth)} AS capped, ${cap(`coalesce(sum(worth) FILTER (reversed), 0)`)} AS "reversedAmount",
+        ${tally("status = 'PAID'")} AS paid, ${tally("status = 'UNPAID'")} AS unpaid, ${tally("status = 'TURNED_AWAY'")} AS "turnedAway",
+        ${tally("status = 'UNKNOWN'")} AS unknown, ${tally('reversed')} AS reversals,
+        coalesce(sum(requisites), 0)::DOUBLE AS requisites, coalesce(sum(waits), 0)::DOUBLE AS waits, ${tally('lost')} AS "lostAfterWait",
+        coalesce(sum(requisites - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID') AND requisites > 0), 0)::DOUBLE AS "unpaidRequisites",
+        ${tally('requisites > 0')} AS granted
+      FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) LEFT JOIN (SELECT *, ${worthSql(objective, objective.currency, 'amount', 'currency')} AS worth FROM bought) USING (client_hash)
+      GROUP BY arm, look, client_hash
+    )`);
+  const money = (what: string) =>
+    cap(what, ` / (${worthSql(objective, objective.currency, '1', 'currency')})`);
+  await addSums(
+    duck,
+    `SELECT arm, look, metric, x FROM (UNPIVOT valued ON COLUMNS(* EXCLUDE (arm, look, client_hash)) INTO NAME metric VALUE x)
+    UNION ALL SELECT arm, look, 'money.' || currency || '.' || metric, x FROM (UNPIVOT (
+      SELECT arm, look, currency, ${money('paid')} AS paid, ${money('reversed')} AS reversed FROM (
+        SELECT arm, look, client_hash, currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
+          coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed
+        FROM (SELECT * FROM entered WHERE matures_ms <= ${knownUntil}) JOIN bought USING (client_hash) GROUP BY ALL)
+      ) ON paid, reversed INTO NAME metric VALUE x)
+    UNION ALL SELECT arm, asked_look, 'asked', 1 FROM entered
+    UNION ALL SELECT arm, look, 'waitsEnded', 1 FROM waits_ended JOIN entered USING (client_hash)
+      WHERE matures_ms <= ${knownUntil} AND epoch_ms(ended_at) BETWEEN matures_ms - ${windowMs + waitedMs} AND matures_ms - ${waitedMs + 1}`,
+  );
+  await duck.run(`INSERT INTO levels SELECT arm, level, status, count(*), sum(requisites), sum(waits), count(*) FILTER (lost)
+    FROM bought JOIN (SELECT client_hash, arm FROM entered WHERE matures_ms <= ${knownUntil}) USING (client_hash) GROUP BY ALL`);
+}
+
+const paidWorth = `coalesce(sum(worth) FILTER (status = 'PAID'), 0)::DOUBLE`;
+
+function tally(where: string): string {
+  return `count(*) FILTER (${where})::DOUBLE`;
+}
+
+/** Of all clients at their first request, at each look: a draw that was ever off stays so. */
+function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
+  const at = (look: number) =>
+    [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
+  const isOff = Array.from({ length: looks }, (_, look) => at(look + 1)).some(
+    (arms) => arms.length > 1 && isOffBalance(arms, SAMPLE_RATIO_ALPHA),
+  );
+  const seen = [...shares].map(
+    ([version, share]) => `${version} ${sums.count(version, 'asked')} clients by ${share} %`,
+  );
+  return isOff ? [{ veto: 'sampleRatio', version: null, why: seen.join(', ') }] : [];
+}
+
+/** What clients of other arms use is not apart: an arm's rules then meet what another's did. */
+async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
+  const { duck } = evidence;
+  await makeDevices(evidence);
+  const [row = {}] = await duck.rows(`
+    SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM (
+      SELECT device, min(arm) OVER (PARTITION BY device) AS one, max(arm) OVER (PARTITION BY device) AS other
+      FROM (SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial
+        WHERE ${isOf(since)}) LEFT JOIN devices USING (client_hash))`);
+  const { clients, shared } = numbersOf(row, { clients: 0, shared: 0 });
+  if (shared <= SHARED_DEVICES_MAX * clients) return [];
+  return [
+    {
+      veto: 'sharedDevices',
+      version: null,
+      why: `${shared} of ${clients} clients are on devices of several arms`,
+    },
+  ];
+}
+
+/** Of a platform that told nothing lately, who is worth more shows only later. */
+function stoppedVeto({ silences }: Evidence['span']): readonly Veto[] {
+  const stopped = silences.filter(({ to }) => to === null);
+  const why = stopped.map(
+    ({ platform, from, orders }) => `${orders} orders of ${platform} since ${timeText(from)}`,
+  );
+  return why.length === 0 ? [] : [{ veto: 'outcomesStopped', version: null, why: why.join(', ') }];
+}

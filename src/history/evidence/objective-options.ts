@@ -1,0 +1,94 @@
+import { type GivenObjective, MONEY_ALONE, type Objective, objectiveMembers } from '#decision/objective.ts';
+import {
+  type AskedOptions,
+  BadQuestion,
+  numberOption,
+  type Option,
+  textOption,
+  textsOption,
+} from './question.ts';
+
+const COSTS = [
+  numberOption({
+    name: 'margin',
+    description: 'what remains of each unit of a payment that is not reversed; absent: 1',
+    schema: objectiveMembers.margin,
+  }),
+  numberOption({
+    name: 'reversalCost',
+    description: 'of each payment that is reversed, besides its amount; absent: 0',
+    schema: objectiveMembers.reversalCost,
+  }),
+  numberOption({
+    name: 'requisiteCost',
+    description: 'of each requisite that was shown and not paid; absent: 0',
+    schema: objectiveMembers.requisiteCost,
+  }),
+] as const;
+const CURRENCY = textOption({
+  name: 'currency',
+  description: 'of value and costs, like EUR; absent: the one of most orders',
+});
+const RATE = textsOption({
+  name: 'rate',
+  form: 'CODE=NUMBER',
+  most: 20,
+  description:
+    'what a unit of another currency is worth, like USD=0.92; amounts in one without a rate are left out of value, which is said',
+});
+const REVERSAL_DAYS = numberOption({
+  name: 'reversalDays',
+  description:
+    'after these a payment counts as lasting; absent: by the ages at which the platform saw reversals',
+  schema: objectiveMembers.reversalDays,
+});
+const OF_A_TRIAL = [
+  numberOption({
+    name: 'windowDays',
+    description: 'for so long after its first request what a client does counts; absent: 7',
+    schema: objectiveMembers.windowDays,
+  }),
+  numberOption({
+    name: 'cap',
+    description:
+      'the highest amount of one client that counts; absent: the 99.9 % point of the 30 days before',
+    schema: objectiveMembers.cap,
+  }),
+] as const;
+
+/** What value is made of: of a report, and with the last two of an experiment. */
+export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY, RATE, REVERSAL_DAYS];
+export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...OF_A_TRIAL];
+
+/** What somebody said of an objective; nothing of what nobody said. */
+export function givenObjective(options: AskedOptions): GivenObjective {
+  const numbers = [...COSTS, REVERSAL_DAYS, ...OF_A_TRIAL].flatMap((option) => {
+    const value = option.read(options);
+    return value === null ? [] : [[option.name, value] as const];
+  });
+  const [currency, rates] = [CURRENCY.read(options), RATE.read(options)];
+  if (currency !== null && !CODE.test(currency))
+    throw new BadQuestion(`currency must be 3 or 4 capital letters or digits, like EUR, not "${currency}"`);
+  return {
+    ...Object.fromEntries(numbers),
+    ...(currency === null ? {} : { currency }),
+    ...(rates.length === 0 ? {} : { rates: Object.fromEntries(rates.map(rateOf)) }),
+  };
+}
+
+/** The objective that was asked for; null without a word of it. */
+export function askedObjective(options: AskedOptions): Objective | null {
+  const given = givenObjective(options);
+  return Object.keys(given).length === 0 ? null : { ...MONEY_ALONE, ...given };
+}
+
+const CODE = /^[A-Z0-9]{3,4}$/;
+
+function rateOf(text: string): readonly [string, number] {
+  const [code = '', rate = ''] = text.split('=');
+  const value = Number(rate);
+  if (CODE.test(code) && value > 0) return [code, value];
+  throw new BadQuestion(
+    `rate must be a currency and what a unit of it is worth, like USD=0.92, not "${text}"`,
+  );
+}

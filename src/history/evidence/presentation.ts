@@ -1,0 +1,330 @@
+import { counted } from '#base/counted.ts';
+import { Type } from '#base/json-schema.ts';
+import {
+  count,
+  epochMs,
+  list,
+  meaning,
+  named,
+  nullable,
+  type Shape,
+  shape,
+  word,
+  yesNo,
+} from '#base/shapes.ts';
+import { timeText } from '#decision/payer/instant.ts';
+import { sharedListsText } from '#decision/rules/condition-text.ts';
+import { byVerdict } from '#decision/rules/rule-set.ts';
+import { type AsOf, asOfShape } from '#history/archive/read/as-of.ts';
+import type { Estimate } from '#history/statistics/intervals.ts';
+
+/** The shapes that several kinds of evidence have in their results; member names are stable. */
+
+export const number = (description: string) => Type.Number({ description });
+
+export const certainInterval = named(
+  'Interval',
+  shape('A figure with its 95 % interval', {
+    value: number('What was seen'),
+    low: number('Its lower end'),
+    high: number('Its upper end'),
+  }),
+);
+
+/** Null where there is nothing to tell it from. */
+export const interval = (description: string) => Type.Union([certainInterval, Type.Null()], { description });
+
+export const orderCounts = named(
+  'OrderCounts',
+  shape('Orders by what became of them; those whose last outcome is technical are left out', {
+    paid: count('The last outcome is PAID'),
+    unpaid: count('Granted, and the last outcome is UNPAID'),
+    turnedAway: count(
+      'Asked for and never granted, and not paid: what was reported of them proves nothing, since nobody could pay',
+    ),
+    unknown: count(
+      'Granted, and nothing was reported about them: nobody knows, and no figure takes that for harmless',
+    ),
+  }),
+);
+
+export type OrderCounts = Shape<typeof orderCounts>;
+
+export const NO_ORDERS: OrderCounts = { paid: 0, unpaid: 0, turnedAway: 0, unknown: 0 };
+
+const ORDER_AMOUNTS = named(
+  'OrderAmounts',
+  shape('Sums of the amounts of orders by what became of them', {
+    paid: number('Of paid orders'),
+    unpaid: number('Of unpaid ones'),
+    reversed: number('Of the unpaid ones, those that were paid and taken back'),
+    turnedAway: number('Of those turned away'),
+    unknown: number('Of those of which nothing was reported'),
+  }),
+);
+
+export const amounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
+
+export type OrderAmounts = Shape<typeof ORDER_AMOUNTS>;
+/** By currency. */
+export type Money = Shape<typeof amounts>;
+
+const gaps = list(
+  shape('Entries of the journal that were lost', {
+    from: epochMs('About when it begins'),
+    to: epochMs('About when it ends'),
+    entries: count('About how many'),
+  }),
+  'What was lost within the time',
+);
+
+export const SPAN = {
+  from: nullable(epochMs('Of the first decision; null when there is none')),
+  to: nullable(epochMs('Of the last decision')),
+  decisions: count('Decisions within the time'),
+  gaps,
+  silences: list(
+    shape('A platform that usually reports told nothing', {
+      platform: word('Its name'),
+      from: epochMs('Of the first order of which nothing was told'),
+      to: nullable(epochMs('Of the next report; null: none came')),
+      orders: count('Granted meanwhile'),
+    }),
+    'When reports of outcomes had stopped: what became of these orders is known late, or not at all',
+  ),
+  torn: yesNo("The last line of the journal's file is incomplete and was left out"),
+  asOf: Type.Optional(asOfShape),
+} as const;
+
+export const evidenceSpan = shape('Where the decisions are from', SPAN);
+
+export type EvidenceSpan = Shape<typeof evidenceSpan>;
+
+export const heldOutCounts = list(
+  shape('How often a rule matched and was skipped, because its client is held out of it', {
+    rule: word('Its file and name, like groups/blocked-by-unpaid-chain'),
+    share: number('Of the clients, 0 to 1'),
+    decisions: count('In which it was skipped'),
+    clients: count('The different clients of these decisions'),
+  }),
+  'Whom rules held out, as in live traffic',
+);
+
+export type HeldOutCount = Shape<typeof heldOutCounts>[number];
+
+export const emptyLists = list(
+  word('A shared list'),
+  'Shared lists that the rules ask about and that nobody was on, because inputs do not tell',
+);
+
+export const verdictMixShape = shape(
+  'Share of the decisions that each verdict has, by client',
+  byVerdict(() => interval('Null without a decision')),
+);
+
+/**
+ * What a result shows its reader: notes, and tables whose cells are data. Each kind of evidence makes them of its
+ * figures in one place; the command line prints them, the API sends them, the console draws them.
+ */
+
+const columnKind = meaning(
+  {
+    text: 'words',
+    count: 'how many',
+    share: 'from 0 to 1, read in per cent',
+    figure: 'a figure without a unit',
+    ratio: 'how many times as much',
+    money: "in the currency's units",
+  },
+  'What the numbers of its cells are',
+);
+
+const EvidenceTableSchema = named(
+  'EvidenceTable',
+  shape('Figures as a reader is shown them', {
+    name: word('The same in every result of the kind; several tables may share it'),
+    title: word('What it shows'),
+    columns: list(
+      shape('A column of a table', { name: word('Its heading'), kind: columnKind }),
+      'From left to right',
+    ),
+    rows: list(
+      list(
+        Type.Union([Type.String(), Type.Number(), certainInterval, Type.Null()]),
+        'A cell for each column: words, a number, one with its interval; null where nothing is known',
+      ),
+      'From top to bottom',
+    ),
+  }),
+);
+
+export const PRESENTATION_MEMBERS = {
+  notes: list(
+    word('A sentence or more'),
+    'What the figures come to, and what a reader must know to trust them',
+  ),
+  tables: list(EvidenceTableSchema, 'The figures as tables'),
+} as const;
+
+export type EvidenceTable = Shape<typeof EvidenceTableSchema>;
+export type Column = EvidenceTable['columns'][number];
+export type Cell = EvidenceTable['rows'][number][number];
+
+export interface Presentation {
+  readonly notes: readonly string[];
+  readonly tables: readonly EvidenceTable[];
+}
+
+/**
+ * With every table that has a column of this name sorted by it: largest numbers first, words from A to Z, and last those
+ * without a value. Null where no table has one.
+ */
+export function sortedBy<Result extends Presentation>(shown: Result, column: string): Result | null {
+  const placeIn = (table: EvidenceTable) => sortNames(table).indexOf(column.toLowerCase());
+  if (shown.tables.every((table) => placeIn(table) < 0)) return null;
+  const tables = shown.tables.map((table) => {
+    const place = placeIn(table);
+    const by = (a: EvidenceTable['rows'][number], b: EvidenceTable['rows'][number]) =>
+      cellOrder(a[place] ?? null, b[place] ?? null);
+    return place < 0 ? table : { ...table, rows: table.rows.toSorted(by) };
+  });
+  return { ...shown, tables };
+}
+
+/** What the columns of a table are called where it is to be sorted: without units and the like. */
+export function sortNames({ columns }: EvidenceTable): readonly string[] {
+  return columns.map(({ name }) => name.toLowerCase().replace(/,.*/, ''));
+}
+
+function cellOrder(one: Cell, other: Cell): number {
+  const [a, b] = [one, other].map((cell) => (typeof cell === 'object' ? (cell?.value ?? null) : cell));
+  if (typeof a === 'number' && typeof b === 'number') return b - a;
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : Number(a > b);
+  return Number(typeof a !== 'number') - Number(typeof b !== 'number');
+}
+
+/** Columns that follow each other and are of one kind, by their headings. */
+export type ColumnGroup = readonly [kind: Column['kind'], ...headings: readonly string[]];
+
+export function columns(...groups: readonly ColumnGroup[]): readonly Column[] {
+  return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
+}
+
+/** `56.4 % (55.0 to 57.9)`; "-" where nothing is known. A column of any kind uses the same words. */
+export function cellText(cell: Cell, kind: Column['kind']): string {
+  if (cell === null) return '-';
+  if (typeof cell === 'string') return cell;
+  const unit = kind === 'share' ? ' %' : '';
+  if (typeof cell === 'number') return `${NUMBER_TEXTS[kind](cell)}${unit}`;
+  const [value, low, high] = [cell.value, cell.low, cell.high].map((one) => NUMBER_TEXTS[kind](one));
+  return `${value}${unit} (${low} to ${high})`;
+}
+
+const NUMBER_TEXTS: Readonly<Record<Column['kind'], (value: number) => string>> = {
+  text: String,
+  count: countText,
+  share: (value) => (100 * value).toFixed(1),
+  figure: (value) => value.toFixed(4),
+  ratio: (value) => value.toFixed(2),
+  money: moneyText,
+};
+
+/** With two decimals; a sum below 1 keeps up to nine, for currencies whose single unit is worth much. */
+function moneyText(sum: number): string {
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(sum) < 1 ? 9 : 2 };
+  return sum.toLocaleString('en', digits);
+}
+
+export function countText(value: number): string {
+  return value.toLocaleString('en');
+}
+
+export function shareText(share: Estimate | null): string {
+  return cellText(share, 'share');
+}
+
+/** `0.5 %` of 0.005, with as many digits as it has. */
+export function percentText(share: number): string {
+  return `${Number((100 * share).toFixed(4))} %`;
+}
+
+/** `p2.v11 (sha256:0123456789ab)`. */
+export function ruleSetText(version: string, digest: string): string {
+  return `${version} (sha256:${digest.slice(0, 12)})`;
+}
+
+export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): string {
+  return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(turnedAway)} turned away, ${countText(unknown)} unknown`;
+}
+
+/** Where orders of each status, as the view `orders` has it, are counted. */
+export const STATUSES = [
+  ['paid', 'PAID'],
+  ['unpaid', 'UNPAID'],
+  ['turnedAway', 'TURNED_AWAY'],
+  ['unknown', 'UNKNOWN'],
+] as const satisfies readonly (readonly [keyof OrderCounts, string])[];
+
+export const STATUSES_COUNTED: ColumnGroup = [
+  'count',
+  ...STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
+];
+
+export function statusCells(orders: OrderCounts): readonly Cell[] {
+  return STATUSES.map(([status]) => orders[status]);
+}
+
+/** As of which moment the figures are, and who was erased since; nothing when they use all that is known. */
+export function asOfNotes(asOf: AsOf | undefined): readonly string[] {
+  if (asOf === undefined) return [];
+  const { at, erasedPayers, erasedRows } = asOf;
+  const known = `As known at ${timeText(at)}.`;
+  if (erasedPayers === 0) return [known];
+  return [
+    known,
+    `Payers who were erased since: ${countText(erasedPayers)}. They were counted then and are no more, with ${counted(erasedRows, 'row')} of all times.`,
+  ];
+}
+
+/** From when to when, and what is missing. */
+export function spanNotes({
+  from,
+  to,
+  decisions,
+  gaps,
+  silences,
+  torn,
+  asOf,
+}: EvidenceSpan): readonly string[] {
+  return [
+    ...asOfNotes(asOf),
+    from === null || to === null
+      ? 'There is no decision within this time.'
+      : `${counted(decisions, 'decision')}, ${timeText(from)} to ${timeText(to)}.`,
+    ...gaps.map(
+      (gap) =>
+        `Gap: about ${counted(gap.entries, 'entry', 'entries')} between ${timeText(gap.from)} and ${timeText(gap.to)} lost.`,
+    ),
+    ...silences.map(
+      ({ platform, from, to, orders }) =>
+        `${platform} reported nothing from ${timeText(from)} ${to === null ? 'on' : `to ${timeText(to)}`}, of ${counted(orders, 'granted order')}: figures of that time are of what was told later, if anything.`,
+    ),
+    ...(torn
+      ? ['The last line of the journal is incomplete and was left out; export again to complete it.']
+      : []),
+  ];
+}
+
+/** Whom a side held out of its rules, as in live traffic; nothing when no rule holds out. */
+export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
+  return heldOut.map(
+    ({ rule, share, decisions, clients }) =>
+      `As in live traffic, ${side} holds ${percentText(share)} of the clients out of ${rule}: it matched and was skipped in ${counted(decisions, 'decision')} about ${counted(clients, 'client')}.`,
+  );
+}
+
+/** What replays from an empty state ignore; nothing when no rule asks shared lists. */
+export function emptyListsNotes(lists: readonly string[]): readonly string[] {
+  if (lists.length === 0) return [];
+  return [`In a replay nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`];
+}

@@ -1,0 +1,61 @@
+import { count, list, type Shape, shape, word } from '#base/shapes.ts';
+import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
+import { lackingLabels, prepareRedecision } from '#decision/redecision.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
+import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { AnswerCodes, COMPARISON, compare } from '#history/evidence/comparison.ts';
+import type { Evidence } from '#history/evidence/source/evidence.ts';
+import { decidingText } from './arm-net.ts';
+import { factCells } from './fact-cells.ts';
+
+export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
+  version: word('The other version'),
+  digest: word('sha256 over its files'),
+  ...COMPARISON,
+  undecidable: count('Decisions whose records lack a fact that one of the two asks'),
+  missing: list(word('Its label'), 'These facts'),
+  unseen: list(word('A setting'), 'Settings in which the two differ, and which recorded facts cannot show'),
+});
+
+type Against = Shape<typeof AgainstSchema>;
+
+/** How two rule sets judge the same recorded facts, as if nobody were held out: each cell of them is asked about once. */
+export async function againstOf(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
+  const { duck, span, attributeHmacs } = evidence;
+  const [rules, base] = [withHmacs(of, attributeHmacs), withHmacs(against, attributeHmacs)];
+  const { sql, cells } = await factCells(duck, base, rules);
+  const answers = new AnswerCodes();
+  const missing = new Set<string>();
+  const sides = [base, rules].map(prepareRedecision);
+  const answered = cells.flatMap(({ cell, recorded }) => {
+    const codes = sides.flatMap((redecide) => {
+      const again = redecide(recorded, NOBODY_HELD_OUT);
+      if (again.kind !== 'decided') for (const label of lackingLabels(again)) missing.add(label);
+      return again.kind === 'decided' ? [answers.codeOf(again.concluded)] : [];
+    });
+    return codes.length < sides.length ? [] : [`(${[cell, ...codes].join(', ')})`];
+  });
+  await duck.run(
+    'CREATE OR REPLACE TEMP TABLE answered_cells (cell UBIGINT, base INTEGER, candidate INTEGER)',
+  );
+  if (answered.length > 0) await duck.run(`INSERT INTO answered_cells VALUES ${answered.join(', ')}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE compared AS
+    SELECT client_hash, order_key, "at", base, candidate
+    FROM (SELECT client_hash, ${ORDER_KEY_SQL} AS order_key, epoch_ms(decided_at)::DOUBLE AS "at", ${sql} AS cell FROM decisions)
+    JOIN answered_cells USING (cell)`);
+  const found = await compare(duck, 'compared', answers);
+  return {
+    version: base.version,
+    digest: base.digest,
+    ...found,
+    undecidable: span.decisions - found.compared,
+    missing: [...missing].toSorted(),
+    unseen: (['currency', 'smoothing', 'ladder'] as const).filter((name) =>
+      ['', ...base.platforms.keys(), ...rules.platforms.keys()].some((platform) => {
+        const [was, is] = [base, rules].map((side) => decidingText(settingsOf(side, platform)[name]));
+        return was !== is;
+      }),
+    ),
+  };
+}

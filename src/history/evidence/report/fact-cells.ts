@@ -1,0 +1,332 @@
+import { OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { heldOutOf, type IsHeldOut } from '#decision/holdout.ts';
+import { SECRET_ID_CHARACTERS } from '#decision/payer/attribute-secrets.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import {
+  circumstantialFacts,
+  lackingLabels,
+  prepareRedecision,
+  type RecordedRequest,
+  type Redecided,
+} from '#decision/redecision.ts';
+import {
+  type Comparison,
+  comparisonsIn,
+  type FactRef,
+  factsOf,
+  isFactRef,
+  keepsPseudonym,
+} from '#decision/rules/condition.ts';
+import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
+import { matcher } from '#decision/rules/matcher.ts';
+import { decidingConditionsOf, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
+import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '#history/archive/duck.ts';
+import { columnOf, factLabel, typeOfColumn } from '#history/archive/fact-columns.ts';
+import { notKnownSql } from '#history/archive/record-columns.ts';
+import { columnsOf } from '#history/evidence/source/evidence.ts';
+
+/** Decisions that differ in nothing that the rules compare: what one of them recorded stands for all. */
+export interface FactCell {
+  /** Its number, as SQL writes it. */
+  readonly cell: string;
+  readonly recorded: RecordedRequest;
+  /** Who was held out when it was decided. */
+  readonly isHeldOut: IsHeldOut;
+}
+
+/**
+ * The facts of a million decisions fall into some hundred cells, so that the rules need be asked only so often, and the
+ * one evaluator decides what operators mean.
+ */
+interface FactCells {
+  /** SQL that gives the cell of a row of `decisions`. */
+  readonly sql: string;
+  readonly cells: readonly FactCell[];
+}
+
+/** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
+export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
+  const columns = new RecordedColumns(await columnsOf(duck, 'decisions'));
+  const conditions = ruleSets.flatMap((rules) =>
+    decidingConditionsOf(rules).map((condition) => hashConstants(condition, rules.attributeHmacs)),
+  );
+  const compared = comparisonsIn(conditions).filter((comparison) =>
+    factsOf(comparison).every((ref) => ref.fact.kind !== 'circumstantial' && columns.hasFact(ref)),
+  );
+  const refs = [...new Map(compared.flatMap(factsOf).map((ref) => [columnOf(ref), ref])).values()];
+  // Values of facts that are compared with each other must be those of one decision.
+  const paired = new Set(compared.flatMap((one) => (isFactRef(one.value) ? factsOf(one).map(columnOf) : [])));
+  const circumstances = await makeCircumstances(duck, ruleSets);
+  const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
+  const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap((one) => testsOf(one, columns)))].join(', ')})`;
+  const values = refs.flatMap((ref) => {
+    const [name, sql] = [columnOf(ref), columns.sql(ref)];
+    const value = paired.has(name) ? PAIRED_VALUE(sql) : `any_value(${sql})`;
+    return [
+      `, ${value} AS ${quoteName(name)}`,
+      `, any_value(${notKnownSql(ref.label)}) AS ${quoteName(notKnownName(name))}`,
+    ];
+  });
+  const rows = await duck.rows(`SELECT ${sql} AS cell, any_value(${HELD_OUT_SQL}) AS held_out,
+    any_value(${circumstance}) AS circumstance${values.join('')} FROM decisions GROUP BY cell`);
+  return {
+    sql,
+    cells: rows.map((row) => {
+      const heldOut = new Set((textOf(row['held_out']) ?? '').split(' '));
+      return {
+        cell: String(row['cell']),
+        recorded: {
+          ...(circumstances[numberOf(row['circumstance']) ?? 0] ?? ANYWHERE),
+          facts: Object.fromEntries(
+            refs.flatMap((ref) => {
+              const { label } = ref;
+              const value = factOf(row, columnOf(ref));
+              return value === undefined ? [] : [[label, value]];
+            }),
+          ),
+        },
+        isHeldOut: (rule) => heldOut.has(rule),
+      };
+    }),
+  };
+}
+
+/** The columns in which decisions keep their facts. */
+class RecordedColumns {
+  readonly #columns: ReadonlySet<string>;
+  readonly #labels: ReadonlySet<string | null>;
+
+  constructor(columns: readonly string[]) {
+    this.#columns = new Set(columns);
+    this.#labels = new Set(columns.map(factLabel));
+  }
+
+  /** Whether some decision may have the fact. */
+  hasFact({ label }: FactRef): boolean {
+    return this.#labels.has(label);
+  }
+
+  /** SQL: the value of the fact; an attribute may have been recorded with values of other types alone. */
+  sql(ref: FactRef): string {
+    const column = columnOf(ref);
+    return this.#columns.has(column) ? quoteName(column) : `NULL::${typeOfColumn(column)}`;
+  }
+}
+
+/** SQL: the value that one and the same decision of a cell has, whichever column it is asked of. */
+const PAIRED_VALUE = (sql: string) => `arg_min({value: ${sql}}, (decided_at, client_hash, seq)).value`;
+
+/** SQL: the rules that were skipped when a row of `decisions` was decided. */
+const HELD_OUT_SQL =
+  "coalesce(array_to_string(list_sort(list_where(holdout_rule, holdout_held_out)), ' '), '')";
+
+/** Where and when it was decided, as far as rules that compare neither can tell. */
+const ANYWHERE: Circumstances = { platform: platformName('any'), at: 0 };
+
+type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
+
+/** Clocks of all time zones agree on what they show from one quarter of an hour to the next. */
+const CLOCK_STEP_MS = 15 * 60_000;
+
+/** SQL: the place in the list that `makeCircumstances` gives. */
+const CIRCUMSTANCE_SQL = `(SELECT circumstance FROM circumstances
+  WHERE circumstances.platform = decisions.platform AND step = epoch_ms(decided_at) // ${CLOCK_STEP_MS})`;
+
+/**
+ * Makes the table `circumstances`: numbers the places and times that rules tell apart, as each rule set sees them. Gives one
+ * of each number; none where no rule asks for place or time.
+ */
+async function makeCircumstances(
+  duck: Duck,
+  ruleSets: readonly RuleSet[],
+): Promise<readonly Circumstances[]> {
+  await duck.run(
+    'CREATE OR REPLACE TABLE circumstances (platform VARCHAR, step DOUBLE, circumstance INTEGER)',
+  );
+  const asked = ruleSets.map((rules) => ({
+    rules,
+    comparisons: comparisonsIn(decidingConditionsOf(rules)).filter(
+      ({ fact }) => fact.fact.kind === 'circumstantial',
+    ),
+  }));
+  if (asked.every(({ comparisons }) => comparisons.length === 0)) return [];
+  const numbers = new Map<string, number>();
+  const found: Circumstances[] = [];
+  const appender = await duck.appender('circumstances');
+  const rows = await duck.rows(
+    `SELECT DISTINCT platform, epoch_ms(decided_at) // ${CLOCK_STEP_MS} AS step FROM decisions ORDER BY ALL`,
+  );
+  for (const row of rows) {
+    const [platform, step] = [platformName(textOf(row['platform']) ?? ''), numberOf(row['step']) ?? 0];
+    const circumstances = { platform, at: step * CLOCK_STEP_MS };
+    const answers = asked.flatMap(({ rules, comparisons }) => {
+      const facts = circumstantialFacts(rules, circumstances);
+      const values = rules.facts.map(({ label }) => facts[label] ?? null);
+      return comparisons.map((comparison) => Number(matcher(comparison)(values)));
+    });
+    const number = numbers.getOrInsertComputed(answers.join(''), () => found.push(circumstances) - 1);
+    appender.add(platform, step, number);
+  }
+  appender.close();
+  return found;
+}
+
+/** What was recorded; undefined where the fact was not asked for. */
+function factOf(row: DuckRow, column: string): FactReading | undefined {
+  const found = row[column];
+  const value = typeof found === 'bigint' ? Number(found) : found;
+  if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;
+  return row[notKnownName(column)] === true ? null : undefined;
+}
+
+/** The column that says whether a fact was asked for and had no value. */
+function notKnownName(column: string): string {
+  return `${column} not known`;
+}
+
+/** SQL: what tells values apart that the comparison tells apart. */
+function testsOf(comparison: Comparison, columns: RecordedColumns): readonly string[] {
+  const known = factsOf(comparison).filter(({ fact }) => fact.absence !== undefined);
+  return [...known.map(({ label }) => notKnownSql(label)), ...valueTests(comparison, columns)];
+}
+
+function valueTests({ fact: ref, operator, value }: Comparison, columns: RecordedColumns): readonly string[] {
+  const { fact } = ref;
+  const column = columns.sql(ref);
+  if (operator === 'known') return [];
+  if (isFactRef(value)) {
+    const other = columns.sql(value);
+    return [`${column} = ${other}`, ...(fact.domain.type === 'number' ? [`${column} < ${other}`] : [])];
+  }
+  const constants = [value].flat();
+  if (operator === 'multipleOf' || operator === 'notMultipleOf')
+    return constants.map((divisor) => multipleSql(column, Number(divisor)));
+  switch (fact.domain.type) {
+    case 'boolean':
+      return [column];
+    case 'number':
+      return constants.flatMap((number) => {
+        const literal = Number.isSafeInteger(number) ? String(number) : `${number}::DOUBLE`;
+        return [`${column} >= ${literal}`, `${column} > ${literal}`];
+      });
+    case 'enum':
+    case 'text':
+      return textTests(ref, column, constants.map(String));
+    default:
+      return fact.domain satisfies never;
+  }
+}
+
+/** SQL: what tells texts apart. Of pseudonyms it is also the secret, without which no constant is among them. */
+function textTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
+  const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quote).join(', ')})`];
+  return keepsPseudonym(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
+}
+
+/** SQL: whether it is a multiple, as decimals; a number that has too many digits for that stands for itself. */
+function multipleSql(column: string, divisor: number): string {
+  const decimal = (number: string) => `TRY_CAST(${number} AS DECIMAL(38, 12))`;
+  const rest = `${decimal(column)} % nullif(${decimal(`${divisor}::DOUBLE`)}, 0)`;
+  return `coalesce((${rest} = 0)::VARCHAR, ${column}::VARCHAR)`;
+}
+
+/** A rule as a report names it; `otherwise` stands for what holds when no rule of its file matches. */
+interface NamedRule {
+  readonly file: 'groups.yaml' | 'bot-signals.yaml' | 'verdicts.yaml';
+  readonly name: string;
+  /** Like `groups/blocked-by-unpaid-chain`. */
+  readonly path: string;
+  /** Null of `otherwise`. */
+  readonly rule: Matchable<unknown> | null;
+}
+
+/** All rules of a rule set in the order of its files. */
+export function namedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
+  const named = (file: NamedRule['file'], rules: readonly (Matchable<unknown> | null)[]) =>
+    rules.map((rule) => {
+      const name = rule?.name ?? OTHERWISE;
+      return { file, name, path: `${file.replace('.yaml', '')}/${name}`, rule };
+    });
+  return [
+    ...named('groups.yaml', [...groups.rules, null]),
+    ...named('bot-signals.yaml', signals.rules),
+    ...named('verdicts.yaml', [...verdicts.rules, null]),
+  ];
+}
+
+/** The rules' judgement of one decision: whether it holds of each rule of `namedRules`. */
+export interface Judgement {
+  /** Its condition holds, and of a signal that nothing exempts from it; of `otherwise`, that no rule of the file applied. */
+  readonly matched: readonly boolean[];
+  /** It gave the group or the verdict, or had a part in the bot flag. A rule that was skipped did not. */
+  readonly decided: readonly boolean[];
+  /** Without it the verdict or the bot flag would have been another. */
+  readonly decisive: readonly boolean[];
+}
+
+/** The judgement of a decision, or the labels of the facts that it lacks. */
+export type Judged = { readonly judgement: Judgement } | { readonly lacking: readonly string[] };
+
+/**
+ * Asks a rule set about recorded decisions, as it is and without each of its rules; who was held out of a rule then is held
+ * out of it here.
+ */
+export function judgeOf(rules: RuleSet): (cell: FactCell) => Judged {
+  const named = namedRules(rules);
+  const redecide = prepareRedecision(rules);
+  const without = named.map(({ rule }) =>
+    rule === null ? null : prepareRedecision(withoutRule(rules, rule)),
+  );
+  return ({ recorded, isHeldOut }) => {
+    const again = redecide(recorded, isHeldOut);
+    if (again.kind !== 'decided') return { lacking: lackingLabels(again) };
+    const { values, isBot } = again.assessment;
+    const skipped = new Set(heldOutOf(again.drawn).map(({ rule }) => rule));
+    const isExempt = rules.signals.exempt?.matches(values) === true;
+    const holds = named.map(
+      ({ file, rule }) => rule?.matches(values) === true && !(isExempt && file === 'bot-signals.yaml'),
+    );
+    const applies = named.map(({ path }, at) => holds[at] === true && !skipped.has(path));
+    const first = new Map(
+      named.map(({ file }) => [file, named.findIndex((one, at) => one.file === file && applies[at])]),
+    );
+    const matched = named.map(({ file, rule }, at) =>
+      rule === null ? first.get(file) === -1 : holds[at] === true,
+    );
+    const answer = answerText(again);
+    const isDecisive = (at: number) => {
+      const others = without[at]?.(recorded, isHeldOut);
+      return others?.kind === 'decided' && answerText(others) !== answer;
+    };
+    return {
+      judgement: {
+        matched,
+        decided: named.map(({ file, rule }, at) => {
+          if (rule === null) return matched[at] === true;
+          return applies[at] === true && (file === 'bot-signals.yaml' ? isBot : first.get(file) === at);
+        }),
+        decisive: named.map((_, at) => applies[at] === true && isDecisive(at)),
+      },
+    };
+  };
+}
+
+/** What a verdict says to the caller, as far as rules choose it. */
+function answerText({ assessment, concluded }: Redecided): string {
+  return `${concluded.verdict} ${assessment.isBot}`;
+}
+
+/** The same rules without one of them. */
+export function withoutRule(
+  { groups, signals, verdicts, ...rules }: RuleSet,
+  gone: Matchable<unknown>,
+): RuleSet {
+  const others = <One>(all: readonly One[]) => all.filter((one) => one !== gone);
+  return {
+    ...rules,
+    groups: { ...groups, rules: others(groups.rules) },
+    signals: { ...signals, rules: others(signals.rules) },
+    verdicts: { ...verdicts, rules: others(verdicts.rules) },
+  };
+}

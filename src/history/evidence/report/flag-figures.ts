@@ -1,0 +1,176 @@
+import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { type Duck, type DuckRow, numbersIn, numbersOf, quote, textOf } from '#history/archive/duck.ts';
+import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import {
+  columns,
+  type EvidenceTable,
+  interval,
+  NO_ORDERS,
+  number,
+  orderCounts,
+  STATUSES_COUNTED,
+  statusCells,
+} from '#history/evidence/presentation.ts';
+import { aboutDevices, makeDevices } from '#history/evidence/source/device-clusters.ts';
+import type { Evidence } from '#history/evidence/source/evidence.ts';
+import { byOutcome, clusterOf } from '#history/evidence/source/order-sums.ts';
+import { clusteredInterval } from '#history/statistics/intervals.ts';
+
+const MARKED = {
+  orders: orderCounts,
+  declined: count('Of the unpaid ones, those whose payment was declined'),
+  reversed: count('Of the unpaid ones, those that were paid and taken back'),
+} as const;
+
+const FlagSchema = shape('What came of the orders that a flag marked', {
+  flag: word('Its name'),
+  decisions: count('Decisions beside which it was recorded, whichever version made them'),
+  ...MARKED,
+  unpaidShare: interval(
+    'Of its orders with a known outcome, by client, or by device where its rules ask about shared ones; null without one',
+  ),
+  lift: nullable(
+    number('Its unpaid share over that of the orders without a flag; null when either has none'),
+  ),
+});
+
+export const flagFigures = list(
+  FlagSchema,
+  'Of each flag that was recorded or that the rule set has, most orders first',
+);
+
+const UnflaggedSchema = shape('Orders that no flag marked; null where no flag was recorded', {
+  ...MARKED,
+  unpaidShare: interval('Of those with a known outcome, by client; null without one'),
+});
+
+export const unflaggedFigures = nullable(UnflaggedSchema);
+
+interface FlagReport {
+  readonly flags: readonly Shape<typeof FlagSchema>[];
+  readonly unflagged: Shape<typeof UnflaggedSchema> | null;
+}
+
+/**
+ * What came of flagged orders, and of the others. A flag marks an order at any of its decisions. It counts as it was
+ * recorded: it changes no verdict, so nothing tells what a flag of now would have marked but the records of then.
+ */
+export async function flagsOf(evidence: Evidence, rules: RuleSet): Promise<FlagReport> {
+  const { duck } = evidence;
+  const recorded = await duck.rows(
+    'SELECT flag, count(*)::DOUBLE AS decisions FROM (SELECT unnest(flags) AS flag FROM decisions) GROUP BY flag',
+  );
+  const decisions = new Map(
+    recorded.map((row) => [textOf(row['flag']) ?? '', numbersOf(row, { decisions: 0 }).decisions]),
+  );
+  const names = new Set([...decisions.keys(), ...rules.flags.rules.map(({ params }) => params.flag)]);
+  const figures =
+    decisions.size === 0
+      ? new Map<string, DuckRow>()
+      : await markedOrders(evidence, flagsAboutDevices(rules));
+  const unflagged = decisions.size === 0 ? null : figuresOf(figures, NO_FLAG);
+  const base = unflagged?.unpaidShare?.value ?? 0;
+  const flags = [...names].map((flag) => {
+    const marked = figuresOf(figures, flag);
+    const share = marked.unpaidShare?.value ?? null;
+    const lift = share === null || base === 0 ? null : share / base;
+    return { flag, decisions: decisions.get(flag) ?? 0, ...marked, lift };
+  });
+  const ordersOf = ({ orders }: (typeof flags)[number]) =>
+    Object.values(orders).reduce((sum, one) => sum + one, 0);
+  return {
+    flags: flags.toSorted((a, b) => ordersOf(b) - ordersOf(a) || (a.flag < b.flag ? -1 : 1)),
+    unflagged,
+  };
+}
+
+/** Flags of which some rule asks who shares a device or an address, itself or by the bot flag. */
+function flagsAboutDevices(rules: RuleSet): ReadonlySet<string> {
+  const about = aboutDevices(rules);
+  return new Set(
+    rules.flags.rules.flatMap(({ name, params }) => (about.has(`flags/${name}`) ? [params.flag] : [])),
+  );
+}
+
+/** Stands for no flag: no name of a flag is empty. */
+const NO_FLAG = '';
+
+/** Orders by the flags that marked them, once for each, and by NO_FLAG. */
+async function markedOrders(
+  evidence: Evidence,
+  byDevice: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, DuckRow>> {
+  const { duck } = evidence;
+  if (byDevice.size > 0) await makeDevices(evidence);
+  await makeMarks(duck, byDevice);
+  const rows = await duck.rows(`
+    SELECT flag, any_value(unpaid_of) AS unpaid_of, any_value(known_of) AS known_of, sum(declined)::DOUBLE AS declined, sum(reversed)::DOUBLE AS reversed,
+      ${byOutcome('sum(n)')}
+    FROM (
+      SELECT flag, status, count(*) AS n, count(*) FILTER (status = 'UNPAID' AND cause = 'DECLINED') AS declined, count(*) FILTER (reversed) AS reversed
+      FROM marks GROUP BY ALL
+    ) LEFT JOIN (
+      SELECT flag, list(unpaid ORDER BY cluster) AS unpaid_of, list(known ORDER BY cluster) AS known_of
+      FROM (SELECT flag, cluster, count(*) FILTER (status = 'UNPAID')::DOUBLE AS unpaid, count(*)::DOUBLE AS known
+        FROM marks WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL)
+      GROUP BY flag
+    ) USING (flag) GROUP BY flag`);
+  return new Map(rows.map((row) => [textOf(row['flag']) ?? '', row]));
+}
+
+/** Makes the table `marks`: a row for each order and each flag that marked it, or NO_FLAG. */
+async function makeMarks(duck: Duck, byDevice: ReadonlySet<string>): Promise<void> {
+  const ofClient = clusterOf('client_hash');
+  const isByDevice = `list_contains([${[...byDevice].map(quote).join(', ')}]::VARCHAR[], flag)`;
+  const cluster =
+    byDevice.size === 0
+      ? ofClient
+      : `if(${isByDevice}, ${clusterOf('coalesce(device, client_hash)')}, ${ofClient})`;
+  await duck.run(`CREATE OR REPLACE TEMP TABLE marks AS
+    WITH flagged AS (SELECT DISTINCT ${ORDER_KEY_SQL} AS order_key, unnest(flags) AS flag FROM decisions)
+    SELECT coalesce(flag, '${NO_FLAG}') AS flag, status, cause, reversed, ${cluster} AS cluster
+    FROM orders LEFT JOIN flagged USING (order_key) ${byDevice.size === 0 ? '' : 'LEFT JOIN devices USING (client_hash)'}
+    WHERE status <> 'TECHNICAL'`);
+}
+
+function figuresOf(figures: ReadonlyMap<string, DuckRow>, flag: string) {
+  const row = figures.get(flag) ?? {};
+  const known = numbersIn(row['known_of']);
+  return {
+    orders: numbersOf(row, NO_ORDERS),
+    ...numbersOf(row, { declined: 0, reversed: 0 }),
+    unpaidShare: clusteredInterval(
+      numbersIn(row['unpaid_of']).map((part, place) => ({ part, whole: known[place] ?? 0 })),
+    ),
+  };
+}
+
+/** Flags beside the orders without one; no rows where no flag was recorded. */
+export function flagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
+  const cells = ({ orders, declined, reversed, unpaidShare }: Shape<typeof UnflaggedSchema>) => [
+    ...statusCells(orders),
+    declined,
+    reversed,
+    unpaidShare,
+  ];
+  return {
+    name: 'flags',
+    title: 'flags.yaml',
+    columns: columns(
+      ['text', 'flag'],
+      ['count', 'decisions'],
+      STATUSES_COUNTED,
+      ['count', 'declined', 'reversed'],
+      ['share', 'unpaid share, 95 %'],
+      ['ratio', 'lift'],
+    ),
+    rows:
+      unflagged === null
+        ? []
+        : [
+            ...flags.map((one) => [one.flag, one.decisions, ...cells(one), one.lift]),
+            ['(no flag)', null, ...cells(unflagged), null],
+          ],
+  };
+}

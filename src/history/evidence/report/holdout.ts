@@ -1,0 +1,269 @@
+import { DAY_MS } from '#base/duration.ts';
+import { choice, count, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { HOLDOUT_PERIOD_MS, holdoutShares } from '#decision/holdout.ts';
+import type { Objective } from '#decision/objective.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
+import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '#history/evidence/presentation.ts';
+import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { aboutDevices, makeDevices } from '#history/evidence/source/device-clusters.ts';
+import { type Evidence, knownRows } from '#history/evidence/source/evidence.ts';
+import { byOutcome, clusterOf } from '#history/evidence/source/order-sums.ts';
+import { type UnratedMoney, unratedAmong } from '#history/evidence/unrated-money.ts';
+import { clusteredShare, type Estimate, student975 } from '#history/statistics/intervals.ts';
+
+const SIDE = {
+  clients: count('Who entered, each once in a period of the draw'),
+  young: count(
+    'Of these, those of whom the net counts nothing yet: less than a period of the draw and the time of reversals is over since they entered',
+  ),
+  orders: orderCounts,
+  paidShare: interval('Of all orders that they asked for, by client; null for fewer than 30'),
+} as const;
+
+export const HoldoutFigures = shape(
+  'What came of clients whom the rule would have hit, by the draw: all their orders from then until the period of the draw ends, whatever decided them',
+  {
+    share: number('Of the clients, 0 to 1: the newest'),
+    ...SIDE,
+    others: shape('Those to whom the rule applied', SIDE),
+  },
+);
+
+export type HoldoutSide = Shape<typeof HoldoutFigures>['others'];
+
+export const NetFigures = nullable(
+  shape(
+    'What did not happen because of the rule, by its holdout, or else by a trial of a version that differs in it alone; null where it is not known yet: it takes 50 clients on both sides of whom nothing changes any more',
+    {
+      currency: word('Of amounts and value'),
+      by: choice(['holdout', 'trial'], 'From what it is known'),
+      clients: count('To whom the rule applied, and who count: without the young'),
+      payments: interval('Lasting payments that did not happen'),
+      amount: interval('Their money'),
+      reversals: interval('Reversals that did not happen'),
+      requisites: interval('Unpaid requisites that were not shown'),
+      value: interval('What the rule brought in, by the objective; below 0 it cost that much'),
+    },
+  ),
+);
+
+export type Net = Shape<typeof NetFigures>;
+
+export interface HoldoutResult {
+  readonly holdout: Shape<typeof HoldoutFigures>;
+  readonly net: Net;
+  readonly unrated: UnratedMoney;
+}
+
+interface HoldoutAsk {
+  readonly rules: RuleSet;
+  readonly objective: Objective;
+  /** The currency of the value. */
+  readonly currency: string;
+  /** After these a payment counts as lasting. */
+  readonly reversalDays: number;
+}
+
+/**
+ * What every rule with a holdout did, by file and name like `groups/blocked-by-unpaid-chain`: a triggered analysis by
+ * intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis, 2015). A client enters at
+ * the first score or verdict of a period of its draw in which the rule was reached, matched and could be skipped: up
+ * to there nothing depends on the draw. From then on all its orders count by that draw. A share is a stratum. For the net
+ * a client counts once a whole period and the time of reversals are over since it entered, so that every client had the
+ * same time, and nothing of it changes any more.
+ */
+export async function holdoutFigures(
+  evidence: Evidence,
+  { rules, ...ask }: HoldoutAsk,
+): Promise<ReadonlyMap<string, HoldoutResult>> {
+  const shares = holdoutShares(rules);
+  const results = new Map<string, HoldoutResult>();
+  if (shares.size === 0) return results;
+  await makeEntries(evidence);
+  await makeDevices(evidence);
+  const byDevice = aboutDevices(rules);
+  for (const [rule, share] of shares) {
+    const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
+    await makeUnits(evidence.duck, rule, cluster, ask);
+    results.set(rule, await resultOf(evidence.duck, share, ask));
+  }
+  return results;
+}
+
+/** The table `entries`: who entered with which draw, from when to when, by rule and period. */
+async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
+  // A draw before the span is what the client entered by: who is first seen within it did not enter there.
+  const before = { ...ask, from: ask.from === null ? null : ask.from - HOLDOUT_PERIOD_MS };
+  const drawn = (table: 'decisions' | 'scores', time: string, order: string) => `
+    SELECT client_hash, epoch_ms(${time}) AS drawn_at, ${order} AS order_key, unnest(holdout_rule) AS rule,
+      unnest(holdout_share)::DOUBLE AS share, unnest(holdout_held_out) AS held_out
+    FROM ${knownRows(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
+  // As `holdoutDraw` reckons it.
+  const offset = `(client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT`;
+  await duck.run(`CREATE OR REPLACE TEMP TABLE entries AS
+    WITH draws AS (
+      ${drawn('decisions', 'decided_at', ORDER_KEY_SQL)} UNION ALL ${drawn('scores', 'scored_at', 'NULL')}
+    ), draws_by_period AS (
+      SELECT *, (drawn_at + ${offset}) // ${HOLDOUT_PERIOD_MS} AS period FROM draws
+    ), first_draws AS (
+      SELECT rule, client_hash, period, min(drawn_at) AS entered_at, arg_min(share, drawn_at) AS share,
+        arg_min(held_out, drawn_at) AS held_out, arg_min(order_key, drawn_at) AS order_key
+      FROM draws_by_period GROUP BY rule, client_hash, period
+    )
+    SELECT *, (period + 1) * ${HOLDOUT_PERIOD_MS} - ${offset} AS ends_at FROM first_draws
+    WHERE entered_at >= ${ask.from ?? span.from ?? 0} OR ${ask.from === null}`);
+}
+
+/**
+ * The table `unit_orders`: a row for each order of a client that entered in a period, from then on, and one without an order
+ * where there is none. The table `units`: a row for each client and period.
+ */
+async function makeUnits(
+  duck: Duck,
+  rule: string,
+  cluster: string,
+  { objective, currency, reversalDays }: Omit<HoldoutAsk, 'rules'>,
+): Promise<void> {
+  await duck.run(
+    (bind) => `CREATE OR REPLACE TEMP TABLE unit_orders AS
+    WITH newest_decision AS (
+      SELECT epoch_ms(max(decided_at)) AS newest FROM decisions
+    ), entered AS (
+      SELECT *, entered_at + ${HOLDOUT_PERIOD_MS + reversalDays * DAY_MS} <= newest AS counts
+      FROM entries, newest_decision WHERE rule = ${bind(rule)}
+    ), shown_requisites AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, count(*) FILTER (${GRANTED_SQL}) AS shown FROM decisions GROUP BY ALL
+    ), asked AS (
+      SELECT orders.*, shown FROM orders JOIN shown_requisites USING (order_key) WHERE status <> 'TECHNICAL'
+    )
+    SELECT entered.client_hash, period, hash(${cluster}) AS cluster, share, held_out, counts, status, reversed, shown, amount,
+      coalesce(currency, '${NO_CURRENCY}') AS currency
+    FROM entered LEFT JOIN devices USING (client_hash)
+    LEFT JOIN asked ON asked.client_hash = entered.client_hash AND epoch_ms(first_at) < ends_at
+      AND (epoch_ms(first_at) >= entered_at OR asked.order_key = entered.order_key)`,
+  );
+  const sums = { lasting: 'amount', reversals: 'reversals', requisites: 'requisites' };
+  await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
+    WITH sums AS (
+      SELECT cluster, share, held_out, counts,
+        ${byOutcome('count(*)')},
+        count(*) FILTER (status = 'PAID')::DOUBLE AS payments,
+        coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID'), 0)::DOUBLE AS amount,
+        count(*) FILTER (reversed)::DOUBLE AS reversals,
+        coalesce(sum(shown - (status = 'PAID' OR reversed)::INT) FILTER (status IN ('PAID', 'UNPAID')), 0)::DOUBLE AS requisites
+      FROM unit_orders GROUP BY client_hash, period, cluster, share, held_out, counts
+    )
+    SELECT *, ${valueSql(objective, sums)} AS value FROM sums`);
+}
+
+/** The money of those that count, which is worth nothing by the objective. */
+async function unratedOf(
+  duck: Duck,
+  { objective, currency }: Omit<HoldoutAsk, 'rules'>,
+): Promise<UnratedMoney> {
+  const rows =
+    await duck.rows(`SELECT currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
+    coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed FROM unit_orders WHERE counts GROUP BY currency ORDER BY currency`);
+  const money = rows.map(
+    (row) => [textOf(row['currency']) ?? '', numbersOf(row, { paid: 0, reversed: 0 })] as const,
+  );
+  return unratedAmong(Object.fromEntries(money), objective, currency);
+}
+
+async function resultOf(duck: Duck, share: number, ask: Omit<HoldoutAsk, 'rules'>): Promise<HoldoutResult> {
+  const [held, others] = [await sideOf(duck, 'held_out'), await sideOf(duck, 'NOT held_out')];
+  const figures = { share, ...held, others };
+  const unrated = await unratedOf(duck, ask);
+  const { currency } = ask;
+  const counting = (side: HoldoutSide) => side.clients - side.young;
+  if (Math.min(counting(held), counting(others)) < SIDE_CLIENTS_MIN)
+    return { holdout: figures, net: null, unrated };
+  const [row = {}] = await duck.rows(DIFFERENCES_SQL);
+  const clients = counting(others);
+  const prevented = (metric: Metric) => estimateOf(row, metric, clients);
+  return {
+    holdout: figures,
+    unrated,
+    net: {
+      by: 'holdout',
+      currency,
+      clients,
+      payments: prevented('payments'),
+      amount: prevented('amount'),
+      reversals: prevented('reversals'),
+      requisites: prevented('requisites'),
+      // What did not happen was worth this; the rule brought in the opposite.
+      value: timesOf(prevented('value'), -1),
+    },
+  };
+}
+
+/** Never -0, which is printed. */
+export function timesOf(estimate: Estimate | null | undefined, times: number): Estimate | null {
+  if (estimate === null || estimate === undefined) return null;
+  const [value, one, other] = [estimate.value, estimate.low, estimate.high].map((end) => 0 + times * end);
+  return { value: value ?? 0, low: Math.min(one ?? 0, other ?? 0), high: Math.max(one ?? 0, other ?? 0) };
+}
+
+/** With fewer clients on a side nothing is said of the difference. */
+const SIDE_CLIENTS_MIN = 50;
+
+/** With fewer clients of whom a figure is other than 0 it says nothing: the interval is asymptotic. */
+const NON_ZERO_MIN = 20;
+
+async function sideOf(duck: Duck, where: string): Promise<HoldoutSide> {
+  const sums = STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
+  const whole = STATUSES.map(([member]) => `"${member}"`).join(' + ');
+  const [row = {}] = await duck.rows(
+    `SELECT count(*)::DOUBLE AS clients, count(*) FILTER (NOT counts)::DOUBLE AS young, ${sums} FROM units WHERE ${where}`,
+  );
+  const clusters =
+    await duck.rows(`SELECT ${clusterOf('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
+    FROM units WHERE ${where} GROUP BY ALL ORDER BY ALL`);
+  return {
+    ...numbersOf(row, { clients: 0, young: 0 }),
+    orders: numbersOf(row, NO_ORDERS),
+    paidShare: clusteredShare(clusters.map((one) => numbersOf(one, { part: 0, whole: 0 }))),
+  };
+}
+
+const METRICS = ['payments', 'amount', 'reversals', 'requisites', 'value'] as const;
+type Metric = (typeof METRICS)[number];
+
+const each = (sql: (metric: Metric) => string) => METRICS.map(sql).join(', ');
+
+/**
+ * The means of those held out minus those of the others, stratum by stratum, weighed by their clients; with the variance
+ * between clusters (Liang and Zeger, 1986), which also holds for clients who enter in several periods.
+ */
+const DIFFERENCES_SQL = `
+  WITH counting AS (SELECT * FROM units WHERE counts), sides AS (
+    SELECT share, held_out, count(*)::DOUBLE AS n, ${each((metric) => `avg(${metric}) AS ${metric}_mean`)} FROM counting GROUP BY ALL
+  ), strata AS (
+    SELECT share, sum(n) AS n FROM sides GROUP BY share HAVING count(*) = 2
+  ), weights AS (SELECT share, n / sum(n) OVER () AS weight FROM strata),
+  influences AS (
+    SELECT cluster, held_out, ${each((metric) => `if(held_out, 1, -1) * weight / n * (${metric} - ${metric}_mean) AS ${metric}`)},
+      ${each((metric) => `counting.${metric} <> 0 AS ${metric}_seen`)}
+    FROM counting JOIN sides USING (share, held_out) JOIN weights USING (share)
+  )
+  SELECT * FROM (
+    SELECT count(*)::DOUBLE AS clusters, ${each((metric) => `sum(${metric} ** 2) AS ${metric}_variance`)}
+    FROM (SELECT cluster, ${each((metric) => `sum(${metric}) AS ${metric}`)} FROM influences GROUP BY cluster)
+  ), (SELECT least(count(DISTINCT cluster) FILTER (held_out), count(DISTINCT cluster) FILTER (NOT held_out))::DOUBLE AS fewest,
+    ${each((metric) => `count(*) FILTER (${metric}_seen)::DOUBLE AS ${metric}_seen`)} FROM influences),
+  (SELECT ${each((metric) => `sum(if(held_out, 1, -1) * weight * ${metric}_mean) AS ${metric}_value`)}
+    FROM sides JOIN weights USING (share))`;
+
+/** The total over so many clients. */
+function estimateOf(row: DuckRow, metric: Metric, clients: number): Estimate | null {
+  const of = (name: string) => numberOf(row[name]) ?? 0;
+  const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];
+  if (of(`${metric}_seen`) < NON_ZERO_MIN || fewest < 2 || variance === 0) return null;
+  const value = clients * of(`${metric}_value`);
+  const half = clients * student975(fewest - 1) * Math.sqrt((variance * fewest) / (fewest - 1));
+  return { value, low: value - half, high: value + half };
+}

@@ -1,0 +1,153 @@
+import { type Duck, type DuckRow, numbersIn, numbersOf } from '#history/archive/duck.ts';
+import {
+  askedStatusSql,
+  GRANTED_SQL,
+  isReversedSql,
+  ORDER_KEY_SQL,
+  REPORT_SQL,
+  SETTLED_AMOUNT_SQL,
+  SETTLED_CURRENCY_SQL,
+} from '#history/archive/order-status.ts';
+import type { Money, OrderCounts } from '#history/evidence/presentation.ts';
+import { makeDevices } from '#history/evidence/source/device-clusters.ts';
+import type { Evidence } from '#history/evidence/source/evidence.ts';
+import { clusterOf, ORDER_SUMS_SQL, orderSums } from '#history/evidence/source/order-sums.ts';
+import { clientBatches, makeTableView } from '#history/evidence/source/shared-devices.ts';
+import { clusteredInterval, type Estimate } from '#history/statistics/intervals.ts';
+import type { Judgement } from './fact-cells.ts';
+import { LEVEL_SQL, makeWaits, noteWaits } from './wait-levels.ts';
+
+/** The judgements of cells, by their numbers; cells that cannot be judged are not among them. */
+export async function makeJudged(duck: Duck, judged: ReadonlyMap<string, Judgement>): Promise<void> {
+  // What matches one more is all that can be judged.
+  const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;
+  const rows = [...judged].map(([cell, { matched, decided, decisive }]) =>
+    [cell, ...[matched, decided, decisive].map(bitsOf)].join(', '),
+  );
+  await duck.run(
+    'CREATE OR REPLACE TEMP TABLE judged (cell UBIGINT, matched BIT, decided BIT, decisive BIT)',
+  );
+  if (rows.length > 0)
+    await duck.run(`INSERT INTO judged VALUES ${rows.map((row) => `(${row})`).join(', ')}`);
+}
+
+interface BatchParts {
+  /** SQL of the cell of a row of `decisions`. */
+  readonly cell: string;
+  /** Some rule is about shared devices. */
+  readonly byDevice: boolean;
+  /** SQL of the number of the place (currency and slice) of a row of `decisions`, and what it is joined with. */
+  readonly place: { readonly sql: string; readonly join: string };
+  /** Decisions that were counted. */
+  readonly onProgress: (decisions: number) => void;
+}
+
+/** How many decisions one batch takes, so that they fit into the engine's memory. */
+const BATCH_DECISIONS_MAX = 2_500_000;
+
+/**
+ * Reads the evidence client by client in as many batches as memory needs: a client's orders and waits are all in the
+ * same batch. Makes the tables `counted`, of decisions, `summed` and `known`, of orders by the rules of the table
+ * `judged` that matched them, and `waits`.
+ */
+export async function readOrdersInBatches(
+  evidence: Evidence,
+  parts: BatchParts,
+  decisionsMax = BATCH_DECISIONS_MAX,
+): Promise<void> {
+  const { duck, span, ask } = evidence;
+  await makeWaits(duck);
+  await makeTableView(duck, 'waits_ended', ask);
+  if (parts.byDevice) await makeDevices(evidence);
+  const batches = clientBatches(span.decisions, decisionsMax);
+  for (const [batch, clients] of batches.entries()) {
+    await readBatch(duck, clients, parts, batch === 0);
+    await noteWaits(duck, span.to ?? 0);
+    parts.onProgress(Math.round((span.decisions * (batch + 1)) / batches.length));
+  }
+}
+
+async function readBatch(
+  duck: Duck,
+  clients: string,
+  { cell, place, byDevice }: BatchParts,
+  isFirst: boolean,
+): Promise<void> {
+  const device = byDevice ? clusterOf('coalesce(device, client_hash)') : 'NULL';
+  await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, fact_currency AS currency, ${place.sql} AS place, ${cell} AS cell,
+      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterOf('client_hash')} AS cluster, ${device} AS device_cluster
+    FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
+    SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
+      min(occurred_at) FILTER (outcome = 'PAID') AS paid_at FROM outcomes WHERE ${clients} GROUP BY order_key`);
+  await duck.run(`CREATE OR REPLACE TEMP TABLE asked AS
+    SELECT matched, place, cluster, device_cluster, if(settled_currency = currency, settled_amount, amount) AS amount, status, ${isReversedSql('report')} AS reversed
+    FROM (
+      SELECT order_key, arg_max(place, seq) AS place, arg_max(amount, seq) AS amount, arg_max(currency, seq) AS currency, bool_or(granted) AS granted,
+        any_value(cluster) AS cluster, any_value(device_cluster) AS device_cluster, bit_or(matched) AS matched
+      FROM seen JOIN judged USING (cell) GROUP BY order_key
+    ) LEFT JOIN (SELECT order_key, report, settled_amount, settled_currency FROM told) USING (order_key),
+      LATERAL (SELECT ${askedStatusSql('report', 'granted')} AS status)`);
+  const known = (cluster: string, isByDevice: boolean) => `
+    SELECT matched, place, ${isByDevice} AS by_device, ${cluster} AS cluster, count(*) FILTER (status = 'UNPAID') AS unpaid, count(*) AS orders
+    FROM asked WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL`;
+  for (const [table, rows] of [
+    ['counted', 'SELECT cell, place, count(*) AS decisions FROM seen GROUP BY ALL'],
+    [
+      'summed',
+      'SELECT matched, place, status, reversed, count(*) AS orders, sum(amount) AS amount FROM asked GROUP BY ALL',
+    ],
+    ['known', `${known('cluster', false)} ${byDevice ? `UNION ALL ${known('device_cluster', true)}` : ''}`],
+  ] as const)
+    await duck.run(
+      `${isFirst ? `CREATE OR REPLACE TEMP TABLE ${table} AS` : `INSERT INTO ${table}`} ${rows}`,
+    );
+}
+
+/** What a rule came to. */
+export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive', number>> {
+  /** Without technical failures. */
+  readonly orders: OrderCounts;
+  readonly amount: Money;
+  /** Of the orders with a known outcome, by client or by device. */
+  readonly unpaidShare: Estimate | null;
+}
+
+/** What each rule came to, by its place in `isByDevice` and a slice, null for all; after the last rule what all came to. */
+type Tallies = (rule: number, slice: string | null) => Tally;
+
+/** Sums up what `readOrdersInBatches` made. */
+export async function talliesOf(duck: Duck, isByDevice: readonly boolean[]): Promise<Tallies> {
+  const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
+  const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
+  const rowsOf = async (sql: string) => Map.groupBy(await duck.rows(sql), nameOf);
+  const isOf = (bits: string) => `sum(decisions) FILTER (get_bit(${bits}, rule) = 1)::DOUBLE AS ${bits}`;
+  const decisions =
+    await rowsOf(`SELECT rule, shown, ${['matched', 'decided', 'decisive'].map(isOf).join(', ')}
+    FROM counted JOIN judged USING (cell) JOIN places USING (place) ${matching} GROUP BY GROUPING SETS ((rule), (rule, shown))`);
+  const orders = await rowsOf(`SELECT rule, shown, currency, ${ORDER_SUMS_SQL}
+    FROM summed JOIN places USING (place) ${matching} WHERE status <> 'TECHNICAL'
+    GROUP BY GROUPING SETS ((rule, currency), (rule, shown, currency))`);
+  const clusters =
+    await rowsOf(`SELECT rule, shown, list(unpaid ORDER BY cluster) AS unpaid, list(orders ORDER BY cluster) AS orders FROM (
+      SELECT rule, shown, cluster, sum(unpaid)::DOUBLE AS unpaid, sum(orders)::DOUBLE AS orders
+      FROM known JOIN places USING (place) ${matching} AND of_device = by_device GROUP BY GROUPING SETS ((rule, cluster), (rule, shown, cluster))
+    ) GROUP BY rule, shown`);
+  return (rule, shown) => {
+    const name = nameOf({ rule, shown });
+    const [counts = {}, { unpaid, orders: known } = {}] = [decisions, clusters].map(
+      (rows) => rows.get(name)?.[0],
+    );
+    const whole = numbersIn(known);
+    return {
+      ...numbersOf(counts, { matched: 0, decided: 0, decisive: 0 }),
+      ...orderSums(orders.get(name) ?? []),
+      unpaidShare: clusteredInterval(numbersIn(unpaid).map((part, at) => ({ part, whole: whole[at] ?? 0 }))),
+    };
+  };
+}
+
+function nameOf({ rule, shown }: DuckRow): string {
+  return JSON.stringify([rule, shown]);
+}

@@ -1,0 +1,233 @@
+import { OTHERWISE } from '#decision/decision.ts';
+import { MONEY_ALONE, type Objective } from '#decision/objective.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { type Duck, numbersOf, quote, textOf } from '#history/archive/duck.ts';
+import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import { experiment } from '#history/evidence/experiment/experiment.ts';
+import type { DecidingRules } from '#history/evidence/question.ts';
+import { mainCurrencyOf, NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { aboutDevices } from '#history/evidence/source/device-clusters.ts';
+import type { Evidence } from '#history/evidence/source/evidence.ts';
+import { lastingDaysOf, reversalsOf } from '#history/evidence/source/reversals.ts';
+import { againstOf } from './against.ts';
+import { armNet, onlyRuleLacking } from './arm-net.ts';
+import { factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
+import { flagsOf } from './flag-figures.ts';
+import { type HoldoutResult, holdoutFigures } from './holdout.ts';
+import { makeJudged, readOrdersInBatches, type Tally, talliesOf } from './order-batches.ts';
+import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
+import { waitLevelsOf } from './wait-levels.ts';
+
+interface ReportAsk {
+  readonly rules: RuleSet;
+  /** What changes from these is reported, too; null or absent: nothing. */
+  readonly against?: RuleSet | null;
+  /** The slices of the report for each rule, besides all decisions; null for none. */
+  readonly by: SliceName | null;
+  /** What a rule is worth by; absent: the lasting money alone, and in a trial what it was begun with. */
+  readonly objective?: Objective;
+  /** The rule sets that decided beside it, where they are at hand; absent: no rule is compared by a trial. */
+  readonly recorded?: (decided: DecidingRules) => RuleSet | null;
+  /** Decisions that were counted, of how many. */
+  readonly onProgress?: (decisions: number, ofDecisions: number) => void;
+}
+
+/**
+ * What each rule of a rule set was worth on what happened. Every decision's recorded facts are judged by
+ * the one evaluator that live traffic is decided by, whichever version decided then.
+ */
+export async function report(
+  evidence: Evidence,
+  { rules: of, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
+): Promise<Report> {
+  const { duck, span, attributeHmacs } = evidence;
+  const rules = withHmacs(of, attributeHmacs);
+  const places = await numberPlaces(duck, by);
+  const named = namedRules(rules);
+  const devices = aboutDevices(rules);
+  const isByDevice = named.map(({ path }) => devices.has(path));
+  const apart = await apartInOneRule(evidence, rules, recorded);
+  // A trial's clients are counted by themselves, over the same decisions.
+  const steps = (apart.size === 0 ? 1 : 2) * span.decisions;
+  onProgress?.(0, steps);
+  const { cell, missing } = await judgeCells(duck, rules);
+  await readOrdersInBatches(evidence, {
+    cell,
+    place: places,
+    byDevice: isByDevice.includes(true),
+    onProgress: (decisions) => onProgress?.(decisions, steps),
+  });
+  const tallies = await talliesOf(duck, isByDevice);
+  const all = tallies(named.length, null);
+  const { technical, undecidable } = await leftOutOf(duck);
+  const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
+  const holdouts = await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE);
+  const trials = await trialsOf(evidence, rules.version, apart, objective ?? null, (done, of) =>
+    onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
+  );
+  const figuresOf = (rule: number, slice: string | null): RuleFigures => {
+    const tally = tallies(rule, slice);
+    return {
+      ...tally,
+      decisive: named[rule]?.name === OTHERWISE ? null : tally.decisive,
+      lift: liftOf(tally, tallies(named.length, slice)),
+    };
+  };
+  const found = named.map(({ file, name, path }, rule) => ({
+    file,
+    name,
+    ...figuresOf(rule, null),
+    holdout: holdouts.get(path)?.holdout ?? null,
+    ...netOf(holdouts.get(path), trials.get(path)),
+    ...(by === null ? {} : { by: places.slices.map((slice) => ({ slice, ...figuresOf(rule, slice) })) }),
+  }));
+  const ofSlice = (slice: string) => {
+    const { orders, amount } = tallies(named.length, slice);
+    return { slice, orders, amount };
+  };
+  return {
+    kind: 'report',
+    version: rules.version,
+    digest: rules.digest,
+    ...span,
+    ownDecisions: own?.decisions ?? 0,
+    undecidable: { count: undecidable, facts: missing },
+    orders: all.orders,
+    unpaidShare: all.unpaidShare,
+    amount: all.amount,
+    technical,
+    reversals: await reversalsOf(evidence),
+    by,
+    ...(by === null ? {} : { slices: places.slices.map(ofSlice) }),
+    rules: found.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1)),
+    ...(await flagsOf(evidence, rules)),
+    waitLevels: await waitLevelsOf(duck),
+    against: against === null ? null : await againstOf(evidence, rules, against),
+  };
+}
+
+/** What is known of a rule by its holdout, or else by a trial, with what that leaves out. */
+function netOf(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
+  const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
+  return { net: found?.net ?? null, unrated: found?.unrated ?? null };
+}
+
+type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
+
+/** Judges the cells of the recorded facts, into the table `judged`. */
+async function judgeCells(duck: Duck, rules: RuleSet) {
+  const { sql, cells } = await factCells(duck, rules);
+  const judge = judgeOf(rules);
+  const missing = new Set<string>();
+  const judged = new Map<string, Judgement>();
+  for (const one of cells) {
+    const found = judge(one);
+    if ('judgement' in found) judged.set(one.cell, found.judgement);
+    else for (const label of found.lacking) missing.add(label);
+  }
+  await makeJudged(duck, judged);
+  return { cell: sql, missing: [...missing] };
+}
+
+/** Its unpaid share over that of all. */
+function liftOf({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): number | null {
+  return share === null || base === null || base.value === 0 ? null : share.value / base.value;
+}
+
+/** Orders that ended in a technical failure, and decisions that cannot be judged. */
+async function leftOutOf(duck: Duck) {
+  const [row = {}] =
+    await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
+    (SELECT sum(decisions) FROM counted ANTI JOIN judged USING (cell)) AS undecidable`);
+  return numbersOf(row, { technical: 0, undecidable: 0 });
+}
+
+/** The most slices that are shown singly; nobody reads a table of a thousand points of sale, so the rest is one row. */
+const SLICES_MAX = 60;
+
+const OTHER_SLICES = '(others)';
+
+/** An order's report is not a column of its decisions. */
+const SLICE_JOIN: Partial<Record<SliceName, string>> = {
+  cause: `LEFT JOIN statuses ON statuses.order_key = ${ORDER_KEY_SQL}`,
+};
+
+/**
+ * Makes the table `places`: numbers the currencies, and the slices when there are any, of which the most frequent are shown.
+ * Gives SQL of the number of a decision, what that is joined with, and the slices in the order in which they are shown: times in
+ * theirs, others by their size, and the rest at the end.
+ */
+async function numberPlaces(duck: Duck, by: SliceName | null) {
+  const currency = SLICES.currency;
+  const slice = by === null ? "''" : SLICES[by];
+  const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
+  const largest = isTime(by) ? '' : 'sum(n) DESC,';
+  await duck.run(`CREATE OR REPLACE TEMP TABLE places AS
+    WITH pairs AS (SELECT ${currency} AS currency, ${slice} AS slice, count(*) AS n FROM decisions ${told} GROUP BY ALL),
+    kept AS (SELECT slice FROM pairs GROUP BY slice ORDER BY ${isTime(by) ? 'slice DESC,' : largest} slice LIMIT ${SLICES_MAX})
+    SELECT (row_number() OVER (ORDER BY currency, slice))::INT AS place, currency, slice,
+      CASE WHEN slice IN (FROM kept) THEN slice ELSE ${quote(OTHER_SLICES)} END AS shown, n FROM pairs`);
+  const shown = await duck.rows(
+    `SELECT shown, count(*) AS places FROM places GROUP BY shown ORDER BY shown = ${quote(OTHER_SLICES)}, ${largest} shown`,
+  );
+  const isOne = shown.length <= 1 && !(Number(shown[0]?.['places'] ?? 0) > 1);
+  return {
+    ...(isOne
+      ? { sql: '1', join: '' }
+      : {
+          sql: 'places.place',
+          join: `${told} JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`,
+        }),
+    slices: by === null ? [] : shown.map((row) => textOf(row['shown']) ?? ''),
+  };
+}
+
+function isTime(by: SliceName | null): boolean {
+  return by === 'day' || by === 'week';
+}
+
+async function holdoutsOf(
+  evidence: Evidence,
+  rules: RuleSet,
+  objective: Objective,
+): Promise<ReadonlyMap<string, HoldoutResult>> {
+  const reversalDays = objective.reversalDays ?? (await lastingDaysOf(evidence, evidence.ask.asOf ?? null));
+  const currency = objective.currency ?? (await mainCurrencyOf(evidence.duck, 'decisions')) ?? NO_CURRENCY;
+  return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
+}
+
+/** Versions that decided, each with the rule that it lacks, where it differs from the one reported on in that alone. */
+async function apartInOneRule(
+  evidence: Evidence,
+  rules: RuleSet,
+  recorded: (decided: DecidingRules) => RuleSet | null,
+): Promise<ReadonlyMap<string, string>> {
+  const others = (await evidence.decidingRules()).flatMap((decided) => recorded(decided) ?? []);
+  return new Map(
+    others.flatMap((other) => {
+      const rule = onlyRuleLacking(rules, other);
+      return rule === null ? [] : [[other.version, rule]];
+    }),
+  );
+}
+
+/** What these rules did by the newest trial, where that compares the versions with and without one. */
+async function trialsOf(
+  evidence: Evidence,
+  reported: string,
+  apart: ReadonlyMap<string, string>,
+  objective: Objective | null,
+  onProgress: (done: number, of: number) => void,
+): Promise<ReadonlyMap<string, NetFound>> {
+  if (apart.size === 0) return new Map();
+  const found = await experiment(evidence, [], onProgress, objective);
+  const isActive = found.version === reported;
+  return new Map(
+    [...apart].flatMap(([version, rule]) =>
+      isActive || found.version === version
+        ? [[rule, { net: armNet(found, isActive ? version : reported, isActive), unrated: found.unrated }]]
+        : [],
+    ),
+  );
+}

@@ -1,0 +1,330 @@
+import { counted } from '#base/counted.ts';
+import { Type } from '#base/json-schema.ts';
+import { always, choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { OTHERWISE } from '#decision/decision.ts';
+import { comparisonTables } from '#history/evidence/comparison.ts';
+import {
+  amounts,
+  columns,
+  countText,
+  type EvidenceTable,
+  interval,
+  type Money,
+  number,
+  orderCounts,
+  ordersText,
+  type Presentation,
+  percentText,
+  ruleSetText,
+  SPAN,
+  STATUSES_COUNTED,
+  shareText,
+  spanNotes,
+  statusCells,
+} from '#history/evidence/presentation.ts';
+import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { amountSum } from '#history/evidence/source/order-sums.ts';
+import { causesTable, reversalNotes, reversals } from '#history/evidence/source/reversals.ts';
+import { unratedMoney, unratedNotes } from '#history/evidence/unrated-money.ts';
+import { AgainstSchema } from './against.ts';
+import { flagFigures, flagsTable, unflaggedFigures } from './flag-figures.ts';
+import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
+import { waitLevels, waitLevelsTable } from './wait-levels.ts';
+
+/** What the figures of rules may be divided by, in SQL. */
+export const SLICES = {
+  day: "strftime(decided_at, '%Y-%m-%d')",
+  week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
+  method: "coalesce(fact_method, '-')",
+  currency: `coalesce(fact_currency, '${NO_CURRENCY}')`,
+  sellPoint: 'sell_point_key',
+  platform: 'platform',
+  version: 'rule_version',
+  arm: 'arm',
+  group: 'client_group',
+  level: 'ladder_after_level::VARCHAR',
+  cause: "coalesce(statuses.cause, '-')",
+} as const;
+
+export type SliceName = keyof typeof SLICES;
+
+export const SLICE_NAMES = Object.keys(SLICES).filter((name): name is SliceName => name in SLICES);
+
+const RULE_FIGURES = {
+  matched: count('Decisions in which its condition held'),
+  decided: count('Decisions that it gave the group or the verdict of, or in whose bot flag it had a part'),
+  decisive: nullable(
+    count('Decisions whose verdict or bot flag would have been another without it; null for otherwise'),
+  ),
+  orders: orderCounts,
+  unpaidShare: interval(
+    'Of its orders with a known outcome, by client, or by device where it is about shared ones; null without one',
+  ),
+  lift: nullable(number('Its unpaid share over that of all orders; null when either has none')),
+  amount: amounts,
+} as const;
+
+const RuleReportSchema = shape('What one rule was worth on what happened', {
+  file: choice(['groups.yaml', 'bot-signals.yaml', 'verdicts.yaml'], 'Where it stands'),
+  name: word('Of the rule; otherwise stands for what holds when no rule of its file matches'),
+  ...RULE_FIGURES,
+  holdout: nullable(HoldoutFigures),
+  net: NetFigures,
+  unrated: unratedMoney,
+  by: Type.Optional(
+    list(
+      shape('What it was worth on a slice', { slice: word('Its name'), ...RULE_FIGURES }),
+      'By the slices that were asked for, in their order; absent without',
+    ),
+  ),
+});
+
+const SliceSchema = shape('The orders of a slice, whichever rules matched', {
+  slice: word('Its name'),
+  orders: orderCounts,
+  amount: amounts,
+});
+
+/** What `rules report --json` prints, but for notes and tables; the member names are stable. */
+export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
+  kind: always('report'),
+  version: word('The rule set that is reported on'),
+  digest: word('sha256 over its files'),
+  ...SPAN,
+  ownDecisions: count('Decisions by this very rule set; the others were made by other versions'),
+  undecidable: shape('Decisions whose records lack a fact that the rules ask, counted nowhere else', {
+    count: count('How many'),
+    facts: list(word('Its label'), 'The facts'),
+  }),
+  orders: orderCounts,
+  unpaidShare: interval('Of all orders with a known outcome'),
+  amount: amounts,
+  technical: count('Orders that are left out because they ended in a technical failure'),
+  reversals,
+  by: nullable(choice(SLICE_NAMES, 'The slices that were asked for')),
+  slices: Type.Optional(list(SliceSchema, 'All orders by these, in their order; absent without')),
+  rules: list(RuleReportSchema, 'Those that most decisions needed first, otherwise last'),
+  flags: flagFigures,
+  unflagged: unflaggedFigures,
+  waitLevels,
+  against: nullable(AgainstSchema),
+});
+
+export type RuleReport = Shape<typeof RuleReportSchema>;
+export type RuleFigures = Pick<RuleReport, keyof typeof RULE_FIGURES>;
+export type Report = Shape<typeof ReportSchema>;
+
+/** A report for its reader. The tables `rules` and `flags` have one of these a row, others the file and the rule before the figures. */
+export function presentReport(report: Report): Presentation {
+  const { decisions, rules, version, digest, amount, by, slices = [] } = report;
+  const head = [ruleSetText(version, digest), ...spanNotes(report)];
+  if (decisions === 0) return { notes: head, tables: [] };
+  const fired = rules.filter(({ matched }) => matched > 0);
+  const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
+  const tables = [
+    moneyTable('money', 'Money', [], [[[], amount]]),
+    ...(by === null
+      ? []
+      : [
+          moneyTable(
+            'sliceMoney',
+            `Money by ${by}`,
+            [by],
+            slices.map((one) => [[one.slice], one.amount]),
+          ),
+        ]),
+    moneyTable(
+      'ruleMoney',
+      'Money by verdict rule',
+      ['file', 'rule'],
+      fired.flatMap((one) => (one.file === 'verdicts.yaml' ? [[[one.file, one.name], one.amount]] : [])),
+    ),
+    ...[...Map.groupBy(fired, ({ file }) => file)].map(([file, some]) =>
+      figuresTable(
+        'rules',
+        file,
+        ['rule'],
+        some.map((rule) => [[rule.name], rule]),
+      ),
+    ),
+    flagsTable(report),
+    causesTable(report.reversals),
+    waitLevelsTable(report.waitLevels),
+    holdoutsTable(fired),
+    netTable(fired),
+    ...(by === null
+      ? []
+      : [figuresTable('slices', `By ${by}`, ['file', 'rule', by], fired.flatMap(ofSlices))]),
+    ...(report.against === null ? [] : comparisonTables(report.against, [report.against.version, version])),
+  ].filter(({ rows }) => rows.length > 0);
+  return {
+    notes: [
+      ...head,
+      ...totalsNotes(report),
+      ...againstNotes(report),
+      ...reversalNotes(report.reversals),
+      ...fired.flatMap(netUnratedNotes),
+      ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
+      ...new Set(tables.flatMap(({ name }) => ABOUT[name] ?? [])),
+    ],
+    tables,
+  };
+}
+
+function againstNotes({ against, version }: Report): readonly string[] {
+  if (against === null) return [];
+  const { version: base, changed, compared, changedShare, undecidable, missing, unseen } = against;
+  return [
+    `On the recorded facts, which no answer changes: from ${base} to ${version} ${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}. As if nobody were held out.`,
+    ...(undecidable === 0
+      ? []
+      : [`${counted(undecidable, 'decision')} cannot be compared: the records lack ${missing.join(', ')}.`]),
+    ...(unseen.length === 0
+      ? []
+      : [
+          `They differ in ${unseen.join(', ')}, which recorded facts cannot show: rules backtest ${version}.`,
+        ]),
+  ];
+}
+
+const ABOUT: Readonly<Record<string, string>> = {
+  ruleMoney:
+    'Money by rule: an order counts under every rule that it met, also where another decided, so rows overlap and do not add up to the total. Turned away is what was asked, mostly again and again by the same payers, and no cost; what a rule costs its holdout shows, and without one it is not known: give it a holdout.',
+  rules:
+    'Intervals are of 95 %, by client, or by device where a rule is about shared ones. What would have become of orders that were blocked nobody knows; a rule with a holdout shows it.',
+  flags:
+    'Flags: orders that a flag marked at any of their decisions, as it was recorded then, beside those without a flag. Unpaid are also those that were paid and taken back. A flag changes no verdict, so its orders show what became of them as they were; the lift is above 1 where it finds orders that go bad.',
+  waitLevels:
+    'The price of a wait counts the 24 hours after it was told. Who asked before that stands again on the level that it led to. No comparison: what they would have done without the wait nobody knows; an experiment with another ladder shows it.',
+  holdouts:
+    'Held out: clients whom the rule would have hit and did not, beside the others, each with all orders from then until the period of the draw ends. The share is of all orders that were asked for.',
+  net: 'Net: what did not happen because a rule applied, with 95 % intervals: by its holdout, by client, or by device where the rule is about shared ones; or by a trial of a version that differs in this rule alone, within the first days of each client. By a holdout a client counts when a period of the draw, 30 days, and the time in which reversals mostly come are over since it entered; the others are too young.',
+};
+
+function totalsNotes(report: Report): readonly string[] {
+  const { orders, unpaidShare, technical, undecidable, decisions, ownDecisions } = report;
+  const others = decisions - ownDecisions;
+  const when = (holds: boolean, note: string) => (holds ? [note] : []);
+  return [
+    `Orders: ${ordersText(orders)}. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
+    ...when(
+      orders.turnedAway > 0,
+      `Turned away: ${counted(orders.turnedAway, 'order was', 'orders were')} asked for, never granted and not paid. What was reported of such orders proves nothing.`,
+    ),
+    ...when(technical > 0, `Left out: ${counted(technical, 'order')} that ended in a technical failure.`),
+    ...when(
+      others > 0,
+      `${counted(others, 'decision was', 'decisions were')} made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
+    ),
+    ...when(
+      undecidable.count > 0,
+      `${counted(undecidable.count, 'decision is', 'decisions are')} counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
+    ),
+  ];
+}
+
+const COUNTS = ['matched', 'decided', 'decisive'] as const;
+
+/** What rules were worth, by some words. */
+function figuresTable(
+  name: string,
+  title: string,
+  headings: readonly string[],
+  figures: readonly (readonly [readonly string[], RuleFigures])[],
+): EvidenceTable {
+  return {
+    name,
+    title,
+    columns: columns(
+      ['text', ...headings],
+      ['count', ...COUNTS],
+      STATUSES_COUNTED,
+      ['share', 'unpaid share, 95 %'],
+      ['ratio', 'lift'],
+    ),
+    rows: figures.map(([of, { orders, unpaidShare, lift, ...counts }]) => [
+      ...of,
+      ...COUNTS.map((name) => counts[name]),
+      ...statusCells(orders),
+      unpaidShare,
+      lift,
+    ]),
+  };
+}
+
+function ofSlices({
+  file,
+  name,
+  by = [],
+}: RuleReport): readonly (readonly [readonly string[], RuleFigures])[] {
+  return by.filter(({ matched }) => matched > 0).map((part) => [[file, name, part.slice], part]);
+}
+
+const MONEY = ['asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown'] as const;
+
+/** A row for each currency of each one: amounts of two are never added. */
+function moneyTable(
+  name: string,
+  title: string,
+  headings: readonly string[],
+  money: readonly (readonly [readonly string[], Money])[],
+): EvidenceTable {
+  const rows = money.flatMap(([of, amount]) =>
+    Object.entries(amount).map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => {
+      const granted = amountSum(paid + unpaid + unknown);
+      const asked = amountSum(granted + turnedAway);
+      return [...of, currency, asked, granted, paid, reversed, turnedAway, unpaid, unknown];
+    }),
+  );
+  return { name, title, columns: columns(['text', ...headings, 'currency'], ['money', ...MONEY]), rows };
+}
+
+function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
+  const cells = ({ clients, young, orders, paidShare }: HoldoutSide) => [
+    ...[clients, young, ...statusCells(orders)],
+    paidShare ?? 'too few',
+  ];
+  return {
+    name: 'holdouts',
+    title: 'Held out',
+    columns: columns(
+      ['text', 'file', 'rule', 'held out'],
+      ['count', 'clients', 'too young'],
+      STATUSES_COUNTED,
+      ['share', 'paid share, 95 %'],
+    ),
+    rows: rules.flatMap(({ file, name, holdout }) => {
+      if (holdout === null) return [];
+      const { share, others, ...held } = holdout;
+      return [
+        [file, name, percentText(share), ...cells(held)],
+        [file, name, 'others', ...cells(others)],
+      ];
+    }),
+  };
+}
+
+function netUnratedNotes({ name, unrated, net }: RuleReport): readonly string[] {
+  const where = net?.by === 'trial' ? 'to this report, or when the next trial begins' : 'to this report';
+  return unratedNotes(`The net of ${name}`, unrated, where);
+}
+
+function netTable(rules: readonly RuleReport[]): EvidenceTable {
+  return {
+    name: 'net',
+    title: 'Net of a rule',
+    columns: columns(
+      ['text', 'file', 'rule', 'by', 'currency'],
+      ['money', 'value'],
+      ['figure', 'payments prevented'],
+      ['money', 'their amount'],
+      ['figure', 'reversals prevented', 'unpaid requisites prevented'],
+    ),
+    rows: rules.flatMap(({ file, name, holdout, net }) => {
+      if (holdout === null && net === null) return [];
+      if (net === null) return [[file, name, 'holdout', null, 'not known yet', null, null, null, null]];
+      const { by, currency, value, payments, amount, reversals: reversed, requisites } = net;
+      return [[file, name, by, currency, value ?? 'too few', payments, amount, reversed, requisites]];
+    }),
+  };
+}

@@ -1,0 +1,180 @@
+import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { type Duck, numberOf, numbersIn, numbersOf, textOf } from '#history/archive/duck.ts';
+import { paidAfterWait, waitWorthUntil } from '#history/archive/order-status.ts';
+import { columns, type EvidenceTable, interval, number } from '#history/evidence/presentation.ts';
+import { amountSum } from '#history/evidence/source/order-sums.ts';
+import { clusteredInterval } from '#history/statistics/intervals.ts';
+
+/** What became of a level's orders whose time is over; all others are unknown. */
+const ENDS = {
+  early: count(
+    'Whose client asked again before the wait was over; what came of them stands on the level that it led to',
+  ),
+  cameBack: count('Whose client asked again after the wait, for this order or another'),
+  lost: count('Whose client did not ask again'),
+  ended: count('Whose wait a person ended before its time; they are in no share'),
+};
+
+const WaitLevelSchema = shape(
+  'What came of the waits on a level of a ladder within 24 hours after they were told, of orders in one currency',
+  {
+    version: word('The rule set that decided'),
+    ladder: nullable(word('Its name; null for the one without')),
+    level: count('Of the ladder, from 1'),
+    currency: word('Of the orders'),
+    waitSeconds: number('How long its waits were, by their median'),
+    orders: count('Orders that were told to wait on it, each once, by its last wait there'),
+    unknown: count('Of these, whose 24 hours are not over: they are in no other figure'),
+    ...ENDS,
+    granted: count('Of those who came back, who got a requisite at once'),
+    paid: count('Of these, whose order was paid within the 24 hours, each once'),
+    shares: shape('The same of those of which it is known, by client', {
+      cameBack: interval('Who came back; null without one to tell it from'),
+      paid: interval('Who paid'),
+      lost: interval('Who did not ask again'),
+    }),
+    backAfterSeconds: nullable(
+      shape('From when they were allowed until they came back; null when nobody did', {
+        median: number('Half of them were back by then'),
+        p90: number('Nine of ten were'),
+      }),
+    ),
+    amount: nullable(
+      shape('Amounts of orders; null while nothing is known of any', {
+        asked: number('Of all of which it is known'),
+        paid: number('Of the paid ones, in the same currency'),
+        lost: number('Of those whose client did not ask again'),
+      }),
+    ),
+  },
+);
+
+export const waitLevels = list(WaitLevelSchema, 'By version, ladder, level and currency');
+
+type WaitLevel = Shape<typeof WaitLevelSchema>;
+
+/** SQL: the level of the wait in a row of `decisions`; null for other verdicts. */
+export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
+  {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
+
+/** Makes the empty table that passes over the clients note waits in. */
+export async function makeWaits(duck: Duck): Promise<void> {
+  await duck.run(`CREATE OR REPLACE TEMP TABLE waits (version VARCHAR, ladder VARCHAR, level INT, seconds DOUBLE, cluster INT,
+    place INT, amount DOUBLE, ending VARCHAR, back_after DOUBLE, granted BOOLEAN, paid BOOLEAN, paid_place INT, paid_amount DOUBLE)`);
+}
+
+/**
+ * Notes each order's last wait on every level, out of the tables `seen` and `told` of a pass, in which all that a
+ * client asked stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts
+ * for the wait before its last grant.
+ */
+export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
+  const over = waitWorthUntil('waited.decided_at');
+  await duck.run(`INSERT INTO waits
+    SELECT version, ladder, level, seconds, cluster, place, amount, ending, epoch_ms(back_at) - epoch_ms(allowed),
+      granted AND ending = 'cameBack', coalesce(paying AND back_at = max(back_at) FILTER (paying) OVER (PARTITION BY back_for), false),
+      back_place, back_amount
+    FROM (
+      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${paidAfterWait('waited_at', 'back_at')}, false) AS paying
+      FROM (
+        SELECT version, ladder, level, seconds, allowed, waited.decided_at AS waited_at, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
+          asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
+          CASE WHEN ended THEN 'ended' WHEN ${over} > make_timestamp_ms(${knownUntil}) THEN 'unknown' WHEN asks.decided_at < allowed THEN 'early'
+            WHEN asks.decided_at <= ${over} THEN 'cameBack' ELSE 'lost' END AS ending
+        FROM (
+          SELECT wait_level.version AS version, wait_level.ladder AS ladder, wait_level.level AS level, max(seq) AS seq,
+            arg_max(decided_at, seq) AS decided_at, arg_max(wait_level.seconds, seq) AS seconds, arg_max(wait_level.allowed, seq) AS allowed, arg_max(place, seq) AS place,
+            arg_max(amount, seq) AS amount, any_value(client_hash) AS client_hash, any_value(cluster) AS cluster
+          FROM seen WHERE wait_level IS NOT NULL GROUP BY order_key, wait_level.version, wait_level.ladder, wait_level.level
+        ) waited
+        ASOF LEFT JOIN (SELECT client_hash, seq, decided_at, order_key, granted, place, amount FROM seen) asks
+          ON waited.client_hash = asks.client_hash AND waited.seq < asks.seq
+        LEFT JOIN (SELECT DISTINCT client_hash, split_part(decision_id, '.', 2)::BIGINT AS seq, true AS ended FROM waits_ended) ended
+          ON ended.client_hash = waited.client_hash AND ended.seq = waited.seq
+        LEFT JOIN told ON told.order_key = asks.order_key
+      )
+    )`);
+}
+
+/** The results of all noted waits, out of the tables `waits` and `places`. */
+export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
+  const ends = Object.keys(ENDS);
+  const ended = ends.map((ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`);
+  const counts = ['orders', ...ends, 'granted', 'paid'].map((name) => `sum("${name}") AS "${name}"`);
+  const shares = SHARES.map((name) => `list("${name}" ORDER BY cluster) AS "${name}Parts"`);
+  const waits = '(SELECT waits.*, currency FROM waits JOIN places USING (place))';
+  const rows = await duck.rows(`SELECT * FROM (
+      SELECT version, ladder, level, currency, ${[...counts, ...shares].join(', ')}, list(early + "cameBack" + lost ORDER BY cluster) AS wholes
+      FROM (
+        SELECT version, ladder, level, currency, cluster, count(*)::DOUBLE AS orders, ${ended.join(', ')},
+          count(*) FILTER (granted)::DOUBLE AS granted, count(*) FILTER (paid)::DOUBLE AS paid
+        FROM ${waits} GROUP BY ALL
+      ) GROUP BY version, ladder, level, currency
+    ) counted JOIN (
+      SELECT version, ladder, level, waits.currency, median(seconds) AS seconds,
+        quantile_cont(back_after, 0.5) FILTER (ending = 'cameBack') / 1000 AS median,
+        quantile_cont(back_after, 0.9) FILTER (ending = 'cameBack') / 1000 AS p90,
+        sum(amount) FILTER (ending <> 'unknown')::DOUBLE AS asked,
+        coalesce(sum(paid_amount) FILTER (paid AND other.currency = waits.currency), 0)::DOUBLE AS paid_amount,
+        coalesce(sum(amount) FILTER (ending = 'lost'), 0)::DOUBLE AS lost_amount
+      FROM ${waits} waits LEFT JOIN places other ON other.place = paid_place GROUP BY ALL
+    ) worth ON worth.version = counted.version AND worth.level = counted.level AND worth.currency = counted.currency
+      AND worth.ladder IS NOT DISTINCT FROM counted.ladder
+    ORDER BY counted.version, counted.ladder NULLS FIRST, counted.level, counted.currency`);
+  return rows.map((row) => {
+    const [median, p90] = [numberOf(row['median']), numberOf(row['p90'])];
+    const { orders, ...known } = numbersOf(row, NO_COUNTS);
+    const wholes = numbersIn(row['wholes']);
+    const share = (name: (typeof SHARES)[number]) =>
+      clusteredInterval(numbersIn(row[`${name}Parts`]).map((part, at) => ({ part, whole: wholes[at] ?? 0 })));
+    const sum = (column: string) => amountSum(numberOf(row[column]) ?? 0);
+    return {
+      version: textOf(row['version']) ?? '',
+      ladder: textOf(row['ladder']),
+      level: numberOf(row['level']) ?? 0,
+      currency: textOf(row['currency']) ?? '',
+      waitSeconds: numberOf(row['seconds']) ?? 0,
+      orders,
+      unknown: orders - known.early - known.cameBack - known.lost - known.ended,
+      ...known,
+      shares: { cameBack: share('cameBack'), paid: share('paid'), lost: share('lost') },
+      backAfterSeconds: median === null || p90 === null ? null : { median, p90 },
+      amount:
+        row['asked'] === null
+          ? null
+          : { asked: sum('asked'), paid: sum('paid_amount'), lost: sum('lost_amount') },
+    };
+  });
+}
+
+const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted: 0, paid: 0 };
+const SHARES = ['cameBack', 'paid', 'lost'] as const;
+
+/** A wait's price: a row for each level and currency. */
+export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
+  const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
+  return {
+    name: 'waitLevels',
+    title: 'The price of a wait by level, no comparison',
+    columns: columns(
+      ['text', 'version', 'ladder', 'level', 'currency'],
+      ['money', 'asked', 'then paid', 'lost'],
+      ['count', 'wait, s', 'orders', 'unknown', 'too early', 'came back'],
+      ['share', '95 %'],
+      ['count', 'after, s', '90 % within, s', 'granted', 'paid'],
+      ['share', '95 %'],
+      ['count', 'lost'],
+      ['share', '95 %'],
+      ['count', 'ended'],
+    ),
+    rows: found.map(({ amount, shares, backAfterSeconds: after, ...one }) => {
+      const { asked, paid, lost } = amount ?? unknown;
+      return [
+        ...[one.version, one.ladder ?? '-', String(one.level), one.currency, asked, paid, lost],
+        ...[one.waitSeconds, one.orders, one.unknown, one.early, one.cameBack, shares.cameBack],
+        ...[after === null ? null : Math.round(after.median), after === null ? null : Math.round(after.p90)],
+        ...[one.granted, one.paid, shares.paid, one.lost, shares.lost, one.ended],
+      ];
+    }),
+  };
+}

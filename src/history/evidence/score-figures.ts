@@ -1,0 +1,190 @@
+import { count, list, type Shape, shape } from '#base/shapes.ts';
+import { numbersOf } from '#history/archive/duck.ts';
+import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
+import {
+  areaUnderCurve,
+  binOf,
+  brierScore,
+  calibrationGaps,
+  reliability,
+  type ScoredOrders,
+} from '#history/statistics/calibration.ts';
+import { bootstrapIntervals, clusteredInterval, type Estimate } from '#history/statistics/intervals.ts';
+import { certainInterval, interval, number } from './presentation.ts';
+import type { Evidence } from './source/evidence.ts';
+import { byOutcome, clusterOf } from './source/order-sums.ts';
+import { clientBatches } from './source/shared-devices.ts';
+
+const ReliabilityRowSchema = shape('A tenth of the scores', {
+  from: number('The lowest score'),
+  to: number('The highest, itself not in it'),
+  count: count('Orders with a score in it'),
+  meanScore: number('Of these orders'),
+  paidShare: certainInterval,
+});
+
+/** Intervals by drawing clients again. Null where nothing can be said, as with one client. */
+export const ScoreFiguresSchema = shape(
+  'How well the paymentScore that granted orders had when they were first asked for told what became of them',
+  {
+    orders: count('Granted orders, paid or unpaid'),
+    brier: interval('Brier score'),
+    auc: interval('How often a paid order had a higher score than an unpaid one'),
+    calibrationError: interval('How far scores lie from the paid share, on average'),
+    reliability: list(ReliabilityRowSchema, 'By tenths of the scores'),
+  },
+);
+
+type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
+
+/** Orders of the same score and cluster of clients: those of one client depend on each other, clusters do not. */
+export interface ScoredClusters {
+  readonly score: number;
+  readonly cluster: number;
+  readonly paid: number;
+  readonly unpaid: number;
+}
+
+/** Those of the same part of the time. */
+interface ScoredGroup extends ScoredClusters {
+  readonly unknown: number;
+  /** First asked for at the split or after it. */
+  readonly later: boolean;
+  /** They were granted; an order that never was is paid where somebody paid it all the same. */
+  readonly granted: boolean;
+}
+
+/** How many decisions one batch takes. */
+const BATCH_DECISIONS_MAX = 1_000_000;
+
+/**
+ * Orders by the score that their first decision recorded. An order that began before the evidence counts from its first
+ * decision within it.
+ */
+export async function scoredOrders(
+  { duck, span }: Evidence,
+  splitAt: number,
+): Promise<readonly ScoredGroup[]> {
+  const groups: ScoredGroup[] = [];
+  for (const clients of clientBatches(span.decisions, BATCH_DECISIONS_MAX)) {
+    const rows = await duck.rows(`
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${byOutcome('count(*)')}
+      FROM (
+        SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
+          min(decided_at) AS first_at, arg_min(payment_score, seq)::DOUBLE AS score
+        FROM decisions WHERE ${clients} GROUP BY order_key
+      ) JOIN (SELECT order_key, status, granted FROM orders WHERE ${clients}) USING (order_key)
+      GROUP BY cluster, later, score, granted ORDER BY ALL`);
+    for (const row of rows)
+      groups.push({
+        ...numbersOf(row, NO_GROUP),
+        later: row['later'] === true,
+        granted: row['granted'] === true,
+      });
+  }
+  return groups;
+}
+
+const NO_GROUP = { cluster: 0, score: 0, paid: 0, unpaid: 0, unknown: 0 };
+
+/** How well the scores predicted what became of the orders. */
+export function scoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
+  const draws = new ScoreDraws(groups);
+  const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
+  const seen = calibrationGaps(all);
+  // All figures of one draw together, because drawing costs more than the figures.
+  const figures = (times: Uint32Array) => {
+    const orders = draws.orders(times);
+    const gaps = calibrationGaps(orders);
+    const known = gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
+    return [brierScore(orders), areaUnderCurve(orders), ...known];
+  };
+  // A single client cannot be drawn in different ways.
+  const drawn = draws.clusters < 2 ? [] : bootstrapIntervals(draws.clusters, figures);
+  const [brier = null, auc = null, error = null, distance = null] = drawn;
+  const byBin = Map.groupBy(groups, ({ score }) => binOf(score));
+  return {
+    orders: ordersOf(groups),
+    brier,
+    auc,
+    calibrationError: calibrationErrorOf(error, distance),
+    reliability: reliability(all).map((bin) => ({
+      ...bin,
+      paidShare: paidShareOf(byBin.get(binOf(bin.from)) ?? []) ?? NO_SHARE,
+    })),
+  };
+}
+
+/**
+ * The calibration error with its interval. The error of a draw is larger than that of the orders, as theirs is larger than
+ * the true one: chance moves a bin away from the score more often than towards it. So the interval is not that of the
+ * draws. Its lower end is the error less how far draws lie from the orders, bin by bin, which the error can at most be
+ * off by; its upper end is what the draws exceed the error by, taken off (the basic bootstrap of Davison and Hinkley,
+ * Bootstrap methods and their application, 1997).
+ */
+function calibrationErrorOf(error: Estimate | null, distance: Estimate | null): Estimate | null {
+  if (error === null || distance === null) return null;
+  const { value, low } = error;
+  return { value, low: Math.max(0, value - distance.high), high: Math.max(value, 2 * value - low) };
+}
+
+function total(gaps: readonly number[], less: readonly number[] = []): number {
+  return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
+}
+
+export function ordersOf(groups: readonly ScoredClusters[]): number {
+  return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
+}
+
+/** Share of the orders that were paid, with its interval by client; null without an order. */
+export function paidShareOf(groups: readonly ScoredClusters[]): Estimate | null {
+  // In order, so that sums come out the same to the last digit.
+  const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
+  return clusteredInterval(
+    clusters.map(([, some]) => ({
+      part: some.reduce((sum, { paid }) => sum + paid, 0),
+      whole: ordersOf(some),
+    })),
+  );
+}
+
+const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
+
+/** Orders by score and cluster, in plain arrays: they are summed up for each of hundreds of draws. */
+class ScoreDraws {
+  /** The clusters in use, numbered without gaps. */
+  readonly clusters: number;
+  readonly #scores: readonly number[];
+  readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };
+
+  constructor(groups: readonly ScoredClusters[]) {
+    this.#scores = [...new Set(groups.map(({ score }) => score))].toSorted((a, b) => a - b);
+    const places = new Map(this.#scores.map((score, place) => [score, place]));
+    const numbers = new Map(
+      [...new Set(groups.map(({ cluster }) => cluster))].map((cluster, place) => [cluster, place]),
+    );
+    this.clusters = numbers.size;
+    this.#rows = {
+      cluster: Int32Array.from(groups, ({ cluster }) => numbers.get(cluster) ?? 0),
+      score: Int32Array.from(groups, ({ score }) => places.get(score) ?? 0),
+      counts: Float64Array.from(groups.flatMap(({ paid, unpaid }) => [paid, unpaid])),
+    };
+  }
+
+  /** The orders by score, as often as their clusters were drawn. */
+  orders(times: Uint32Array): readonly ScoredOrders[] {
+    const { cluster, score, counts } = this.#rows;
+    const sums = new Float64Array(2 * this.#scores.length);
+    for (let row = 0; row < score.length; row++) {
+      const drawn = times[cluster[row] ?? 0] ?? 0;
+      const place = 2 * (score[row] ?? 0);
+      sums[place] = (sums[place] ?? 0) + drawn * (counts[2 * row] ?? 0);
+      sums[place + 1] = (sums[place + 1] ?? 0) + drawn * (counts[2 * row + 1] ?? 0);
+    }
+    return this.#scores.map((value, place) => ({
+      score: value,
+      paid: sums[2 * place] ?? 0,
+      unpaid: sums[2 * place + 1] ?? 0,
+    }));
+  }
+}

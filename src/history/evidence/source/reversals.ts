@@ -1,0 +1,278 @@
+import { counted } from '#base/counted.ts';
+import { DAY_MS } from '#base/duration.ts';
+import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { OUTCOME_CAUSES } from '#decision/payer/order.ts';
+import { numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import {
+  CAUSE_SQL,
+  ORDER_KEY_SQL,
+  REPORT_SQL,
+  SAYS_PAID_SQL,
+  statusSql,
+} from '#history/archive/order-status.ts';
+import {
+  columns,
+  countText,
+  type EvidenceTable,
+  interval,
+  number,
+  shareText,
+} from '#history/evidence/presentation.ts';
+import { clusteredInterval, predictionInterval } from '#history/statistics/intervals.ts';
+import {
+  expectedEvents,
+  frailtyOf,
+  lastingAfterDays,
+  maturityOf,
+  reversalRisks,
+} from '#history/statistics/reversal-ages.ts';
+import { type Evidence, knownRows } from './evidence.ts';
+import { amountSum, clusterOf } from './order-sums.ts';
+
+const UNSTATED = 'UNSTATED';
+const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
+
+const MONEY = {
+  currency: word('Of the amounts; - where none is known'),
+  orders: count('How many'),
+  amount: number('Their money'),
+} as const;
+
+export const reversals = shape('Why granted orders were not paid, and what may yet be taken back', {
+  causes: list(
+    shape('Granted orders of one cause', {
+      cause: choice(CAUSES, 'Of the report that holds'),
+      ...MONEY,
+    }),
+    'By cause and currency; TECHNICAL ones are in no other figure',
+  ),
+  seen: count('Payments of all times that were reported reversed'),
+  maturityDays: nullable(
+    count(
+      'So old a payment is when 95 % of the reversals have come; null: they are too few, or still coming',
+    ),
+  ),
+  immature: list(
+    shape('Paid orders that are younger, or all of them where nobody knows how old is enough', MONEY),
+    'By currency; they are among the paid ones',
+  ),
+  expected: interval(
+    'How many of these are to be expected reversed, by the ages at which older payments were reversed; its ends are where the number will lie in 95 of 100 cases. In no other figure. Null without maturityDays',
+  ),
+});
+
+type Reversals = Shape<typeof reversals>;
+
+/** What all reports say of reversals, also those from before the span. */
+export async function reversalsOf(evidence: Evidence): Promise<Reversals> {
+  const { duck } = evidence;
+  await makePayments(evidence);
+  const payments = await agedPayments(duck);
+  const maturityDays = maturityOf(payments.all);
+  const immature = `result = 'PAID' AND ${maturityDays === null ? 'true' : `day < ${maturityDays}`}`;
+  return {
+    causes: (await moneyWhere(duck, `result <> 'PAID' AND granted`)).map(({ result, ...money }) => ({
+      cause: CAUSES.find((cause) => cause === result) ?? UNSTATED,
+      ...money,
+    })),
+    seen: payments.seen,
+    maturityDays,
+    immature: (await moneyWhere(duck, immature)).map(({ result: _, ...money }) => money),
+    expected: maturityDays === null ? null : await expectedOf(duck, payments, immature),
+  };
+}
+
+/** After how many days a payment counts as lasting, by what was known at a time (epoch ms; null: all that is known). */
+export async function lastingDaysOf(evidence: Evidence, asOf: number | null): Promise<number> {
+  await makePayments(evidence, asOf);
+  const { all } = await agedPayments(evidence.duck);
+  return lastingAfterDays(all);
+}
+
+async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): Promise<void> {
+  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
+  await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
+    WITH told AS (
+      SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, ${REPORT_SQL} AS report,
+        ${CAUSE_SQL} AS result,
+        min(reported_at) FILTER (${SAYS_PAID_SQL}) AS paid_at,
+        min(reported_at) FILTER (cause = 'REVERSED') AS reversed_at, max(reported_at) AS told_at
+      FROM ${reported} GROUP BY order_key
+    ), known AS (
+      SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
+    )
+    SELECT order_key, client_hash AS payer, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
+      result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysTo('known_at')} AS age
+    FROM told, known`);
+}
+
+const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions))';
+
+/**
+ * SQL: whole days from the payment on; `day` ends with the payment, and `age` is how long ago it was. A reversal may be
+ * reported before its payment.
+ */
+function daysTo(end: string): string {
+  return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;
+}
+
+type Duck = Evidence['duck'];
+
+type Payments = Awaited<ReturnType<typeof agedPayments>>;
+
+/** Payments by their ages, of all and of each cluster of clients, and how many were reversed. */
+async function agedPayments(duck: Duck) {
+  const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
+      count(*)::DOUBLE AS "left"
+    FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
+  const aged = rows.map((row) => numbersOf(row, { cluster: 0, day: 0, events: 0, left: 0 }));
+  return {
+    all: aged,
+    clusters: [...Map.groupBy(aged, ({ cluster }) => cluster).values()],
+    seen: aged.reduce((sum, { events }) => sum + events, 0),
+  };
+}
+
+async function expectedOf(
+  duck: Duck,
+  { all, clusters }: Payments,
+  immature: string,
+): Promise<Reversals['expected']> {
+  const rows = await duck.rows(
+    `SELECT day, count(*)::DOUBLE AS payments FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
+  );
+  const young = rows.map((row) => numbersOf(row, { day: 0, payments: 0 }));
+  const most = young.reduce((sum, { payments }) => sum + payments, 0);
+  const beyondChance = await beyondChanceOf(duck, all, immature);
+  return predictionInterval(
+    clusters.length,
+    (times) =>
+      expectedEvents(
+        clusters.flatMap((cluster, place) => {
+          const weight = times[place] ?? 0;
+          return weight === 0
+            ? []
+            : cluster.map(({ day, events, left }) => ({ day, events: weight * events, left: weight * left }));
+        }),
+        young,
+      ),
+    { beyondChance, most },
+  );
+}
+
+/**
+ * By how much the reversals to come vary beyond chance, because payers differ: what one payer does with his payments hangs
+ * together, and the more of them one has, the less is known.
+ */
+async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: string): Promise<number> {
+  const ages = await duck.rows('SELECT DISTINCT day FROM payments WHERE day IS NOT NULL');
+  const risks = reversalRisks(
+    payments,
+    ages.map(({ day }) => numberOf(day) ?? 0),
+  );
+  await duck.run('CREATE OR REPLACE TEMP TABLE risks (day INTEGER, passed DOUBLE, ahead DOUBLE)');
+  if (risks === null || risks.length === 0) return 0;
+  await duck.run(
+    `INSERT INTO risks VALUES ${risks.map(({ day, passed, ahead }) => `(${day}, ${passed}, ${ahead})`).join(', ')}`,
+  );
+  const [history = {}] = await duck.rows(`
+    SELECT coalesce(sum((events - expected) ** 2), 0)::DOUBLE AS errors, coalesce(sum(expected), 0)::DOUBLE AS expected,
+      coalesce(sum(expected ** 2), 0)::DOUBLE AS squares
+    FROM (SELECT count(*) FILTER (result = 'REVERSED') AS events, sum(passed) AS expected FROM payments JOIN risks USING (day)
+      WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY payer)`);
+  const [{ share } = {}] = await duck.rows(`
+    SELECT sum(expected ** 2) / nullif(sum(expected) ** 2, 0) AS share
+    FROM (SELECT sum(ahead) AS expected FROM payments JOIN risks USING (day) JOIN orders USING (order_key)
+      WHERE ${immature} GROUP BY payer)`);
+  return frailtyOf(numbersOf(history, { errors: 0, expected: 0, squares: 0 })) * (numberOf(share) ?? 0);
+}
+
+/** Orders of the span, by what was reported last and by currency. */
+async function moneyWhere(duck: Duck, where: string) {
+  const rows =
+    await duck.rows(`SELECT result, coalesce(currency, '-') AS currency, count(*) AS n, sum(amount)::DOUBLE AS amount
+    FROM payments JOIN orders USING (order_key) WHERE ${where} GROUP BY ALL ORDER BY ALL`);
+  return rows.map((row) => ({
+    result: textOf(row['result']),
+    currency: textOf(row['currency']) ?? '-',
+    orders: numberOf(row['n']) ?? 0,
+    amount: amountSum(numberOf(row['amount']) ?? 0),
+  }));
+}
+
+/** What a reader must know of reversals before trusting what was paid; nothing where none was ever reported. */
+export function reversalNotes({
+  causes,
+  seen,
+  maturityDays,
+  immature,
+  expected,
+}: Reversals): readonly string[] {
+  if (seen === 0)
+    return ['No reversal was ever reported: whether payments last nobody knows, and none counts as mature.'];
+  const young = immature.reduce((sum, { orders }) => sum + orders, 0);
+  const reversed = causes.filter(({ cause }) => cause === 'REVERSED');
+  const ofThese = countText(reversed.reduce((sum, { orders }) => sum + orders, 0));
+  return [
+    `Reversed: ${ofThese} of the unpaid orders were paid and taken back.`,
+    maturityDays === null
+      ? `Not mature: reversals seen so far: ${countText(seen)}, too few or too young to tell when a payment is safe. ${counted(young, 'paid order')} may yet be reversed: do not judge by that yet.`
+      : `Immature: ${counted(young, 'paid order is', 'paid orders are')} younger than ${counted(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'Nobody knows how many of them will be reversed' : `Of these ${expected.value.toFixed(1)} are to be expected reversed, in 95 of 100 cases ${countText(expected.low)} to ${countText(expected.high)}`}, which no figure here counts.`,
+  ];
+}
+
+/** Why granted orders were not paid. */
+export function causesTable({ causes }: Reversals): EvidenceTable {
+  return {
+    name: 'causes',
+    title: 'Granted and not paid, by cause',
+    columns: columns(['text', 'cause', 'currency'], ['count', 'orders'], ['money', 'amount']),
+    rows: causes.map(({ cause, currency, orders, amount }) => [
+      cause.toLowerCase(),
+      currency,
+      orders,
+      amount,
+    ]),
+  };
+}
+
+export const closedPayments = shape('Payments as recorded that would not have been, by what became of them', {
+  reversed: count('Mature ones that were reversed'),
+  held: count('Mature ones that were not'),
+  immature: count('Those younger than maturityDays, reversed already or not: they count neither way'),
+  reversedShare: interval('Of the mature ones, by client; null without one'),
+});
+
+type ClosedPayments = Shape<typeof closedPayments>;
+
+/** The payments of some orders, out of the tables that `reversalsOf` and `joinOutcomes` make. */
+export async function closedPaymentsOf(
+  duck: Duck,
+  { maturityDays }: Pick<Reversals, 'maturityDays'>,
+  which: string,
+): Promise<ClosedPayments> {
+  const mature = maturityDays === null ? 'false' : `age >= ${maturityDays}`;
+  const rows =
+    await duck.rows(`SELECT cluster, count(*) FILTER (mature AND result = 'REVERSED')::DOUBLE AS part,
+      count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS "all"
+    FROM (SELECT *, ${mature} AS mature FROM payments) JOIN answered_orders USING (order_key)
+    WHERE was_paid AND result IN ('PAID', 'REVERSED') AND ${which} GROUP BY cluster ORDER BY cluster`);
+  const clusters = rows.map((row) => numbersOf(row, { part: 0, whole: 0, all: 0 }));
+  const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
+  const [reversed, all] = [sum('part'), sum('whole')];
+  return {
+    reversed,
+    held: all - reversed,
+    immature: sum('all') - all,
+    reversedShare: clusteredInterval(clusters),
+  };
+}
+
+/** What became of the payments that a candidate closes; nothing where it closes none that is mature. */
+export function closedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
+  const { reversed, held, immature, reversedShare } = payments;
+  if (reversed + held === 0) return [];
+  return [
+    `Of the payments that ${name} closes ${countText(reversed)} of ${countText(reversed + held)} mature ones were reversed later (${shareText(reversedShare)}), ${countText(immature)} are immature.`,
+  ];
+}

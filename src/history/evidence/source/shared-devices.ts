@@ -1,0 +1,444 @@
+import { DeviceBook } from '#decision/device-book.ts';
+import { valuesAsked } from '#decision/facts/attribute.ts';
+import {
+  type DeviceKind,
+  everyQuestion,
+  NO_SIGHTINGS,
+  type SharingCounts,
+  type SharingQuestions,
+  type Sightings,
+} from '#decision/facts/fact.ts';
+import type { Attributes } from '#decision/payer/attributes.ts';
+import { repeatOutcome } from '#decision/payer/changes.ts';
+import {
+  type ClientState,
+  OVERRIDE_GROUPS,
+  type Override,
+  UNKNOWN_CLIENT,
+} from '#decision/payer/client-state.ts';
+import { type Hints, knownHints, withUnansweredScore } from '#decision/payer/hints.ts';
+import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
+import { countsAs } from '#decision/payer/outcomes.ts';
+import { PAYMENT_NOTED_MS, SIGHTING_MARKS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { type RuleSet, VERDICTS } from '#decision/rules/rule-set.ts';
+import {
+  type BatchCell,
+  type Duck,
+  type DuckAppender,
+  type DuckBatch,
+  numberOf,
+} from '#history/archive/duck.ts';
+import type { Column } from '#history/archive/record-columns.ts';
+import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
+import { recordedExposure } from '#state/journal.ts';
+import { type ArchiveAsk, between, columnsOf, type Evidence, enumOf, knownRows } from './evidence.ts';
+import {
+  attributesSql,
+  countsByValue,
+  type ValueColumn,
+  valueColumns,
+  valueColumnsAmong,
+} from './value-columns.ts';
+
+export function sharingOf(ruleSets: readonly RuleSet[]): SharingQuestions {
+  return everyQuestion(ruleSets.map(({ sharing }) => sharing));
+}
+
+/** A column of counts, like `on_ip_86400000`, or of the clients there with a mark, like `paying_on_ip_86400000`. */
+export interface SharingColumn {
+  readonly name: string;
+  readonly on: DeviceKind;
+  readonly windowMs: number;
+  readonly counts: keyof SharingCounts;
+}
+
+const KINDS = ['fingerprint', 'ip'] as const satisfies readonly DeviceKind[];
+const COLUMN = /^(?:(paying|unpaid|blocked|unpaidOrders|verdicts)_)?on_(fingerprint|ip)_(\d+)$/;
+
+function sharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
+  return KINDS.flatMap((on) => {
+    const { windowsMs, marks, verdictWindowsMs } = questions[on];
+    return windowsMs.flatMap((windowMs) => {
+      const verdicts = verdictWindowsMs.includes(windowMs) ? (['verdicts'] as const) : [];
+      return (['clients', ...verdicts, ...marks] as const).map((counts): SharingColumn => {
+        const name = `${counts === 'clients' ? '' : `${counts}_`}on_${on}_${windowMs}`;
+        return { name, on, windowMs, counts };
+      });
+    });
+  });
+}
+
+export function sharingColumnsAmong(names: readonly string[]): readonly SharingColumn[] {
+  return names.flatMap((name) => {
+    const [, mark, onThere, windowMs] = COLUMN.exec(name) ?? [];
+    const on = KINDS.find((known) => known === onThere);
+    const counts = [...SIGHTING_MARKS, 'verdicts' as const].find((known) => known === mark) ?? 'clients';
+    return on === undefined ? [] : [{ name, on, windowMs: Number(windowMs), counts }];
+  });
+}
+
+/** What of a client's life its marks are made of. */
+type MarkedLife = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
+
+type ReportedInput = DatedReport & { readonly orderRef: string };
+
+/** Devices that clients of a platform show, in the order in which it happens. */
+export class SeenDevices {
+  readonly #questions: SharingQuestions;
+  readonly #hints = new Map<bigint, Hints>();
+  readonly #books = new Map<string, DeviceBook<bigint>>();
+  readonly #lives = new Map<bigint, ClientState>();
+
+  constructor(questions: SharingQuestions) {
+    this.#questions = questions;
+  }
+
+  score(client: bigint, fingerprint: string | null, ip: string | null, at: number): void {
+    const shown = { ...SHOWS_NOTHING, fingerprint, ip };
+    this.#hints.set(client, withUnansweredScore(this.#hints.get(client) ?? null, shown, at));
+  }
+
+  /**
+   * Who was seen on the devices of a client who asks for a verdict. The client itself is among the clients, and has none of
+   * the marks: what it is depends on the replay, what others are is as it was recorded.
+   */
+  verdict(
+    platform: string,
+    client: bigint,
+    at: number,
+    { wasBlocked, attributes }: { readonly wasBlocked: boolean; readonly attributes: Attributes | undefined },
+  ): Sightings {
+    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
+    if (life.lastVerdictBlocked !== wasBlocked) this.#live(client, { lastVerdictBlocked: wasBlocked });
+    const scored = this.#hints.get(client);
+    const byValue = this.#bookOf(platform).seeValues(
+      client,
+      valuesAsked(this.#questions, attributes === undefined ? {} : { attributes }),
+      at,
+    );
+    if (scored === undefined)
+      return byValue === null ? NO_SIGHTINGS : { ...NO_SIGHTINGS, attributes: byValue };
+    const hints = knownHints(scored, at);
+    const book = this.#bookOf(platform);
+    book.record(client, hints, at, sightingMarks(life, at), this.#questions);
+    const seen = book.sightings(client, hints, this.#questions, at);
+    return byValue === null ? seen : { ...seen, attributes: byValue };
+  }
+
+  outcome(platform: string, client: bigint, report: ReportedInput, exposure: Exposure, at: number): void {
+    const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
+    const { state, order } = repeatOutcome(life, null, report, at, exposure);
+    this.#live(client, { outcomes: state.outcomes });
+    if (report.outcome === 'PAID' && countsAs(order) === 'PAID')
+      this.#bookOf(platform).notePayment(client, at - PAYMENT_NOTED_MS, sightingMarks(state, at).unpaid);
+  }
+
+  override(client: bigint, override: Override | null): void {
+    this.#live(client, { override });
+  }
+
+  #live(client: bigint, change: Partial<MarkedLife>): void {
+    this.#lives.set(client, { ...(this.#lives.get(client) ?? UNKNOWN_CLIENT), ...change });
+  }
+
+  #bookOf(platform: string): DeviceBook<bigint> {
+    return this.#books.getOrInsertComputed(platform, () => new DeviceBook());
+  }
+}
+
+const SHOWS_NOTHING = {
+  jsOk: null,
+  honeypotTriggered: false,
+  userAgentPresent: false,
+  userAgentIsAutomated: false,
+  userAgentIsApp: false,
+} as const;
+
+/**
+ * Makes the table `shared_devices`: a row for each decision on whose device another client was seen, by `client_hash`,
+ * `seq` and `at`, with how many clients were, this one included, for each window, and how many of the others had a mark.
+ * What payers show of their devices does not depend on what they are answered, so it is counted once for all, in the order
+ * in which things happened; the marks of others are those that were recorded. All else in a life is one client's alone. Asks
+ * the views `decisions` and `scores`, and for marks `outcomes` and `overrides`. Memory grows with the clients and devices, by
+ * some hundred bytes each. A table with these counts is left as it is. Gives the names of its counts.
+ */
+export async function countSharedDevices(
+  duck: Duck,
+  questions: SharingQuestions,
+): Promise<readonly string[]> {
+  const columns = sharingColumns(questions);
+  const ofValues = valueColumns(questions);
+  const names = [...columns, ...ofValues].map(({ name }) => name);
+  const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
+  const known = there === undefined ? null : await columnsOf(duck, 'shared_devices');
+  if (known !== null && names.every((name) => known.includes(name)))
+    return [...sharingColumnsAmong(known), ...valueColumnsAmong(known)].map(({ name }) => name);
+  const counts = names.map((name) => `, ${name} INTEGER`).join('');
+  await duck.run(
+    `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
+  );
+  if (names.length === 0) return [];
+  const asksForMarks = columns.some(({ counts }) => counts !== 'clients' && counts !== 'verdicts');
+  await duck.run(
+    `CREATE OR REPLACE VIEW device_events AS ${deviceEvents(ofValues.length === 0 ? 'NULL::VARCHAR' : await attributesSql(duck))}${asksForMarks ? MARK_EVENTS : ''}`,
+  );
+  const devices = new SeenDevices(questions);
+  const appender = await duck.appender('shared_devices');
+  const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
+  for (const span of spans) {
+    const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
+    for await (const batch of duck.batches(sql))
+      addShared(new Events(batch), devices, { columns, ofValues }, appender);
+  }
+  appender.close();
+  return names;
+}
+
+/** How many events are sorted at once: more would take more memory than the engine may have. */
+const ORDERED_AT_ONCE_MAX = 2_000_000;
+
+/** A device by twelve characters, which are read several times faster than more of them. Its first six stay what they are. */
+function shortName(device: string): string {
+  return `left(${device}, 6) || left(hex(hash(${device})), 6) AS ${device}`;
+}
+
+/** A report as it was made, rather than what held of its order afterwards. */
+const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
+      epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
+      if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount`;
+
+/** `attributes` is the SQL of what a verdict said. */
+const deviceEvents = (attributes: string) => `
+  SELECT 'score' AS kind, epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
+    NULL::DOUBLE AS seq, ${shortName('fingerprint')}, ${shortName('ip')}
+  FROM scores WHERE fingerprint IS NOT NULL OR ip IS NOT NULL
+  UNION ALL BY NAME SELECT 'verdict' AS kind, epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
+    client_hash, seq::DOUBLE AS seq, verdict, ${attributes} AS attributes FROM decisions`;
+
+/** What marks clients besides. */
+const MARK_EVENTS = `
+  UNION ALL BY NAME SELECT 'outcome' AS kind, epoch_ms(reported_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
+    client_hash, hex(hash(order_ref)) AS order_ref, ${REPORT_COLUMNS_SQL}, turned_away FROM outcomes
+  UNION ALL BY NAME SELECT 'override' AS kind, epoch_ms(changed_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
+    client_hash, override_group, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides`;
+
+/** A batch of `device_events`, read by cells. */
+class Events {
+  readonly rowCount: number;
+  readonly #batch: DuckBatch;
+  readonly #columns = new Map<string, readonly BatchCell[]>();
+
+  constructor(batch: DuckBatch) {
+    this.#batch = batch;
+    this.rowCount = batch.rowCount;
+  }
+
+  at(column: string, row: number): BatchCell {
+    if (!this.#batch.columns.includes(column)) return null;
+    return this.#columns.getOrInsertComputed(column, () => this.#batch.cells(column))[row] ?? null;
+  }
+
+  text(column: string, row: number): string | null {
+    const cell = this.at(column, row);
+    return typeof cell === 'string' ? cell : null;
+  }
+
+  number(column: string, row: number): number | null {
+    const cell = this.at(column, row);
+    return typeof cell === 'number' ? cell : null;
+  }
+}
+
+interface CountedColumns {
+  readonly columns: readonly SharingColumn[];
+  readonly ofValues: readonly ValueColumn[];
+}
+
+/** Appends the rows of `shared_devices` for the verdicts among some events. */
+function addShared(
+  events: Events,
+  devices: SeenDevices,
+  { columns, ofValues }: CountedColumns,
+  appender: DuckAppender,
+): void {
+  let before = '';
+  for (let row = 0; row < events.rowCount; row++) {
+    const client = events.at('client_hash', row);
+    const at = events.number('at', row) ?? 0;
+    if (typeof client !== 'bigint') continue;
+    const platform = events.text('platform', row) ?? '';
+    switch (events.text('kind', row)) {
+      case 'score':
+        devices.score(client, events.text('fingerprint', row), events.text('ip', row), at);
+        break;
+      case 'outcome': {
+        const exposure = recordedExposure(events.at('turned_away', row) === true);
+        devices.outcome(platform, client, reportAt(events, row), exposure, at);
+        break;
+      }
+      case 'override':
+        devices.override(client, overrideAt(events, row, at));
+        break;
+      default: {
+        const seen = devices.verdict(platform, client, at, {
+          wasBlocked: events.text('verdict', row) === 'BLOCK',
+          attributes: attributesSaid(events, row),
+        });
+        const counts = countsIn(seen, columns);
+        const withValues = countsByValue(seen, ofValues);
+        const isShared =
+          columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
+          withValues.some((clients) => clients > 1);
+        const cells = [client, events.number('seq', row) ?? 0, at, ...counts, ...withValues];
+        // Without repeating the row before: a journal may contain the same decision twice.
+        if (!isShared || cells.join() === before) break;
+        appender.add(...cells);
+        before = cells.join();
+      }
+    }
+  }
+}
+
+function attributesSaid(events: Events, row: number): Attributes | undefined {
+  const said = events.text('attributes', row);
+  return said === null ? undefined : JSON.parse(said);
+}
+
+function reportAt(events: Events, row: number): ReportedInput {
+  const amount = events.text('report_amount', row);
+  return {
+    orderRef: events.text('order_ref', row) ?? '',
+    outcome: OUTCOMES.find((known) => known === events.text('outcome', row)) ?? 'UNPAID',
+    cause: OUTCOME_CAUSES.find((known) => known === events.text('cause', row)) ?? null,
+    occurredAt: events.number('occurred_at', row) ?? 0,
+    ...(events.at('undated', row) === true ? { undated: true } : {}),
+    ...(amount === null ? {} : { amount }),
+  };
+}
+
+function overrideAt(events: Events, row: number, at: number): Override | null {
+  const group = OVERRIDE_GROUPS.find((known) => known === events.text('override_group', row));
+  return group === undefined
+    ? null
+    : { group, reason: '', by: '', at, expiresAt: events.number('expires_at', row) };
+}
+
+function countsIn(sightings: Sightings, columns: readonly SharingColumn[]): readonly number[] {
+  return columns.map(({ on, windowMs, counts }) => sightings[on].get(windowMs)?.[counts] ?? 0);
+}
+
+/** Tables of the archive that only a replay asks for. */
+const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides', 'waits_ended'] as const;
+
+type InputTable = (typeof TABLES_OF_INPUTS)[number];
+
+/**
+ * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
+ * each. Its `kind` is one of INPUT_KINDS. Within a millisecond they come in the order of the
+ * journal. Columns that a kind does not have are null. A verdict has, for each window
+ * that a sharing fact of the rule sets looks back over, how many clients were on the device, and how many others with a
+ * mark, where others were.
+ */
+export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
+  for (const table of TABLES_OF_INPUTS) await makeTableView(duck, table, ask);
+  for (const [column, tables] of Object.entries(NAMES))
+    await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
+  const counts = await countSharedDevices(duck, sharingOf(ruleSets));
+  const inputs = `(
+    SELECT 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
+      epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
+    UNION ALL BY NAME SELECT 'override' AS kind, ${at('changed_at')}, ${CLIENT}, override_group,
+      reason, decided_by, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides
+    UNION ALL BY NAME SELECT 'waitEnded' AS kind, ${at('ended_at')}, ${CLIENT} FROM waits_ended
+    UNION ALL BY NAME SELECT 'score' AS kind, ${at('scored_at')}, ${CLIENT}, sell_point_key, method,
+      amount, currency, fingerprint, ip, js_ok, honeypot_triggered, user_agent_present, user_agent_is_automated,
+      user_agent_is_app, attributes
+      FROM scores
+    UNION ALL BY NAME SELECT 'verdict' AS kind, ${at('decided_at')}, decisions.platform,
+      decisions.client_hash, client_id_key, ${JOURNAL_ORDER_SQL}, order_ref,
+      hash(decisions.client_hash, order_ref) AS order_key, sell_point_key, fact_method AS method, fact_amount AS asked_amount,
+      fact_currency AS currency, rule_version, digest, verdict, ${await attributesSql(duck)} AS attributes${counts.map((name) => `, ${name}`).join('')}
+      FROM decisions LEFT JOIN (SELECT "at" AS shared_at, * EXCLUDE ("at") FROM shared_devices) shared
+        ON shared.client_hash = decisions.client_hash AND shared.seq = decisions.seq
+        AND shared_at = epoch_ms(decided_at)
+    UNION ALL BY NAME SELECT 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref,
+      ${REPORT_COLUMNS_SQL}, turned_away
+      FROM outcomes
+      WHERE ${between('reported_at', ask.from, ask.to).join(' AND ')}
+    )`;
+  const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
+  await duck.run(`CREATE OR REPLACE VIEW inputs AS
+    SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
+    FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
+}
+
+/** Columns of few texts: as numbers of an ENUM they are sorted and read faster. */
+const NAMES = {
+  platform: ['decisions', 'outcomes', ...TABLES_OF_INPUTS],
+  method: ['decisions', 'scores', 'bindings'],
+  sell_point_key: ['decisions', 'scores'],
+  rule_version: ['decisions'],
+  digest: ['decisions'],
+} as const;
+
+const INPUT_KINDS = ['binding', 'override', 'waitEnded', 'score', 'verdict', 'outcome'] as const;
+
+function distinctIn(column: string, tables: readonly string[]): string {
+  return tables
+    .map(
+      (table) =>
+        `SELECT ${column === 'method' && table === 'decisions' ? 'fact_method' : column} AS name FROM ${table}`,
+    )
+    .map((select) => `SELECT name FROM (${select}) WHERE name IS NOT NULL`)
+    .join(' UNION ');
+}
+
+const CLIENT = `platform, client_hash, client_id_key, ${JOURNAL_ORDER_SQL}`;
+
+function at(column: string): string {
+  return `epoch_ms(${column})::DOUBLE AS "at"`;
+}
+
+/** Makes the view of a table that few questions ask for. */
+export async function makeTableView(duck: Duck, table: InputTable, ask: ArchiveAsk): Promise<void> {
+  const columns: readonly Column[] = TABLES[table].columns;
+  const names = columns.map(({ name }) => name).join(', ');
+  const rows = knownRows(ask.place, table, ask);
+  await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
+}
+
+/** Conditions that split the rows of a view by their "at" into spans of about the wanted size, in order. */
+async function timeSpans(duck: Duck, view: string, rowsMax: number): Promise<readonly string[]> {
+  const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
+  const spans = Math.ceil((numberOf(n) ?? 0) / rowsMax);
+  if (spans <= 1) return ['true'];
+  const shares = Array.from({ length: spans - 1 }, (_, span) => (span + 1) / spans);
+  const rows = await duck.rows(
+    `SELECT DISTINCT unnest(quantile_disc("at", [${shares.join(', ')}])) AS border FROM ${view} ORDER BY border`,
+  );
+  const borders = rows.map(({ border }) => numberOf(border) ?? 0);
+  return [Number.NEGATIVE_INFINITY, ...borders].map((from, span) => {
+    const to = borders[span];
+    const since = Number.isFinite(from) ? `"at" >= ${from}` : 'true';
+    return `${since}${to === undefined ? '' : ` AND "at" < ${to}`}`;
+  });
+}
+
+/** How many bits of a client's number, which is evenly spread over 64 bits, choose its batch. */
+const BATCH_BITS = 16;
+
+/**
+ * Conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and its
+ * orders fit into memory. Everything of a client is in the same batch.
+ */
+export function clientBatches(decisions: number, decisionsMax: number): readonly string[] {
+  const batches = Math.max(1, Math.ceil(decisions / decisionsMax));
+  if (batches === 1) return ['true'];
+  const border = (batch: number) =>
+    BigInt(Math.floor((batch * 2 ** BATCH_BITS) / batches)) << BigInt(64 - BATCH_BITS);
+  // As a range, because row groups that are out of it are then not read.
+  return Array.from(
+    { length: batches },
+    (_, batch) => `client_hash BETWEEN ${border(batch)} AND ${border(batch + 1) - 1n}`,
+  );
+}

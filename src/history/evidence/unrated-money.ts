@@ -1,0 +1,46 @@
+import { Type } from '#base/json-schema.ts';
+import { nullable, type Shape, shape, word } from '#base/shapes.ts';
+import type { Objective } from '#decision/objective.ts';
+import { cellText, number } from './presentation.ts';
+
+const amounts = Type.Record(
+  shape('Amounts', { paid: number('Of paid orders'), reversed: number('Of reversed ones') }),
+  { description: 'By currency, in its units' },
+);
+
+/** Money in currencies of which nobody said what they are worth in the currency of the value. */
+export const unratedMoney = nullable(
+  shape('What the figures of value leave out, because the objective has no rate for it; null for nothing', {
+    valueIn: word('The currency of the value'),
+    amounts,
+  }),
+);
+
+export type UnratedMoney = Shape<typeof unratedMoney>;
+
+/** The money, by currency, that is worth nothing by an objective whose value is in `valueIn`. */
+export function unratedAmong(
+  money: Shape<typeof amounts>,
+  { rates }: Pick<Objective, 'rates'>,
+  valueIn: string,
+): UnratedMoney {
+  const unrated = Object.entries(money).filter(
+    ([currency, { paid, reversed }]) =>
+      currency !== valueIn && !Object.hasOwn(rates, currency) && (paid > 0 || reversed > 0),
+  );
+  return unrated.length === 0 ? null : { valueIn, amounts: Object.fromEntries(unrated) };
+}
+
+/** What a figure of value leaves out, and how to count it: `where` says to what the rate is given. */
+export function unratedNotes(figure: string, unrated: UnratedMoney, where: string): readonly string[] {
+  if (unrated === null) return [];
+  const { valueIn, amounts } = unrated;
+  const told = Object.entries(amounts).map(
+    ([currency, { paid, reversed }]) =>
+      `${cellText(paid, 'money')} ${currency} paid and ${cellText(reversed, 'money')} ${currency} reversed`,
+  );
+  const rates = Object.keys(amounts).map((currency) => `--rate ${currency}=NUMBER`);
+  return [
+    `${figure} is in ${valueIn} and leaves out ${told.join(', ')}, because no rate was given. Say what one unit is worth in ${valueIn}: ${rates.join(' ')}, ${where}.`,
+  ];
+}

@@ -1,0 +1,65 @@
+import { isJsonObject, parseJsonObject } from '#base/files/json-object.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { hasDraftName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
+import { digestOf, fileDigests } from '#decision/rules/text/draft-text.ts';
+
+/** What `release.json` says: from then on the version never changes. */
+export interface Release {
+  readonly ruleVersion: string;
+  readonly releasedAt: string;
+  /** sha256 of each file, hex, by its path inside the folder. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly digest: string;
+}
+
+/** Why a version with a draft's name is not released, and what to do instead. */
+export function draftNameRefusal(version: RuleVersion): string {
+  const copy = version.slice(0, version.indexOf('-'));
+  return `${version} has a draft's name, which is never released; release a copy of it: rules new ${copy} --from ${version}`;
+}
+
+export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: Date): Release {
+  return {
+    ruleVersion,
+    releasedAt: releasedAt.toISOString(),
+    files: fileDigests(files),
+    digest: digestOf(files),
+  };
+}
+
+/** Every difference between a release and the files as they are now. */
+export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
+  if (isRuleVersion(folder) && hasDraftName(folder))
+    return [problem('release.json', draftNameRefusal(folder))];
+  const release: unknown = parseJsonObject(releaseText);
+  if (!isRelease(release))
+    return [problem('release.json', 'the file is damaged; restore it from version control')];
+  const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;
+  const now = fileDigests(files);
+  const problems: Problem[] = [];
+  for (const path of new Set([...Object.keys(release.files), ...Object.keys(now)])) {
+    if (now[path] === release.files[path]) continue;
+    const change =
+      now[path] === undefined
+        ? 'is missing'
+        : release.files[path] === undefined
+          ? 'was added'
+          : 'was changed';
+    problems.push(problem(path, `the file ${change} after the release; ${wayOn}`));
+  }
+  if (problems.length === 0 && release.digest !== digestOf(files)) {
+    problems.push(problem('release.json', `the digest does not fit the files; ${wayOn}`));
+  }
+  return problems;
+}
+
+function isRelease(value: unknown): value is Release {
+  if (!isJsonObject(value)) return false;
+  const { files, digest } = value;
+  return typeof files === 'object' && files !== null && typeof digest === 'string';
+}
+
+function problem(file: string, message: string): Problem {
+  return { at: { file, line: 1, column: 1 }, message };
+}

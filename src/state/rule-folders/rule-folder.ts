@@ -1,0 +1,144 @@
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import { comparisonsIn } from '#decision/rules/condition.ts';
+import { compile } from '#decision/rules/evaluate/compile.ts';
+import { buildEngine } from '#decision/rules/evaluate/trace.ts';
+import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { conditionsOf, isRuleVersion, type ParsedRules, rulesByFile } from '#decision/rules/rule-set.ts';
+import { digestOf, type LoadResult } from '#decision/rules/text/draft-text.ts';
+import { checkRelease } from './release.ts';
+import { codeOf, RELEASE_FILE, reasonOf } from './rules-dir.ts';
+
+/** What a folder holds: sound rules, not compiled yet, or everything that is wrong with it. */
+type ReadResult =
+  | {
+      readonly ok: true;
+      readonly rules: ParsedRules;
+      /** sha256 over all files that decide, hex. */
+      readonly digest: string;
+      readonly released: boolean;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** The rule set in a folder such as `rules/p2.v10`, or everything that is wrong with it. */
+export function loadRuleSet(folder: string): LoadResult {
+  const read = readRuleSet(folder);
+  return read.ok ? { ok: true, ruleSet: compile(read.rules, read.digest, read.released) } : read;
+}
+
+/** Nodes take sound rules over from the reader's thread, which these make a matter of milliseconds. */
+const COMPARISONS_MAX = 5000;
+
+/** The same without the functions that decide. */
+export function readRuleSet(folder: string): ReadResult {
+  const problems: Problem[] = [];
+  const files = readRuleFiles(folder, problems);
+  if (files === null || problems.length > 0) return { ok: false, problems };
+  const version = basename(folder);
+  const release = readText(folder, RELEASE_FILE, problems);
+  if (release !== null) problems.push(...checkRelease(release, version, files));
+  const result = parse(version, files);
+  if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
+  if (problems.length > 0) return { ok: false, problems };
+  const comparisons = comparisonsIn(conditionsOf(result.rules)).length;
+  if (comparisons > COMPARISONS_MAX) {
+    const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
+    return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
+  }
+  // The engine that explains decisions must accept the rules: better to find out now than in a dispute.
+  for (const rules of rulesByFile(result.rules)) buildEngine(rules);
+  return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
+}
+
+/** Folders in `rulesDir` that hold rule files and have no version's name, so that nobody reads them. */
+export function listMisnamedFolders(rulesDir: string): readonly string[] {
+  return readdirSync(rulesDir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !isRuleVersion(entry.name))
+    .map((entry) => entry.name)
+    .filter((name) => RULE_FILES.some((file) => existsSync(join(rulesDir, name, file))))
+    .toSorted();
+}
+
+/**
+ * The texts of all rule files, lists and cases in a folder; null when there is no such folder. A file that cannot be
+ * read, or a link that leads out of the folder of rule sets, is a problem.
+ */
+export function readRuleFiles(folder: string, problems: Problem[]): RuleFiles | null {
+  const before = problems.length;
+  const place = realPlace(folder, '.', problems);
+  if (place === null || !statSync(place).isDirectory()) {
+    if (problems.length === before) problems.push(problemOf('.', 'there is no such folder'));
+    return null;
+  }
+  const files = new Map<string, string>();
+  const paths = ['.', 'cases', 'lists'].flatMap((below) => yamlFiles(folder, below, problems));
+  // One more than allowed is enough for the parser to say so.
+  for (const path of paths.slice(0, RULE_SET_FILES_MAX + 1)) {
+    const text = readText(folder, path, problems);
+    if (text !== null) files.set(path, text);
+  }
+  return files;
+}
+
+/** Files that nobody reads to the end are not rule files. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+function yamlFiles(folder: string, below: string, problems: Problem[]): readonly string[] {
+  const place = realPlace(folder, below, problems);
+  if (place === null || !statSync(place).isDirectory()) return [];
+  try {
+    return readdirSync(place, { withFileTypes: true })
+      .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && /\.ya?ml$/.test(entry.name))
+      .map((entry) => (below === '.' ? entry.name : `${below}/${entry.name}`));
+  } catch (error) {
+    problems.push(unreadable(below, error));
+    return [];
+  }
+}
+
+/** The text of a file, or null when it is missing; what cannot be read or is not UTF-8 is a problem. */
+function readText(folder: string, path: string, problems: Problem[]): string | null {
+  const place = realPlace(folder, path, problems);
+  if (place === null) return null;
+  try {
+    const found = statSync(place);
+    if (!found.isFile()) return null;
+    if (found.size > FILE_BYTES_MAX) {
+      problems.push(problemOf(path, `the file is larger than ${FILE_BYTES_MAX / 1024 / 1024} MiB`));
+      return null;
+    }
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(place));
+  } catch (error) {
+    const why =
+      error instanceof TypeError ? problemOf(path, 'the file is not UTF-8 text') : unreadable(path, error);
+    problems.push(why);
+    return null;
+  }
+}
+
+/** Where a path below a folder really leads; null when there is nothing there, or no permission. */
+function realPlace(folder: string, path: string, problems: Problem[]): string | null {
+  try {
+    const place = realpathSync(join(folder, path));
+    if (place.startsWith(realpathSync(dirname(folder)) + sep)) return place;
+    problems.push(
+      problemOf(
+        path,
+        'it is a link that leads out of the folder of rule sets; put what it points to in its place',
+      ),
+    );
+    return null;
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') problems.push(unreadable(path, error));
+    return null;
+  }
+}
+
+function unreadable(path: string, error: unknown): Problem {
+  return problemOf(path, `it cannot be read: ${reasonOf(codeOf(error))}`);
+}
+
+function problemOf(file: string, message: string): Problem {
+  return { at: { file, line: 1, column: 1 }, message };
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
+import { factOfAttribute } from '#decision/facts/attribute.ts';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import { factOver } from '#decision/facts/fact.ts';
+import { compile } from '#decision/rules/evaluate/compile.ts';
+import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
+import type { LoadResult } from '#decision/rules/text/draft-text.ts';
+import type { ReaderWorks } from './reader-thread.ts';
+import type { ScannedFolder } from './scan.ts';
+
+export interface RuleReader {
+  /** All versions there, oldest first. */
+  scan(): Promise<readonly ScannedFolder[]>;
+  load(version: RuleVersion): Promise<LoadResult>;
+  close(): Promise<void>;
+}
+
+/** A rule set takes milliseconds; only one that is made hard to prove comes near this. */
+const LIMITS = { where: 'thread', cpuMs: 10_000, memoryMiB: 256 } as const;
+
+const THREAD = new URL('./reader-thread.ts', import.meta.url);
+
+/**
+ * Reads, parses and proves in a thread of its own: for nodes, whose requests must not wait behind a draft that
+ * somebody put on the disk. It refuses what takes too much work; only sound rules come back, as plain data, and
+ * become functions here.
+ */
+export class ThreadedReader implements RuleReader {
+  readonly #rulesDir: string;
+  readonly #thread = new BackgroundWork<ReaderWorks>(THREAD, LIMITS);
+
+  constructor(rulesDir: string) {
+    this.#rulesDir = rulesDir;
+  }
+
+  scan(): Promise<readonly ScannedFolder[]> {
+    return this.#thread.run('scan', this.#rulesDir);
+  }
+
+  async load(version: RuleVersion): Promise<LoadResult> {
+    try {
+      const read = await this.#thread.run('load', join(this.#rulesDir, version));
+      return read.ok
+        ? { ok: true, ruleSet: compile(withFacts(read.rules), read.digest, read.released) }
+        : read;
+    } catch (error) {
+      if (!(error instanceof LimitExceeded)) throw error;
+      const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
+      return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close();
+  }
+}
+
+/** The list, the conditions and the reasons of rules have the same facts, here as in the thread that read them. */
+function withFacts(rules: ParsedRules): ParsedRules {
+  for (const ref of rules.facts) {
+    const declared = rules.attributes.get(ref.attribute ?? '');
+    const fact = factOfAttribute(FACTS.get(ref.name), declared);
+    if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
+    Object.assign(ref, { fact: factOver(fact, ref.windowMs) });
+  }
+  return rules;
+}

@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RuleVersion } from '#decision/rules/rule-set.ts';
+import { listRuleVersions, RELEASE_FILE, wasRolledBack } from './rules-dir.ts';
+
+export interface ScannedFolder {
+  readonly version: RuleVersion;
+  /** Changes whenever a file of the folder does. */
+  readonly stamp: string;
+  readonly rolledBack: boolean;
+}
+
+/** All versions in `rulesDir`, oldest first. A folder that cannot be read is among them. */
+export function scanRuleFolders(rulesDir: string): readonly ScannedFolder[] {
+  if (!existsSync(rulesDir)) return [];
+  return listRuleVersions(rulesDir).map((version) => {
+    const folder = join(rulesDir, version);
+    return { version, stamp: stampOf(folder), rolledBack: wasRolledBack(folder) };
+  });
+}
+
+/** Names, sizes and times of all files: cheap enough to check every second. */
+function stampOf(folder: string): string {
+  try {
+    return [folder, join(folder, 'cases'), join(folder, 'lists')]
+      .filter((path) => existsSync(path))
+      .flatMap((path) =>
+        readdirSync(path)
+          .filter((name) => name.endsWith('.yaml') || name.endsWith('.yml') || name === RELEASE_FILE)
+          .map((name) => {
+            const stat = statSync(join(path, name), { throwIfNoEntry: false });
+            return `${path}/${name} ${stat?.size} ${stat?.mtimeMs}`;
+          }),
+      )
+      .join('\n');
+  } catch (error) {
+    // Reading the folder then says what is wrong with it.
+    return `unreadable: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}

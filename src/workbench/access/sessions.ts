@@ -1,0 +1,255 @@
+import { hash, randomBytes } from 'node:crypto';
+import { type AccessKeys, grants, INSTALLATION, type Operation } from '#checkout/access/access-keys.ts';
+import {
+  type Actor,
+  actorOfKey,
+  actorOfPerson,
+  type Caller,
+  type Credential,
+  callerOfKey,
+} from '#checkout/access/caller.ts';
+import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
+import { type Documents, someAtATime } from '#state/documents.ts';
+import type { Person } from './identity-provider.ts';
+import { operationsAt, type Role, type RoleGrant } from './roles.ts';
+
+/** Who signed in: the holder of a key, or a person. */
+export type SignedIn =
+  | { readonly kind: 'key'; readonly keyId: string }
+  | ({ readonly kind: 'person' } & Person);
+
+/** A stored session, under the hash of its secret. */
+interface SessionRecord {
+  readonly id: string;
+  readonly who: SignedIn;
+  /** Epoch ms. */
+  readonly endsAt: number;
+}
+
+/** Stored apart from the session, so that noting a use cannot bring back a session that was just ended. */
+interface SessionUse {
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+export interface Session {
+  /** The platforms where the user may do something; `*` stands for all. */
+  readonly platforms: readonly PlatformName[];
+  /** The caller at a platform (null: at the first one); null where the user may do nothing. */
+  readonly at: (platform: string | null) => Caller | null;
+}
+
+/** Somebody who is signed in, in one browser or in several. */
+interface SignedInPerson {
+  readonly actor: Actor;
+  /** The role at each platform; null: by a key. */
+  readonly access: readonly { readonly platform: PlatformName; readonly role: Role | null }[];
+  /** The newest first; epoch ms. */
+  readonly sessions: readonly {
+    readonly id: string;
+    readonly beganAt: number;
+    /** To the minute. */
+    readonly usedAt: number;
+    readonly endsAt: number;
+  }[];
+}
+
+const SESSIONS = 'sessions';
+const USES = 'session-uses';
+
+/** A session ends after this time without use. */
+const IDLE_MS_MAX = 30 * 60_000;
+/** A session ends after this time in any case. */
+const SESSION_MS_MAX = 12 * 3600_000;
+const NOTE_USE_EVERY_MS = 60_000;
+
+/** A new session beyond this ends the oldest. */
+const SESSIONS_MAX = 20;
+
+/** The sessions of people who signed in, each known by a secret that only the browser keeps. */
+export class Sessions {
+  readonly #documents: Documents;
+  readonly #keys: AccessKeys;
+  /** Which claims give which roles, as configured. */
+  readonly roles: readonly RoleGrant[];
+  readonly #now: () => number;
+
+  constructor(documents: Documents, keys: AccessKeys, roles: readonly RoleGrant[], now: () => number) {
+    this.#documents = documents;
+    this.#keys = keys;
+    this.roles = roles;
+    this.#now = now;
+  }
+
+  /** Gives the secret of a new session. */
+  async start(who: SignedIn): Promise<string> {
+    const others = await this.#of(who);
+    const oldest = others.toSorted((a, b) => b.endsAt - a.endsAt).slice(SESSIONS_MAX - 1);
+    for (const { id } of oldest) await this.#remove(id);
+    const secret = randomBytes(32).toString('base64url');
+    const id = idOf(secret);
+    const record: SessionRecord = { id, who, endsAt: this.#now() + SESSION_MS_MAX };
+    await this.#noteUse(id);
+    await this.#documents.set(SESSIONS, id, record, SESSION_MS_MAX);
+    return secret;
+  }
+
+  /** Null when the session is unknown or has ended, or its key or role has. */
+  find(secret: string): Promise<Session | null> {
+    return this.#find(idOf(secret));
+  }
+
+  /** Whether a credential still allows this operation, for work that lasts longer than its request. */
+  async isGranted({ kind, id }: Credential, platform: PlatformName, operation: Operation): Promise<boolean> {
+    if (kind === 'key') return this.#keys.isGranted(id, operation);
+    const caller = (await this.#find(id))?.at(platform) ?? null;
+    return caller !== null && grants(caller, operation);
+  }
+
+  /** Ends this session or all of the same user; gives how many ended. */
+  async end(secret: string, which: 'this' | 'all'): Promise<number> {
+    const record = await this.#documents.get<SessionRecord>(SESSIONS, idOf(secret));
+    if (record === undefined) return 0;
+    const ending = which === 'this' ? [record] : await this.#of(record.who);
+    for (const { id } of ending) await this.#remove(id);
+    return ending.length;
+  }
+
+  /** Who is signed in, by name, as far as the platform may know. */
+  async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
+    const records = await this.#documents.list<SessionRecord>(SESSIONS);
+    const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
+    const each = (await someAtATime(newestFirst, (record) => this.#personOf(record))).flat();
+    return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
+      .map((same) => visibleTo(platform, same))
+      .filter((same) => same.length > 0)
+      .map((same) => same.reduce(merged))
+      .toSorted((a, b) => a.actor.text.localeCompare(b.actor.text));
+  }
+
+  /** Ends the sessions of somebody whom the platform may know, at all platforms; gives how many ended. */
+  async endOf(actorId: string, platform: PlatformName): Promise<number> {
+    const person = (await this.people(platform)).find(({ actor }) => actor.id === actorId);
+    if (person === undefined) return 0;
+    for (const { id } of person.sessions) await this.#remove(id);
+    return person.sessions.length;
+  }
+
+  /** The user of a session; empty when it has ended. */
+  async #personOf({ id, who, endsAt }: SessionRecord): Promise<readonly SignedInPerson[]> {
+    const use = await this.#documents.get<SessionUse>(USES, id);
+    if (use === undefined || !isOpen(endsAt, use, this.#now())) return [];
+    const sessions = [{ id, beganAt: endsAt - SESSION_MS_MAX, usedAt: use.at, endsAt }];
+    if (who.kind === 'person') {
+      const access = this.#rolesOf(who);
+      return access.length === 0 ? [] : [{ actor: actorOfPerson(who), access, sessions }];
+    }
+    const key = await this.#keys.live(who.keyId);
+    if (key === null) return [];
+    return [{ actor: actorOfKey(key), access: [{ platform: key.platform, role: null }], sessions }];
+  }
+
+  /** Without roles that are no longer configured. */
+  #rolesOf({ items }: Person): readonly RoleGrant[] {
+    return this.roles.filter(({ item }) => items.includes(item));
+  }
+
+  async #find(id: string): Promise<Session | null> {
+    const record = await this.#live(id);
+    if (record === null) return null;
+    const { who } = record;
+    if (who.kind === 'person') return this.#sessionOf(record, who);
+    const key = await this.#keys.live(who.keyId);
+    if (key === null) return null;
+    const caller = callerOfKey(key);
+    const at = (platform: string | null): Caller | null => {
+      if (platform === null || platform === key.platform) return caller;
+      return reaches([key.platform], platform) ? { ...caller, platform } : null;
+    };
+    return { platforms: [key.platform], at };
+  }
+
+  async #sessionOf({ id, endsAt }: SessionRecord, person: Person): Promise<Session | null> {
+    const roles = this.#rolesOf(person);
+    const platforms = [...new Set(roles.map(({ platform }) => platform))];
+    const [first] = platforms;
+    if (first === undefined) return null;
+    const at = (name: string | null): Caller | null => {
+      const platform = name ?? first;
+      if (!reaches(platforms, platform)) return null;
+      return {
+        actor: actorOfPerson(person),
+        platform,
+        operations: operationsAt(roles, platform),
+        credential: { kind: 'session', id },
+        expiresAt: new Date(endsAt).toISOString(),
+      };
+    };
+    return { platforms, at };
+  }
+
+  async #live(id: string): Promise<SessionRecord | null> {
+    const [record, use] = await Promise.all([
+      this.#documents.get<SessionRecord>(SESSIONS, id),
+      this.#documents.get<SessionUse>(USES, id),
+    ]);
+    const now = this.#now();
+    if (record === undefined || use === undefined || !isOpen(record.endsAt, use, now)) return null;
+    if (now - use.at >= NOTE_USE_EVERY_MS) await this.#noteUse(id);
+    return record;
+  }
+
+  #noteUse(id: string): Promise<void> {
+    const use: SessionUse = { at: this.#now() };
+    return this.#documents.set(USES, id, use, IDLE_MS_MAX);
+  }
+
+  /** Listing also makes the store forget the names of expired documents. */
+  async #of(who: SignedIn): Promise<readonly SessionRecord[]> {
+    const [records] = await Promise.all([
+      this.#documents.list<SessionRecord>(SESSIONS),
+      this.#documents.list<SessionUse>(USES),
+    ]);
+    return records.filter((record) => nameOf(record.who) === nameOf(who));
+  }
+
+  async #remove(id: string): Promise<void> {
+    await this.#documents.delete(SESSIONS, id);
+    await this.#documents.delete(USES, id);
+  }
+}
+
+function isOpen(endsAt: number, { at }: SessionUse, now: number): boolean {
+  return now < endsAt && now - at < IDLE_MS_MAX;
+}
+
+function merged(one: SignedInPerson, other: SignedInPerson): SignedInPerson {
+  const access = [...one.access, ...other.access].map(
+    (each) => [`${each.role}@${each.platform}`, each] as const,
+  );
+  return { ...one, access: [...new Map(access).values()], sessions: [...one.sessions, ...other.sessions] };
+}
+
+/**
+ * The part of somebody's sessions that a platform may know: nothing of users of the whole installation. The
+ * installation may know all.
+ */
+function visibleTo(platform: PlatformName, sessions: readonly SignedInPerson[]): readonly SignedInPerson[] {
+  if (platform === INSTALLATION) return sessions;
+  if (sessions.some(({ access }) => access.some((one) => one.platform === INSTALLATION))) return [];
+  return sessions
+    .map((one) => ({ ...one, access: one.access.filter((each) => each.platform === platform) }))
+    .filter(({ access }) => access.length > 0);
+}
+
+function reaches(platforms: readonly PlatformName[], name: string): name is PlatformName {
+  return platforms.some((one) => one === name) || (platforms.includes(INSTALLATION) && isPlatformName(name));
+}
+
+function nameOf(who: SignedIn): string {
+  return who.kind === 'key' ? `key ${who.keyId}` : actorOfPerson(who).id;
+}
+
+function idOf(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}

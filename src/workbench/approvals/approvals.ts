@@ -1,0 +1,426 @@
+import { LimitExceeded } from '#base/work/background-work.ts';
+import {
+  type AccessKeys,
+  INSTALLATION,
+  isInstallation,
+  KeyRefused,
+  keyNote,
+  type Operation,
+} from '#checkout/access/access-keys.ts';
+import type { Audit } from '#checkout/access/audit.ts';
+import type { Actor } from '#checkout/access/caller.ts';
+import type { Fleet } from '#checkout/rollout/fleet.ts';
+import { isTakenUp, type LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import type { Rollout, Share, VersionRef } from '#checkout/rollout/rollout.ts';
+import type { BeforeAndAfter, ScoringService } from '#checkout/scoring/scoring.ts';
+import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
+import type { Override } from '#decision/payer/client-state.ts';
+import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
+import type { Store } from '#state/store.ts';
+import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
+import {
+  breachesIn,
+  foundObstacle,
+  type LostCases,
+  lostCasesText,
+} from '#workbench/authoring/desk/examine.ts';
+import { obstacleText, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
+import { DraftRefused } from '#workbench/authoring/draft.ts';
+import { Drafts, type OpenedDraft } from '#workbench/authoring/drafts.ts';
+import {
+  type FollowReport,
+  foresee,
+  isFar,
+  RolloutRefused,
+  rollOut,
+} from '#workbench/rollout/change-rollout.ts';
+import type { DecidedLately } from '#workbench/rollout/difference.ts';
+import {
+  type DraftPlace,
+  draftOf,
+  ProposalRefused,
+  type Proposals,
+  type ProposedChange,
+  type Prospect,
+  requireOwner,
+  requireSomebodyElse,
+  type StoredProposal,
+} from './proposals.ts';
+import { ProposedDrafts } from './proposed-drafts.ts';
+
+/** The parts that carry approved changes out; those about rules are null where there are none to change. */
+interface ApprovalParts {
+  readonly isRequired: boolean;
+  readonly proposals: Proposals;
+  readonly store: Pick<Store, 'load' | 'documents' | 'registers' | 'tallies'>;
+  readonly decidedLately: DecidedLately;
+  readonly service: Pick<ScoringService, 'setOverride'>;
+  readonly keys: AccessKeys;
+  readonly audit: Audit;
+  readonly fleet: Fleet | null;
+  readonly loadedRules: LoadedRules | null;
+  readonly desk: RuleDesk | null;
+  readonly clientKeys: ClientKeys;
+  readonly clock: () => number;
+}
+
+type Asked<What extends ProposedChange['what']> = Extract<ProposedChange, { readonly what: What }>;
+
+/** Who asks for a change, and whose clients and keys it may concern. */
+interface Maker {
+  readonly platform: PlatformName;
+  readonly who: string;
+}
+
+/**
+ * Carries changes out, and knows which of them somebody else has to approve where that is required: everything that
+ * brings a version to most payers, trusts a payer, or lets somebody do such things.
+ */
+export class Approvals {
+  readonly #parts: ApprovalParts;
+  readonly #drafts: ProposedDrafts;
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts;
+    this.#drafts = new ProposedDrafts(new Drafts(parts.store, parts.clock), () => this.#rules().desk);
+  }
+
+  get isRequired(): boolean {
+    return this.#parts.isRequired;
+  }
+
+  /** Newest first, with those of the platform's drafts, which the installation decides. */
+  async all(platform: PlatformName): Promise<readonly StoredProposal[]> {
+    const own = await this.#parts.proposals.list(platform);
+    if (isInstallation(platform)) return own;
+    const ofDrafts = (await this.#parts.proposals.list(INSTALLATION)).filter(
+      ({ change }) => draftOf(change)?.platform === platform,
+    );
+    return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
+  }
+
+  /** Has the installation asked to release a draft of a platform, as it is at a revision. Throws ProposalRefused. */
+  async proposeDraft(
+    { version, platform, revision, reason }: DraftPlace & Pick<Asked<'release'>, 'version' | 'reason'>,
+    actor: Pick<Actor, 'text' | 'owner'>,
+  ): Promise<StoredProposal> {
+    if (this.isRequired) requireOwner(actor);
+    const draft = { platform, revision };
+    return orRefused(async () => {
+      const { digest, ...prospect } = await this.#prospectOfDraft(version, draft, reason);
+      const change = { what: 'release', version, digest, reason, draft } as const;
+      return this.#parts.proposals.add(INSTALLATION, change, prospect, actor);
+    });
+  }
+
+  /** Makes a proposal of a change; null when it needs no approval. Throws ProposalRefused. */
+  async propose(
+    platform: PlatformName,
+    change: ProposedChange,
+    actor: Pick<Actor, 'text' | 'owner'>,
+  ): Promise<StoredProposal | null> {
+    if (!this.isRequired) return null;
+    const prospect = await orRefused(() => this.#prospect(platform, change));
+    if (prospect === null) return null;
+    requireOwner(actor);
+    return this.#parts.proposals.add(platform, change, prospect, actor);
+  }
+
+  /** Carries a proposal out once, if it would still do what was proposed. Throws ProposalRefused. */
+  async approve(
+    platform: PlatformName,
+    proposalId: string,
+    actor: Pick<Actor, 'text' | 'owner'>,
+    note: string,
+  ): Promise<StoredProposal> {
+    const { proposals } = this.#parts;
+    const proposal = await proposals.get(platform, proposalId);
+    if (this.isRequired || draftOf(proposal.change) === undefined) requireSomebodyElse(proposal, actor);
+    if (proposal.state === 'open') {
+      const basis = await orRefused(() => this.#basisNow(platform, proposal.change));
+      if (basis !== proposal.basis) {
+        throw new ProposalRefused(
+          `it was proposed on ${proposal.basis}, and now there is ${basis ?? 'nothing to approve'}; return it, and have it proposed again on what is there now`,
+        );
+      }
+    }
+    const approved = await proposals.decide(platform, proposalId, 'approved', actor, note);
+    const who = `${approved.proposedBy}, approved by ${actor.text}`;
+    try {
+      await orRefused(() => this.#carryOut({ platform, who }, approved.change));
+    } catch (error) {
+      await proposals.fail(platform, proposalId, error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+    return approved;
+  }
+
+  reject(
+    platform: PlatformName,
+    proposalId: string,
+    actor: Pick<Actor, 'text' | 'owner'>,
+    note: string,
+  ): Promise<StoredProposal> {
+    return this.#parts.proposals.decide(platform, proposalId, 'rejected', actor, note);
+  }
+
+  /** Throws RolloutRefused. */
+  rollOut({ who }: Maker, change: Asked<'rollout'>): Promise<FollowReport> {
+    const { version, goal, ...how } = change;
+    return rollOut(this.#changeParts(), version, goal, { ...how, who, at: this.#parts.clock() });
+  }
+
+  /** Throws ProposalRefused, DraftRefused. */
+  async release(
+    { platform, who }: Maker,
+    { version, digest, reason, draft }: Asked<'release'>,
+  ): Promise<LostCases | null> {
+    const { desk, loadedRules } = this.#rules();
+    if (draft !== undefined) await this.#drafts.layDown(platform, version, draft);
+    const { lost } = unobstructed(version, await desk.release(platform, version, digest));
+    await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
+    await isTakenUp(() => loadedRules.get(version)?.released === true);
+    if (draft !== undefined) await this.#drafts.discard(version, draft);
+    return lost;
+  }
+
+  /**
+   * A draft that a platform has proposed, with the files that its release would fix: those of other platforms' sections
+   * and cases are in it. Null when no proposal of it is open. Throws ProposalRefused.
+   */
+  async openProposedDraft(platform: PlatformName, version: RuleVersion): Promise<OpenedDraft | null> {
+    const proposed = (await this.#parts.proposals.list(INSTALLATION)).find(
+      ({ state, change }) =>
+        state === 'open' &&
+        'version' in change &&
+        change.version === version &&
+        draftOf(change)?.platform === platform,
+    );
+    const place = proposed === undefined ? undefined : draftOf(proposed.change);
+    if (place === undefined) return null;
+    return orRefused(async () => {
+      const { draft } = await this.#drafts.open(version, place);
+      const { files } = await this.#drafts.complete(INSTALLATION, version, place);
+      return { draft, files: Object.fromEntries(files) };
+    });
+  }
+
+  async override(
+    { platform, who }: Maker,
+    { clientIdKey, group, reason, expiresAt }: Asked<'override'>,
+  ): Promise<BeforeAndAfter<Override>> {
+    const { service, audit } = this.#parts;
+    // Blocking never waits.
+    if (group !== 'BLOCKED') audit.admit(who, 'override');
+    const override = { group, reason, by: who, expiresAt };
+    const made = await service.setOverride(platform, clientIdKey, override, who);
+    const entry = { who, action: 'override', platform, subject: clientIdKey, ...made, reason } as const;
+    await audit.note(entry, this.#parts.clientKeys.of(platform, clientIdKey));
+    return made;
+  }
+
+  async key({ who }: Maker, { record }: Asked<'key'>): Promise<void> {
+    await this.#parts.keys.keep(record);
+    await this.#parts.audit.note({ ...keyNote('key issued', null, record, this.#parts.clock()), who });
+  }
+
+  async #carryOut(maker: Maker, change: ProposedChange): Promise<void> {
+    switch (change.what) {
+      case 'rollout':
+        await this.rollOut(maker, change);
+        return;
+      case 'release':
+        await this.release(maker, change);
+        return;
+      case 'override':
+        await this.override(maker, change);
+        return;
+      case 'key':
+        return this.key(maker, change);
+      default:
+        return change satisfies never;
+    }
+  }
+
+  /** What the change would be made on now; null when there is nothing to approve. */
+  async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
+    const draft = draftOf(change);
+    if (change.what !== 'release' || draft === undefined)
+      return (await this.#prospect(platform, change))?.basis ?? null;
+    const { digest } = await this.#drafts.complete(platform, change.version, draft);
+    return basisOfRelease(change.version, digest);
+  }
+
+  /** Null when nobody has to approve it. */
+  async #prospect(platform: PlatformName, change: ProposedChange): Promise<Prospect | null> {
+    switch (change.what) {
+      case 'rollout':
+        return this.#prospectOfRollout(change);
+      case 'release':
+        return this.#prospectOfRelease(platform, change);
+      case 'override':
+        return change.group === 'TRUSTED' ? this.#prospectOfOverride(platform, change) : null;
+      case 'key':
+        return prospectOfKey(change);
+      default:
+        return change satisfies never;
+    }
+  }
+
+  async #prospectOfRollout(change: Asked<'rollout'>): Promise<Prospect | null> {
+    const { version, goal, reason } = change;
+    if (!isFar(goal) || change.emergency) return null;
+    const asked = { ...change, who: '', at: this.#parts.clock() };
+    const { rollout, to, also, differences } = await foresee(this.#changeParts(), version, goal, asked);
+    const shares = goal.mode === 'canary' ? [{ ...to, percent: goal.percent }, ...also] : [];
+    if (goal.mode === 'canary' && shares.every((share) => hasAsMuch(rollout, share))) return null;
+    const far =
+      goal.mode === 'canary'
+        ? shares.map((one) => `${one.version} decides for ${one.percent} % of the clients`).join(', ')
+        : `${version} decides for all clients`;
+    const files = [to, ...also].map((one) => `${one.version} sha256:${one.digest}`).join(', ');
+    return {
+      subject: version,
+      basis: `revision ${rollout.revision} of the rollout with ${files}`,
+      lines: [
+        `${far} of all platforms, where ${rollout.active.version} does now`,
+        ...differences.flatMap(({ compared, much }) => [`compared: ${compared}`, ...much]),
+        `reason: ${reason}`,
+      ],
+      versions: { before: rollout.active.version, after: version },
+    };
+  }
+
+  async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
+    const { version, digest, reason } = asked;
+    const { desk, fleet } = this.#rules();
+    const { lost, breaches } = unobstructed(version, await desk.releasable(platform, version, digest));
+    const active = (await fleet.read())?.rollout?.active.version;
+    return {
+      subject: version,
+      basis: basisOfRelease(version, digest),
+      lines: [
+        `${version} is fixed for good, and may be rolled out then`,
+        'nothing is found in it, and all its cases pass',
+        ...breaches,
+        ...(lost === null ? [] : [lostCasesText(lost)]),
+        `reason: ${reason}`,
+      ],
+      versions: active === undefined ? null : { before: active, after: version },
+    };
+  }
+
+  /** In the eyes and the turn of the platform whose draft it is, which reads the answer. */
+  async #prospectOfDraft(
+    version: RuleVersion,
+    draft: DraftPlace,
+    reason: string,
+  ): Promise<Prospect & { readonly digest: string }> {
+    const { desk, fleet } = this.#rules();
+    const { platform } = draft;
+    if (hasDraftName(version)) throw new ProposalRefused(obstacleText(version, { is: 'draft name' }));
+    const begun = await this.#drafts.begun(version, draft);
+    const checked = await desk.check(platform, begun, null);
+    const { digest: soundDigest, problems, notes, coverage, lostCases } = checked;
+    const obstacle = foundObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
+    if (soundDigest === null || obstacle !== null)
+      throw new ProposalRefused(obstacleText(version, obstacle ?? { is: 'findings', problems }));
+    const { digest } = await this.#drafts.complete(platform, version, draft);
+    const active = (await fleet.read())?.rollout?.active.version;
+    const diff = active === undefined ? null : await desk.compare(platform, active, begun);
+    return {
+      digest,
+      subject: version,
+      basis: basisOfRelease(version, digest),
+      lines: [
+        `the draft ${version} of ${platform} is fixed for good, and may be rolled out then`,
+        ...breachesIn(notes),
+        ...(lostCases === null ? [] : [lostCasesText(lostCases)]),
+        ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
+        `reason: ${reason}`,
+      ],
+      versions: active === undefined ? null : { before: active, after: version },
+    };
+  }
+
+  async #prospectOfOverride(platform: PlatformName, asked: Asked<'override'>): Promise<Prospect> {
+    const { clientIdKey, reason, expiresAt } = asked;
+    const { state } = await this.#parts.store.load(this.#parts.clientKeys.of(platform, clientIdKey));
+    const { override } = state;
+    const now =
+      override === null ? 'no override' : `${override.group} of ${new Date(override.at).toISOString()}`;
+    const end = expiresAt === null ? 'that is lifted' : new Date(expiresAt).toISOString();
+    return {
+      subject: clientIdKey,
+      basis: `${now} on the client`,
+      lines: [
+        `${clientIdKey} is TRUSTED until ${end}; now: ${now}`,
+        `reason: ${reason}`,
+        `${state.outcomes.paidCount} orders paid, ${state.outcomes.unpaidCount} unpaid`,
+      ],
+      versions: null,
+    };
+  }
+
+  #changeParts() {
+    const { store, decidedLately } = this.#parts;
+    const { fleet, loadedRules: rules } = this.#rules();
+    return { fleet, rules, store, decidedLately };
+  }
+
+  #rules() {
+    const { fleet, loadedRules, desk } = this.#parts;
+    if (fleet !== null && loadedRules !== null && desk !== null) return { fleet, loadedRules, desk };
+    throw new ProposalRefused('there are no rule sets to change here; set RULES_DIR to their folder');
+  }
+}
+
+function basisOfRelease(version: RuleVersion, digest: string): string {
+  return `${version} sha256:${digest}`;
+}
+
+/** More than these nobody reads in a proposal. */
+const DIFFERENCES_MAX = 30;
+
+/** Whether the version already decides for as many clients. */
+function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Share): boolean {
+  return candidates.some((one) => one.mode === 'canary' && one.digest === digest && one.percent >= percent);
+}
+
+/** Reports of payments make payers TRUSTED, and a key that issues keys is as mighty as those. */
+const GATED: readonly Operation[] = ['operate', 'approve', 'outcomes', 'keys'];
+
+/** Null unless the key may do what somebody else approves. */
+function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
+  const { id, platform, owner, operations, expiresAt } = record;
+  const may = operations.filter((one) => GATED.includes(one));
+  if (may.length === 0) return null;
+  if (owner === undefined) {
+    throw new ProposalRefused(
+      `a key with ${may.join(', ')} needs an owner; pass --owner, or ask with a key that has one`,
+    );
+  }
+  const end = expiresAt === null ? 'for ever' : `until ${expiresAt}`;
+  return {
+    subject: id,
+    basis: `the key ${id}`,
+    lines: [`the key ${id} of ${owner} may ${operations.join(', ')} on ${platform} ${end}`],
+    versions: null,
+  };
+}
+
+function unobstructed(version: RuleVersion, asked: DeskRelease): DeskRelease {
+  if (asked.obstacle !== null) throw new ProposalRefused(obstacleText(version, asked.obstacle));
+  return asked;
+}
+
+async function orRefused<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, LimitExceeded].some(
+      (kind) => error instanceof kind,
+    );
+    throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;
+  }
+}

@@ -1,0 +1,401 @@
+import { randomBytes } from 'node:crypto';
+import { Type } from '#base/json-schema.ts';
+import { NamedError } from '#base/named-error.ts';
+import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import type { AccessKey } from '#checkout/access/access-keys.ts';
+import type { Audit, AuditAction } from '#checkout/access/audit.ts';
+import type { Actor } from '#checkout/access/caller.ts';
+import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
+import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import type { Registers } from '#state/store.ts';
+
+/** A draft that a platform keeps, as it is at a revision. */
+export interface DraftPlace {
+  readonly platform: PlatformName;
+  readonly revision: number;
+}
+
+/** A change that may need somebody else's approval, with all that is needed to make it. */
+export type ProposedChange =
+  | {
+      readonly what: 'rollout';
+      readonly version: RuleVersion;
+      readonly goal:
+        | { readonly mode: 'shadow' | 'active' }
+        | {
+            readonly mode: 'canary';
+            readonly percent: number;
+            readonly guardPoints: number | null;
+            readonly objective?: string;
+            readonly also?: readonly { readonly version: RuleVersion; readonly percent: number }[];
+          };
+      readonly reason: string;
+      readonly revision: number | null;
+      readonly acceptDifference: boolean;
+      readonly emergency: boolean;
+    }
+  | {
+      readonly what: 'release';
+      readonly version: RuleVersion;
+      readonly digest: string;
+      readonly reason: string;
+      /** As it was then; absent: what lies in RULES_DIR. */
+      readonly draft?: DraftPlace;
+    }
+  | {
+      readonly what: 'override';
+      readonly clientIdKey: string;
+      readonly group: 'BLOCKED' | 'TRUSTED';
+      readonly reason: string;
+      readonly expiresAt: number | null;
+    }
+  | { readonly what: 'key'; readonly record: AccessKey };
+
+/** What a change would do now. */
+export interface Prospect {
+  readonly subject: string;
+  /**
+   * A fingerprint of the state it was worked out on. If that differs at the approval, another change would be made
+   * than was proposed.
+   */
+  readonly basis: string;
+  readonly lines: readonly string[];
+  /** Versions whose differences are shown with it. */
+  readonly versions: { readonly before: RuleVersion; readonly after: RuleVersion } | null;
+}
+
+export const PROPOSAL_STATES = {
+  open: 'waits for somebody else',
+  approved: 'was approved and carried out',
+  failed: 'was approved and could not be carried out',
+  rejected: 'was returned',
+  expired: 'nobody decided in time',
+  replaced: 'a later proposal about the same draft took its place',
+} as const;
+
+export type ProposalState = keyof typeof PROPOSAL_STATES;
+
+export const ProposalSchema = named(
+  'Proposal',
+  shape('A change that somebody else approves or returns', {
+    proposalId: word('Names it', '5f0c1d2e3a4b'),
+    what: meaning(
+      {
+        rollout: 'a version for more than 20 % of the clients',
+        release: 'a version is fixed for good',
+        override: 'a client is trusted',
+        key: 'a key with operate, approve, outcomes or keys',
+      },
+      'What would change',
+    ),
+    subject: word('The version, client or key', 'p2.v11'),
+    lines: list(Type.String(), 'What it would do, and what is known of it'),
+    versions: nullable(
+      shape('Versions to compare', {
+        before: Type.Unsafe<RuleVersion>(ruleVersion),
+        after: Type.Unsafe<RuleVersion>(ruleVersion),
+      }),
+    ),
+    draft: nullable(
+      shape('The draft of a platform that would be released; until then RULES_DIR does not have it', {
+        platform: word('Whose it is', 'shop'),
+        revision: count('As it was proposed'),
+      }),
+    ),
+    proposedBy: word('Who', 'key 3f9a0c51d2e7 of ann'),
+    proposedAt: epochMs('When'),
+    expiresAt: epochMs('Until when it can be approved'),
+    state: meaning<ProposalState>(PROPOSAL_STATES, 'How it stands'),
+    decidedBy: nullable(word('Who approved or returned it')),
+    decidedAt: nullable(epochMs('When')),
+    note: nullable(word('Why, or why it could not be carried out')),
+  }),
+);
+
+export type Proposal = Shape<typeof ProposalSchema>;
+
+export interface StoredProposal extends Omit<Proposal, 'draft'> {
+  readonly change: ProposedChange;
+  readonly basis: string;
+  /** The proposer's owner; another owner has to approve. Null of a draft where nobody else has to. */
+  readonly owner: string | null;
+}
+
+/** Nothing was changed; the message says why and what to do. */
+export class ProposalRefused extends NamedError {}
+
+const LIFETIME_MS = 7 * 24 * 3600_000;
+/** Open proposals of a platform, and of one proposer, so that nobody takes all the room. */
+const OPEN_MAX = 50;
+const OPEN_OF_PROPOSER_MAX = 20;
+/** Drafts that one platform, and all of them, have proposed to the installation; its own proposals have other places. */
+const OPEN_DRAFTS_MAX = 10;
+const ALL_OPEN_DRAFTS_MAX = 100;
+const DECIDED_KEPT_MAX = 50;
+const DECIDED_DRAFTS_KEPT_MAX = 10;
+/** Each try after the first means that somebody else changed one of the platform's proposals. */
+const TRIES_MAX = 20;
+
+/** The proposals of each platform, in one text that changes by compare-and-set. */
+export class Proposals {
+  readonly #registers: Registers;
+  readonly #audit: Audit;
+  readonly #clientKeys: ClientKeys;
+  readonly #now: () => number;
+
+  constructor(registers: Registers, audit: Audit, clientKeys: ClientKeys, now: () => number) {
+    this.#registers = registers;
+    this.#clientKeys = clientKeys;
+    this.#audit = audit;
+    this.#now = now;
+  }
+
+  /** Newest first. */
+  async list(platform: PlatformName): Promise<readonly StoredProposal[]> {
+    return this.#read(await this.#registers.read(registerOf(platform)));
+  }
+
+  async get(platform: PlatformName, proposalId: string): Promise<StoredProposal> {
+    const found = (await this.list(platform)).find((one) => one.proposalId === proposalId);
+    if (found !== undefined) return found;
+    throw new ProposalRefused(`there is no proposal ${proposalId}; "proposals list" shows them`);
+  }
+
+  /**
+   * Answers what is open already with the open proposal. A later proposal about a draft takes the place of the one
+   * before. Throws ProposalRefused where there is no place.
+   */
+  async add(
+    platform: PlatformName,
+    change: ProposedChange,
+    { subject, basis, lines, versions }: Prospect,
+    { text, owner }: Pick<Actor, 'text' | 'owner'>,
+  ): Promise<StoredProposal> {
+    const proposedAt = this.#now();
+    const proposal: StoredProposal = {
+      proposalId: randomBytes(6).toString('hex'),
+      what: change.what,
+      subject,
+      lines,
+      versions,
+      proposedBy: text,
+      proposedAt,
+      expiresAt: proposedAt + LIFETIME_MS,
+      state: 'open',
+      decidedBy: null,
+      decidedAt: null,
+      note: null,
+      change,
+      basis,
+      owner,
+    };
+    const all = await this.#write(platform, (before) => {
+      if (before.some((one) => isSame(one, proposal))) return before;
+      const others = before.map((one) => (isReplaced(one, proposal) ? replacedBy(one, proposal) : one));
+      requirePlace(others, proposal);
+      return [proposal, ...keptOf(others)];
+    });
+    if (!all.some(({ proposalId }) => proposalId === proposal.proposalId))
+      return all.find((one) => isSame(one, proposal)) ?? proposal;
+    await this.#note(platform, 'proposal', text, proposal, change.what === 'key' ? null : change.reason);
+    return proposal;
+  }
+
+  /** Decides an open proposal; who may was asked before. Throws ProposalRefused when it is not open. */
+  async decide(
+    platform: PlatformName,
+    proposalId: string,
+    state: 'approved' | 'rejected',
+    { text }: Pick<Actor, 'text'>,
+    note: string,
+  ): Promise<StoredProposal> {
+    const decided = await this.#change(platform, proposalId, (proposal) => {
+      if (proposal.state !== 'open') {
+        const by = proposal.decidedBy === null ? '' : ` by ${proposal.decidedBy}`;
+        throw new ProposalRefused(`the proposal ${proposalId} is ${proposal.state}${by} already`);
+      }
+      return { ...proposal, state, decidedBy: text, decidedAt: this.#now(), note };
+    });
+    await this.#note(
+      platform,
+      state === 'approved' ? 'proposal approved' : 'proposal rejected',
+      text,
+      decided,
+      note,
+    );
+    return decided;
+  }
+
+  /** Notes that an approved proposal could not be carried out; it is not retried. */
+  async fail(platform: PlatformName, proposalId: string, why: string): Promise<void> {
+    await this.#change(platform, proposalId, (proposal) => ({ ...proposal, state: 'failed', note: why }));
+  }
+
+  async about(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<readonly StoredProposal[]> {
+    return (await this.list(client.platform)).filter(this.#isAbout(client));
+  }
+
+  #isAbout({ platform, hash }: Pick<ClientKey, 'platform' | 'hash'>) {
+    return ({ change }: StoredProposal) =>
+      change.what === 'override' && this.#clientKeys.of(platform, change.clientIdKey).hash === hash;
+  }
+
+  async forgetClient(client: Pick<ClientKey, 'platform' | 'hash'>): Promise<void> {
+    const { platform } = client;
+    const isAbout = this.#isAbout(client);
+    if (!(await this.list(platform)).some(isAbout)) return;
+    await this.#write(platform, (all) => all.filter((one) => !isAbout(one)));
+  }
+
+  async #change(
+    platform: PlatformName,
+    proposalId: string,
+    change: (proposal: StoredProposal) => StoredProposal,
+  ): Promise<StoredProposal> {
+    await this.get(platform, proposalId);
+    const all = await this.#write(platform, (proposals) =>
+      proposals.map((one) => (one.proposalId === proposalId ? change(one) : one)),
+    );
+    return all.find((one) => one.proposalId === proposalId) ?? this.get(platform, proposalId);
+  }
+
+  async #write(
+    platform: PlatformName,
+    change: (proposals: readonly StoredProposal[]) => readonly StoredProposal[],
+  ): Promise<readonly StoredProposal[]> {
+    const name = registerOf(platform);
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const raw = await this.#registers.read(name);
+      const next = change(this.#read(raw));
+      if (await this.#registers.compareAndSet(name, raw, JSON.stringify(next))) return next;
+    }
+    throw new ProposalRefused('others keep changing the proposals; try again');
+  }
+
+  #read(raw: string | null): readonly StoredProposal[] {
+    const stored: readonly StoredProposal[] = raw === null ? [] : JSON.parse(raw);
+    const now = this.#now();
+    return stored.map((one) =>
+      one.state === 'open' && one.expiresAt <= now ? { ...one, state: 'expired' } : one,
+    );
+  }
+
+  #note(
+    platform: PlatformName,
+    action: AuditAction,
+    who: string,
+    proposal: StoredProposal,
+    reason: string | null,
+  ) {
+    const { proposalId, what, subject, lines, proposedBy, change } = proposal;
+    const client = change.what === 'override' ? this.#clientKeys.of(platform, change.clientIdKey) : null;
+    const after = { what, subject, lines, proposedBy };
+    return this.#audit.note({ who, action, platform, subject: proposalId, after, reason }, client);
+  }
+}
+
+/** The draft that a change is about; undefined where it is about none. */
+export function draftOf(change: ProposedChange): DraftPlace | undefined {
+  return change.what === 'release' ? change.draft : undefined;
+}
+
+/** Whether an open proposal is the same, whoever made it and for whatever reason. */
+function isSame(one: StoredProposal, proposal: StoredProposal): boolean {
+  const textOf = ({ change, basis }: StoredProposal) => JSON.stringify([{ ...change, reason: '' }, basis]);
+  return one.state === 'open' && textOf(one) === textOf(proposal);
+}
+
+function isReplaced(one: StoredProposal, proposal: StoredProposal): boolean {
+  const [before, after] = [draftOf(one.change), draftOf(proposal.change)];
+  const isAboutOne = before?.platform === after?.platform && one.subject === proposal.subject;
+  return one.state === 'open' && before !== undefined && after !== undefined && isAboutOne;
+}
+
+function replacedBy(
+  one: StoredProposal,
+  { proposalId, proposedBy, proposedAt }: StoredProposal,
+): StoredProposal {
+  const note = `replaced by the proposal ${proposalId}`;
+  return { ...one, state: 'replaced', decidedBy: proposedBy, decidedAt: proposedAt, note };
+}
+
+function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal): void {
+  const open = all.filter(({ state }) => state === 'open');
+  const draft = draftOf(proposal.change);
+  if (draft !== undefined) {
+    const drafts = open.filter(({ change }) => draftOf(change) !== undefined);
+    const own = drafts.filter(({ change }) => draftOf(change)?.platform === draft.platform);
+    const isFull = own.length >= OPEN_DRAFTS_MAX;
+    if (!isFull && drafts.length < ALL_OPEN_DRAFTS_MAX) return;
+    throw new ProposalRefused(
+      `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, which is the most; an operator of the installation releases or returns some of them first`,
+    );
+  }
+  const places = open.filter(({ change }) => draftOf(change) === undefined);
+  const own = places.filter((one) => proposerOf(one) === proposerOf(proposal));
+  if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
+  throw new ProposalRefused(
+    `${own.length} of the ${places.length} open proposals are of ${proposal.owner ?? proposal.proposedBy}; have some of them approved or returned first`,
+  );
+}
+
+/** A key without an owner counts as somebody of its own. */
+function proposerOf({ owner, proposedBy }: StoredProposal): string {
+  return plainName(owner ?? proposedBy);
+}
+
+/** All that are open, and the newest of the others; no platform pushes out what others proposed. */
+function keptOf(all: readonly StoredProposal[]): readonly StoredProposal[] {
+  const open = all.filter(({ state }) => state === 'open');
+  const decided = all.filter(({ state }) => state !== 'open');
+  const drafts = Map.groupBy(
+    decided.filter(({ change }) => draftOf(change) !== undefined),
+    ({ change }) => draftOf(change)?.platform,
+  );
+  const kept = new Set([
+    ...decided.filter(({ change }) => draftOf(change) === undefined).slice(0, DECIDED_KEPT_MAX),
+    ...[...drafts.values()]
+      .flatMap((own) => own.slice(0, DECIDED_DRAFTS_KEPT_MAX))
+      .slice(0, ALL_OPEN_DRAFTS_MAX),
+  ]);
+  return [...open, ...decided.filter((one) => kept.has(one))];
+}
+
+export function proposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
+  return { ...shown, draft: draftOf(change) ?? null };
+}
+
+const NO_OWNER =
+  'has no owner, so that nobody knows whether somebody else approves; use a key that was issued with --owner';
+
+/** Throws ProposalRefused unless it is known whose the proposal would be. */
+export function requireOwner({ text, owner }: Pick<Actor, 'text' | 'owner'>): void {
+  if (owner === null) throw new ProposalRefused(`${text} ${NO_OWNER}`);
+}
+
+/** Throws ProposalRefused unless approver and proposer have different owners. */
+export function requireSomebodyElse(
+  proposal: StoredProposal,
+  { text, owner }: Pick<Actor, 'text' | 'owner'>,
+): void {
+  requireOwner({ text, owner });
+  requireOwner({ text: proposal.proposedBy, owner: proposal.owner });
+  if (!isProposedBy(proposal, { owner })) return;
+  throw new ProposalRefused(`${owner} proposed it; somebody else approves it`);
+}
+
+/** Spellings of one name count as one person. */
+export function isProposedBy(
+  proposal: Pick<StoredProposal, 'owner'>,
+  { owner }: Pick<Actor, 'owner'>,
+): boolean {
+  return owner !== null && proposal.owner !== null && plainName(proposal.owner) === plainName(owner);
+}
+
+function plainName(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}
+
+function registerOf(platform: PlatformName): string {
+  return `proposals:${platform}`;
+}

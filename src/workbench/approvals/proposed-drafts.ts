@@ -1,0 +1,58 @@
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { RuleVersion } from '#decision/rules/rule-set.ts';
+import type { BegunDraft } from '#workbench/authoring/desk/begun-draft.ts';
+import type { CompletedDraft } from '#workbench/authoring/desk/desk-thread.ts';
+import { obstacleText, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
+import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
+import { type DraftPlace, ProposalRefused } from './proposals.ts';
+
+/** The drafts of platforms on their way into RULES_DIR. Its methods throw ProposalRefused for a draft that changed. */
+export class ProposedDrafts {
+  readonly #drafts: Drafts;
+  readonly #desk: () => RuleDesk;
+
+  /** `desk` throws where there are no rule sets to change. */
+  constructor(drafts: Drafts, desk: () => RuleDesk) {
+    this.#drafts = drafts;
+    this.#desk = desk;
+  }
+
+  async open(version: RuleVersion, { platform, revision }: DraftPlace): Promise<OpenedDraft> {
+    const opened = await this.#drafts.open(platform, version);
+    if (opened?.draft.revision === revision) return opened;
+    throw new ProposalRefused(
+      `the draft ${version} of ${platform} was changed or discarded since; have it proposed again`,
+    );
+  }
+
+  async begun(version: RuleVersion, place: DraftPlace): Promise<BegunDraft> {
+    const { draft, files } = await this.open(version, place);
+    return { version, from: draft.from, files: Object.entries(files) };
+  }
+
+  /** What a release of the draft would fix, worked out in the turn of `asker`. */
+  async complete(
+    asker: PlatformName,
+    version: RuleVersion,
+    place: DraftPlace,
+  ): Promise<Extract<CompletedDraft, { readonly ok: true }>> {
+    const completed = await this.#desk().complete(asker, await this.begun(version, place), place.platform);
+    if (completed.ok) return completed;
+    throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: completed.problems }));
+  }
+
+  /** Puts a draft into RULES_DIR, in the place of what lies there, in the turn of `maker`, who releases it. */
+  async layDown(maker: PlatformName, version: RuleVersion, place: DraftPlace): Promise<void> {
+    const { files } = await this.complete(maker, version, place);
+    const lies = await this.#desk().open(maker, version);
+    const replaces = lies?.filesDigest ?? null;
+    const saved = await this.#desk().save(maker, { version, files, replaces });
+    if (!saved.ok)
+      throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: saved.problems }));
+  }
+
+  /** Discards what was released. Somebody who types on begins another draft, which stays. */
+  async discard(version: RuleVersion, { platform, revision }: DraftPlace): Promise<void> {
+    await this.#drafts.discard(platform, version, revision).catch(() => {});
+  }
+}

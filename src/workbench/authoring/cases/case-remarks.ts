@@ -1,0 +1,111 @@
+import { type DeclaredAttribute, findAttributeFault } from '#decision/payer/attributes.ts';
+import { undeclaredText } from '#decision/rules/parse/fact-refs.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { type Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import { nearestName, type Problem, suggest } from '#decision/rules/problem.ts';
+import { type ParsedRules, sharedListsOf } from '#decision/rules/rule-set.ts';
+
+type Node = Member['value'];
+
+/** What the cases say that no rule sees, as it seems by a slip. Cases that cannot be read are left to their reader. */
+export function remarksOnCases(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+  return [...files].flatMap(([path, text]) => {
+    if (!path.startsWith('cases/')) return [];
+    const reader = new CaseRemarks(rules, new YamlFile(path, text, []));
+    return reader.remarks();
+  });
+}
+
+class CaseRemarks {
+  readonly #rules: ParsedRules;
+  readonly #file: YamlFile;
+  readonly #remarks: Problem[] = [];
+
+  constructor(rules: ParsedRules, file: YamlFile) {
+    this.#rules = rules;
+    this.#file = file;
+  }
+
+  remarks(): readonly Problem[] {
+    for (const ruleCase of this.#items(this.#file.root, 'cases')) {
+      for (const [name, { key, value }] of this.#members(ruleCase, 'lists')) {
+        this.#remark(key, this.#onList(name));
+        this.#onEntries(value);
+      }
+      for (const step of this.#items(ruleCase, 'steps')) {
+        for (const kind of ['score', 'verdict']) {
+          const request = this.#member(step, kind)?.value ?? null;
+          for (const [name, sent] of this.#members(request, 'attributes')) this.#onAttribute(name, sent);
+        }
+      }
+    }
+    return this.#remarks;
+  }
+
+  #onList(name: string): string | null {
+    const asked = sharedListsOf(this.#rules);
+    if (asked.includes(name)) return null;
+    return `no rule asks about the shared list "${name}"${asked.length === 0 ? '' : suggest(name, asked)}`;
+  }
+
+  /** Entries of a list of attributes that no known value ever is. */
+  #onEntries(list: Node): void {
+    const attribute = this.#member(list, 'attribute')?.value;
+    const name = attribute === undefined ? null : this.#file.plain(attribute);
+    const declared = typeof name === 'string' ? this.#rules.attributes.get(name) : undefined;
+    const oneOf = declared?.oneOf ?? null;
+    if (declared === undefined || oneOf === null) return;
+    for (const entry of this.#items(list, 'entries')) {
+      const text = String(this.#file.plain(entry));
+      if (!oneOf.includes(text))
+        this.#remark(
+          entry,
+          `"${declared.name}" is never "${text}", so nobody is on the list by it${suggest(text, oneOf)}`,
+        );
+    }
+  }
+
+  #onAttribute(name: string, { key, value }: Member): void {
+    const declared = this.#rules.attributes.get(name);
+    if (declared === undefined)
+      this.#remark(key, undeclaredText(name, this.#rules.attributes, ', so no rule sees it'));
+    else this.#remark(value, slipIn(declared, value, this.#file));
+  }
+
+  #remark(node: Node, message: string | null): void {
+    if (message !== null) this.#remarks.push({ at: this.#file.at(node), message });
+  }
+
+  #member(node: Node | null, name: string): Member | undefined {
+    return this.#file.anyMembers(node, name)?.get(name);
+  }
+
+  #members(node: Node | null, name: string): ReadonlyMap<string, Member> {
+    const member = this.#member(node, name);
+    return (member === undefined ? null : this.#file.anyMembers(member.value, name)) ?? new Map();
+  }
+
+  #items(node: Node | null, name: string): readonly Node[] {
+    const member = this.#member(node, name);
+    return (member === undefined ? null : this.#file.items(member.value, name)) ?? [];
+  }
+}
+
+/**
+ * What makes a value not known that is nearly one that counts. Others may be sent on purpose, to show that no checkout breaks.
+ */
+function slipIn(declared: DeclaredAttribute, node: Node, file: YamlFile): string | null {
+  const { name, type, oneOf } = declared;
+  const sent = file.plain(node);
+  if (typeof sent === 'string') {
+    const near = oneOf === null || oneOf.includes(sent) ? null : nearestName(sent, oneOf);
+    return near === null
+      ? null
+      : `"${name}" is not known with "${sent}", which "oneOf" lacks; did you mean "${near}"?`;
+  }
+  if (type !== 'text' || (typeof sent !== 'number' && typeof sent !== 'boolean')) return null;
+  const written = file.writtenNumber(node) ?? String(sent);
+  if (findAttributeFault(declared, written) !== null) return null;
+  const kind = typeof sent === 'number' ? 'a number' : 'true or false';
+  return `"${name}" is a text, and ${written} without quotes is ${kind}, so it is not known; write "${written}"`;
+}

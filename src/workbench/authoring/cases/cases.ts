@@ -1,0 +1,306 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import { Type } from '#base/json-schema.ts';
+import { count, list, type Shape, shape, word } from '#base/shapes.ts';
+import { heldOutOf } from '#decision/holdout.ts';
+import { scoreRequest, verdictRequest, withAttributes } from '#decision/requests.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { type RuleSetTrace, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { location, type Problem, ProblemSchema, sortProblems } from '#decision/rules/problem.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { editedYaml, placeOfNamed } from '#decision/rules/text/edited-text.ts';
+import { Simulation } from '#decision/simulation.ts';
+import { CASE_HMACS, CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
+import { PLAIN } from '#workbench/authoring/explain/explanation-text.ts';
+import { type Coverage, CoverageMeter, CoverageSchema } from './coverage.ts';
+import {
+  type Action,
+  type CaseFailure,
+  type Expectation,
+  failureLines,
+  type RuleCase,
+  type UnmetExpectation,
+} from './expectations.ts';
+import { parseCases } from './parse-cases.ts';
+
+export interface CaseReport {
+  /** Problems of the case files themselves; then no case was run. */
+  readonly problems: readonly Problem[];
+  readonly passed: number;
+  readonly failures: readonly CaseFailure[];
+  readonly coverage: Coverage;
+}
+
+/** Runs the cases of a rule set in virtual time, each on a platform of its own. */
+export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
+  const rules = withHmacs(ruleSet, CASE_HMACS);
+  const problems: Problem[] = [];
+  const cases = parseCases(rules, files, problems);
+  const meter = new CoverageMeter(rules, files);
+  if (problems.length > 0) {
+    return { problems: sortProblems(problems), passed: 0, failures: [], coverage: meter.result() };
+  }
+  const failures = cases.map((ruleCase) => runCase(meter, ruleCase)).filter((failure) => failure !== null);
+  return { problems: [], passed: cases.length - failures.length, failures, coverage: meter.result() };
+}
+
+/** The rules as the failing step saw them; null when it asked none. */
+export async function traceFailure(
+  rules: RuleSet,
+  { values }: Pick<CaseFailure, 'values'>,
+): Promise<RuleSetTrace | null> {
+  return values === null ? null : traceRuleSet(withHmacs(rules, CASE_HMACS), values);
+}
+
+/** The first step that fails ends its case: what follows would only be a consequence. */
+function runCase(
+  meter: CoverageMeter,
+  { name, platform, lists, heldOut, startsAt, steps }: RuleCase,
+): CaseFailure | null {
+  const simulation = new Simulation(meter.watched, platform, lists);
+  simulation.holdOut(meter.holdingOut(heldOut));
+  let now = startsAt;
+  for (const [index, step] of steps.entries()) {
+    now += step.afterMs;
+    let seen: Readonly<Record<string, unknown>> = {};
+    let clientIdKey = step.clientIdKey;
+    for (let time = 0; time < step.times; time++) {
+      if (time > 0) now += step.everyMs;
+      clientIdKey = step.clientIdKey.replaceAll('{n}', String(time + 1));
+      seen = act(simulation, clientIdKey, step.action, now);
+    }
+    const differences = step.expect.map((expected) => unmet(expected, seen)).filter((one) => one !== null);
+    if (differences.length === 0) continue;
+    const { kind } = step.action;
+    return {
+      caseName: name,
+      platform,
+      at: step.at,
+      step: index + 1,
+      kind,
+      clientIdKey,
+      times: step.times,
+      elapsedMs: now - startsAt,
+      differences,
+      values: kind === 'score' || kind === 'verdict' ? meter.lastValues : null,
+    };
+  }
+  return null;
+}
+
+/** Performs one action and returns what a case can expect of it, by member. */
+function act(
+  simulation: Simulation,
+  clientIdKey: string,
+  action: Action,
+  now: number,
+): Readonly<Record<string, unknown>> {
+  switch (action.kind) {
+    case 'score': {
+      const { answer, signals } = simulation.score(
+        clientIdKey,
+        withAttributes(
+          scoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
+          simulation.rules,
+          action.body.attributes,
+          { pseudonym: CASE_PSEUDONYM },
+        ),
+        now,
+      );
+      return { ...answer, signals };
+    }
+    case 'verdict': {
+      const decision = simulation.verdict(
+        clientIdKey,
+        withAttributes(
+          verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
+          simulation.rules,
+          action.body.attributes,
+          { pseudonym: CASE_PSEUDONYM },
+        ),
+        now,
+      );
+      const { flags = [] } = decision;
+      return { ...decision, flags, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
+    }
+    case 'outcome': {
+      const { orderRef, outcome, cause, agoMs, money } = action;
+      const occurredAt = agoMs === null ? null : now - agoMs;
+      const report = { outcome, cause, occurredAt, ...(money === null ? {} : { amount: money }) };
+      return { effect: simulation.outcome(clientIdKey, orderRef, report, now) };
+    }
+    case 'binding': {
+      simulation.bind(clientIdKey, dated(action.binding, now), now);
+      return {};
+    }
+    case 'override': {
+      const override = dated(action.override, now);
+      const full = override === null ? null : { ...override, reason: 'case', by: 'case', at: now };
+      simulation.override(clientIdKey, full, now);
+      return {};
+    }
+    default:
+      return action satisfies never;
+  }
+}
+
+/** A case says how long something lasts; the client's state says until when. */
+function dated<T extends { readonly expiresAfterMs: number | null }>(
+  item: T | null,
+  now: number,
+): (Omit<T, 'expiresAfterMs'> & { readonly expiresAt: number | null }) | null {
+  if (item === null) return null;
+  const { expiresAfterMs, ...rest } = item;
+  return { ...rest, expiresAt: expiresAfterMs === null ? null : now + expiresAfterMs };
+}
+
+function unmet(
+  { member, value, at }: Expectation,
+  answer: Readonly<Record<string, unknown>>,
+): UnmetExpectation | null {
+  const seen = answer[member] ?? null;
+  return isDeepStrictEqual(inOrder(member, seen), inOrder(member, value))
+    ? null
+    : { member, expected: value, seen, at };
+}
+
+/** Signals and flags have no order of their own, so a case may name them in any. */
+function inOrder(member: string, value: unknown): unknown {
+  return (member === 'signals' || member === 'flags') && Array.isArray(value) ? value.toSorted() : value;
+}
+
+const ToldFailureSchema = shape('A case that failed', {
+  caseName: word('Of the case'),
+  /** Of the step that failed. */
+  at: location,
+  lines: list(word('For people'), 'What was expected and seen, and the rules of that step with their values'),
+});
+
+export const RuleCoverageSchema = shape('What the cases of the version say', {
+  problems: list(ProblemSchema, 'In the order of reading'),
+  passed: count('Cases'),
+  failed: count('Cases'),
+  failures: list(ToldFailureSchema, 'The first twenty of them'),
+  coverage: CoverageSchema,
+});
+
+export type RuleCoverage = Shape<typeof RuleCoverageSchema>;
+
+const COVERAGES_KEPT_MAX = 20;
+
+const FAILURES_TOLD_MAX = 20;
+
+const coverages = new LRUCache<string, RuleCoverage, readonly [RuleSet, RuleFiles]>({
+  max: COVERAGES_KEPT_MAX,
+  fetchMethod: (_digest, _stale, { context: [ruleSet, files] }) => madeCoverage(ruleSet, files),
+});
+
+/** The results of cases, computed once for a digest: a run takes some tens of milliseconds. */
+export function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+  return coverages.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
+}
+
+async function madeCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+  const { problems, passed, failures, coverage } = runCases(ruleSet, files);
+  const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
+    const trace = await traceFailure(ruleSet, failure);
+    const [, ...lines] = failureLines(failure, trace, ruleSet, '', PLAIN);
+    return { caseName: failure.caseName, at: failure.at, lines };
+  });
+  return { problems, passed, failed: failures.length, failures: await Promise.all(told), coverage };
+}
+
+export const ChangedLineSchema = shape('A line of a case file', {
+  file: word('Like cases/ladder.yaml', 'cases/ladder.yaml'),
+  line: count('From 1'),
+  before: Type.String({ description: 'As it is' }),
+  after: Type.String({ description: 'As it would be' }),
+});
+
+type ChangedLine = Shape<typeof ChangedLineSchema>;
+
+export interface UpdatedCases {
+  /** The texts of the case files that change, by path; comments and layout stay. */
+  readonly files: RuleFiles;
+  readonly lines: readonly ChangedLine[];
+  /** How many cases change. */
+  readonly written: number;
+  /** Cases that stay as they are, because something else than the length of a wait differs. */
+  readonly left: readonly CaseFailure[];
+}
+
+/**
+ * The cases with the lengths of waits that the rules give now, also in the words of reasons. A case in which a
+ * verdict or a rule differs stays as it is: a person has to judge that.
+ */
+export function updateCases(rules: RuleSet, files: RuleFiles): UpdatedCases {
+  const left = new Map<string, CaseFailure>();
+  // When a case turns out to stay as it is, all begin again without it.
+  for (;;) {
+    const found = rewritten(rules, files, left);
+    const { stuck, written } = found;
+    if (stuck.length === 0) return { ...changed(files, found.files), written, left: [...left.values()] };
+    for (const failure of stuck) left.set(nameOf(failure), failure);
+  }
+}
+
+function rewritten(rules: RuleSet, files: RuleFiles, left: ReadonlyMap<string, CaseFailure>) {
+  const done = new Set<string>();
+  const cases = new Set<string>();
+  let now = files;
+  for (;;) {
+    const failures = runCases(rules, now).failures.filter((failure) => !left.has(nameOf(failure)));
+    // A step that fails again after it was rewritten would do so for ever.
+    const stuck = failures.filter((failure) => !isLengthOnly(failure) || done.has(stepOf(failure)));
+    if (stuck.length > 0 || failures.length === 0) return { files: now, stuck, written: cases.size };
+    for (const failure of failures) {
+      done.add(stepOf(failure));
+      cases.add(nameOf(failure));
+      now = withLength(now, failure);
+    }
+  }
+}
+
+function isLengthOnly({ differences }: CaseFailure): boolean {
+  return differences.every(({ member, expected, seen }) => {
+    if (member === 'waitSeconds') return typeof expected === 'number' && typeof seen === 'number';
+    return member === 'reason' && wordsOf(expected) === wordsOf(seen);
+  });
+}
+
+/** A reason without its seconds and levels. */
+function wordsOf(reason: unknown): string {
+  return String(reason).replaceAll(/\d+/g, '#');
+}
+
+function withLength(files: RuleFiles, { caseName, at, step, differences }: CaseFailure): RuleFiles {
+  const text = files.get(at.file) ?? '';
+  const place = placeOfNamed(text, 'cases', caseName);
+  const edits = differences.flatMap(({ member, seen }) =>
+    typeof seen === 'number' || typeof seen === 'string'
+      ? [{ path: ['cases', place, 'steps', step - 1, 'expect', member], value: seen }]
+      : [],
+  );
+  return new Map([...files, [at.file, editedYaml(text, edits)]]);
+}
+
+function changed(before: RuleFiles, after: RuleFiles): Pick<UpdatedCases, 'files' | 'lines'> {
+  const files = new Map([...after].filter(([file, text]) => before.get(file) !== text));
+  const lines = [...files].flatMap(([file, text]) => {
+    const was = (before.get(file) ?? '').split('\n');
+    return text.split('\n').flatMap((line, place) => {
+      const old = was[place] ?? '';
+      return old === line ? [] : [{ file, line: place + 1, before: old, after: line }];
+    });
+  });
+  return { files, lines };
+}
+
+function nameOf({ caseName, at }: CaseFailure): string {
+  return JSON.stringify([at.file, caseName]);
+}
+
+function stepOf(failure: CaseFailure): string {
+  return `${nameOf(failure)} ${failure.step}`;
+}

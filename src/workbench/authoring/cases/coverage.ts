@@ -1,0 +1,192 @@
+import { choice, count, list, percent, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import type { HoldoutFile, IsHeldOut } from '#decision/holdout.ts';
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import { type Comparison, type Condition, comparisonsIn } from '#decision/rules/condition.ts';
+import { testText } from '#decision/rules/condition-text.ts';
+import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
+import { type Matcher, matcher } from '#decision/rules/matcher.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { memberAt } from '#decision/rules/parse/places.ts';
+import { type Location, location } from '#decision/rules/problem.ts';
+import { countRules, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
+
+const testedShare = (description: string) =>
+  shape(description, { tested: count('Of them'), total: count('All'), percent: percent('Rounded down') });
+
+export type Share = Shape<ReturnType<typeof testedShare>>;
+
+const UntestedRuleSchema = shape('A rule, or an `otherwise`, that decided in no case', {
+  name: word('Of the rule'),
+  at: location,
+  asked: yesNo('Cases asked it; otherwise an earlier rule always answered first'),
+});
+
+/** What no case has shown of a condition: that it holds, or that it does not. */
+const UNSEEN_SIDES = ['true', 'false', 'true and false'] as const;
+
+const OneSidedConditionSchema = shape('A condition seen only one way', {
+  rule: word('Of the rule'),
+  condition: word('As written'),
+  at: location,
+  missing: choice(UNSEEN_SIDES, 'What no case has shown'),
+});
+
+export const CoverageSchema = shape('What the cases exercise', {
+  rules: testedShare('Rules that decided in a case'),
+  conditions: testedShare('Conditions seen both true and false'),
+  untestedRules: list(UntestedRuleSchema, 'In the order of asking'),
+  oneSidedConditions: list(OneSidedConditionSchema, 'In the order of asking'),
+});
+
+export type Coverage = Shape<typeof CoverageSchema>;
+
+interface RuleRecord {
+  readonly name: string;
+  readonly at: Location;
+  asked: boolean;
+  /** How often it matched without being skipped, or answered as an `otherwise`. */
+  counted: number;
+  readonly comparisons: readonly ComparisonRecord[];
+}
+
+interface ComparisonRecord {
+  readonly condition: Comparison;
+  readonly matches: Matcher;
+  seenTrue: boolean;
+  seenFalse: boolean;
+}
+
+/**
+ * Watches a rule set being asked. Rules after the first match are not asked, so a condition counts as seen only where
+ * it could have made a difference to its rule.
+ */
+export class CoverageMeter {
+  /** The rule set to decide with: the same rules, each noting what it is asked. */
+  readonly watched: RuleSet;
+  readonly #ruleCount: number;
+  readonly #records: RuleRecord[] = [];
+  /** By file and name, what follows when a rule that matched is skipped. */
+  readonly #skips = new Map<string, () => void>();
+  readonly #hmacs: AttributeHmacs;
+  #lastValues: readonly FactReading[] = [];
+
+  /** `files` tell where each `otherwise` stands. */
+  constructor(rules: RuleSet, files: RuleFiles) {
+    const { groups, signals, verdicts, flags } = rules;
+    this.#ruleCount = countRules(rules);
+    this.#hmacs = rules.attributeHmacs;
+    this.watched = {
+      ...rules,
+      groups: {
+        ...groups,
+        rules: this.#watchFirstMatch('groups', groups.rules, memberAt(files, 'groups.yaml', OTHERWISE)),
+      },
+      signals: {
+        ...signals,
+        exempt: signals.exempt === null ? null : this.#watch('bot-signals', signals.exempt, () => {}),
+        rules: signals.rules.map((rule) => this.#watch('bot-signals', rule, () => {})),
+      },
+      verdicts: {
+        ...verdicts,
+        rules: this.#watchFirstMatch('verdicts', verdicts.rules, memberAt(files, 'verdicts.yaml', OTHERWISE)),
+      },
+      flags: { rules: flags.rules.map((rule) => this.#watchRule(rule, () => {}).watched) },
+    };
+  }
+
+  /** The values that the rules were last asked with, the conclusions drawn from them included. */
+  get lastValues(): readonly FactReading[] {
+    return this.#lastValues;
+  }
+
+  /** Holds clients out of these rules, named by file; one that matched and was skipped decided nothing. */
+  holdingOut(rules: readonly string[]): IsHeldOut {
+    return (rule) => {
+      const isHeldOut = rules.includes(rule);
+      if (isHeldOut) this.#skips.get(rule)?.();
+      return isHeldOut;
+    };
+  }
+
+  result(): Coverage {
+    const comparisons = this.#records.flatMap(({ name, comparisons }) =>
+      comparisons.map((comparison) => ({ rule: name, ...comparison })),
+    );
+    const untested = this.#records.filter(({ counted }) => counted === 0);
+    const oneSided = comparisons.filter(({ seenTrue, seenFalse }) => !seenTrue || !seenFalse);
+    return {
+      rules: share(this.#ruleCount - untested.length, this.#ruleCount),
+      conditions: share(comparisons.length - oneSided.length, comparisons.length),
+      untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
+      oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
+        rule,
+        condition: `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)}`,
+        at: condition.at,
+        missing: seenTrue ? 'false' : seenFalse ? 'true' : 'true and false',
+      })),
+    };
+  }
+
+  /** When the last rule does not match either, or is skipped, `otherwise` answers. */
+  #watchFirstMatch<Params>(
+    file: HoldoutFile,
+    rules: readonly Matchable<Params>[],
+    otherwiseAt: Location,
+  ): readonly Matchable<Params>[] {
+    const otherwise = recordOf(OTHERWISE, otherwiseAt, []);
+    const watched = rules.map((rule, index) =>
+      this.#watch(file, rule, () => {
+        if (index === rules.length - 1) otherwise.counted++;
+      }),
+    );
+    this.#records.push(otherwise);
+    return watched;
+  }
+
+  /** `onPassed` is told when the rules behind it are asked. */
+  #watch<Params>(file: HoldoutFile, rule: Matchable<Params>, onPassed: () => void): Matchable<Params> {
+    const { record, watched } = this.#watchRule(rule, onPassed);
+    this.#skips.set(`${file}/${rule.name}`, () => {
+      record.counted--;
+      onPassed();
+    });
+    return watched;
+  }
+
+  #watchRule<Params>(rule: Matchable<Params>, onPassed: () => void) {
+    const record = recordOf(rule.name, rule.at, comparisonsOf(rule.condition, this.#hmacs));
+    this.#records.push(record);
+    const matches = (values: readonly FactReading[]) => {
+      this.#lastValues = values;
+      const matched = rule.matches(values);
+      record.asked = true;
+      for (const comparison of record.comparisons) {
+        if (comparison.matches(values)) comparison.seenTrue = true;
+        else comparison.seenFalse = true;
+      }
+      if (matched) record.counted++;
+      else onPassed();
+      return matched;
+    };
+    return { record, watched: { ...rule, matches } };
+  }
+}
+
+function recordOf(name: string, at: Location, comparisons: readonly ComparisonRecord[]): RuleRecord {
+  return { name, at, asked: false, counted: 0, comparisons };
+}
+
+function comparisonsOf(condition: Condition, hmacs: AttributeHmacs): readonly ComparisonRecord[] {
+  return comparisonsIn([condition]).map((comparison) => ({
+    condition: comparison,
+    matches: matcher(hashConstants(comparison, hmacs)),
+    seenTrue: false,
+    seenFalse: false,
+  }));
+}
+
+function share(tested: number, total: number): Share {
+  return { tested, total, percent: total === 0 ? 100 : Math.floor((tested * 100) / total) };
+}

@@ -1,0 +1,345 @@
+import { join } from 'node:path';
+import { secondsInWords } from '#base/duration.ts';
+import { OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { holdoutShares } from '#decision/holdout.ts';
+import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { CLIENT_GROUPS, type OverrideGroup } from '#decision/payer/client-state.ts';
+import type { Outcome, OutcomeCause } from '#decision/payer/order.ts';
+import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
+import { nameText } from '#decision/rules/condition-text.ts';
+import {
+  type RuleSetTrace,
+  type RuleTrace,
+  signalInWords,
+  tracedWeight,
+} from '#decision/rules/evaluate/trace.ts';
+import {
+  anyOf,
+  choice,
+  type Form,
+  type JsonSchema,
+  mapping,
+  nullMeans,
+  numberIn,
+  optional,
+  quoted,
+  text,
+  yesNo,
+} from '#decision/rules/parse/form.ts';
+import type { Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import type { Location } from '#decision/rules/problem.ts';
+import { type ParsedRules, type RuleSet, VERDICTS } from '#decision/rules/rule-set.ts';
+import type { SharedLists } from '#decision/shared-lists.ts';
+import {
+  exemptLines,
+  type Paint,
+  placeInWords,
+  ruleLines,
+} from '#workbench/authoring/explain/explanation-text.ts';
+
+/** The members of a step's answer. */
+type Expectable = Readonly<Record<string, Form<unknown>>>;
+
+/** What the answers of steps may be expected to say; without rules, as an editor may know it. */
+export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
+  const PAYER = {
+    clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
+    paymentScore: quoted('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
+    isBot: yesNo(),
+    signals: anyOf(nameAmong(namesOf(rules?.signals)), 'signal', 'Names of the signals that match.'),
+  };
+  const texts = (name: string) => nullMeans(null, anyOf(text('A key.'), `an item of ${name}`));
+  return {
+    score: {
+      ...PAYER,
+      preferredAcceptorKey: texts('preferredAcceptorKey'),
+      payLimitValue: texts('payLimitValue'),
+    },
+    verdict: {
+      verdict: choice(VERDICTS, 'The command to the caller.'),
+      waitSeconds: nullMeans(null, numberIn({ min: 1, max: 1e9, integer: true })),
+      ladder: nullMeans(null, nameAmong(Object.keys(rules?.settings.ladder.ladders ?? {}))),
+      heldOut: heldOut(rules, 'The rules that matched and were skipped.'),
+      stickyRequisiteRef: nullMeans(null, text('The requisite.')),
+      rule: nameAmong([...namesOf(rules?.verdicts), OTHERWISE], {
+        description: 'Name of the rule that decides, or otherwise.',
+      }),
+      reason: text('What the caller reads.'),
+      flags: anyOf(nameAmong(flagsOf(rules)), 'flag', 'The flags beside the verdict.'),
+      ...PAYER,
+      ruleVersion: text('The version that decides.'),
+    },
+    outcome: { effect: choice(OUTCOME_EFFECTS, 'What the report did.') },
+    binding: {},
+    override: {},
+  };
+}
+
+function namesOf(part: { readonly rules: readonly { readonly name: string }[] } | undefined) {
+  return part?.rules.map(({ name }) => name) ?? [];
+}
+
+function flagsOf(rules: ParsedRules | null): readonly string[] {
+  return [...new Set(rules?.flags.rules.map(({ params }) => params.flag))];
+}
+
+function nameAmong(names: readonly string[], schema: JsonSchema = {}): Form<string> {
+  return {
+    schema: { type: 'string', ...schema },
+    read: (file, node, what) => file.choice(node, what, names),
+  };
+}
+
+/** The expectations of a step; impossible ones are reported. */
+export function readExpectations(
+  file: YamlFile,
+  kind: StepKind,
+  { key, value }: Member,
+  forms: Expectable,
+): readonly Expectation[] {
+  const names = Object.keys(forms);
+  if (names.length === 0) {
+    file.report(key, `a ${kind} has no answer; expect something of a score or verdict after it`);
+    return [];
+  }
+  const members = [...(file.members(value, `what a ${kind} answers`, names, []) ?? [])];
+  return members.flatMap(([member, place]) => {
+    const form = forms[member];
+    const expected = form?.read(file, place.value, member);
+    return form === undefined ? [] : [{ member, value: expected, at: file.at(place.key) }];
+  });
+}
+
+/** What a step may expect depends on what it does. */
+export function expectationSchema(forms: Expectable): JsonSchema | false {
+  const members = Object.entries(forms).map(([name, form]) => [name, optional(form)]);
+  if (members.length === 0) return false;
+  return mapping('What must be answered.', Object.fromEntries(members), () => null).schema;
+}
+
+/** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
+export function heldOut(rules: ParsedRules | null, description: string): Form<readonly string[]> {
+  const names = rules === null ? [] : [...holdoutShares(rules).keys()];
+  const rule = nameAmong(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
+  return anyOf(rule, 'rule with a holdout', description);
+}
+
+/** What rules conclude, file by file. */
+type Stage = Exclude<keyof RuleSetTrace, 'exempt'>;
+
+/** Which rules give a member of an answer; the summary has the others. */
+const GIVEN_BY: Readonly<Record<string, Stage>> = {
+  clientGroup: 'groups',
+  preferredAcceptorKey: 'groups',
+  payLimitValue: 'groups',
+  isBot: 'signals',
+  signals: 'signals',
+  verdict: 'verdicts',
+  waitSeconds: 'verdicts',
+  stickyRequisiteRef: 'verdicts',
+  rule: 'verdicts',
+  reason: 'verdicts',
+  flags: 'flags',
+};
+
+const TITLES = {
+  groups: 'Client group',
+  signals: 'Bot signals',
+  verdicts: 'Verdict',
+  flags: 'Flags',
+} as const satisfies Record<Stage, string>;
+
+/** `expected ..., seen ...` takes two lines when it would be longer than this. */
+const DIFFERENCE_CHARACTERS_MAX = 70;
+
+/** A failing case: the step, what was expected and seen, and the rules of that step with their values. */
+export function failureLines(
+  failure: CaseFailure,
+  trace: RuleSetTrace | null,
+  rules: RuleSet,
+  folder: string,
+  paint: Paint,
+): readonly string[] {
+  const { caseName, at, differences } = failure;
+  const width = Math.max(...differences.map(({ member }) => member.length));
+  return [
+    `${paint('fail', '✗')} ${paint('strong', caseName)}`,
+    `  ${join(folder, placeInWords(at))}  ${stepInWords(failure)}`,
+    ...differences.flatMap((difference) => differenceLines(difference, width, paint)),
+    ...(trace === null ? [] : traceLines(failure, trace, rules, paint)),
+  ];
+}
+
+function differenceLines(
+  { member, expected, seen, at }: UnmetExpectation,
+  width: number,
+  paint: Paint,
+): readonly string[] {
+  const [wanted, found] = [shown(expected), shown(seen)];
+  const place = paint('faint', placeInWords(at));
+  const start = `    ${member.padEnd(width)}  expected ${paint('pass', wanted)}`;
+  return wanted.length + found.length <= DIFFERENCE_CHARACTERS_MAX
+    ? [`${start}, seen ${paint('fail', found)}  ${place}`]
+    : [`${start}  ${place}`, `${' '.repeat(width + 6)}seen     ${paint('fail', found)}`];
+}
+
+function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: CaseFailure): string {
+  const time = times === 1 ? '' : `, time ${times} of ${times}`;
+  const elapsed = secondsInWords(Math.floor(elapsedMs / 1000), 'narrow');
+  const when = elapsedMs === 0 ? 'as the case begins' : `${elapsed} after the case began`;
+  const where = platform === 'demo' ? '' : ` on platform ${platform}`;
+  return `step ${step}: ${kind} of ${nameText(clientIdKey)}${where}, ${when}${time}`;
+}
+
+/** The rules behind the unmet expectations in full, the other rules in a line. */
+function traceLines(
+  failure: CaseFailure,
+  trace: RuleSetTrace,
+  rules: RuleSet,
+  paint: Paint,
+): readonly string[] {
+  const wanted = new Set(failure.differences.map(({ member }) => GIVEN_BY[member]));
+  const expected = expectedNames(failure);
+  const stageLines = (stage: Stage, outcome: string) => {
+    const title = `  ${TITLES[stage]}: ${outcome}`;
+    if (!wanted.has(stage)) return [paint('faint', title)];
+    const told = trace[stage].filter((rule) => worthTelling(stage, rule, expected));
+    const others = trace[stage].length - told.length;
+    const notAsked =
+      stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
+    const exempt = stage === 'signals' ? exemptLines(trace.exempt, paint) : [];
+    return [
+      title,
+      ...[...exempt, ...ruleLines(told, paint)].map((line) => `  ${line}`),
+      ...(others === 0 ? [] : [paint('faint', `    ${others} more ${notAsked}`)]),
+    ];
+  };
+  return [
+    ...stageLines('groups', firstMatch(trace.groups)),
+    ...stageLines('signals', signalsInWords(failure, trace, rules)),
+    ...(failure.kind === 'verdict' ? stageLines('verdicts', firstMatch(trace.verdicts)) : []),
+  ];
+}
+
+/** The rules asked, and those that the case expected to match; of signals those that matched. */
+function worthTelling(stage: Stage, rule: RuleTrace, expected: ReadonlySet<unknown>): boolean {
+  return expected.has(rule.name) || (stage === 'signals' ? rule.matched : rule.asked);
+}
+
+function expectedNames({ differences }: CaseFailure): ReadonlySet<unknown> {
+  return new Set(differences.flatMap(({ expected }) => (Array.isArray(expected) ? expected : [expected])));
+}
+
+function firstMatch(rules: readonly RuleTrace[]): string {
+  const first = rules.find(({ matched }) => matched);
+  return first === undefined ? 'no rule matched, "otherwise" answered' : `${first.name} gave ${first.gives}`;
+}
+
+function signalsInWords({ values }: CaseFailure, { signals, exempt }: RuleSetTrace, rules: RuleSet): string {
+  if (exempt?.passed === true) return 'none apply, the payer is exempt from all of them';
+  const matching = signals.filter(({ matched }) => matched);
+  if (matching.length === 0) return 'none matched';
+  const weight = tracedWeight(signals);
+  const isNew = values?.[rules.facts.findIndex(({ name }) => name === 'isNewClient')] === true;
+  const names = matching.map(signalInWords).join(', ');
+  return `${names}; weight ${weight}, ${isNew ? 'but a new client is never a bot' : `a bot from ${rules.signals.threshold} on`}`;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'absent';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ');
+  return typeof value === 'string' ? nameText(value) : JSON.stringify(value);
+}
+
+/** A test of a rule set: what one or more payers do, and what the rules must answer. */
+export interface RuleCase {
+  readonly name: string;
+  readonly platform: PlatformName;
+  /** The shared lists, as they are from the first step to the last. */
+  readonly lists: SharedLists;
+  /** The rules that its clients are held out of, like `groups/blocked-by-unpaid-chain`. */
+  readonly heldOut: readonly string[];
+  /** Epoch ms; its steps tell what time passes. */
+  readonly startsAt: number;
+  readonly steps: readonly CaseStep[];
+  readonly at: Location;
+}
+
+export interface CaseStep {
+  readonly afterMs: number;
+  /** `{n}` in it stands for the number of the time, so that one step can be taken by many clients. */
+  readonly clientIdKey: string;
+  readonly action: Action;
+  /** How often the action happens, `everyMs` apart; expectations are about the last time. */
+  readonly times: number;
+  readonly everyMs: number;
+  readonly expect: readonly Expectation[];
+  readonly at: Location;
+}
+
+export type Action =
+  | { readonly kind: 'score'; readonly body: Omit<ScoreBody, 'clientIdKey'> }
+  | { readonly kind: 'verdict'; readonly body: Omit<VerdictBody, 'clientIdKey'> }
+  | {
+      readonly kind: 'outcome';
+      readonly orderRef: string;
+      readonly outcome: Outcome;
+      readonly cause: OutcomeCause | null;
+      /** How long before its report it happened; null: the report has no moment. */
+      readonly agoMs: number | null;
+      /** What was captured or taken back so far, as `moneyText` writes it; null: the report does not say. */
+      readonly money: string | null;
+    }
+  | { readonly kind: 'binding'; readonly binding: CaseBinding | null }
+  | { readonly kind: 'override'; readonly override: CaseOverride | null };
+
+interface CaseBinding {
+  readonly requisiteRef: string;
+  readonly acceptorKeys: readonly string[];
+  readonly method: string | null;
+  /** Null lasts for the whole case. */
+  readonly expiresAfterMs: number | null;
+}
+
+interface CaseOverride {
+  readonly group: OverrideGroup;
+  /** Null lasts for the whole case. */
+  readonly expiresAfterMs: number | null;
+}
+
+export const STEP_KINDS = ['score', 'verdict', 'outcome', 'binding', 'override'] as const;
+
+type StepKind = (typeof STEP_KINDS)[number];
+
+/** One member that the answer must have with this value; null means that it must not be there. */
+export interface Expectation {
+  readonly member: string;
+  readonly value: unknown;
+  readonly at: Location;
+}
+
+export interface CaseFailure {
+  readonly caseName: string;
+  readonly platform: PlatformName;
+  readonly at: Location;
+  /** From 1. */
+  readonly step: number;
+  readonly kind: StepKind;
+  readonly clientIdKey: string;
+  /** How often the step acted; the expectations are about the last time. */
+  readonly times: number;
+  readonly elapsedMs: number;
+  readonly differences: readonly UnmetExpectation[];
+  /** What the rules saw, for `traceFailure`; null when the step asks no rules. */
+  readonly values: readonly FactReading[] | null;
+}
+
+export interface UnmetExpectation {
+  readonly member: string;
+  /** Null means absent, here and in `seen`. */
+  readonly expected: unknown;
+  readonly seen: unknown;
+  readonly at: Location;
+}

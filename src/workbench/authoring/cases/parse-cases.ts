@@ -1,0 +1,432 @@
+import {
+  DECIMAL_PATTERN,
+  MONEY_PATTERN,
+  parseMoney,
+  REQUESTED_CURRENCY_PATTERN,
+} from '#decision/payer/amount.ts';
+import {
+  ATTRIBUTE_CHARACTERS_MAX,
+  ATTRIBUTE_NAME_FORM,
+  ATTRIBUTE_NAME_PATTERN,
+  ATTRIBUTES_MAX,
+  type AttributeValue,
+  isAttributeName,
+} from '#decision/payer/attributes.ts';
+import {
+  isPlatformName,
+  PLATFORM_NAME_FORM,
+  PLATFORM_NAME_PATTERN,
+  type PlatformName,
+  platformName,
+} from '#decision/payer/client-key.ts';
+import { OVERRIDE_GROUPS } from '#decision/payer/client-state.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
+import { undeclaredText } from '#decision/rules/parse/fact-refs.ts';
+import {
+  byName,
+  called,
+  choice,
+  duration,
+  type Form,
+  LIST_NAME,
+  listOf,
+  located,
+  mapping,
+  nullMeans,
+  numberIn,
+  optional,
+  orElse,
+  orNull,
+  parsed,
+  quoted,
+  telling,
+  text,
+  unread,
+  yesNo,
+} from '#decision/rules/parse/form.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import type { Location, Problem } from '#decision/rules/problem.ts';
+import { isName, listNameRefusal, type ParsedRules } from '#decision/rules/rule-set.ts';
+import {
+  findContentFault,
+  LIST_KINDS,
+  ListMembership,
+  NO_LISTS,
+  readListValue,
+} from '#decision/shared-lists.ts';
+import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
+import {
+  type Action,
+  type CaseStep,
+  expectable,
+  expectationSchema,
+  heldOut,
+  type RuleCase,
+  readExpectations,
+  STEP_KINDS,
+} from './expectations.ts';
+
+/** An ordinary payer at an ordinary checkout; a case names only what matters to it. */
+const PAYER = { sellPointKey: 'shop-1', amountRequested: '25.00', method: 'card', orderRef: 'order-1' };
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+
+/** The cases in `cases/*.yaml`; what is wrong with them is added to `problems`. */
+export function parseCases(rules: ParsedRules, files: RuleFiles, problems: Problem[]): readonly RuleCase[] {
+  const form = caseFile(rules);
+  return [...files].flatMap(([path, content]) => {
+    if (!path.startsWith('cases/')) return [];
+    const file = new YamlFile(path, content, problems);
+    return file.root === null ? [] : (form.read(file, file.root, 'the file') ?? []);
+  });
+}
+
+/** How `cases/*.yaml` is written; without rules, as an editor may know it. */
+export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
+  const first = new Map<string, Location>();
+  const ruleCase = mapping(
+    'A test of the rules.',
+    {
+      name: text('What the case shows.'),
+      platform: orElse(PLATFORM, platformName('demo')),
+      startsAt: orElse(START, Date.UTC(2026, 0, 1)),
+      lists: optional(sharedLists(rules)),
+      heldOut: orElse(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
+      steps: called('"steps"', listOf(stepOf(rules), 'a step', 'What happens, in order.')),
+    },
+    ({ lists, ...own }, { file, node }): RuleCase => ({
+      ...own,
+      lists: lists === undefined ? NO_LISTS : membershipOf(lists, own.platform),
+      at: file.at(node),
+    }),
+    // A report names a case, so two cases may not share a name.
+    ({ name }, { file, node }) => {
+      if (name === undefined) return false;
+      const at = file.at(node);
+      const taken = first.getOrInsert(name, at);
+      if (taken === at) return true;
+      file.report(node, `the name "${name}" is taken by the case at ${taken.file}:${taken.line}`);
+      return false;
+    },
+  );
+  const cases = called('"cases"', listOf(ruleCase, 'a case', 'The cases.'));
+  return mapping('Tests beside the rules.', { cases }, (file) => file.cases);
+}
+
+const PLATFORM = parsed(
+  { pattern: PLATFORM_NAME_PATTERN, description: 'Whose settings hold; demo when left out.' },
+  (name) => (isPlatformName(name) ? name : null),
+  () => `must have ${PLATFORM_NAME_FORM}`,
+);
+
+const START = parsed(
+  {
+    description:
+      'When it begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
+  },
+  toEpochMs,
+  (found) => `must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "${found}"`,
+);
+
+const LISTED_ATTRIBUTE = parsed(
+  {
+    pattern: ATTRIBUTE_NAME_PATTERN,
+    description: 'With kind attribute: of which attribute the entries are values.',
+  },
+  (name) => (isAttributeName(name) ? name : null),
+  (found) => `has ${ATTRIBUTE_NAME_FORM}, unlike "${found}"`,
+);
+
+/** `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }` */
+const sharedLists = (rules: ParsedRules | null) =>
+  byName(
+    'The shared lists while the case runs, by name; others have no entries.',
+    LIST_NAME,
+    mapping(
+      'A shared list.',
+      {
+        kind: choice(LIST_KINDS, 'What the entries are.'),
+        attribute: orElse(LISTED_ATTRIBUTE, null),
+        entries: called(
+          '"entries"',
+          listOf(
+            located(text('A value, or for ip also a range.')),
+            'an entry',
+            'Who or what is on the list.',
+          ),
+        ),
+      },
+      ({ kind, attribute, entries }, { file }) =>
+        entries.flatMap(({ value, node }) => {
+          const read = readListValue(kind, value, CASE_PSEUDONYM);
+          if (read.ok) return [{ kind, attribute, value: read.value, keys: read.keys }];
+          file.report(node, read.problem);
+          return [];
+        }),
+      ({ kind, attribute = null }, { file, node, members }) => {
+        if (kind === undefined) return true;
+        const fault = findContentFault({ kind, attribute });
+        const problem = fault === null ? whyNeverListed(rules, attribute) : `"attribute" ${fault}`;
+        if (problem === null) return true;
+        file.report(members.get('attribute')?.key ?? node, problem);
+        return false;
+      },
+    ),
+    { each: () => 'a shared list', refusal: (name) => (isName(name) ? null : listNameRefusal(name)) },
+  );
+
+function whyNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
+  if (rules === null || attribute === null || rules.attributes.has(attribute)) return null;
+  return undeclaredText(attribute, rules.attributes, ', so nobody is on the list');
+}
+
+type ListEntries = NonNullable<ReturnType<ReturnType<typeof sharedLists>['read']>>;
+
+function membershipOf(lists: ListEntries, owner: PlatformName): ListMembership {
+  const membership = new ListMembership(CASE_PSEUDONYM);
+  for (const [list, entries] of lists) {
+    for (const entry of entries) membership.add({ owner, list, expiresAt: null, ...entry });
+  }
+  return membership;
+}
+
+function stepOf(rules: ParsedRules | null): Form<CaseStep> {
+  const expected = expectable(rules);
+  const step = mapping(
+    'Something that happens, and what is expected of it.',
+    {
+      after: orElse(duration('Time since the step before.'), 0),
+      client: orElse(text('Who acts; payer-1 when left out.'), 'payer-1'),
+      score: optional(SCORE),
+      verdict: optional(VERDICT),
+      outcome: optional(OUTCOME),
+      binding: optional(BINDING),
+      override: optional(OVERRIDE),
+      times: orElse(numberIn({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
+      every: orElse(duration('Time from one time to the next.'), 0),
+      // What may be expected depends on what happens.
+      expect: optional(unread('What the answer must be; null: the member must be absent.')),
+    },
+    (read, { file, node, members }): CaseStep | null => {
+      const action = STEP_KINDS.map((kind) => read[kind]).find((one) => one !== undefined);
+      const expect = members.get('expect');
+      if (action === undefined) return null;
+      return {
+        afterMs: read.after,
+        clientIdKey: read.client,
+        action,
+        times: read.times,
+        everyMs: read.every,
+        expect:
+          expect === undefined ? [] : readExpectations(file, action.kind, expect, expected[action.kind]),
+        at: file.at(node),
+      };
+    },
+    (_read, { file, node, members }) => {
+      const every = members.get('every');
+      if (every !== undefined && !members.has('times')) {
+        file.report(every.key, '"every" says nothing without "times"');
+      }
+      const kinds = STEP_KINDS.filter((kind) => members.has(kind));
+      if (kinds.length === 1) return true;
+      const found = kinds.length === 0 ? 'none' : kinds.join(' and ');
+      file.report(node, `a step has exactly one of ${STEP_KINDS.join(', ')}; here is ${found}`);
+      return false;
+    },
+  );
+  return telling(step, {
+    oneOf: STEP_KINDS.map((kind) => ({ required: [kind] })),
+    dependencies: { every: ['times'] },
+    allOf: STEP_KINDS.map((kind) => ({
+      if: { required: [kind] },
+      // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+      then: { properties: { expect: expectationSchema(expected[kind]) } },
+    })),
+  });
+}
+
+const sellPointKey = orElse(text('The point of sale.'), PAYER.sellPointKey);
+const amountRequested = orElse(
+  quoted(DECIMAL_PATTERN, 'a decimal number in quotes, like "25.00"'),
+  PAYER.amountRequested,
+);
+const method = orElse(text('The payment method.'), PAYER.method);
+const orderRef = orElse(text('The order.'), PAYER.orderRef);
+const toPayCurrency = optional(
+  orNull(
+    parsed(
+      { pattern: REQUESTED_CURRENCY_PATTERN },
+      (currency) => (REQUESTED_CURRENCY.test(currency) ? currency : null),
+      (currency) => `must be 3 or 4 letters or digits, like EUR, not "${currency}"`,
+    ),
+  ),
+);
+const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
+const maybe = optional(orNull(text('Null: none.')));
+
+/** A text, a number, or true or false. */
+const SAID: Form<AttributeValue> = {
+  schema: { type: ['string', 'number', 'boolean'], maxLength: ATTRIBUTE_CHARACTERS_MAX },
+  read: (file, node, what) => {
+    const value = file.plain(node);
+    const isSaid = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    if (isSaid && [...String(value)].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
+    const allowed = `a text of at most ${ATTRIBUTE_CHARACTERS_MAX} characters, a number, or true or false`;
+    return file.report(node, `${what} must be ${allowed}`);
+  },
+};
+
+const attributes = optional(
+  telling(
+    byName('What the caller says of the payer, by name; of any type, as a caller may send it.', {}, SAID, {
+      each: (name) => `attribute "${name}"`,
+      refusal: () => null,
+      most: [ATTRIBUTES_MAX, (size) => `a request has at most ${ATTRIBUTES_MAX} attributes, not ${size}`],
+    }),
+    { maxProperties: ATTRIBUTES_MAX },
+  ),
+);
+
+const SCORE = requested(
+  mapping(
+    'A score request; {} is that of an ordinary payer.',
+    {
+      sellPointKey,
+      amountRequested,
+      selectedMethodKey: method,
+      toPayCurrency,
+      fingerprint: maybe,
+      ip: maybe,
+      userAgent: orElse(orNull(text('The browser; null: none.')), BROWSER),
+      clientHints: optional(
+        mapping(
+          'What the page saw.',
+          { jsOk: optional(yesNo()), honeypotTriggered: optional(yesNo()) },
+          sent,
+        ),
+      ),
+      attributes,
+    },
+    ({
+      sellPointKey: at,
+      amountRequested: amount,
+      selectedMethodKey,
+      attributes: said,
+      ...others
+    }): Action => ({
+      kind: 'score',
+      body: {
+        sellPointKey: at,
+        amountRequested: amount,
+        selectedMethodKey,
+        ...sent(others),
+        ...sayings(said),
+      },
+    }),
+  ),
+);
+
+const VERDICT = requested(
+  mapping(
+    'A verdict request; {} is that of an ordinary payer.',
+    { sellPointKey, amountRequested, method, orderRef, toPayCurrency, attributes },
+    ({ toPayCurrency: currency, attributes: said, ...body }): Action => ({
+      kind: 'verdict',
+      body: { ...body, ...sent({ toPayCurrency: currency }), ...sayings(said) },
+    }),
+  ),
+);
+
+const OUTCOME = mapping(
+  'The platform reports the result of an order.',
+  {
+    orderRef,
+    outcome: choice(OUTCOMES, 'The final result of the order.'),
+    cause: optional(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way.')),
+    ago: orElse(
+      orNull(duration('How long before its report it happened; null: the report has no moment.')),
+      0,
+    ),
+    amount: optional(
+      parsed(
+        { pattern: MONEY_PATTERN },
+        parseMoney,
+        (money) => `must be an amount and a currency, like "25.00 EUR", not "${money}"`,
+      ),
+    ),
+  },
+  ({ cause = null, ago: agoMs, amount, ...report }, { file, members }): Action | null => {
+    const mayHaveAmount = report.outcome === 'PAID' || cause === 'REVERSED';
+    const stray = amount === undefined || mayHaveAmount ? undefined : members.get('amount');
+    if (stray !== undefined) {
+      file.report(stray.key, '"amount" goes only with PAID and REVERSED');
+      return null;
+    }
+    return { kind: 'outcome', ...report, cause, agoMs: agoMs ?? null, money: amount ?? null };
+  },
+);
+
+const BINDING = nullMeans<Action>(
+  { kind: 'binding', binding: null },
+  mapping(
+    'The platform binds the client; null unbinds.',
+    {
+      requisiteRef: text('The bound requisite.'),
+      acceptorKeys: listOf(text('An acceptor.'), 'an acceptor key', 'The acceptors.'),
+      method: maybe,
+      expiresAfter: optional(duration()),
+    },
+    ({ method: bound = null, expiresAfter: expiresAfterMs = null, ...binding }): Action => ({
+      kind: 'binding',
+      binding: { ...binding, method: bound, expiresAfterMs },
+    }),
+  ),
+);
+
+const OVERRIDE_GROUP = choice(OVERRIDE_GROUPS, 'The group that a person sets.');
+
+const OVERRIDE_WITH_END = mapping(
+  'With an end.',
+  { group: OVERRIDE_GROUP, expiresAfter: optional(duration()) },
+  ({ group, expiresAfter: expiresAfterMs = null }) => ({ group, expiresAfterMs }),
+);
+
+/** `override: BLOCKED`, or `{ group, expiresAfter }`; `override: null` lifts it. */
+const OVERRIDE: Form<Action> = {
+  schema: {
+    description: "A person's decision about the client; null lifts it.",
+    anyOf: [{ type: 'null' }, OVERRIDE_GROUP.schema, OVERRIDE_WITH_END.schema],
+  },
+  read: (file, node, what) => {
+    if (file.isNull(node)) return { kind: 'override', override: null };
+    if (file.isMapping(node)) {
+      const override = OVERRIDE_WITH_END.read(file, node, what);
+      return override === null ? null : { kind: 'override', override };
+    }
+    const group = OVERRIDE_GROUP.read(file, node, what);
+    return group === null ? null : { kind: 'override', override: { group, expiresAfterMs: null } };
+  },
+};
+
+function requested(form: Form<Action>): Form<Action> {
+  return {
+    ...form,
+    read: (file, node, what) =>
+      file.isNull(node)
+        ? file.report(node, `${what} has no request; {} is the one of an ordinary payer`)
+        : form.read(file, node, what),
+  };
+}
+
+function sayings(said: ReadonlyMap<string, AttributeValue> | undefined) {
+  return said === undefined ? {} : { attributes: Object.fromEntries(said) };
+}
+
+/** Without the members that a request lacks. */
+function sent<Members extends object>(
+  members: Members,
+): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> };
+function sent(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { counted } from '#base/counted.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { isRuleVersion } from '#decision/rules/rule-set.ts';
+import { type DraftText, draftOf } from '#decision/rules/text/draft-text.ts';
+import { type CompletedFiles, restoreOthersPart } from '#decision/rules/text/others-part.ts';
+import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { coverageOf } from '#workbench/authoring/cases/cases.ts';
+import { examine, type Remark } from './examine.ts';
+
+/** A draft with the version that it was begun with, whose parts of other platforms it keeps. */
+export interface BegunDraft extends DraftText {
+  /** Null: not known; the draft is then looked at without the parts of other platforms. */
+  readonly from: string | null;
+}
+
+/** The files that a release of the draft would fix: with what `owner`, whose draft it is, may not read. */
+export function completeDraft(rulesDir: string, draft: BegunDraft, owner: PlatformName): CompletedFiles {
+  const { from } = draft;
+  const files: RuleFiles = new Map(draft.files);
+  if (isInstallation(owner)) return { ok: true, files };
+  if (from === null) return restoreOthersPart({ platform: owner, draft: files, from: new Map() });
+  const former = isRuleVersion(from) ? filesIn(join(rulesDir, from)) : null;
+  if (former !== null) return restoreOthersPart({ platform: owner, draft: files, from: former });
+  const message = `the sections and cases of other platforms cannot be put back, because RULES_DIR has no readable ${from} any more, which this draft was begun with; begin it anew with a version that is there`;
+  return { ok: false, problems: [{ at: IN_RULE_SET, message }] };
+}
+
+/** Null when something of it cannot be read: a part that is missing would be lost in silence. */
+function filesIn(folder: string): RuleFiles | null {
+  const problems: Problem[] = [];
+  const files = readRuleFiles(folder, problems);
+  return problems.length > 0 ? null : files;
+}
+
+const IN_RULE_SET = { file: 'ruleset.yaml', line: 1, column: 1 };
+
+/** What was found in the part of a draft that its owner may read. */
+interface FoundInPart {
+  readonly problems: readonly Remark[];
+  readonly failedCases: number;
+}
+
+/**
+ * What prevents the release of a draft, in words that its owner may read. A problem of the part that the whole does not
+ * have is none.
+ */
+export async function problemsOfWhole(
+  { version, files }: DraftText,
+  { problems, failedCases }: FoundInPart,
+  completed: CompletedFiles,
+): Promise<readonly Remark[]> {
+  if (!completed.ok) return [...problems, ...completed.problems];
+  const own: RuleFiles = new Map(files);
+  if ([...completed.files].every(([path, text]) => own.get(path) === text)) return problems;
+  const whole = draftOf(version, completed.files);
+  if (!whole.ok) return [...problems, hidden(counted(whole.problems.length, 'problem'))];
+  const all = new Set(examine(whole.ruleSet, completed.files, null).problems.map(nameOf));
+  const shown = problems.filter((one) => all.has(nameOf(one)));
+  const unseen = all.difference(new Set(problems.map(nameOf))).size;
+  if (unseen > 0) return [...shown, hidden(counted(unseen, 'problem'))];
+  const { failed } = await coverageOf(whole.ruleSet, completed.files);
+  return failed > failedCases ? [...shown, hidden(counted(failed - failedCases, 'failing case'))] : shown;
+}
+
+/** Lines differ between the two. */
+function nameOf({ at, message }: Problem): string {
+  return `${at.file} ${message}`;
+}
+
+function hidden(what: string): Problem {
+  const message = `with the sections and cases of other platforms, which only the owner of the installation is shown, there is also ${what}; ask the owner before you propose it`;
+  return { at: IN_RULE_SET, message };
+}

@@ -1,0 +1,248 @@
+import { basename, join } from 'node:path';
+import { serveWork } from '#base/work/serve-work.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { type Constant, constantsOf } from '#decision/rules/text/constant.ts';
+import { type DraftText, digestOf, draftOf, type LoadResult } from '#decision/rules/text/draft-text.ts';
+import { ownPart } from '#decision/rules/text/own-part.ts';
+import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import {
+  coverageOf,
+  type RuleCoverage,
+  type UpdatedCases,
+  updateCases,
+} from '#workbench/authoring/cases/cases.ts';
+import { type RuleDiff, RuleDiffs } from '#workbench/authoring/diff/rule-diff.ts';
+import {
+  DraftRefused,
+  type DraftToSave,
+  isRefusedByDisk,
+  NOT_WRITABLE,
+  type SavedDraft,
+  saveDraft,
+} from '#workbench/authoring/draft.ts';
+import { brokenPromises } from '#workbench/authoring/promises.ts';
+import { type BegunDraft, completeDraft, problemsOfWhole } from './begun-draft.ts';
+import {
+  breachesIn,
+  examine,
+  type KnownLists,
+  type LostCases,
+  lostCases,
+  type ReleaseObstacle,
+  type Remark,
+  releaseObstacle,
+  writeRelease,
+} from './examine.ts';
+
+/** What goes to the other thread, and on to a page, stays small whatever the disk holds. */
+const TEXT_CHARACTERS_MAX = 512 * 1024;
+const PROBLEMS_MAX = 200;
+
+const diffs = new RuleDiffs();
+
+const works = { open, compare, check, complete, rewriteCases, save, release };
+
+export type DeskWorks = typeof works;
+
+type Compared = Readonly<{ before: RulesSource; after: RulesSource; reader: PlatformName }>;
+
+async function compare({ before, after, reader }: Compared): Promise<RuleDiff | null> {
+  const [first, second] = [rulesOf(before, reader), rulesOf(after, reader)];
+  return first.ok && second.ok ? diffs.of(first.ruleSet, second.ruleSet) : null;
+}
+
+function rulesOf(source: RulesSource, reader: PlatformName): LoadResult {
+  if (typeof source !== 'string') return draftOf(source.version, new Map(source.files));
+  const files = readRuleFiles(source, []) ?? new Map();
+  const seen = readBy(reader, files);
+  return seen === files ? loadRuleSet(source) : draftOf(basename(source), seen);
+}
+
+/** The owner of the installation reads all platforms' parts. */
+function readBy(reader: PlatformName, files: RuleFiles): RuleFiles {
+  return isInstallation(reader) ? files : ownPart(files, reader);
+}
+
+type Opening = Readonly<{ folder: string; reader: PlatformName }>;
+
+async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
+  const problems: Problem[] = [];
+  const files = readRuleFiles(folder, problems);
+  if (files === null) return null;
+  const loaded = loadRuleSet(folder);
+  const seen = readBy(reader, files);
+  const isAll = seen === files;
+  const texts = cutTexts(seen);
+  const opened = {
+    files: texts,
+    isWhole: problems.length === 0 && texts.every(({ path, text }) => text === seen.get(path)),
+    filesDigest: problems.length === 0 && isAll ? digestOf(files) : null,
+  };
+  const shown = isAll ? loaded : draftOf(basename(folder), seen);
+  if (!loaded.ok || !shown.ok) {
+    const found = shown.ok ? [NOT_SHOWN] : [...(isAll ? [] : problems), ...shown.problems];
+    return { ...opened, problems: firstOf(found), digest: null, coverage: null, constants: [] };
+  }
+  return {
+    ...opened,
+    problems: [],
+    digest: loaded.ruleSet.digest,
+    coverage: shortened(await coverageOf(shown.ruleSet, seen)),
+    constants: constantsOf(seen),
+  };
+}
+
+const NOT_SHOWN: Problem = {
+  at: { file: 'ruleset.yaml', line: 1, column: 1 },
+  message: 'something is wrong that only the owner of the installation is shown',
+};
+
+interface Checking {
+  readonly rulesDir: string;
+  readonly reader: PlatformName;
+  readonly draft: BegunDraft;
+  readonly lists: KnownLists | null;
+}
+
+async function check({ rulesDir, draft, lists, reader }: Checking): Promise<CheckedDraft> {
+  const files: RuleFiles = new Map(draft.files);
+  const made = draftOf(draft.version, files);
+  if (!made.ok)
+    return {
+      digest: null,
+      problems: firstOf(made.problems),
+      notes: [],
+      coverage: null,
+      lostCases: null,
+      constants: constantsOf(files),
+    };
+  const { ruleSet } = made;
+  const { problems, notes } = examine(ruleSet, files, lists);
+  const coverage = await coverageOf(ruleSet, files);
+  const found = { problems, failedCases: coverage.failed };
+  return {
+    digest: ruleSet.digest,
+    problems: firstOf(await problemsOfWhole(draft, found, completeDraft(rulesDir, draft, reader))),
+    notes: firstOf(notes),
+    coverage: shortened(coverage),
+    lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
+    constants: constantsOf(files),
+  };
+}
+
+type Completing = Readonly<{ rulesDir: string; draft: BegunDraft; draftOwner: PlatformName }>;
+
+function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
+  const completed = completeDraft(rulesDir, draft, draftOwner);
+  if (!completed.ok) return { ok: false, problems: firstOf(completed.problems) };
+  return { ok: true, files: [...completed.files], digest: digestOf(completed.files) };
+}
+
+/** Null when the draft is not sound: its cases say nothing then. */
+function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
+  const files: RuleFiles = new Map(texts);
+  const made = draftOf(version, files);
+  return made.ok ? updateCases(made.ruleSet, files) : null;
+}
+
+function save({ rulesDir, draft }: { rulesDir: string; draft: DraftToSave }): SavedDraft {
+  const saved = orRefused(() => saveDraft(rulesDir, draft));
+  return saved.ok ? saved : { ok: false, problems: firstOf(saved.problems) };
+}
+
+type Releasing = Readonly<{ folder: string; digest: string; isOnlyLook: boolean }>;
+
+function release({ folder, digest, isOnlyLook }: Releasing): DeskRelease {
+  const loaded = loadRuleSet(folder);
+  const files = readRuleFiles(folder, []);
+  if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
+    return { obstacle: { is: 'other files' }, lost: null, breaches: [] };
+  const obstacle = releaseObstacle(folder, loaded.ruleSet, files);
+  if (obstacle === null && !isOnlyLook) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
+  const breaches = breachesIn(brokenPromises(loaded.ruleSet, files));
+  return { obstacle, lost: lostCases(folder, loaded.ruleSet, files), breaches };
+}
+
+function orRefused<T>(write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw isRefusedByDisk(error) ? new DraftRefused(NOT_WRITABLE) : error;
+  }
+}
+
+/** The rules come before the cases, so they are cut last. */
+function cutTexts(files: RuleFiles): OpenedFolder['files'] {
+  let left = TEXT_CHARACTERS_MAX;
+  return [...files].map(([path, text]) => {
+    const shown =
+      text.length <= left
+        ? text
+        : `${text.slice(0, left)}\n# cut here: ${text.length - left} more characters\n`;
+    left = Math.max(0, left - text.length);
+    return { path, text: shown };
+  });
+}
+
+function shortened(coverage: RuleCoverage): RuleCoverage {
+  return { ...coverage, problems: firstOf(coverage.problems) };
+}
+
+function firstOf<One extends Problem>(problems: readonly One[]): readonly (One | Problem)[] {
+  const [first] = problems;
+  if (first === undefined || problems.length <= PROBLEMS_MAX) return problems;
+  const more = `and ${problems.length - PROBLEMS_MAX} more problems; "rules check" lists all`;
+  return [...problems.slice(0, PROBLEMS_MAX), { at: first.at, message: more }];
+}
+
+serveWork(works);
+
+export interface OpenedFolder {
+  /** Long texts are cut, and say so. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  /** False: a text was cut, so saving would lose some of it. */
+  readonly isWhole: boolean;
+  /** Over the files in the folder, sound or not; null when something cannot be read. */
+  readonly filesDigest: string | null;
+  readonly problems: readonly Problem[];
+  /** The digest of the folder now; null when it is not sound. */
+  readonly digest: string | null;
+  readonly coverage: RuleCoverage | null;
+  /** The constants that may be varied, as written; empty when it is not sound. */
+  readonly constants: readonly Constant[];
+}
+
+export interface CheckedDraft {
+  /** Null when some file is not sound; a node would refuse it. */
+  readonly digest: string | null;
+  /** Why it is not sound; otherwise what prevents a release. */
+  readonly problems: readonly Remark[];
+  readonly notes: readonly Remark[];
+  /** Null when it is not sound. */
+  readonly coverage: RuleCoverage | null;
+  readonly lostCases: LostCases | null;
+  /** The constants that may be varied, as written, as far as the files can be read. */
+  readonly constants: readonly Constant[];
+}
+
+/** What a release of a draft would fix, or why it cannot be released. */
+export type CompletedDraft =
+  | { readonly ok: true; readonly files: DraftText['files']; readonly digest: string }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** The caller saw other files than those in the folder now. */
+export type DeskObstacle = ReleaseObstacle | { readonly is: 'other files' };
+
+/** What prevents a release, and what else the person who releases must know. */
+export interface DeskRelease {
+  readonly obstacle: DeskObstacle | null;
+  readonly lost: LostCases | null;
+  /** What it does although it is promised otherwise, in words. */
+  readonly breaches: readonly string[];
+}
+
+/** A folder, or a draft without one. */
+type RulesSource = string | DraftText;

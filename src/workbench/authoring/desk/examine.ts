@@ -1,0 +1,231 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { count, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import type { StoredEntry } from '#checkout/lists/list-entry.ts';
+import type { ListCopy } from '#checkout/lists/list-node.ts';
+import { type Comparison, comparisonsIn } from '#decision/rules/condition.ts';
+import { sharedListsText } from '#decision/rules/condition-text.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { nearestName, type Problem, sortProblems } from '#decision/rules/problem.ts';
+import type { PromiseBreach } from '#decision/rules/promises.ts';
+import type { Example } from '#decision/rules/proof/example.ts';
+import {
+  conditionsOf,
+  hasDraftName,
+  type ParsedRules,
+  type RuleSet,
+  type RuleVersion,
+  ruleVersion,
+} from '#decision/rules/rule-set.ts';
+import type { ListContent, ListOwner } from '#decision/shared-lists.ts';
+import { makeRelease, type Release } from '#state/rule-folders/release.ts';
+import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { compareRuleVersions, listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
+import { remarksOnCases } from '#workbench/authoring/cases/case-remarks.ts';
+import { runCases } from '#workbench/authoring/cases/cases.ts';
+import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
+import { brokenPromises } from '#workbench/authoring/promises.ts';
+import { prove } from '#workbench/authoring/prove.ts';
+
+/** A remark about a rule set, with facts that show it when there are any, and the promise that it breaks. */
+export type Remark = Problem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
+
+interface Examined {
+  readonly problems: readonly Remark[];
+  /** Worth knowing, and no reason to fail. */
+  readonly notes: readonly Remark[];
+}
+
+/**
+ * The remarks about a rule set whose files are sound: what can be proved of its rules together, and whether its cases
+ * can be read. `lists` are those of a store; null when it was not asked.
+ */
+export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
+  const caseProblems: Problem[] = [];
+  parseCases(ruleSet, files, caseProblems);
+  const { findings, notes } = prove(ruleSet, files);
+  const remarks = [
+    ...notes,
+    ...brokenPromises(ruleSet, files),
+    ...sharedListNotes(ruleSet, lists),
+    ...remarksOnCases(ruleSet, files),
+  ];
+  return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
+}
+
+/** What breaks a promise, in words, of all that is remarked. */
+export function breachesIn(remarks: readonly Remark[]): readonly string[] {
+  return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
+}
+
+/** The shared lists that somebody may know of: a platform its own and those of the installation, the installation all. */
+export interface KnownLists {
+  readonly seenBy: ListOwner;
+  /** Those with entries; in force where some entry is not past its end. */
+  readonly lists: readonly KnownList[];
+}
+
+interface KnownList extends Pick<ListContent, 'attribute'> {
+  readonly name: string;
+  readonly isInForce: boolean;
+}
+
+/** The lists with entries in a copy, as far as `seenBy` may know of them. */
+export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
+  const isSeen = ({ owner }: StoredEntry) =>
+    seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
+  const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
+  const lists = copy.lists().flatMap((entries) => {
+    const [first] = entries.values();
+    if (first === undefined || !isSeen(first)) return [];
+    return [{ name: first.list, attribute: first.attribute, isInForce: entries.values().some(isInForce) }];
+  });
+  return { seenBy, lists };
+}
+
+/**
+ * Remarks about the shared lists that rules ask about: without entries their rules cannot take effect yet. Null when
+ * the lists were not read.
+ */
+export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
+  const asked = askedLists(rules);
+  const [first] = asked.values();
+  if (first === undefined) return [];
+  if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at, rules));
+  const which = sharedListsText([...asked.keys()]);
+  return [
+    {
+      at: first.at,
+      message: `whether anything is on ${which} is not known without the store; --lists looks there`,
+    },
+  ];
+}
+
+/** Each list with the first comparison that asks about it. */
+function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
+  const asked = new Map<string, Comparison>();
+  for (const comparison of comparisonsIn(conditionsOf(rules))) {
+    const { list } = comparison.fact;
+    if (list !== undefined && !asked.has(list)) asked.set(list, comparison);
+  }
+  return asked;
+}
+
+function noteOn(
+  list: string,
+  { seenBy, lists }: KnownLists,
+  at: Problem['at'],
+  { attributes }: Pick<ParsedRules, 'attributes'>,
+): readonly Problem[] {
+  const known = lists.filter(({ name }) => name === list);
+  const inForce = known.filter(({ isInForce }) => isInForce);
+  const isRead = ({ attribute }: KnownList) => attribute === null || attributes.has(attribute);
+  if (inForce.some(isRead)) return [];
+  const [unread] = inForce;
+  if (unread !== undefined) {
+    const message = `the shared list "${list}" holds values of the attribute "${unread.attribute}", which ruleset.yaml does not declare, so nobody is on it`;
+    return [{ at, message }];
+  }
+  if (known.length > 0)
+    return [{ at, message: `every entry of the shared list "${list}" is past its end, so nobody is on it` }];
+  const nearest = nearestName(
+    list,
+    lists.map(({ name }) => name),
+  );
+  const meant = nearest === null ? '' : `; did you mean "${nearest}"?`;
+  const nobody = seenBy === INSTALLATION ? 'no platform has' : `neither ${seenBy} nor the installation has`;
+  return [{ at, message: `${nobody} anything on the shared list "${list}"${meant}` }];
+}
+
+/** What prevents a release: afterwards nothing can be mended. */
+export type ReleaseObstacle =
+  | { readonly is: 'draft name' }
+  | { readonly is: 'released' }
+  | { readonly is: 'findings'; readonly problems: readonly Remark[] }
+  | { readonly is: 'no cases' }
+  | { readonly is: 'failed cases'; readonly failed: number };
+
+/** Null when the version in a folder may be released. */
+export function releaseObstacle(folder: string, rules: RuleSet, files: RuleFiles): ReleaseObstacle | null {
+  if (hasDraftName(rules.version)) return { is: 'draft name' };
+  if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
+  return foundObstacle(examine(rules, files, null).problems, () => {
+    const { passed, failures } = runCases(rules, files);
+    return { passed, failed: failures.length };
+  });
+}
+
+/** Null when neither what was found in a version nor its cases, which are not run before, prevent a release. */
+export function foundObstacle(
+  problems: readonly Remark[],
+  runCases: () => { readonly passed: number; readonly failed: number },
+): ReleaseObstacle | null {
+  if (problems.length > 0) return { is: 'findings', problems };
+  const { passed, failed } = runCases();
+  if (passed + failed === 0) return { is: 'no cases' };
+  return failed > 0 ? { is: 'failed cases', failed } : null;
+}
+
+const LostCasesSchema = named(
+  'LostCases',
+  shape('Cases of the version that was released before one, and that this has no more', {
+    before: ruleVersion,
+    of: count('How many cases that one has'),
+    names: list(word('The name of a case'), 'Those that are missing, by their names'),
+  }),
+);
+
+export type LostCases = Shape<typeof LostCasesSchema>;
+
+export const lostCasesMember = nullable(LostCasesSchema);
+
+/**
+ * What the version in a folder lost of the cases of the version released before it, of which `seen` gives what may be
+ * told; null where there is nothing to say.
+ */
+export function lostCases(
+  folder: string,
+  rules: RuleSet,
+  files: RuleFiles,
+  seen = (all: RuleFiles) => all,
+): LostCases | null {
+  const former = releasedBefore(folder, rules.version);
+  if (former === null) return null;
+  const formerNames = caseNames(
+    former,
+    seen(readRuleFiles(join(dirname(folder), former.version), []) ?? new Map()),
+  );
+  const kept = new Set(caseNames(rules, files));
+  const names = formerNames.filter((name) => !kept.has(name));
+  return names.length === 0 ? null : { before: former.version, of: formerNames.length, names };
+}
+
+function releasedBefore(folder: string, version: RuleVersion): RuleSet | null {
+  for (const one of listRuleVersions(dirname(folder)).toReversed()) {
+    if (compareRuleVersions(one, version) >= 0) continue;
+    const loaded = loadRuleSet(join(dirname(folder), one));
+    if (loaded.ok && loaded.ruleSet.released) return loaded.ruleSet;
+  }
+  return null;
+}
+
+function caseNames(rules: RuleSet, files: RuleFiles): readonly string[] {
+  return parseCases(rules, files, []).map(({ name }) => name);
+}
+
+const NAMES_SHOWN = 5;
+
+export function lostCasesText({ before, of, names }: LostCases): string {
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
+  const others = names.length - shown.length;
+  const listed = [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(', ');
+  return `${names.length} of the ${of} cases of ${before}, which was released before it, are not in it: ${listed}`;
+}
+
+/** Fixes a version for good: from then on a changed file is refused. */
+export function writeRelease(folder: string, { version }: RuleSet, files: RuleFiles): Release {
+  const release = makeRelease(version, files, new Date());
+  writeFileSync(join(folder, RELEASE_FILE), `${JSON.stringify(release, null, 2)}\n`, { flag: 'wx' });
+  return release;
+}

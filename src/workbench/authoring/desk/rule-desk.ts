@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { counted } from '#base/counted.ts';
+import { BackgroundWork, type WorkSettings } from '#base/work/background-work.ts';
+import { Turns } from '#base/work/turns.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { formatProblem } from '#decision/rules/problem.ts';
+import type { RuleVersion } from '#decision/rules/rule-set.ts';
+import type { DraftText } from '#decision/rules/text/draft-text.ts';
+import { draftNameRefusal } from '#state/rule-folders/release.ts';
+import type { UpdatedCases } from '#workbench/authoring/cases/cases.ts';
+import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
+import { DraftRefused, type DraftToSave, type SavedDraft } from '#workbench/authoring/draft.ts';
+import type { BegunDraft } from './begun-draft.ts';
+import type {
+  CheckedDraft,
+  CompletedDraft,
+  DeskObstacle,
+  DeskRelease,
+  DeskWorks,
+  OpenedFolder,
+} from './desk-thread.ts';
+import type { KnownLists } from './examine.ts';
+
+/** Every work takes less than a second, except for what is made to be hard. */
+const LIMITS = {
+  where: 'thread',
+  cpuMs: 8000,
+  memoryMiB: 256,
+  idleMs: 600_000,
+  givesWay: 'to callers',
+} as const;
+
+export type DeskLimits = Pick<WorkSettings, 'timeMs'>;
+
+/** A platform with hard work holds up only itself; the owner of the installation always has a thread. */
+const TURNS = {
+  atOnceMax: 3,
+  ownerMax: 1,
+  waitingMax: 64,
+  first: { owner: INSTALLATION, kept: 1 },
+} as const;
+
+/** How many rule sets a node holds for its desk; each may be a megabyte. */
+export const DRAFTS_AT_HAND_MAX = 16;
+
+/** For one platform, so that one that sends slowly, or much at once, leaves room for the others. */
+export const PLATFORM_DRAFTS_MAX = 4;
+
+const DRAFTS = {
+  atOnceMax: DRAFTS_AT_HAND_MAX,
+  ownerMax: PLATFORM_DRAFTS_MAX,
+  waitingMax: 0,
+  first: { owner: INSTALLATION, kept: 1 },
+} as const;
+
+const THREAD = new URL('./desk-thread.ts', import.meta.url);
+
+/**
+ * Opens, compares, checks and keeps rule sets for platforms, each in its turn, in threads of its own: however hard a
+ * draft is to read, no request of another platform waits for it. Throws LimitExceeded for too much work, TooManyTurns
+ * for too much at once, and the reason of a signal that ends the work.
+ */
+export class RuleDesk {
+  readonly rulesDir: string;
+  readonly #threads: BackgroundWork<DeskWorks>;
+  readonly #drafts = new Turns(DRAFTS);
+
+  constructor(rulesDir: string, limits: DeskLimits = {}) {
+    this.rulesDir = rulesDir;
+    this.#threads = new BackgroundWork(THREAD, { ...LIMITS, ...limits, turns: TURNS });
+  }
+
+  /** Without the parts of other platforms, here and in what is compared. Null when there is no such folder. */
+  open(owner: PlatformName, version: RuleVersion, signal?: AbortSignal): Promise<OpenedFolder | null> {
+    const source = { folder: join(this.rulesDir, version), reader: owner };
+    return this.#threads.run('open', source, { owner, signal });
+  }
+
+  /** Null when one of the two is not sound any more. */
+  compare(
+    owner: PlatformName,
+    before: RuleVersion,
+    after: RuleVersion | DraftText,
+    signal?: AbortSignal,
+  ): Promise<RuleDiff | null> {
+    const sources = {
+      before: join(this.rulesDir, before),
+      after: typeof after === 'string' ? join(this.rulesDir, after) : after,
+      reader: owner,
+    };
+    return this.#threads.run('compare', sources, { owner, signal });
+  }
+
+  check(
+    owner: PlatformName,
+    draft: BegunDraft,
+    lists: KnownLists | null,
+    signal?: AbortSignal,
+  ): Promise<CheckedDraft> {
+    const task = { rulesDir: this.rulesDir, draft, lists, reader: owner };
+    return this.#threads.run('check', task, { owner, signal });
+  }
+
+  /** The files that a release of the draft of `draftOwner` would fix, with those parts that its owner may not read. */
+  complete(owner: PlatformName, draft: BegunDraft, draftOwner: PlatformName): Promise<CompletedDraft> {
+    return this.#threads.run('complete', { rulesDir: this.rulesDir, draft, draftOwner }, { owner });
+  }
+
+  /** The cases of the draft with the lengths of waits that it gives now; null when it is not sound. */
+  rewriteCases(owner: PlatformName, draft: DraftText, signal?: AbortSignal): Promise<UpdatedCases | null> {
+    return this.#threads.run('rewriteCases', draft, { owner, signal });
+  }
+
+  /** Throws DraftRefused. */
+  save(owner: PlatformName, draft: DraftToSave): Promise<SavedDraft> {
+    return orRefused(this.#threads.run('save', { rulesDir: this.rulesDir, draft }, { owner }));
+  }
+
+  /**
+   * Releases the folder when it has the digest and nothing prevents it. A folder that may not be written to throws
+   * DraftRefused.
+   */
+  release(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
+    return this.#release(owner, version, digest, false);
+  }
+
+  /** What would prevent that release. */
+  releasable(owner: PlatformName, version: RuleVersion, digest: string): Promise<DeskRelease> {
+    return this.#release(owner, version, digest, true);
+  }
+
+  #release(owner: PlatformName, version: RuleVersion, digest: string, isOnlyLook: boolean) {
+    const folder = join(this.rulesDir, version);
+    return orRefused(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
+  }
+
+  /** Wraps the work of a request that carries a rule set, its reading included. Throws TooManyTurns at once. */
+  atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
+    return this.#drafts.run(owner, work);
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close();
+  }
+}
+
+async function orRefused<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const isRefused = error instanceof Error && error.name === DraftRefused.name;
+    throw isRefused ? new DraftRefused(error.message) : error;
+  }
+}
+
+export function obstacleText(version: RuleVersion, obstacle: DeskObstacle): string {
+  switch (obstacle.is) {
+    case 'draft name':
+      return draftNameRefusal(version);
+    case 'released':
+      return `${version} is released already`;
+    case 'other files':
+      return `${version} is not there any more as you saw it; open it again`;
+    case 'findings':
+      return `${version} has findings; mend them first:\n${obstacle.problems.map(formatProblem).join('\n')}`;
+    case 'no cases':
+      return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
+    case 'failed cases': {
+      const cases = counted(obstacle.failed, 'case');
+      return `${cases} of ${version} failed; mend them, or what they expect, first`;
+    }
+    default:
+      return obstacle satisfies never;
+  }
+}

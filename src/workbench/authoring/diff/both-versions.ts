@@ -1,0 +1,402 @@
+import { isDeepStrictEqual } from 'node:util';
+import { attributeLabel } from '#decision/facts/attribute.ts';
+import { FACTS } from '#decision/facts/catalogue.ts';
+import type { FactValue } from '#decision/facts/fact.ts';
+import { YES_NO } from '#decision/facts/fact.ts';
+import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { type LadderSettings, resetsOf } from '#decision/payer/ladder.ts';
+import {
+  type Comparison,
+  type Condition,
+  comparisonsIn,
+  type FactRef,
+  type FoldOf,
+  factsNamed,
+  foldCondition,
+  isFactRef,
+} from '#decision/rules/condition.ts';
+import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
+import {
+  allOf,
+  anyOf,
+  compare,
+  FactsByName,
+  implies,
+  inner,
+  not,
+} from '#decision/rules/proof/built-conditions.ts';
+import { relationRefs } from '#decision/rules/proof/formula.ts';
+import {
+  type Knowledge,
+  knowledgeOf,
+  type Moment,
+  signalsUnlessExempt,
+} from '#decision/rules/proof/relations.ts';
+import {
+  decidingConditionsOf,
+  type Holdout,
+  type ParsedRules,
+  type PlatformSettings,
+  type Rule,
+  type SignalParams,
+  settingsOf,
+} from '#decision/rules/rule-set.ts';
+import { conditionText } from './condition-changes.ts';
+
+/** The rules of two versions over the facts of one payer, in the form that proofs take. */
+export interface BothVersions {
+  readonly place: Place;
+  /** The version before, with the settings of the platform; holdouts and exemptions are parts of the rules' conditions. */
+  readonly before: ParsedRules;
+  /** The version after; a fact that it computes differently from the version before has another label here. */
+  readonly after: ParsedRules;
+  /** The label here of a fact of the version after. */
+  readonly labelAfter: (label: string) => string;
+  /** By labels of draws: when a rule that matches is skipped, and the record says so. */
+  readonly skippedBefore: ReadonlyMap<string, Condition>;
+  readonly skippedAfter: ReadonlyMap<string, Condition>;
+  readonly conditions: readonly Condition[];
+  readonly knowledge: (moment: Moment) => Knowledge;
+}
+
+/** Platforms for which each of two versions has the same settings. */
+export interface Place {
+  /** One of these platforms; null: any that neither version names. */
+  readonly platform: string | null;
+  readonly is: Condition;
+  readonly before: PlatformSettings;
+  readonly after: PlatformSettings;
+}
+
+/** Every place where one of two versions has other settings than elsewhere, that of unnamed platforms first. */
+export function placesOf(before: ParsedRules, after: ParsedRules): readonly Place[] {
+  const named = [...new Set([...before.platforms.keys(), ...after.platforms.keys()])];
+  const settingsFor = (name: string) => ({
+    before: settingsOf(before, name),
+    after: settingsOf(after, name),
+  });
+  const elsewhere = { before: before.settings, after: after.settings };
+  const apart = named.filter((name) => !isDeepStrictEqual(settingsFor(name), elsewhere));
+  const byName = apart.map((name) => ({
+    platform: name,
+    is: compare(PLATFORM, 'equal', name),
+    ...settingsFor(name),
+  }));
+  const unnamed = apart.length === 0 ? allOf() : compare(PLATFORM, 'notIn', apart);
+  return [{ platform: null, is: unnamed, ...elsewhere }, ...byName];
+}
+
+/**
+ * Combines two versions. What both compute alike is one fact; a fact that they compute differently, such as the
+ * payment score under another smoothing, gets another label for the version after.
+ */
+export function layOver(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
+  const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
+  const is = withDraws({ ...after, settings: place.after, platforms: new Map() });
+  const apart = new FactsApart(before, after, place);
+  const own = apart.relabel(was.rules, is.rules);
+  const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
+  const asked = comparisonsIn([...decidingConditionsOf(was.rules), ...decidingConditionsOf(is.rules)]);
+  const always = [place.is, ...drawsTogether([...was.draws, ...is.draws]), ...apart.together(place, asked)];
+  const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
+    const more = other.facts.filter((ref) => !apart.isApart(ref));
+    return {
+      ...rules,
+      facts: [...new Map([...rules.facts, ...more].map((ref) => [ref.label, ref])).values()],
+    };
+  };
+  return {
+    place,
+    before: was.rules,
+    after: own,
+    labelAfter: (label) => labels.get(label) ?? label,
+    skippedBefore: was.skipped,
+    skippedAfter: new Map([...is.skipped].map(([label, when]) => [label, apart.condition(when)])),
+    conditions: [...decidingConditionsOf(was.rules), ...decidingConditionsOf(own)],
+    knowledge: (moment) => {
+      const shared = knowledgeOf(withFactsOf(was.rules, own), moment);
+      const ofAfter = knowledgeOf(withFactsOf(own, was.rules), moment);
+      const defined = new Set(shared.definitions.map(({ of }) => of.label));
+      return {
+        conditions: [
+          ...shared.conditions,
+          ...ofAfter.conditions.filter((condition) => apart.isIn(factsNamed([condition]))),
+          ...always,
+        ],
+        relations: [
+          ...shared.relations,
+          ...ofAfter.relations.filter((relation) => apart.isIn(relationRefs(relation))),
+        ],
+        definitions: [
+          ...shared.definitions,
+          ...ofAfter.definitions.filter(({ of }) => !defined.has(of.label)),
+        ],
+      };
+    },
+  };
+}
+
+function catalogued(name: string): FactRef {
+  const fact = FACTS.get(name);
+  if (fact === undefined) throw new Error(`there is no fact "${name}"`);
+  return { label: name, name, fact, windowMs: 0, index: -1 };
+}
+
+const PLATFORM = catalogued('platform');
+const CURRENCY = catalogued('currency');
+const LADDER_LEVEL = catalogued('ladderLevel');
+const ATTEMPT_OPEN = compare(catalogued('attemptOpen'), 'equal', true);
+const CLOCKS = [catalogued('hourOfDay'), catalogued('dayOfWeek')];
+
+/** What follows from the platform's currency, which requests without one are in, as orders before them were. */
+const MONEY_FACTS = ['currency', 'distinctAmounts', 'attemptedAmount', 'paidAmount'];
+
+/** What is different once the ladder is forgotten. */
+const LADDER_FACTS = ['attemptOpen', 'ladderLevel', 'waitRemainingSeconds', 'waitServed', 'earlyRequests'];
+
+/** That the ladder stands at each of its levels. */
+const LADDER_LEVELS = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) =>
+  compare(LADDER_LEVEL, 'equal', level),
+);
+
+/** Often enough within a year to see every quarter of an hour at which clocks of two time zones differ. */
+const CLOCK_STEP_MS = 45 * 60_000;
+const CLOCK_YEAR = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2027, 0, 1) };
+
+/** The facts that the version after computes differently, as far as the files show it. */
+class FactsApart {
+  readonly #suffix: string;
+  readonly #names: Set<string>;
+
+  constructor(before: ParsedRules, after: ParsedRules, { before: was, after: is }: Place) {
+    this.#suffix = ` in ${after.version}`;
+    this.#names = new Set([
+      ...(isDeepStrictEqual(was.smoothing, is.smoothing) ? [] : ['paymentScore']),
+      ...(was.currency === is.currency ? [] : MONEY_FACTS),
+      ...(was.timeZone === is.timeZone ? [] : CLOCKS.map(({ name }) => name)),
+      ...(resetsAlike(was.ladder, is.ladder) ? [] : LADDER_FACTS),
+      ...declaredApart(before.attributes, after.attributes),
+    ]);
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** Whether the version after computes the fact differently: its names are those of facts, and labels of attributes. */
+  isApart({ name, attribute }: FactRef): boolean {
+    return this.#names.has(name) || (attribute !== undefined && this.#names.has(attributeLabel(attribute)));
+  }
+
+  relabelled(ref: FactRef): FactRef {
+    return this.isApart(ref) ? { ...ref, label: `${ref.label}${this.#suffix}` } : ref;
+  }
+
+  /** Whether one of these is a fact of the version after alone. */
+  isIn(refs: readonly FactRef[]): boolean {
+    return refs.some(({ label }) => label.endsWith(this.#suffix));
+  }
+
+  /** The rules of the version after, in which each conclusion asks for those before it by their new labels. */
+  relabel(before: ParsedRules, after: ParsedRules): ParsedRules {
+    const groups = { ...after.groups, rules: after.groups.rules.map((rule) => this.#within(rule)) };
+    if (ordered(before.groups) !== ordered(groups)) this.#names.add('clientGroup');
+    const signals = this.#signals(before, after);
+    const weights = (rules: readonly Rule<SignalParams>[]) =>
+      rules.map(({ name, params }) => `${name} ${params.weight} ${params.about ?? ''}`).toSorted();
+    if (!isDeepStrictEqual(weights(before.signals.rules), weights(signals.rules)))
+      this.#names.add('botWeight');
+    if (this.has('botWeight') || before.signals.threshold !== signals.threshold) this.#names.add('isBot');
+    const verdicts = { ...after.verdicts, rules: after.verdicts.rules.map((rule) => this.#within(rule)) };
+    return { ...after, facts: after.facts.map((ref) => this.relabelled(ref)), groups, signals, verdicts };
+  }
+
+  condition(condition: Condition): Condition {
+    const relabelling: FoldOf<Condition> = {
+      group: (kind, conditions, { at }) => ({ kind, conditions, at }),
+      not: (part, { at }) => ({ kind: 'not', condition: part, at }),
+      reference: (name, part, { at }) => ({ kind: 'reference', name, condition: part, at }),
+      comparison: (comparison) => this.#comparison(comparison),
+    };
+    return foldCondition(condition, relabelling);
+  }
+
+  /** How the facts that the two versions compute differently are related, where they are compared. */
+  together({ before: was, after: is }: Place, asked: readonly Comparison[]): readonly Condition[] {
+    const alike = (comparisons: readonly Comparison[], names: readonly string[]) =>
+      allOf(...comparisons.filter(({ fact }) => names.includes(fact.name)).map((one) => this.#alike(one)));
+    const known: Condition[] = [];
+    if (this.has('currency')) {
+      const own = compare(this.relabelled(CURRENCY), 'equal', is.currency);
+      const unnamed = allOf(compare(CURRENCY, 'equal', was.currency), own);
+      known.push(anyOf(unnamed, alike(asked, ['currency'])));
+    }
+    if (this.has('ladderLevel')) {
+      const resetsMs = Math.min(...resetsOf(was.ladder), ...resetsOf(is.ladder));
+      const lately = compare(catalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
+      known.push(implies(lately, alike([...asked, ...LADDER_LEVELS, ATTEMPT_OPEN], LADDER_FACTS)));
+    }
+    const clocks = CLOCKS.filter(
+      ({ name }) => this.has(name) && asked.some(({ fact }) => fact.name === name),
+    );
+    if (clocks.length > 0) known.push(this.#shownBy(clocks, was.timeZone, is.timeZone));
+    return known;
+  }
+
+  #comparison(comparison: Comparison): Comparison {
+    const { fact, value } = comparison;
+    const compared = isFactRef(value) ? this.relabelled(value) : value;
+    return { ...comparison, fact: this.relabelled(fact), value: compared };
+  }
+
+  #alike(one: Comparison): Condition {
+    const other = this.#comparison(one);
+    return allOf(implies(one, other), implies(other, one));
+  }
+
+  /** What clocks of two time zones show at the same moment. */
+  #shownBy(clocks: readonly FactRef[], was: string, is: string): Condition {
+    const shown = new Map<string, Condition>();
+    for (let now = CLOCK_YEAR.fromMs; now < CLOCK_YEAR.toMs; now += CLOCK_STEP_MS) {
+      const values = clocks.flatMap((ref) => [
+        compare(ref, 'equal', shows(ref, was, now)),
+        compare(this.relabelled(ref), 'equal', shows(ref, is, now)),
+      ]);
+      shown.set(values.map(({ value }) => value).join(), allOf(...values));
+    }
+    return anyOf(...shown.values());
+  }
+
+  /** A signal that matches in other cases than its namesake gets a name of its own. */
+  #signals(before: ParsedRules, after: ParsedRules): ParsedRules['signals'] {
+    const texts = new Map(
+      before.signals.rules.map(({ name, condition }) => [name, conditionText(condition)]),
+    );
+    const rules = after.signals.rules.map((rule) => {
+      const relabelled = this.#within(rule);
+      const same = texts.get(rule.name) === conditionText(relabelled.condition);
+      return same ? relabelled : { ...relabelled, name: `${rule.name}${this.#suffix}` };
+    });
+    return { ...after.signals, rules };
+  }
+
+  #within<Params>(rule: Rule<Params>): Rule<Params> {
+    return { ...rule, condition: this.condition(rule.condition) };
+  }
+}
+
+function resetsAlike(was: LadderSettings, is: LadderSettings): boolean {
+  return was.resetAfterMs === is.resetAfterMs && isDeepStrictEqual(was.resetsAfterMs, is.resetsAfterMs);
+}
+
+/** Labels of the attributes that two versions declare differently. */
+function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): readonly string[] {
+  const apart = [...after].filter(([name, declared]) => {
+    const was = before.get(name);
+    // A unit says which attributes may be compared, and nothing of their values.
+    return was !== undefined && !isDeepStrictEqual({ ...was, unit: null }, { ...declared, unit: null });
+  });
+  return apart.map(([name]) => attributeLabel(name));
+}
+
+function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {
+  return fact.kind === 'circumstantial' ? fact.read({ platform: platformName('any'), timeZone, now }) : false;
+}
+
+/** Equal texts when two lists of groups have the same form. */
+function ordered({ rules, otherwise }: ParsedRules['groups']): string {
+  return JSON.stringify([
+    ...rules.map(({ condition, params }) => [conditionText(condition), params.group]),
+    otherwise,
+  ]);
+}
+
+/**
+ * A rule set in which each holdout is a part of its rule's condition, and what exempts from the signals a part of
+ * theirs: a rule matches nobody who is held out of it or exempt.
+ */
+interface RulesWithDraws {
+  readonly rules: ParsedRules;
+  /** By `drawLabel`: when a rule matches and is skipped, which the record says. */
+  readonly skipped: ReadonlyMap<string, Condition>;
+  readonly draws: readonly Draw[];
+}
+
+/** One draw: who is held out of a rule, named like `groups/has-paid`, that a share of the clients is held out of. */
+interface Draw {
+  readonly rule: string;
+  readonly share: number;
+}
+
+/** The label of the fact that a client is held out of a rule. */
+export function drawLabel({ rule, share }: Draw): string {
+  return `held out of ${rule} (${Math.round(share * 10_000) / 100}%)`;
+}
+
+/** Being held out of a rule becomes a fact of its own, named by `drawLabel`. */
+function withDraws(rules: ParsedRules): RulesWithDraws {
+  const skipped = new Map<string, Condition>();
+  const draws: Draw[] = [];
+  const drawn = <Params>({ holdout, ...rule }: Rule<Params>, file: string, earlier: readonly Condition[]) => {
+    if (holdout === undefined) return rule;
+    const draw = { rule: `${file}/${rule.name}`, share: holdout.share };
+    const skips = allOf(isDrawn(draw), ...mayBeHeldOut(rules, holdout));
+    draws.push(draw);
+    skipped.set(drawLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
+    return { ...rule, condition: allOf(rule.condition, not(skips)) };
+  };
+  const firstOf = <Params>(some: readonly Rule<Params>[], file: string) => {
+    const before: Rule<Params>[] = [];
+    for (const rule of some)
+      before.push(
+        drawn(
+          rule,
+          file,
+          before.map(({ condition }) => condition),
+        ),
+      );
+    return before;
+  };
+  const { groups, signals, verdicts } = rules;
+  return {
+    rules: {
+      ...rules,
+      groups: { ...groups, rules: firstOf(groups.rules, 'groups') },
+      signals: {
+        ...signals,
+        exempt: null,
+        rules: signalsUnlessExempt(signals).map((rule) => drawn(rule, 'bot-signals', [])),
+      },
+      verdicts: { ...verdicts, rules: firstOf(verdicts.rules, 'verdicts') },
+    },
+    skipped,
+    draws,
+  };
+}
+
+/** A client who is held out with a small share is held out with a larger one, too: it is one draw. */
+function drawsTogether(draws: readonly Draw[]): readonly Condition[] {
+  return draws.flatMap((one) =>
+    draws
+      .filter(({ rule, share }) => rule === one.rule && share > one.share)
+      .map((larger) => implies(isDrawn(one), isDrawn(larger))),
+  );
+}
+
+function isDrawn(draw: Draw): Condition {
+  return compare(inner(drawLabel(draw), YES_NO), 'equal', true);
+}
+
+/** Never a client whom a person decided about or who is on a shared list, and never for more than the rule allows. */
+function mayBeHeldOut({ facts }: ParsedRules, { maxAmounts }: Holdout): readonly Condition[] {
+  const known = new FactsByName(facts);
+  const bounds = Object.entries(maxAmounts ?? {}).map(([currency, most]) =>
+    allOf(known.is('currency', currency), compare(known.plain('amount'), 'lessThanInclusive', most)),
+  );
+  return [
+    known.is('overrideGroup', 'NONE'),
+    ...facts.filter(({ fact }) => fact.kind === 'listed').map((ref) => compare(ref, 'equal', false)),
+    ...(maxAmounts === null ? [] : [anyOf(...bounds)]),
+  ];
+}

@@ -1,0 +1,129 @@
+import {
+  type Comparison,
+  type Condition,
+  type FactRef,
+  foldCondition,
+  isFactRef,
+} from '#decision/rules/condition.ts';
+import { testText } from '#decision/rules/condition-text.ts';
+import type { ReasonPart } from '#decision/rules/rule-set.ts';
+
+/** A condition without what makes no difference: where it is written, its order, needless nesting. */
+type PlainCondition =
+  | { readonly kind: 'all' | 'any'; readonly conditions: readonly PlainCondition[]; readonly text: string }
+  | { readonly kind: 'not'; readonly condition: PlainCondition; readonly text: string }
+  | { readonly kind: 'named'; readonly text: string }
+  | { readonly kind: 'comparison'; readonly fact: FactRef; readonly test: string; readonly text: string };
+
+/** Equal conditions have equal texts. `expand` puts named conditions and lists in full. */
+export function plainCondition(condition: Condition, expand: boolean): PlainCondition {
+  return foldCondition(condition, {
+    group: (kind, parts) => joined(kind, parts),
+    not: (part): PlainCondition => ({ kind: 'not', condition: part, text: `not (${part.text})` }),
+    reference: (name, part) => (expand ? part : { kind: 'named', text: `condition "${name}"` }),
+    comparison: (comparison) => plainComparison(comparison, expand),
+  });
+}
+
+/** Two conditions with the same form give the same text, whatever names they use. */
+export function conditionText(condition: Condition): string {
+  return plainCondition(condition, true).text;
+}
+
+function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): PlainCondition {
+  const flat = conditions.flatMap((inner) =>
+    inner.kind !== 'comparison' && inner.kind === kind ? inner.conditions : [inner],
+  );
+  const sorted = [...new Map(flat.map((inner) => [inner.text, inner])).values()].toSorted((a, b) =>
+    a.text < b.text ? -1 : 1,
+  );
+  const [only] = sorted;
+  if (only !== undefined && sorted.length === 1) return only;
+  const text = sorted
+    .map((inner) => (inner.kind === 'all' || inner.kind === 'any' ? `(${inner.text})` : inner.text))
+    .join(kind === 'all' ? ' and ' : ' or ');
+  return { kind, conditions: sorted, text };
+}
+
+function plainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
+  // The order of a list makes no difference.
+  const expected = typeof value !== 'object' || isFactRef(value) ? value : [...new Set(value)].toSorted();
+  const test = testText(operator, expected, expand ? undefined : list);
+  return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
+}
+
+/**
+ * What changed between two conditions, in as few words as say it: `waitRemainingSeconds > 0 -> > 2`.
+ * Empty when they mean the same by their form.
+ */
+export function conditionChanges(before: PlainCondition, after: PlainCondition): readonly string[] {
+  if (before.text === after.text) return [];
+  const kind = before.kind === 'any' || after.kind === 'any' ? 'any' : 'all';
+  if (isOther(before, kind) || isOther(after, kind)) return [`${before.text} -> ${after.text}`];
+  const gone = partsOf(before).filter(({ text }) => !partsOf(after).some((other) => other.text === text));
+  const come = partsOf(after).filter(({ text }) => !partsOf(before).some((other) => other.text === text));
+  const pairs = pair(gone, come);
+  const word =
+    kind === 'any' && partsOf(before).length + partsOf(after).length > 2 ? 'alternative' : 'condition';
+  return [
+    ...pairs.flatMap(([from, to]) => pairChanges(from, to)),
+    ...gone
+      .filter((part) => !pairs.some(([from]) => from === part))
+      .map(({ text }) => `${word} removed: ${text}`),
+    ...come
+      .filter((part) => !pairs.some(([, to]) => to === part))
+      .map(({ text }) => `${word} added: ${text}`),
+  ];
+}
+
+/** "all" on one side and "any" on the other cannot be compared part by part. */
+function isOther(condition: PlainCondition, kind: 'all' | 'any'): boolean {
+  return condition.kind !== kind && (condition.kind === 'all' || condition.kind === 'any');
+}
+
+function partsOf(condition: PlainCondition): readonly PlainCondition[] {
+  return condition.kind === 'all' || condition.kind === 'any' ? condition.conditions : [condition];
+}
+
+/** Parts that are one and the same part before and after: about the same fact, or the only one of a kind. */
+function pair(
+  gone: readonly PlainCondition[],
+  come: readonly PlainCondition[],
+): readonly (readonly [PlainCondition, PlainCondition])[] {
+  const free = new Set(come);
+  return gone.flatMap((from) => {
+    const to =
+      [...free].find((candidate) => samePart(from, candidate, 'label')) ??
+      [...free].find((candidate) => samePart(from, candidate, 'name'));
+    if (to === undefined) return [];
+    free.delete(to);
+    return [[from, to] as const];
+  });
+}
+
+/** By `name` a fact is the same with another window. */
+function samePart(a: PlainCondition, b: PlainCondition, by: 'label' | 'name'): boolean {
+  if (a.kind === 'comparison') return b.kind === 'comparison' && a.fact[by] === b.fact[by];
+  return a.kind === b.kind && a.kind !== 'named';
+}
+
+function pairChanges(from: PlainCondition, to: PlainCondition): readonly string[] {
+  if (from.kind === 'comparison' && to.kind === 'comparison')
+    return [`${from.text} -> ${from.fact.label === to.fact.label ? to.test : to.text}`];
+  if (from.kind === 'not' && to.kind === 'not')
+    return conditionChanges(from.condition, to.condition).map((change) => `in not: ${change}`);
+  return conditionChanges(from, to);
+}
+
+export function partText(part: ReasonPart): string {
+  switch (part.kind) {
+    case 'words':
+      return part.words;
+    case 'fact':
+      return `{${part.fact.label}}`;
+    case 'answer':
+      return `{${part.name}}`;
+    default:
+      return part satisfies never;
+  }
+}

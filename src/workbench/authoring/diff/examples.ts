@@ -1,0 +1,275 @@
+import { setImmediate as pause } from 'node:timers/promises';
+import { type TObject, Type } from '#base/json-schema.ts';
+import { choice, list, type Shape, shape, yesNo } from '#base/shapes.ts';
+import { type FactReading, type FactValue, factReading } from '#decision/facts/fact.ts';
+import { type Comparison, type Condition, type FactRef, factsNamed } from '#decision/rules/condition.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { compare } from '#decision/rules/proof/built-conditions.ts';
+import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
+import { OF_EVERY_REQUEST } from '#decision/rules/proof/relations.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
+import { type BothVersions, layOver, placesOf } from './both-versions.ts';
+import {
+  ANSWER_MEMBERS,
+  AnswerSchema,
+  ASKED_FOR,
+  type AskedFor,
+  type TwoAnswers,
+  twoAnswers,
+  type WayToDiffer,
+  waysBetween,
+  waysToDiffer,
+} from './ways-to-differ.ts';
+
+const DiffExampleSchema = shape('A payer whom the two answer differently', {
+  request: choice(ASKED_FOR, 'What is asked for'),
+  differsIn: list(choice(ANSWER_MEMBERS, 'A part of the answer'), 'Of the nine that are compared'),
+  facts: Type.Record(factReading, {
+    description: 'By label; null: not known; those not named are as of an ordinary first request',
+  }),
+  before: AnswerSchema,
+  after: AnswerSchema,
+});
+
+type DiffExample = Shape<typeof DiffExampleSchema>;
+
+export const FOUND = {
+  examples: list(DiffExampleSchema, 'One for each way of differing, ten at most, the simplest first'),
+  searched: yesNo(
+    'True: everything was tried, so without examples nobody is answered differently, now or later',
+  ),
+};
+
+export type DiffExamples = Shape<TObject<typeof FOUND>>;
+
+const EXAMPLES_MAX = 10;
+
+const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_000_000 };
+
+/**
+ * Payers whom two rule sets answer differently, on any platform, one for each way of differing, the simplest first.
+ * It is a proof where `searched` is true: nobody else is answered differently, now or later.
+ */
+export function diffExamples(before: RuleSet, after: RuleSet): DiffExamples {
+  const search = new ExampleSearch(before, after);
+  for (const _asked of search.run());
+  return search.found();
+}
+
+/** How long requests may wait behind a search that runs beside them. */
+const SLICE_MS = 2;
+
+/**
+ * The same search beside other work, for at most `limitMs`: it pauses every few milliseconds, so that
+ * requests are answered meanwhile.
+ */
+export async function diffExamplesWithin(
+  before: RuleSet,
+  after: RuleSet,
+  limitMs: number,
+): Promise<DiffExamples> {
+  const end = performance.now() + limitMs;
+  const search = new ExampleSearch(before, after);
+  let sliceEnd = performance.now() + SLICE_MS;
+  for (const _asked of search.run()) {
+    const now = performance.now();
+    if (now >= end) return { ...search.found(), searched: false };
+    if (now < sliceEnd) continue;
+    await pause();
+    sliceEnd = performance.now() + SLICE_MS;
+  }
+  return search.found();
+}
+
+class ExampleSearch {
+  readonly #before: RuleSet;
+  readonly #after: RuleSet;
+  /** The examples by the way in which they differ. */
+  readonly #found = new Map<string, DiffExample>();
+  readonly #shown = new Set<string>();
+  #undecided = false;
+
+  constructor(before: RuleSet, after: RuleSet) {
+    this.#before = withHmacs(before, CASE_HMACS);
+    this.#after = withHmacs(after, CASE_HMACS);
+  }
+
+  /** Yields after every step, so that the caller may pause or stop. */
+  *run(): Generator<void> {
+    for (const place of placesOf(this.#before, this.#after)) {
+      const both = layOver(this.#before, this.#after, place);
+      const ways = [...waysToDiffer(both)];
+      for (const request of ['verdict', 'score'] as const) {
+        const asked = ways.filter(({ askedFor }) => askedFor === request);
+        if (asked.length > 0) yield* this.#ask(request, asked, both);
+      }
+    }
+  }
+
+  found(): DiffExamples {
+    const examples = [...this.#found.values()]
+      .toSorted((a, b) => Object.keys(a.facts).length - Object.keys(b.facts).length)
+      .slice(0, EXAMPLES_MAX);
+    return { examples, searched: !this.#undecided };
+  }
+
+  *#ask(request: AskedFor, ways: readonly WayToDiffer[], both: BothVersions): Generator<void> {
+    // Groups and signals are also concluded for a score, which may be of a client whom nobody knows.
+    const knowledge = both.knowledge(request === 'verdict' ? 'a verdict' : 'any request');
+    const reasoner = new Reasoner(knowledge, SEARCH_LIMITS);
+    const conditions = ways.flatMap(({ must, mustNot }) => [...must, ...mustNot]);
+    reasoner.prepare(conditions);
+    const asked = factsNamed([...conditions, ...both.conditions]).filter(
+      ({ fact }) => fact.kind !== 'concluded',
+    );
+    const payer = new OrdinaryPayer(asked, both.place.before.currency, reasoner);
+    yield* payer.settle();
+    for (const { way, must, mustNot } of ways) {
+      yield;
+      if (this.#shown.has(way)) continue;
+      const { kind } = reasoner.find(must, mustNot);
+      if (kind === 'undecided') this.#undecided = true;
+      if (kind !== 'witness') continue;
+      const facts = yield* payer.nearest(must, mustNot);
+      const answers = this.#answers(request, facts, both);
+      // A found payer whom both answer alike shows nothing.
+      if (answers.differsIn.length === 0) {
+        this.#undecided = true;
+        continue;
+      }
+      const { platform } = both.place;
+      const shown = { ...(platform === null ? {} : { platform }), ...payer.unlike(facts) };
+      const ways = waysBetween(answers, both.place);
+      for (const way of ways) this.#shown.add(way);
+      this.#found.set(ways.join('; '), { request, facts: shown, ...answers });
+    }
+  }
+
+  #answers(request: AskedFor, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {
+    return twoAnswers(
+      request,
+      { rules: this.#before, settings: place.before, factOf: (label) => facts.get(label) },
+      { rules: this.#after, settings: place.after, factOf: (label) => facts.get(labelAfter(label)) },
+    );
+  }
+}
+
+type PayerFacts = ReadonlyMap<string, FactReading>;
+
+/** What an ordinary payer has no value of. */
+const NOT_KNOWN: ReadonlySet<string> = new Set([
+  'secondsSinceLastPaid',
+  'secondsSinceLastUnpaid',
+  'secondsSinceLastReversal',
+  'lastCause',
+  'secondsSinceLastVerdict',
+]);
+
+/** An ordinary caller sends no attributes. */
+function isUnknown({ name, fact, attribute }: FactRef): boolean {
+  return (attribute !== undefined && fact.absence !== undefined) || NOT_KNOWN.has(name);
+}
+
+/** A first request of a payer who was scored before, on a device that nobody else uses; by names of facts. */
+const ORDINARY: Readonly<Record<string, FactValue>> = {
+  lastOutcome: 'NONE',
+  paymentScore: 0.5,
+  overrideGroup: 'NONE',
+  ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, 1])),
+  distinctFingerprints: 1,
+  distinctIps: 1,
+  clientsOnFingerprint: 1,
+  clientsOnIp: 1,
+  verdictsOnFingerprint: 1,
+  verdictsOnIp: 1,
+  knownFingerprints: 1,
+  knownIps: 1,
+  scoredBefore: true,
+  jsOk: true,
+  userAgentPresent: true,
+  fingerprintPresent: true,
+  ipPresent: true,
+  amount: 50,
+  attemptedAmount: 50,
+  platform: 'demo',
+  hourOfDay: 12,
+  method: 'card',
+  sellPointKey: 'shop-1',
+};
+
+/** Finds payers who are as ordinary as a question allows, by asking what facts can hold together. */
+class OrdinaryPayer {
+  readonly #asked: readonly FactRef[];
+  readonly #reasoner: Reasoner;
+  /** By label: the condition that the fact is that of an ordinary payer. */
+  readonly #wishes: ReadonlyMap<string, Comparison>;
+  #ordinary: PayerFacts = new Map();
+
+  /** `asked` are the facts that matter, those that rules compare. */
+  constructor(asked: readonly FactRef[], currency: string, reasoner: Reasoner) {
+    this.#asked = asked;
+    this.#reasoner = reasoner;
+    this.#wishes = new Map(
+      asked.map((ref) => [
+        ref.label,
+        isUnknown(ref)
+          ? compare(ref, 'known', false)
+          : compare(ref, 'equal', ref.name === 'currency' ? currency : ordinary(ref)),
+      ]),
+    );
+    reasoner.prepare([...this.#wishes.values()]);
+  }
+
+  /** Must be done before the others. Yields after every step. */
+  *settle(): Generator<void> {
+    this.#ordinary = yield* this.nearest([], []);
+  }
+
+  /** The facts of a payer for whom all of `must` hold and none of `mustNot`, with few that are not ordinary. */
+  *nearest(must: readonly Condition[], mustNot: readonly Condition[]): Generator<void, PayerFacts> {
+    const kept = [...must];
+    const refused: Condition[] = [];
+    let facts: PayerFacts = new Map();
+    for (const [label, wish] of this.#wishes) {
+      // Facts that the last found payer already has need no question.
+      if (facts.get(label) === (wish.operator === 'known' ? null : wish.value)) {
+        kept.push(wish);
+        continue;
+      }
+      yield;
+      const answer = this.#reasoner.find([...kept, wish], mustNot);
+      if (answer.kind === 'witness') facts = answer.facts;
+      (answer.kind === 'witness' ? kept : refused).push(wish);
+    }
+    // Once more with all of them, so that none of the facts is left out.
+    const last = this.#reasoner.find(kept, [...mustNot, ...refused]);
+    return last.kind === 'witness' ? last.facts : facts;
+  }
+
+  /** The facts in which a payer is not ordinary, among those that rules compare. */
+  unlike(facts: PayerFacts): Readonly<Record<string, FactReading>> {
+    const unlike = this.#asked.flatMap(({ label }) => {
+      const value = facts.get(label);
+      return value === undefined || value === this.#ordinary.get(label) ? [] : [[label, value] as const];
+    });
+    return Object.fromEntries(unlike);
+  }
+}
+
+function ordinary({ name, fact: { domain } }: FactRef): FactValue {
+  const known = ORDINARY[name];
+  if (known !== undefined) return known;
+  switch (domain.type) {
+    case 'number':
+      return 0;
+    case 'boolean':
+      return false;
+    case 'enum':
+      return domain.values[0] ?? '';
+    case 'text':
+      return '';
+    default:
+      return domain satisfies never;
+  }
+}

@@ -1,0 +1,431 @@
+import { LRUCache } from 'lru-cache';
+import { counted } from '#base/counted.ts';
+import { formatDuration } from '#base/duration.ts';
+import { choice, list, named, type Shape, shape, word } from '#base/shapes.ts';
+import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
+import type { LadderSettings } from '#decision/payer/ladder.ts';
+import { type Condition, namedConditions } from '#decision/rules/condition.ts';
+import { valueText } from '#decision/rules/condition-text.ts';
+import {
+  EXEMPT,
+  type Exemption,
+  type FlagParams,
+  type GroupParams,
+  type Holdout,
+  type ParsedRules,
+  type PlatformSettings,
+  type Rule,
+  type RuleList,
+  type RuleSet,
+  ruleVersion,
+  type SignalParams,
+  settingsOf,
+  type VerdictParams,
+} from '#decision/rules/rule-set.ts';
+import { conditionChanges, conditionText, partText, plainCondition } from './condition-changes.ts';
+import { type DiffExamples, diffExamples, diffExamplesWithin, FOUND } from './examples.ts';
+
+const DIFF_PARTS = [
+  'settings',
+  'attributes',
+  'ladder',
+  'platforms',
+  'limits',
+  'lists',
+  'groups',
+  'bot-signals',
+  'verdicts',
+  'flags',
+] as const;
+
+/** Comments, layout, order of members and descriptions make no difference. */
+const RuleDifferenceSchema = shape('One thing that is decided otherwise', {
+  part: choice(DIFF_PARTS, 'Where'),
+  name: word('A rule, a condition, a setting, a level, a list or a platform', 'asked-too-early'),
+  kind: choice(['added', 'removed', 'changed', 'renamed', 'reprioritised'], 'How'),
+  /** `asked-too-early: waitRemainingSeconds > 0 -> > 2` */
+  text: word('For people', 'asked-too-early: waitRemainingSeconds > 0 -> > 2'),
+});
+
+type RuleDifference = Shape<typeof RuleDifferenceSchema>;
+
+export const RuleDiffSchema = named(
+  'RuleDiff',
+  shape('In what two versions differ', {
+    before: ruleVersion,
+    after: ruleVersion,
+    differences: list(RuleDifferenceSchema, 'Part by part; comments, layout and descriptions do not count'),
+    ...FOUND,
+    note: word(
+      'For people: what the examples are, or that there are none',
+      'Answered differently, for example (facts not named are those of an ordinary first request).',
+    ),
+  }),
+);
+
+export type RuleDiff = Shape<typeof RuleDiffSchema>;
+
+/** Without a limit; most searches take less than a second. */
+export function ruleDiff(before: RuleSet, after: RuleSet): RuleDiff {
+  const differences = diffRuleSets(before, after);
+  return told(before, after, differences, differences.length === 0 ? ALIKE : diffExamples(before, after));
+}
+
+const ALIKE: DiffExamples = { examples: [], searched: true };
+
+function told(
+  { version: before }: RuleSet,
+  { version: after }: RuleSet,
+  differences: readonly RuleDifference[],
+  found: DiffExamples,
+): RuleDiff {
+  const note = differences.length === 0 ? `${before} and ${after} decide alike.` : noteOn(found);
+  return { before, after, differences, ...found, note };
+}
+
+function noteOn({ examples, searched }: DiffExamples) {
+  if (examples.length > 0) {
+    const rest = searched ? '' : ' Not everything could be decided, so there may be others.';
+    return `Answered differently, for example (facts not named are those of an ordinary first request).${rest}`;
+  }
+  return searched
+    ? 'No payer is answered differently, now or later; names of rules, reasons, texts for payers and flags do not count.'
+    : 'No payer was found whom the two answer differently, and not every one could be ruled out.';
+}
+
+/** A search on a busy node is ended after this. */
+const SEARCH_MS_MAX = 3000;
+
+const DIFFS_KEPT_MAX = 20;
+
+/** Diffs of the last pairs that were asked for; a second request for the same pair waits for the same search. */
+export class RuleDiffs {
+  readonly #kept = new LRUCache<string, Promise<RuleDiff>>({ max: DIFFS_KEPT_MAX });
+
+  of(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
+    const key = `${before.digest} ${after.digest}`;
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const diff = this.#search(before, after);
+    this.#kept.set(key, diff);
+    const forget = () => this.#kept.delete(key);
+    // A diff that a busy node did not finish may be asked for again.
+    diff.then(({ searched }) => searched || forget(), forget);
+    return diff;
+  }
+
+  async #search(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
+    const differences = diffRuleSets(before, after);
+    const isAlike = differences.length === 0;
+    const found = isAlike ? ALIKE : await diffExamplesWithin(before, after, SEARCH_MS_MAX);
+    return told(before, after, differences, found);
+  }
+}
+
+type DiffPart = (typeof DIFF_PARTS)[number];
+
+function changed(part: DiffPart, name: string, change: string): RuleDifference {
+  return { part, name, kind: 'changed', text: `${name}: ${change}` };
+}
+
+/** Null means that one side has none. */
+function valueChange(
+  part: DiffPart,
+  name: string,
+  before: string | null,
+  after: string | null,
+): readonly RuleDifference[] {
+  if (before === after) return [];
+  if (before === null) return [{ part, name, kind: 'added', text: `${name}: added, ${after}` }];
+  if (after === null) return [{ part, name, kind: 'removed', text: `${name}: removed, was ${before}` }];
+  return [changed(part, name, `${before} -> ${after}`)];
+}
+
+/** Everything in which two rule sets differ, part by part. */
+export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  return [
+    ...textDifferences('settings', settingTexts(before.settings), settingTexts(after.settings)),
+    ...textDifferences('attributes', attributeTexts(before), attributeTexts(after)),
+    ...textDifferences('ladder', ladderTexts(before.settings.ladder), ladderTexts(after.settings.ladder)),
+    ...platformDifferences(before, after),
+    ...textDifferences('limits', limitTexts(before), limitTexts(after)),
+    ...listDifferences(before, after),
+    ...new RulesDiff<GroupParams>('groups', ({ group }) => ({ group })).between(before.groups, after.groups),
+    ...valueChange('groups', 'otherwise', before.groups.otherwise, after.groups.otherwise),
+    ...valueChange('bot-signals', 'threshold', `${before.signals.threshold}`, `${after.signals.threshold}`),
+    ...exemptDifferences(before.signals.exempt, after.signals.exempt),
+    ...new RulesDiff<SignalParams>('bot-signals', signalParams).between(before.signals, after.signals),
+    ...new RulesDiff<VerdictParams>('verdicts', verdictParams).between(before.verdicts, after.verdicts),
+    ...paramChanges(verdictParams(before.verdicts.otherwise), verdictParams(after.verdicts.otherwise)).map(
+      (change): RuleDifference => changed('verdicts', 'otherwise', change),
+    ),
+    ...new RulesDiff<FlagParams>('flags', ({ flag }) => ({ flag })).between(before.flags, after.flags),
+  ];
+}
+
+/** What exempts from all signals, told as the conditions of a rule are. */
+function exemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
+  if (before !== null && after !== null) {
+    const [was, is] = [before, after].map(({ written }) => plainCondition(written, true));
+    if (was === undefined || is === undefined) return [];
+    return conditionChanges(was, is).map((change) => changed('bot-signals', EXEMPT, change));
+  }
+  const [was, is] = [before, after].map((one) => (one === null ? null : conditionText(one.written)));
+  return valueChange('bot-signals', EXEMPT, was ?? null, is ?? null);
+}
+
+type Params = Readonly<Record<string, string>>;
+
+function signalParams({ weight, about }: SignalParams): Params {
+  return { weight: `${weight}`, ...(about === undefined ? {} : { about }) };
+}
+
+function verdictParams({ verdict, ladder, reason, payerText }: VerdictParams): Params {
+  const named: Params = ladder === null ? {} : { ladder };
+  const said: Params = payerText === null ? {} : { payerText: JSON.stringify(payerText) };
+  return { verdict, ...named, reason: JSON.stringify(reason.map(partText).join('')), ...said };
+}
+
+function holdoutParams(holdout: Holdout | undefined): Params {
+  if (holdout === undefined) return {};
+  const share = `${Math.round(holdout.share * 10_000) / 100}%`;
+  const bounds = Object.entries(holdout.maxAmounts ?? {}).map(
+    ([currency, amount]) => `${amount} ${currency}`,
+  );
+  return { holdout: bounds.length === 0 ? share : `${share} up to ${bounds.toSorted().join(', ')}` };
+}
+
+function paramChanges(before: Params, after: Params): readonly string[] {
+  return Object.keys({ ...before, ...after })
+    .filter((name) => before[name] !== after[name])
+    .map((name) => {
+      const note = name === 'payerText' ? ' (this changes no answer)' : '';
+      return `${name} ${before[name] ?? 'none'} -> ${after[name] ?? 'none'}${note}`;
+    });
+}
+
+/** Rules of which all that match count, so that they have no priority. */
+const UNORDERED: ReadonlySet<DiffPart> = new Set(['bot-signals', 'flags']);
+
+/** Compares the rules of one file by their names. */
+class RulesDiff<P> {
+  readonly #part: DiffPart;
+  readonly #params: (params: P) => Params;
+
+  constructor(part: DiffPart, params: (params: P) => Params) {
+    this.#part = part;
+    this.#params = params;
+  }
+
+  between(
+    { rules: before }: { readonly rules: readonly Rule<P>[] },
+    { rules: after }: { readonly rules: readonly Rule<P>[] },
+  ): readonly RuleDifference[] {
+    const removed = before.filter(({ name }) => !after.some((rule) => rule.name === name));
+    const added = after.filter(({ name }) => !before.some((rule) => rule.name === name));
+    const renamed = this.#renamed(removed, added);
+    const kept = before.flatMap((was) => {
+      const is = after.find(({ name }) => name === was.name);
+      return is === undefined ? [] : [[was, is] as const];
+    });
+    return [
+      ...renamed.map(([was, is]) =>
+        this.#difference(is.name, 'renamed', `${was.name} is now named ${is.name}`),
+      ),
+      ...removed
+        .filter((rule) => !renamed.some(([was]) => was === rule))
+        .map((rule) =>
+          this.#difference(rule.name, 'removed', `${rule.name}: removed (${this.#inWords(rule)})`),
+        ),
+      ...added
+        .filter((rule) => !renamed.some(([, is]) => is === rule))
+        .map((rule) => this.#difference(rule.name, 'added', `${rule.name}: added (${this.#inWords(rule)})`)),
+      ...this.#namedConditions(before, after),
+      ...kept.flatMap(([was, is]) => this.#ruleChanges(was, is, sameOrder(kept))),
+      ...(UNORDERED.has(this.#part) ? [] : this.#swapped(kept, after)),
+    ];
+  }
+
+  /** Of rules with one priority the first in the file is asked first. */
+  #swapped(
+    kept: readonly (readonly [Rule<P>, Rule<P>])[],
+    after: readonly Rule<P>[],
+  ): readonly RuleDifference[] {
+    return kept.flatMap(([was, is], index) => {
+      const [nextWas, next] = kept[index + 1] ?? [];
+      if (next === undefined || nextWas?.priority !== was.priority || next.priority !== is.priority)
+        return [];
+      if (after.indexOf(is) < after.indexOf(next)) return [];
+      return [this.#difference(is.name, 'reprioritised', `${is.name}: asked after ${next.name} now`)];
+    });
+  }
+
+  #difference(name: string, kind: RuleDifference['kind'], text: string): RuleDifference {
+    return { part: this.#part, name, kind, text };
+  }
+
+  #renamed(removed: readonly Rule<P>[], added: readonly Rule<P>[]) {
+    return removed.flatMap((was) => {
+      const is = added.find((rule) => this.#inWords(rule) === this.#inWords(was));
+      return is === undefined ? [] : [[was, is] as const];
+    });
+  }
+
+  #inWords({ priority, written, params, holdout }: Rule<P>): string {
+    const answer = Object.entries({ ...this.#params(params), ...holdoutParams(holdout) }).map(
+      ([name, value]) => `${name} ${value}`,
+    );
+    const order = UNORDERED.has(this.#part) ? [] : [`priority ${priority}`];
+    return [...order, `when ${conditionText(written)}`, ...answer].join('; ');
+  }
+
+  #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly RuleDifference[] {
+    const found: RuleDifference[] = [];
+    if (was.priority !== is.priority) {
+      const note = orderKept ? ' (the order of the rules stays as it was)' : '';
+      const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
+      found.push(this.#difference(is.name, 'reprioritised', text));
+    }
+    if (conditionText(was.written) !== conditionText(is.written)) {
+      const changes = conditionChanges(plainCondition(was.written, false), plainCondition(is.written, false));
+      found.push(...changes.map((change) => changed(this.#part, is.name, change)));
+    }
+    const params = paramChanges(
+      { ...this.#params(was.params), ...holdoutParams(was.holdout) },
+      { ...this.#params(is.params), ...holdoutParams(is.holdout) },
+    );
+    return [...found, ...params.map((change) => changed(this.#part, is.name, change))];
+  }
+
+  /** Conditions that rules share by name; a change in one is reported once, not rule by rule. */
+  #namedConditions(before: readonly Rule<P>[], after: readonly Rule<P>[]): readonly RuleDifference[] {
+    const was = conditionsByName(before);
+    return [...conditionsByName(after)].flatMap(([name, condition]) => {
+      const old = was.get(name);
+      if (old === undefined) return [];
+      const changes = conditionChanges(plainCondition(old, false), plainCondition(condition, false));
+      return changes.map((change) => changed(this.#part, `condition "${name}"`, change));
+    });
+  }
+}
+
+/** Whether the rules that both have are asked in the same order; before and after are sorted by priority. */
+function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
+  return kept.every(([, is], index) => {
+    const [, next] = kept[index + 1] ?? [];
+    return next === undefined || is.priority > next.priority;
+  });
+}
+
+function conditionsByName<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
+  return namedConditions(rules.map(({ written }) => written));
+}
+
+/** The settings, levels or limits of one version, by names for people. */
+type Texts = ReadonlyMap<string, string>;
+
+function textDifferences(part: DiffPart, before: Texts, after: Texts): readonly RuleDifference[] {
+  return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) =>
+    valueChange(part, name, before.get(name) ?? null, after.get(name) ?? null),
+  );
+}
+
+/** `prefix` names the platform that they are of, if of one. */
+function settingTexts(settings: PlatformSettings, prefix = ''): Texts {
+  const { currency, timeZone, smoothing, scoringLimits } = settings;
+  const texts = {
+    currency,
+    timeZone,
+    'smoothing prior': String(smoothing.prior),
+    'smoothing weight': String(smoothing.weight),
+    scoringLimits: String(scoringLimits),
+  };
+  return new Map(Object.entries(texts).map(([name, text]) => [`${prefix}${name}`, text]));
+}
+
+/** What callers may say, as `ruleset.yaml` declares it. */
+function attributeTexts({ attributes }: ParsedRules): Texts {
+  return new Map([...attributes].map(([name, declared]) => [name, attributeText(declared)]));
+}
+
+function attributeText({ type, length, unit, oneOf, pseudonym }: DeclaredAttribute): string {
+  const text = oneOf === null ? `text of ${length} characters at most` : `one of ${oneOf.join(', ')}`;
+  const value = type === 'text' ? text : unit === null ? type : `${type} of ${unit}`;
+  return pseudonym ? `${value}, kept as a pseudonym` : value;
+}
+
+/** The ladder without a name, the named ones, and when they are forgotten. */
+function ladderTexts({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings, prefix = ''): Texts {
+  const named = Object.entries(ladders).map(ofNamedLadder);
+  const levels = [['ladder', levelsMs] as const, ...named].flatMap(([ladder, ms]) =>
+    ms.map((levelMs, index) => [`${prefix}${ladder} level ${index + 1}`, formatDuration(levelMs)] as const),
+  );
+  const resets = [['ladder', resetAfterMs] as const, ...Object.entries(resetsAfterMs).map(ofNamedLadder)].map(
+    ([ladder, ms]) => [`${prefix}${ladder} resetAfter`, formatDuration(ms)] as const,
+  );
+  return new Map([...levels, ...resets]);
+}
+
+function ofNamedLadder<T>([name, value]: readonly [string, T]): readonly [string, T] {
+  return [`ladder "${name}"`, value];
+}
+
+/** Of each platform that has something of its own in one of the two versions. */
+function platformDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  const names = new Set([...before.platforms.keys(), ...after.platforms.keys()]);
+  return [...names].flatMap((name) => {
+    const textsOf = (settings: PlatformSettings) => {
+      const prefix = `platform "${name}" `;
+      return new Map([...settingTexts(settings, prefix), ...ladderTexts(settings.ladder, prefix)]);
+    };
+    const changesBetween = (was: PlatformSettings, is: PlatformSettings) =>
+      textDifferences('platforms', textsOf(was), textsOf(is));
+    // What a platform only inherits is reported once, as a change of the settings.
+    const inherited = new Set(changesBetween(before.settings, after.settings).map(({ text }) => text));
+    return changesBetween(settingsOf(before, name), settingsOf(after, name)).filter(
+      ({ text }) => !inherited.has(text),
+    );
+  });
+}
+
+function limitTexts({ limits }: ParsedRules): Texts {
+  return new Map(
+    [...limits].flatMap(([group, items]) =>
+      items.map((item) => {
+        const [currency = '', amount = ''] = item.split(':');
+        return [`limit of ${group} in ${currency}`, amount] as const;
+      }),
+    ),
+  );
+}
+
+/** Entries that were added and removed, list by list; their order makes no difference. */
+function listDifferences(before: ParsedRules, after: ParsedRules): readonly RuleDifference[] {
+  const names = new Set([...before.lists.keys(), ...after.lists.keys()]);
+  return [...names].flatMap((list) => {
+    const [was, is] = [before.lists.get(list), after.lists.get(list)];
+    const name = `list ${list}`;
+    if (was === undefined || is === undefined) {
+      return valueChange('lists', name, entryCount(was), entryCount(is));
+    }
+    const come = is.values.filter((value) => !was.values.includes(value));
+    const gone = was.values.filter((value) => !is.values.includes(value));
+    const change = (word: string, values: RuleList['values']) =>
+      values.length === 0 ? [] : [changed('lists', name, `${word} ${someOf(values)}`)];
+    return [...change('added', come), ...change('removed', gone)];
+  });
+}
+
+function entryCount(list: RuleList | undefined): string | null {
+  if (list === undefined) return null;
+  return counted(list.values.length, 'entry', 'entries');
+}
+
+/** Entries that a difference names one by one. */
+const NAMED_ENTRIES_MAX = 20;
+
+function someOf(values: RuleList['values']): string {
+  const named = values.slice(0, NAMED_ENTRIES_MAX).map(valueText).join(', ');
+  const more = values.length - NAMED_ENTRIES_MAX;
+  return more > 0 ? `${named} and ${more} more` : named;
+}

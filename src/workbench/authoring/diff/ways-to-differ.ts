@@ -1,0 +1,439 @@
+import { isDeepStrictEqual } from 'node:util';
+import { count, list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { type Assessment, conclude } from '#decision/assess.ts';
+import { isBot, OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { heldOutOf, type IsHeldOut } from '#decision/holdout.ts';
+import { platformName } from '#decision/payer/client-key.ts';
+import { CLIENT_GROUPS, type ClientGroup, clientGroup } from '#decision/payer/client-state.ts';
+import { climb, type Ladder, levelsOf, NO_ATTEMPTS } from '#decision/payer/ladder.ts';
+import { formatPaymentScore, paymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
+import { redecide, typeName } from '#decision/redecision.ts';
+import { type Condition, type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
+import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
+import { allOf, anyOf, compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
+import {
+  type ParsedRules,
+  type PlatformSettings,
+  type Rule,
+  type RuleSet,
+  type VerdictParams,
+  verdict,
+} from '#decision/rules/rule-set.ts';
+import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
+import { type BothVersions, drawLabel, type Place } from './both-versions.ts';
+import { conditionText } from './condition-changes.ts';
+
+/** Whether there is a payer who is answered differently in one way. */
+export interface WayToDiffer {
+  /** One of `waysBetween` the two answers. */
+  readonly way: string;
+  readonly askedFor: AskedFor;
+  readonly must: readonly Condition[];
+  readonly mustNot: readonly Condition[];
+}
+
+/** Names the ways in which two answers differ on a platform. */
+export function waysBetween(
+  { before: was, after: is, differsIn }: TwoAnswers,
+  { platform }: Place,
+): readonly string[] {
+  const differs = new Set<string>(differsIn);
+  const isElsewhere = !differs.has('verdict') && (differs.has('wait') || differs.has('ladder'));
+  return [
+    ...(differs.has('verdict') ? [verdictWay(was.rule ?? '', is.rule ?? '', null)] : []),
+    ...(isElsewhere ? [verdictWay(was.rule ?? '', is.rule ?? '', platform)] : []),
+    ...(differs.has('group') ? [groupWay(was.clientGroup, is.clientGroup)] : []),
+    ...(differs.has('bot flag') ? [botWay(was.isBot)] : []),
+    ...(differs.has('score') ? [scoreWay(platform)] : []),
+    ...(differs.has('limits') ? [limitsWay(was.clientGroup, platform)] : []),
+    ...[...new Set(was.heldOut).symmetricDifference(new Set(is.heldOut))],
+  ];
+}
+
+/** Differences from settings count separately on each platform; the others are the same everywhere. */
+const on = (platform: string | null) => (platform === null ? '' : ` on ${platform}`);
+const verdictWay = (was: string, is: string, platform: string | null) =>
+  `verdict ${was} -> ${is}${on(platform)}`;
+const groupWay = (was: string, is: string) => `group ${was} -> ${is}`;
+const botWay = (was: boolean) => `bot ${was}`;
+const limitsWay = (group: string, platform: string | null) => `limits ${group}${on(platform)}`;
+const scoreWay = (platform: string | null) => `score${on(platform)}`;
+
+/**
+ * Every way in which two versions may answer one payer differently. An answer also moves the client on the ladder;
+ * where no answer differs, the ladder does not either, so later answers are alike, too.
+ */
+export function* waysToDiffer(both: BothVersions): Generator<WayToDiffer> {
+  yield* verdictWays(both);
+  yield* drawWays(both);
+  yield* groupWays(both, 'verdict');
+  yield* botWays(both, 'verdict');
+  yield* groupWays(both, 'score');
+  yield* botWays(both, 'score');
+  yield* scoreWays(both);
+  yield* limitWays(both);
+}
+
+function* verdictWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  const differs = verdictsDiffer(before, after);
+  for (const was of firstMatches(before.verdicts.rules, before.verdicts.otherwise)) {
+    for (const is of firstMatches(after.verdicts.rules, after.verdicts.otherwise)) {
+      if (excludes(was, is) || excludes(is, was)) continue;
+      const when = differs(was.gives, is.gives);
+      if (when === null) continue;
+      yield {
+        way: verdictWay(was.name, is.name, was.gives.verdict === is.gives.verdict ? place.platform : null),
+        askedFor: 'verdict',
+        must: [...was.must, ...is.must, when],
+        mustNot: [...was.mustNot, ...is.mustNot],
+      };
+    }
+  }
+}
+
+/** When two verdicts differ, or leave the client elsewhere on the ladder; null: never. */
+function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
+  const [was, is] = [ladderFacts(before), ladderFacts(after)];
+  const levels = Array.from({ length: LADDER_LEVELS_MAX + 1 }, (_, level) => level);
+  // Facts of one label are one fact; otherwise one of the two versions may have forgotten the ladder.
+  const pairs =
+    was.level.label === is.level.label
+      ? levels.map((level) => [level, level] as const)
+      : levels.flatMap(
+          (level) =>
+            [
+              [level, level],
+              [level, 0],
+              [0, level],
+            ] as const,
+        );
+  const at = ([one, other]: readonly [number, number]) =>
+    allOf(compare(was.level, 'equal', one), compare(is.level, 'equal', other));
+  const climbs = ({ settings }: ParsedRules, { ladder }: VerdictParams, level: number) =>
+    climb({ ...NO_ATTEMPTS, level }, levelsOf(settings.ladder, ladder), 0, 0);
+  const waitsDiffer = (one: VerdictParams, other: VerdictParams) =>
+    pairs.flatMap((pair) => {
+      const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
+      if (a.level !== b.level || pair[0] !== pair[1]) return [at(pair)];
+      if (a.waitUntil === b.waitUntil) return [];
+      // The rest of a longer wait hides both.
+      const seconds = Math.ceil(Math.max(a.waitUntil ?? 0, b.waitUntil ?? 0) / 1000);
+      return [allOf(at(pair), compare(was.remaining, 'lessThanInclusive', seconds))];
+    });
+  const forgotten = pairs.filter(([one, other]) => one !== other).map(at);
+  const openApart = [allOf(was.open, not(is.open)), allOf(is.open, not(was.open))];
+  return (one: VerdictParams, other: VerdictParams): Condition | null => {
+    if (one.verdict !== other.verdict || one.ladder !== other.ladder) return allOf();
+    const when = one.verdict === 'WAIT' ? waitsDiffer(one, other) : forgotten;
+    const left = one.verdict === 'BLOCK' && forgotten.length > 0 ? openApart : [];
+    return when.length + left.length === 0 ? null : anyOf(...when, ...left);
+  };
+}
+
+function ladderFacts({ facts }: ParsedRules) {
+  const known = new FactsByName(facts);
+  return {
+    level: known.plain('ladderLevel'),
+    remaining: known.plain('waitRemainingSeconds'),
+    open: known.is('attemptOpen', true),
+  };
+}
+
+/** A rule that matches is skipped by one version and not by the other. */
+function* drawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<WayToDiffer> {
+  for (const way of new Set([...skippedBefore.keys(), ...skippedAfter.keys()])) {
+    const [was, is] = [skippedBefore.get(way) ?? anyOf(), skippedAfter.get(way) ?? anyOf()];
+    if (conditionText(was) === conditionText(is)) continue;
+    yield { way, askedFor: 'verdict', must: [was], mustNot: [is] };
+    yield { way, askedFor: 'verdict', must: [is], mustNot: [was] };
+  }
+}
+
+function* groupWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+  const [was, is] = [concluded(before, 'clientGroup'), concluded(after, 'clientGroup')];
+  if (was.label === is.label) return;
+  for (const one of CLIENT_GROUPS) {
+    for (const other of CLIENT_GROUPS) {
+      if (one === other) continue;
+      const must = [compare(was, 'equal', one), compare(is, 'equal', other)];
+      yield { way: groupWay(one, other), askedFor, must, mustNot: [] };
+    }
+  }
+}
+
+function* botWays({ before, after }: BothVersions, askedFor: AskedFor): Generator<WayToDiffer> {
+  const [was, is] = [concluded(before, 'isBot'), concluded(after, 'isBot')];
+  if (was.label === is.label) return;
+  for (const wasBot of [false, true]) {
+    const must = [compare(was, 'equal', wasBot), compare(is, 'equal', !wasBot)];
+    yield { way: botWay(wasBot), askedFor, must, mustNot: [] };
+  }
+}
+
+/** Another smoothing gives another score after the first few orders, or where these tell nothing, perhaps later. */
+function* scoreWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  const [was, is] = [before.settings.smoothing, after.settings.smoothing];
+  if (isDeepStrictEqual(was, is)) return;
+  const known = new FactsByName(before.facts);
+  const counts = firstOrdersScoredApart(was, is);
+  const must =
+    counts === null
+      ? [known.above('finalCount', 0)]
+      : [known.is('paidCount', counts.paid), known.is('unpaidCount', counts.unpaid)];
+  yield { way: scoreWay(place.platform), askedFor: 'score', must, mustNot: [] };
+}
+
+const ORDERS_TRIED_MAX = 50;
+
+function firstOrdersScoredApart(was: Smoothing, is: Smoothing) {
+  for (let final = 1; final <= ORDERS_TRIED_MAX; final++) {
+    for (let paid = final; paid >= 0; paid--) {
+      if (paymentScore(paid, final, was) !== paymentScore(paid, final, is))
+        return { paid, unpaid: final - paid };
+    }
+  }
+  return null;
+}
+
+function* limitWays({ before, after, place }: BothVersions): Generator<WayToDiffer> {
+  for (const group of CLIENT_GROUPS) {
+    const [was, is] = [before, after].map((rules) => limitsOf(rules, rules.settings, group));
+    if (isDeepStrictEqual(was, is)) continue;
+    const must = [before, after].map((rules) => compare(concluded(rules, 'clientGroup'), 'equal', group));
+    yield { way: limitsWay(group, place.platform), askedFor: 'score', must, mustNot: [] };
+  }
+}
+
+function concluded({ facts }: ParsedRules, name: string): FactRef {
+  return new FactsByName(facts).plain(name);
+}
+
+/** A rule, or `otherwise`, that is the first to match: when it matches and none before it does. */
+interface FirstMatch {
+  readonly name: string;
+  readonly gives: VerdictParams;
+  readonly must: readonly Condition[];
+  readonly mustNot: readonly Condition[];
+}
+
+function firstMatches(
+  rules: readonly Rule<VerdictParams>[],
+  otherwise: VerdictParams,
+): readonly FirstMatch[] {
+  const conditions = rules.map(({ condition }) => condition);
+  return [
+    ...rules.map(({ name, condition, params }, index) => ({
+      name,
+      gives: params,
+      must: [condition],
+      mustNot: conditions.slice(0, index),
+    })),
+    { name: OTHERWISE, gives: otherwise, must: [], mustNot: conditions },
+  ];
+}
+
+/** One demands something that the other rules out, which is usual between versions that differ little. */
+function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
+  const texts = new Set(mustNot.map(conditionText));
+  return must.some((condition) => texts.has(conditionText(condition)));
+}
+
+/** Everything in which two answers may differ; reasons and names of rules are only for people. */
+export const ANSWER_MEMBERS = [
+  'verdict',
+  'wait',
+  'ladder',
+  'requisite',
+  'group',
+  'bot flag',
+  'score',
+  'limits',
+  'held out',
+] as const;
+
+export type AnswerMember = (typeof ANSWER_MEMBERS)[number];
+
+export const ASKED_FOR = ['verdict', 'score'] as const;
+
+export type AskedFor = (typeof ASKED_FOR)[number];
+
+export const AnswerSchema = shape('What a version answers to a payer with certain facts', {
+  verdict: nullable(verdict),
+  rule: nullable(word('That gave the verdict; null of a score', 'asked-too-early')),
+  /** After a longer wait it is as long as that. */
+  waitSeconds: nullable(count('As the ladder alone has it; null without WAIT')),
+  ladder: nullable(word('Where the client stands on it afterwards; null of a score', 'level 2')),
+  requisite: yesNo('Whether the bound requisite, or its acceptors, are named'),
+  clientGroup,
+  isBot,
+  paymentScore: word('As scores and records have it', '0.5000'),
+  payLimitValue: nullable(list(word('Like EUR:250.00'), 'Of a score; null where answers have none')),
+  heldOut: list(word('A rule, and the share of the clients'), 'What kept a rule from applying; of a verdict'),
+  text: word(
+    'All of this, and all in which it differs from the answer of the other version',
+    'WAIT 300 s by asked-too-early, NEW, no bot, level 2',
+  ),
+});
+
+type Answer = Shape<typeof AnswerSchema>;
+
+interface AnsweringVersion {
+  /** It compares pseudonyms as cases keep them. */
+  readonly rules: RuleSet;
+  readonly settings: PlatformSettings;
+  /** The value of a fact or a draw; undefined where it does not matter. */
+  readonly factOf: (label: string) => FactReading | undefined;
+}
+
+export interface TwoAnswers {
+  readonly before: Answer;
+  readonly after: Answer;
+  readonly differsIn: readonly AnswerMember[];
+}
+
+export function twoAnswers(
+  askedFor: AskedFor,
+  before: AnsweringVersion,
+  after: AnsweringVersion,
+): TwoAnswers {
+  const was = answer(askedFor, before);
+  const is = answer(askedFor, after);
+  const differsIn = ANSWER_MEMBERS.filter((member) => memberText(was, member) !== memberText(is, member));
+  return {
+    before: { ...was, text: answerText(was, differsIn) },
+    after: { ...is, text: answerText(is, differsIn) },
+    differsIn,
+  };
+}
+
+type Told = Omit<Answer, 'text'>;
+
+function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
+  const { rules, factOf } = version;
+  const isHeldOut = (rule: string, share: number) => factOf(drawLabel({ rule, share })) === true;
+  if (askedFor === 'verdict') return decided(version, isHeldOut);
+  const values = rules.facts.map((ref) => asKept(ref, factOf(ref.label) ?? null));
+  return scored(version, conclude(rules, values, factOf('isNewClient') === true, isHeldOut));
+}
+
+function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, isBot }: Assessment): Told {
+  return {
+    verdict: null,
+    rule: null,
+    waitSeconds: null,
+    ladder: null,
+    heldOut: [],
+    requisite: clientGroup === 'STICKY' && factOf('hasBinding') === true,
+    clientGroup,
+    isBot,
+    paymentScore: scoreOf(settings, factOf),
+    payLimitValue: limitsOf(rules, settings, clientGroup),
+  };
+}
+
+/** The payLimitValue of a group; null where answers have none. */
+function limitsOf(
+  { limits }: Pick<RuleSet, 'limits'>,
+  { scoringLimits }: PlatformSettings,
+  group: ClientGroup,
+): readonly string[] | null {
+  return scoringLimits ? (limits.get(group) ?? []) : null;
+}
+
+function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHeldOut): Told {
+  const facts = Object.fromEntries(
+    rules.facts.map((ref) => {
+      const known = factOf(ref.label);
+      return [ref.label, asKept(ref, known === undefined ? NO_MATTER_WHAT[typeName(ref.fact)] : known)];
+    }),
+  );
+  // Without a wait before, the ladder alone gives the length of this one. The facts include what its clock shows.
+  const request = {
+    platform: ANY_PLATFORM,
+    at: 0,
+    facts,
+    digest: rules.digest,
+    ladderBefore: ladderOf(factOf),
+  };
+  const again = redecide({ ...rules, settings, platforms: new Map() }, request, isHeldOut);
+  if (again.kind !== 'decided') throw new Error('a payer of all facts lacks one of them');
+  const { assessment, concluded, drawn } = again;
+  const { verdict, rule, waitSeconds } = concluded;
+  return {
+    verdict,
+    rule,
+    waitSeconds,
+    payLimitValue: null,
+    ladder: ladderText(concluded.ladderAfter, concluded.ladder),
+    requisite: verdict === 'GET_SAME_STICKY',
+    clientGroup: assessment.clientGroup,
+    isBot: assessment.isBot,
+    paymentScore: scoreOf(settings, factOf),
+    heldOut: heldOutOf(drawn).map((held) => drawLabel(held)),
+  };
+}
+
+/** A payer that proofs found has texts in clear, and decisions have the HMACs of some. */
+function asKept(ref: FactRef, value: FactReading): FactReading {
+  if (typeof value !== 'string' || !keepsPseudonym(ref)) return value;
+  return CASE_HMACS.keptAs(value)[0] ?? null;
+}
+
+/** The settings of the place are those of the whole rule set, so that no name of a platform matters. */
+const ANY_PLATFORM = platformName('any');
+
+/** Values of facts that no rule compares. */
+const NO_MATTER_WHAT = { boolean: false, number: 0, string: '' } as const;
+
+/** The ladder at the moment 0. */
+function ladderOf(factOf: AnsweringVersion['factOf']): Ladder {
+  const remainingSeconds = Number(factOf('waitRemainingSeconds') ?? 0);
+  const isWaiting = remainingSeconds > 0 || factOf('waitServed') === true;
+  return {
+    level: Number(factOf('ladderLevel') ?? 0),
+    attemptOpen: factOf('attemptOpen') === true,
+    waitUntil: isWaiting ? remainingSeconds * 1000 : null,
+  };
+}
+
+function ladderText({ level, attemptOpen }: Ladder, name: string | null): string {
+  return `level ${level}${name === null ? '' : ` of the ladder ${name}`}${attemptOpen ? ' with an attempt open' : ''}`;
+}
+
+function scoreOf({ smoothing }: PlatformSettings, factOf: AnsweringVersion['factOf']): string {
+  const [paid, unpaid] = [Number(factOf('paidCount') ?? 0), Number(factOf('unpaidCount') ?? 0)];
+  return formatPaymentScore(paymentScore(paid, paid + unpaid, smoothing));
+}
+
+function memberText(told: Told, member: AnswerMember): string {
+  const texts: Readonly<Record<AnswerMember, string>> = {
+    verdict: told.verdict ?? 'no verdict',
+    wait: told.waitSeconds === null ? 'no wait' : `${told.waitSeconds} s`,
+    ladder: told.ladder ?? 'no ladder',
+    requisite: told.requisite ? 'the bound requisite' : 'no bound requisite',
+    group: told.clientGroup,
+    'bot flag': told.isBot ? 'a bot' : 'no bot',
+    score: `score ${told.paymentScore}`,
+    limits: told.payLimitValue === null ? 'no limits' : `limits ${told.payLimitValue.join(' ') || 'none'}`,
+    'held out': told.heldOut.join(', ') || 'not held out',
+  };
+  return texts[member];
+}
+
+function answerText(told: Told, differsIn: readonly AnswerMember[]): string {
+  const { verdict, rule, waitSeconds } = told;
+  const wait = waitSeconds === null ? '' : ` ${memberText(told, 'wait')}`;
+  // A verdict tells by itself whether a requisite is shown, and two verdicts where each leaves the ladder.
+  const said: readonly AnswerMember[] = [
+    ...(verdict === null ? [] : (['requisite'] as const)),
+    ...(differsIn.includes('verdict') ? (['ladder'] as const) : []),
+  ];
+  const more = (['ladder', 'score', 'limits', 'requisite', 'held out'] as const).filter(
+    (member) => differsIn.includes(member) && !said.includes(member),
+  );
+  return [
+    ...(verdict === null ? [] : [`${verdict}${wait} by ${rule}`]),
+    ...(['group', 'bot flag', ...more] as const).map((member) => memberText(told, member)),
+  ].join(', ');
+}

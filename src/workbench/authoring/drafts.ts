@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { Type } from '#base/json-schema.ts';
+import { NamedError } from '#base/named-error.ts';
+import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { digestOf } from '#decision/rules/text/draft-text.ts';
+import type { Store } from '#state/store.ts';
+
+export const DRAFTS_MAX = 30;
+
+/** A draft that nobody changes for this long is forgotten. */
+export const DRAFT_DAYS_MAX = 60;
+
+const DRAFT_MS_MAX = DRAFT_DAYS_MAX * 24 * 3600_000;
+
+/** Files outlive what points at them, so that a draft that is listed can always be opened. */
+const FILES_MS_MAX = DRAFT_MS_MAX + 3600_000;
+
+/** Each try after the first means that somebody else changed one of the platform's drafts. */
+const TRIES_MAX = 20;
+
+export const DraftSummarySchema = shape('A rule set that people of a platform work on', {
+  version: ruleVersion,
+  from: word('The version that it was begun with', 'p2.v10'),
+  revision: Type.Integer({ minimum: 1, description: 'Greater after every change; the ETag of the draft' }),
+  changedBy: word('Who changed it last', 'person:248289761001 (ann@example.com)'),
+  changedAt: epochMs('When'),
+});
+
+export type DraftSummary = Shape<typeof DraftSummarySchema>;
+export type DraftFiles = Readonly<Record<string, string>>;
+
+export interface OpenedDraft {
+  readonly draft: DraftSummary;
+  readonly files: DraftFiles;
+}
+
+interface StoredDraft extends DraftSummary {
+  readonly digest: string;
+  /** Names the document that holds its files. */
+  readonly filesId: string;
+}
+
+/** All drafts of a platform but their files, in one text that changes by compare-and-set. */
+interface DraftRegister {
+  /** Never used again, so that a draft that is begun anew differs from the one before. */
+  readonly lastRevision: number;
+  readonly drafts: readonly StoredDraft[];
+}
+
+/** The change is refused, because the draft is no longer at the revision that it was made on. */
+export class DraftChanged extends NamedError {
+  /** Null when there is none now. */
+  readonly now: DraftSummary | null;
+
+  constructor(now: DraftSummary | null) {
+    super('the draft was changed by somebody else');
+    this.now = now;
+  }
+}
+
+/** The platform has the most drafts that it may have. */
+export class TooManyDrafts extends NamedError {}
+
+/**
+ * The drafts that people work on outside RULES_DIR, by platform. A change names the revision that it was made on, so
+ * that nobody overwrites what somebody else typed.
+ */
+export class Drafts {
+  readonly #store: Pick<Store, 'registers' | 'documents'>;
+  readonly #now: () => number;
+
+  constructor(store: Pick<Store, 'registers' | 'documents'>, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /** Newest first. */
+  async list(platform: PlatformName): Promise<readonly DraftSummary[]> {
+    const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
+    return drafts.map(summaryOf);
+  }
+
+  /** Null when there is none, or its files are lost. */
+  async open(platform: PlatformName, version: string): Promise<OpenedDraft | null> {
+    let missing: string | null = null;
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const { drafts } = this.#read(await this.#store.registers.read(registerOf(platform)));
+      const found = drafts.find((one) => one.version === version);
+      if (found === undefined || found.filesId === missing) return null;
+      const files = await this.#store.documents.get<DraftFiles>(collectionOf(platform), found.filesId);
+      if (files !== undefined) return { draft: summaryOf(found), files };
+      // It may have been changed between the two readings.
+      missing = found.filesId;
+    }
+    return null;
+  }
+
+  /**
+   * Keeps what was written on the revision `basis`; null: there is none yet. Saying the same twice does no harm: a
+   * caller that did not hear of the first time may try again. Throws DraftChanged and TooManyDrafts.
+   */
+  async write(
+    platform: PlatformName,
+    { files, ...written }: Pick<DraftSummary, 'version' | 'from'> & { readonly files: DraftFiles },
+    basis: number | null,
+    changedBy: string,
+  ): Promise<DraftSummary> {
+    const filesId = randomUUID();
+    const made = { ...written, changedBy, digest: digestOf(new Map(Object.entries(files))), filesId };
+    await this.#store.documents.set(collectionOf(platform), filesId, files, FILES_MS_MAX);
+    try {
+      const [draft, unneeded] = await this.#change<readonly [StoredDraft, string | null]>(
+        platform,
+        (register) => {
+          const { lastRevision, drafts } = register;
+          const before = drafts.find(({ version }) => version === made.version);
+          if (before !== undefined && isSame(before, made)) return [register, [before, filesId]];
+          if ((before?.revision ?? null) !== basis) throw changed(before);
+          if (before === undefined && drafts.length >= DRAFTS_MAX) throw new TooManyDrafts();
+          const revision = lastRevision + 1;
+          const draft = { ...made, revision, changedAt: this.#now() };
+          const others = drafts.filter((one) => one !== before);
+          return [{ lastRevision: revision, drafts: [draft, ...others] }, [draft, before?.filesId ?? null]];
+        },
+      );
+      if (unneeded !== null) await this.#store.documents.delete(collectionOf(platform), unneeded);
+      return summaryOf(draft);
+    } catch (error) {
+      // A store that did not answer may have made the change: then the files are those of the draft.
+      if (error instanceof DraftChanged || error instanceof TooManyDrafts)
+        await this.#store.documents.delete(collectionOf(platform), filesId);
+      throw error;
+    }
+  }
+
+  /** Returns the discarded draft. Throws DraftChanged. */
+  async discard(platform: PlatformName, version: RuleVersion, basis: number): Promise<DraftSummary> {
+    const gone = await this.#change(platform, ({ lastRevision, drafts }) => {
+      const found = drafts.find((one) => one.version === version);
+      if (found?.revision !== basis) throw changed(found);
+      return [{ lastRevision, drafts: drafts.filter((one) => one !== found) }, found];
+    });
+    await this.#store.documents.delete(collectionOf(platform), gone.filesId);
+    return summaryOf(gone);
+  }
+
+  /** Returns the result of `change`, which also returns the new register. */
+  async #change<T>(
+    platform: PlatformName,
+    change: (register: DraftRegister) => readonly [after: DraftRegister, given: T],
+  ): Promise<T> {
+    const name = registerOf(platform);
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const raw = await this.#store.registers.read(name);
+      const [after, given] = change(this.#read(raw));
+      if (!(await this.#store.registers.compareAndSet(name, raw, JSON.stringify(after)))) continue;
+      const old = registerContent(raw).drafts.filter((one) => !this.#isKept(one));
+      for (const { filesId } of old) await this.#store.documents.delete(collectionOf(platform), filesId);
+      return given;
+    }
+    throw new Error(`others keep changing the drafts of ${platform}`);
+  }
+
+  #read(raw: string | null): DraftRegister {
+    const { lastRevision, drafts } = registerContent(raw);
+    return { lastRevision, drafts: drafts.filter((one) => this.#isKept(one)) };
+  }
+
+  #isKept({ changedAt }: StoredDraft): boolean {
+    return this.#now() < changedAt + DRAFT_MS_MAX;
+  }
+}
+
+function registerContent(raw: string | null): DraftRegister {
+  return raw === null ? { lastRevision: 0, drafts: [] } : JSON.parse(raw);
+}
+
+function summaryOf({ filesId: _, digest: __, ...draft }: StoredDraft): DraftSummary {
+  return draft;
+}
+
+function isSame(before: StoredDraft, now: Pick<StoredDraft, 'digest' | 'changedBy' | 'from'>): boolean {
+  return before.digest === now.digest && before.changedBy === now.changedBy && before.from === now.from;
+}
+
+function changed(now: StoredDraft | undefined): DraftChanged {
+  return new DraftChanged(now === undefined ? null : summaryOf(now));
+}
+
+function registerOf(platform: PlatformName): string {
+  return `drafts:${platform}`;
+}
+
+function collectionOf(platform: PlatformName): string {
+  return `draft-files:${platform}`;
+}

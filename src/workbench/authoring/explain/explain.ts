@@ -1,0 +1,383 @@
+import { isDeepStrictEqual } from 'node:util';
+import { formatDuration } from '#base/duration.ts';
+import { Type } from '#base/json-schema.ts';
+import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { flagsRaised } from '#decision/assess.ts';
+import type { ConcludedVerdict } from '#decision/conclude-verdict.ts';
+import { DECISION_MEMBERS, type Decision, DecisionSchema, isBot, OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { type DrawnHoldout, heldOutOf, heldOutThen } from '#decision/holdout.ts';
+import { clientGroup } from '#decision/payer/client-state.ts';
+import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '#decision/payer/ladder.ts';
+import { formatPaymentScore } from '#decision/payer/payment-score.ts';
+import {
+  type LackingFacts,
+  type Redecided,
+  redecide,
+  typeName,
+  unknownSecretText,
+} from '#decision/redecision.ts';
+import { foldCondition } from '#decision/rules/condition.ts';
+import { listText, seenText } from '#decision/rules/condition-text.ts';
+import {
+  type ComparisonTrace,
+  ConditionSchema,
+  type ConditionTrace,
+  counts,
+  type RuleTrace,
+  RuleTraceSchema,
+  signalInWords,
+  tracedWeight,
+  traceRuleSet,
+} from '#decision/rules/evaluate/trace.ts';
+import { type PlatformSettings, type RuleSet, settingsOf, verdict } from '#decision/rules/rule-set.ts';
+import { supportWords } from './support-words.ts';
+
+const why = word('Why, in a sentence');
+const rules = list(RuleTraceSchema, 'In the order of asking');
+
+export const RulesAccountSchema = named(
+  'RulesAccount',
+  shape('How the rules came to a verdict', {
+    groups: shape('How the group came about', {
+      group: clientGroup,
+      rule: word('That gave it'),
+      why,
+      rules,
+    }),
+    signals: shape('How the bot flag came about', {
+      isBot,
+      weight: Type.Number({ description: 'Of the matching signals' }),
+      threshold: Type.Number({ description: 'A bot from here on' }),
+      why,
+      /** Under these conditions no signal applies; null where the rule set has none. */
+      exempt: nullable(ConditionSchema),
+      rules,
+    }),
+    verdicts: shape('How the verdict came about', { verdict, rule: word('That gave it'), why, rules }),
+    flags: shape('How the flags beside the verdict came about', {
+      raised: list(Type.String(), 'The flags, each once'),
+      why,
+      rules,
+    }),
+  }),
+);
+
+export type RulesAccount = Shape<typeof RulesAccountSchema>;
+
+const LadderAccountSchema = shape('The ladder, also in words', {
+  ...LadderSchema.properties,
+  words: word('For people', 'no wait so far'),
+});
+
+const RerunDifferenceSchema = shape('A member that comes out differently; null stands for an absent one', {
+  member: word('Of the decision'),
+  recorded: Type.Unknown({ description: 'What the record says' }),
+  rerun: Type.Unknown({ description: 'What the rules say' }),
+});
+
+type RerunDifference = Shape<typeof RerunDifferenceSchema>;
+
+export const ExplanationSchema = named(
+  'Explanation',
+  shape('Why a decision fell as it did, and whether its rule set still says the same', {
+    decision: DecisionSchema,
+    /** Null when the rule set that decided is not at hand. */
+    rules: nullable(RulesAccountSchema),
+    ladder: shape('Before and after', { before: LadderAccountSchema, after: LadderAccountSchema }),
+    sharedLists: list(
+      Type.String(),
+      'The shared lists that the request was on then, of those that the rules ask about',
+    ),
+    reproduced: yesNo('Asked again with the recorded facts, the rule set gives this very decision'),
+    differences: list(RerunDifferenceSchema, 'Where it does not'),
+    verification: word(
+      'The same in a sentence: what was compared, or what is missing for it',
+      'The rule set that decided is not here.',
+    ),
+    payerText: word(
+      'What support may say to the payer: the payerText of the rule in the version that decided, or else a text by verdict and wait',
+      'Your payment of 25.00 EUR can go ahead: please continue on the payment page.',
+    ),
+    integratorText: word(
+      'What support may write to whoever asked for the verdict',
+      'Order order-1001, 25.00 EUR by card, asked at 2026-01-01 12:00:00 UTC: ..',
+    ),
+  }),
+);
+
+export type Explanation = Shape<typeof ExplanationSchema>;
+
+/**
+ * Explains a decision from its record: the rules are traced over the recorded facts, and the core is
+ * run on them again. A rule set with another digest than the decision's proves nothing and is not
+ * asked; the explanation then says which one is missing.
+ */
+export async function explain(rules: RuleSet, decision: Decision): Promise<Explanation> {
+  if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {
+    return explainWithout(decision, `here is ${rules.version} with digest ${shortDigest(rules.digest)}`);
+  }
+  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  if (again.kind === 'lacking') {
+    return {
+      ...bare(decision, rules),
+      differences: damagedMembers(again, decision),
+      verification: 'The record of the decision is damaged.',
+    };
+  }
+  if (again.kind === 'unknownSecret')
+    return { ...bare(decision, rules), verification: unknownSecretText(again) };
+  const { values } = again.assessment;
+  const rerun = rerunOf(rules, again);
+  const differences = compare(rules, decision, rerun, values);
+  const reproduced = differences.length === 0;
+  const source = `${rules.version} (digest ${shortDigest(rules.digest)})`;
+  return {
+    ...bare(decision, rules),
+    rules: await account(rules, values, rerun, decision),
+    reproduced,
+    differences,
+    verification: reproduced
+      ? `Asked again with the recorded facts, ${source} gives the same answer.`
+      : `Asked again with the recorded facts, ${source} gives another answer than the one on record.`,
+  };
+}
+
+/**
+ * How a decision differs when its rule set decides again on its facts; empty when it does not. Null where the secret of its
+ * pseudonyms is not at hand, so that nobody can say.
+ */
+export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
+  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  if (again.kind === 'unknownSecret') return null;
+  return again.kind === 'lacking'
+    ? damagedMembers(again, decision)
+    : compare(rules, decision, rerunOf(rules, again), again.assessment.values);
+}
+
+/** An explanation without the rule set that decided; `there` says what is there instead: "there is only p2.v11". */
+export function explainWithout(decision: Decision, there: string): Explanation {
+  const wanted = `${decision.ruleVersion} with digest ${shortDigest(decision.digest)}`;
+  return {
+    ...bare(decision, null),
+    verification: `The rule set that decided, ${wanted}, is not here: ${there}. Bring its folder back from version control to see its rules.`,
+  };
+}
+
+/** Enough of a digest to tell rule sets apart by eye. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, 12);
+}
+
+function bare(decision: Decision, rules: RuleSet | null): Explanation {
+  const { ladderBefore, ladderAfter, ladder, at } = decision;
+  const after = isDeepStrictEqual(ladderBefore, ladderAfter)
+    ? 'the same'
+    : ladderInWords(ladderAfter, at, ladder);
+  return {
+    decision,
+    rules: null,
+    ladder: {
+      before: { ...ladderBefore, words: ladderInWords(ladderBefore, at) },
+      after: { ...ladderAfter, words: after },
+    },
+    sharedLists: sharedListsOn(decision),
+    reproduced: false,
+    differences: [],
+    verification: '',
+    ...supportWords(decision, rules),
+  };
+}
+
+/** What the record says of shared lists: `listed(blocked-devices)` is true. */
+function sharedListsOn({ facts }: Decision): readonly string[] {
+  const on = Object.entries(facts).filter(([, value]) => value === true);
+  return on.flatMap(([label]) => /^listed\((.+)\)$/.exec(label)?.[1] ?? []);
+}
+
+function damagedMembers({ facts }: LackingFacts, decision: Decision): readonly RerunDifference[] {
+  return facts.map(({ label, fact }) => ({
+    member: `facts.${label}`,
+    recorded: decision.facts[label] ?? null,
+    rerun: typeName(fact) === 'string' ? 'a text' : `a ${typeName(fact)}`,
+  }));
+}
+
+/** The part of a decision that follows from its facts, its ladder and its time. */
+type Rerun = ConcludedVerdict & {
+  readonly flags: readonly string[];
+} & Pick<Decision, 'isBot' | 'signals' | 'clientGroup' | 'paymentScore'> & {
+    readonly holdout: readonly DrawnHoldout[];
+  };
+
+function rerunOf(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
+  const { isBot, signals, clientGroup, values } = assessment;
+  const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
+  const flags = flagsRaised(rules, values);
+  return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn, flags };
+}
+
+function compare(
+  rules: RuleSet,
+  decision: Decision,
+  rerun: Rerun,
+  values: readonly FactReading[],
+): readonly RerunDifference[] {
+  const again: Partial<Record<keyof Decision, unknown>> = rerun;
+  const members = DECISION_MEMBERS.filter((member) => Object.hasOwn(rerun, member)).map((member) => ({
+    member,
+    recorded: decision[member] ?? (member === 'holdout' || member === 'flags' ? [] : null),
+    rerun: again[member],
+  }));
+  const conclusions = rules.facts
+    .filter(({ label }) => decision.facts[label] !== undefined)
+    .map(({ label, index }) => ({
+      member: `facts.${label}`,
+      recorded: decision.facts[label],
+      rerun: values[index],
+    }));
+  return [...members, ...conclusions].filter(({ recorded, rerun }) => !isDeepStrictEqual(recorded, rerun));
+}
+
+async function account(
+  rules: RuleSet,
+  values: readonly FactReading[],
+  rerun: Rerun,
+  { platform, at }: Decision,
+): Promise<RulesAccount> {
+  const heldOut = new Set(heldOutOf(rerun.holdout).map((drawn) => drawn.rule));
+  const { groups, signals, verdicts, flags, exempt } = await traceRuleSet(rules, values, heldOut);
+  const { clientGroup, isBot, verdict, rule } = rerun;
+  const settings = settingsOf(rules, platform);
+  const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
+  const weight = tracedWeight(signals);
+  const { threshold } = rules.signals;
+  return {
+    groups: {
+      group: clientGroup,
+      rule: groups.find(counts)?.name ?? OTHERWISE,
+      why: firstMatchInWords(groups, clientGroup),
+      rules: groups,
+    },
+    signals: {
+      isBot,
+      weight,
+      threshold,
+      why:
+        exempt?.passed === true ? exemptInWords(exempt, signals) : weightInWords(signals, weight, threshold),
+      exempt,
+      rules: signals,
+    },
+    verdicts: {
+      verdict,
+      rule,
+      why: firstMatchInWords(verdicts, verdict) + wait,
+      rules: verdicts,
+    },
+    flags: { raised: rerun.flags, why: flagsInWords(flags), rules: flags },
+  };
+}
+
+function flagsInWords(rules: readonly RuleTrace[]): string {
+  if (rules.length === 0) return 'The rule set has no flags.';
+  const matching = rules.filter(counts).map(({ name }) => name);
+  if (matching.length === 0) return 'No rule of flags.yaml matched.';
+  return `${listText(matching, 'and')} matched. Flags are for people and change no verdict.`;
+}
+
+/** "asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not." */
+function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
+  const place = rules.findIndex(counts);
+  const first = rules[place];
+  const skipped = rules.filter(({ heldOut }) => heldOut === true).length;
+  const holdout = heldOutInWords(rules);
+  const otherRules = skipped === 0 ? 'rules' : 'other rules';
+  if (first === undefined)
+    return `None of the ${otherRules} matched, so "otherwise" gave ${gives}.${holdout}`;
+  const others = place - skipped;
+  const before =
+    others === 0 ? 'it is asked first' : `the ${others === 1 ? 'rule' : `${others} rules`} before it did not`;
+  const reason = decisive(first.condition).map(seenText).join('; ');
+  return `${first.name} matched, because ${reason}; ${before}.${holdout}`;
+}
+
+/** "level 2 of the ladder, 5m (ladder.yaml:6)" */
+function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }: Rerun, at: number): string {
+  const { level } = ladderAfter;
+  const levelMs = levelsOf(ladder, name)[level - 1] ?? 0;
+  const place = ladder.levelsAt[name ?? '']?.[level - 1];
+  const where = place === undefined ? '' : ` (${place.file}:${place.line})`;
+  const step = `level ${level} of the ladder${name === null ? '' : ` "${name}"`}, ${formatDuration(levelMs)}`;
+  return `${step}${where}${waitRemainingMs(ladderAfter, at) > levelMs ? LONGER : ''}`;
+}
+
+const LONGER = '; it is longer, because no wait is shorter than the one before it or ends earlier';
+
+/** " The client is held out of blocked-by-unpaid-chain, which matched too.", or nothing. */
+function heldOutInWords(rules: readonly RuleTrace[]): string {
+  const names = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
+  return names.length === 0 ? '' : ` The client is held out of ${listText(names, 'and')}, which matched too.`;
+}
+
+function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
+  const matching = rules.filter(counts).map(signalInWords);
+  const holdout = heldOutInWords(rules);
+  if (matching.length === 0)
+    return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
+  const reached = weight >= threshold ? 'reaches' : 'stays below';
+  return `Matched: ${matching.join(', ')}. The weight of ${weight} ${reached} the threshold of ${threshold}.${holdout}`;
+}
+
+/** "No signal applies, because overrideGroup is TRUSTED (bot-signals.yaml:9). honeypot would match." */
+function exemptInWords(exempt: ConditionTrace, signals: readonly RuleTrace[]): string {
+  const { file, line } = exempt.at;
+  const because = decisive(exempt).map(seenText).join('; ');
+  const matching = signals.filter(({ matched }) => matched).map(({ name }) => name);
+  const without = matching.length === 0 ? '' : ` Without it ${listText(matching, 'and')} would match.`;
+  return `No signal applies: the payer is exempt from all of them, because ${because} (${file}:${line}).${without}`;
+}
+
+function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, ladder?: string): string {
+  const named = ladder === undefined ? '' : ` of the ladder "${ladder}"`;
+  const step = level === 0 ? 'no wait so far' : `level ${level}${named}`;
+  if (attemptOpen) return `${step}; a requisite was granted and is not paid yet`;
+  if (waitUntil === null) return level === 0 ? 'as before a first request' : `${step}; no wait is due`;
+  const seconds = Math.ceil(Math.abs(waitUntil - at) / 1000);
+  return waitUntil > at
+    ? `${step}; its wait has ${seconds} s to go, until ${timeInWords(waitUntil)}`
+    : `${step}; its wait was over ${seconds} s before, at ${timeInWords(waitUntil)}`;
+}
+
+/** `2026-07-03 10:21:44.123 UTC` */
+export function timeInWords(epochMs: number): string {
+  return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', ' UTC');
+}
+
+function factCalled(rules: RuleSet, values: readonly FactReading[], label: string): FactReading | undefined {
+  return values[rules.facts.find((ref) => ref.label === label)?.index ?? -1];
+}
+
+interface Decided {
+  readonly passed: boolean;
+  readonly by: readonly ComparisonTrace[];
+}
+
+/** The comparisons because of which a condition holds. */
+function decisive(condition: ConditionTrace): readonly ComparisonTrace[] {
+  return foldCondition(condition, {
+    group: (kind, parts, { passed }): Decided => {
+      // One failure is enough against "all", one success for "any"; otherwise every member counts.
+      const oneIsEnough = passed === (kind === 'any');
+      const having = parts.filter((part) => !oneIsEnough || part.passed === passed);
+      return { passed, by: having.flatMap(({ by }) => by) };
+    },
+    not: ({ by }, { passed }) => ({ passed, by }),
+    reference: (_name, part) => part,
+    // What is not known makes nothing hold, also not within a "not".
+    comparison: (comparison) => ({ passed: comparison.passed, by: decides(comparison) ? [comparison] : [] }),
+  }).by;
+}
+
+function decides({ seen, operator }: ComparisonTrace): boolean {
+  return seen !== null || operator === 'known';
+}

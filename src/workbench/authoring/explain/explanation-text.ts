@@ -1,0 +1,208 @@
+import { type Decision, OTHERWISE } from '#decision/decision.ts';
+import { foldCondition } from '#decision/rules/condition.ts';
+import { listText, nameText, quoted, seenText, valueText } from '#decision/rules/condition-text.ts';
+import type { ConditionTrace, RuleTrace } from '#decision/rules/evaluate/trace.ts';
+import type { Location } from '#decision/rules/problem.ts';
+import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
+
+/**
+ * An explanation as an analyst reads it aloud: what was asked and answered, why, by which rules and on
+ * which values, what it did to the ladder, and whether it can be reproduced.
+ */
+export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN): string {
+  const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
+  const title = (text: string) => paint('strong', text);
+  return [
+    ...decisionLines(decision, title),
+    ...(sharedLists.length === 0 ? [] : [listsLine(sharedLists)]),
+    '',
+    ...(rules === null ? withoutRules(decision, title) : rulesLines(rules, paint)),
+    '',
+    title('Cooldown ladder'),
+    `  before  ${ladder.before.words}`,
+    `  after   ${ladder.after.words}`,
+    '',
+    title('For the payer'),
+    `  ${payerText}`,
+    '',
+    title('For the integrator'),
+    ...integratorText.split('\n').map((line) => `  ${line}`),
+    '',
+    ...verificationLines(explanation, paint),
+  ].join('\n');
+}
+
+function decisionLines(decision: Decision, title: (text: string) => string): readonly string[] {
+  const { decisionId, at, clientIdKey, platform, sellPointKey, orderRef, rule, ruleVersion, digest, arm } =
+    decision;
+  const source = rule === OTHERWISE ? '"otherwise"' : `the rule ${rule}`;
+  const role = arm === 'candidate' ? ', the candidate of a rollout' : '';
+  return [
+    title(`Decision ${decisionId}: ${answerInWords(decision)}`),
+    `  On ${timeInWords(at)} client ${nameText(clientIdKey)} of platform ${platform} asked at ${nameText(sellPointKey)} for order ${nameText(orderRef)}.`,
+    `  The answer was ${answerInWords(decision)}: ${quoted(decision.reason)}`,
+    `  It came from ${source} in ${ruleVersion} (digest ${shortDigest(digest)})${role}.`,
+  ];
+}
+
+function listsLine(lists: readonly string[]): string {
+  return `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${listText(lists, 'and')}.`;
+}
+
+function answerInWords({ verdict, waitSeconds }: Decision): string {
+  return waitSeconds === undefined ? verdict : `${verdict} ${waitSeconds} s`;
+}
+
+function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: Paint): readonly string[] {
+  return [
+    paint('strong', `Client group: ${groups.group}`),
+    `  ${groups.why}`,
+    ...ruleLines(groups.rules, paint),
+    '',
+    paint('strong', `Bot: ${signals.isBot ? 'yes' : 'no'}`),
+    `  ${signals.why}`,
+    ...exemptLines(signals.exempt, paint),
+    ...ruleLines(signals.rules, paint),
+    '',
+    paint('strong', `Verdict: ${verdicts.verdict}`),
+    `  ${verdicts.why}`,
+    ...ruleLines(verdicts.rules, paint),
+    ...(flags.rules.length === 0
+      ? []
+      : [
+          '',
+          paint('strong', `Flags: ${flags.raised.length === 0 ? 'none' : flags.raised.join(', ')}`),
+          `  ${flags.why}`,
+          ...ruleLines(flags.rules, paint),
+        ]),
+  ];
+}
+
+/** The record's own words, when its rules cannot be asked. */
+function withoutRules(
+  { clientGroup, isBot, signals, facts }: Decision,
+  title: (text: string) => string,
+): readonly string[] {
+  const width = Math.max(0, ...Object.keys(facts).map((label) => label.length));
+  const matching = signals.length === 0 ? 'no signal matched' : `signals ${signals.join(', ')} matched`;
+  return [
+    title('On record'),
+    `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}flagged as a bot: ${matching}.`,
+    '  The rules saw:',
+    ...Object.entries(facts).map(([label, value]) => `    ${label.padEnd(width)}  ${valueText(value)}`),
+  ];
+}
+
+function verificationLines(
+  { reproduced, differences, verification }: Explanation,
+  paint: Paint,
+): readonly string[] {
+  const width = Math.max(0, ...differences.map(({ member }) => member.length));
+  return [
+    paint(reproduced ? 'pass' : 'fail', `Reproduced: ${reproduced ? 'yes' : 'no'}`),
+    `  ${verification}`,
+    ...differences.map(
+      ({ member, recorded, rerun }) =>
+        `    ${member.padEnd(width)}  on record ${shown(recorded)}, now ${shown(rerun)}`,
+    ),
+  ];
+}
+
+function shown(value: unknown): string {
+  return value === null ? 'absent' : typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+}
+
+/** The meaning of a piece of text, which a terminal may show as a colour. */
+export const TONES = ['pass', 'fail', 'faint', 'strong'] as const;
+
+export type Tone = (typeof TONES)[number];
+
+export type Paint = (tone: Tone, text: string) => string;
+
+export const PLAIN: Paint = (_tone, text) => text;
+
+/** Places stand in a column of their own, unless the text before them is longer than this. */
+const TEXT_CHARACTERS_MAX = 84;
+
+interface Row {
+  readonly tone: Tone;
+  readonly text: string;
+  readonly at: Location;
+}
+
+/** Rules as aligned lines, each condition below its rule with what it saw and where it is written. */
+export function ruleLines(rules: readonly RuleTrace[], paint: Paint): readonly string[] {
+  const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
+  return alignPlaces(
+    rules.flatMap((rule) => ruleRows(rule, nameWidth)),
+    paint,
+  );
+}
+
+/** The conditions under which no signal applies, as those of a rule stand below it. */
+export function exemptLines(exempt: ConditionTrace | null, paint: Paint): readonly string[] {
+  if (exempt === null) return [];
+  const { passed, at } = exempt;
+  const text = passed ? '  ✓ exempt: no signal applies' : '  ✗ exempt: the signals apply';
+  const head = { tone: passed ? 'pass' : 'strong', text, at } as const;
+  return alignPlaces([head, ...conditionRows(exempt, 6, true)], paint);
+}
+
+function ruleRows(rule: RuleTrace, nameWidth: number): readonly Row[] {
+  const mark = rule.asked && rule.heldOut !== true ? (rule.matched ? '✓' : '✗') : '·';
+  const tone = rule.asked ? (rule.matched ? 'pass' : 'strong') : 'faint';
+  const head = {
+    tone,
+    text: `  ${mark} ${rule.name.padEnd(nameWidth)}  ${status(rule)}`,
+    at: rule.at,
+  } as const;
+  return [head, ...conditionRows(rule.condition, 6, rule.asked)];
+}
+
+function status({ asked, matched, heldOut, outweighedBy, gives }: RuleTrace): string {
+  const what = typeof gives === 'number' ? `weight ${gives}` : gives;
+  if (heldOut === true) return 'matched, and skipped: the client is held out of it';
+  if (outweighedBy !== undefined)
+    return `matched; ${outweighedBy}, about the same thing, counts in its place`;
+  if (asked) return matched ? `matched: ${what}` : 'did not match';
+  return matched ? `not asked; it would match: ${what}` : 'not asked; it would not match';
+}
+
+/** The rows of a condition, given how far to indent them and whether it stands at the top of its rule. */
+type RowsOf = (indent: number, top: boolean) => readonly Row[];
+
+function conditionRows(condition: ConditionTrace, indent: number, asked: boolean): readonly Row[] {
+  const row = ({ passed, at }: ConditionTrace, indentHere: number, words: string): Row => ({
+    tone: asked ? (passed ? 'pass' : 'fail') : 'faint',
+    text: `${' '.repeat(indentHere)}${passed ? '✓' : '✗'} ${words}`,
+    at,
+  });
+  const above = (trace: ConditionTrace, words: string, parts: readonly RowsOf[]): RowsOf => {
+    return (here) => [row(trace, here, words), ...parts.flatMap((rows) => rows(here + 2, false))];
+  };
+  const rows = foldCondition(condition, {
+    group: (kind, parts, trace): RowsOf => {
+      const all = above(trace, `${kind} of`, parts);
+      // An `all` at the top of a rule goes without saying.
+      return (here, top) =>
+        top && kind === 'all' ? parts.flatMap((inner) => inner(here, false)) : all(here, false);
+    },
+    not: (part, trace) => above(trace, 'not', [part]),
+    reference: (name, part, trace) => above(trace, `the condition "${name}"`, [part]),
+    comparison: (trace) => above(trace, seenText(trace), []),
+  });
+  return rows(indent, true);
+}
+
+function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
+  const width = Math.min(TEXT_CHARACTERS_MAX, Math.max(0, ...rows.map(({ text }) => text.length)));
+  return rows.map(({ tone, text, at }) => {
+    const padding = ' '.repeat(Math.max(0, width - text.length));
+    return `${paint(tone, text)}${padding}  ${paint('faint', placeInWords(at))}`;
+  });
+}
+
+/** `verdicts.yaml:28`: what an editor opens. */
+export function placeInWords({ file, line }: Location): string {
+  return `${file}:${line}`;
+}

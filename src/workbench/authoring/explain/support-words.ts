@@ -1,0 +1,76 @@
+import { secondsInWords } from '#base/duration.ts';
+import { type Decision, OTHERWISE } from '#decision/decision.ts';
+import { decimalText } from '#decision/payer/amount.ts';
+import { PAYER_TEXT_WAIT } from '#decision/rules/parse/payer-text.ts';
+import type { ParsedRules, Verdict } from '#decision/rules/rule-set.ts';
+
+/** What the interface asks the caller to do (its section 4.2). */
+const ACTIONS: Readonly<Record<Verdict, string>> = {
+  GET_NEW: 'Please request a new requisite from the payment side.',
+  GET_SAME_STICKY: 'Please show the requisite that the payer is bound to, and request no new one.',
+  WAIT: 'Please show the payer a timer for that long, then ask again.',
+  BLOCK: 'Please issue no requisite, and show the payer how to reach support.',
+};
+
+/**
+ * What support may say of a decision: to the payer the rule's own text, or else one by verdict and wait; to the
+ * caller's people what was decided, when, by what, and what to do. Neither names another payer, and the first leaves
+ * out rules, scores and signals. `rules` are those that decided, null when they are not at hand.
+ */
+export function supportWords(decision: Decision, rules: ParsedRules | null) {
+  const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);
+  const params = decision.rule === OTHERWISE ? rules?.verdicts.otherwise : rule?.params;
+  const wait = secondsInWords(decision.waitSeconds ?? 0, 'long');
+  return {
+    payerText: params?.payerText?.replaceAll(PAYER_TEXT_WAIT, wait) ?? defaultPayerText(decision),
+    integratorText: integratorText(decision, rule?.description),
+  };
+}
+
+function defaultPayerText(decision: Decision): string {
+  const { verdict, waitSeconds = 0, at, facts } = decision;
+  const payment = facts['amount'] === undefined ? 'Your payment' : `Your payment of ${amountOf(decision)}`;
+  const texts: Readonly<Record<Verdict, string>> = {
+    GET_NEW: `${payment} can go ahead: please continue on the payment page.`,
+    GET_SAME_STICKY: `${payment} can go ahead, with the payment details that you were shown before.`,
+    WAIT: `${payment} cannot be started yet. Please try again after ${utc(at + waitSeconds * 1000)}.`,
+    BLOCK: `${payment} cannot be started. Please choose another way to pay, or contact the shop.`,
+  };
+  return texts[verdict];
+}
+
+function integratorText(decision: Decision, described = ''): string {
+  const { orderRef, verdict, waitSeconds, reason, rule, ruleVersion, decisionId, at, facts } = decision;
+  const wait = waitSeconds === undefined ? '' : ` of ${waitSeconds} s`;
+  return [
+    `Order ${isolated(orderRef)}, ${amountOf(decision)} by ${facts['method'] ?? '–'}, asked at ${utc(at)}:`,
+    `The answer was ${verdict}${wait}. ${reason}`,
+    `It was given by the rule ${rule} of ${ruleVersion}${described === '' ? '.' : `: ${described}`}`,
+    ACTIONS[verdict],
+    `Decision ${decisionId}.`,
+  ].join('\n');
+}
+
+/** `25.00 EUR`, with the zeros of its currency; names of other than three letters, like USDT, are no currencies of a state. */
+function amountOf({ facts: { amount, currency } }: Decision): string {
+  if (amount === undefined) return '–';
+  const name = String(currency ?? '');
+  const known = /^[A-Z]{3}$/.test(name) ? name : 'EUR';
+  const { minimumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency: known,
+  }).resolvedOptions();
+  const [whole, fraction = ''] = decimalText(amount).split('.');
+  const padded = fraction.padEnd(digits, '0');
+  return `${whole}${padded === '' ? '' : `.${padded}`} ${name}`.trimEnd();
+}
+
+/** A name that may be written from right to left keeps its order to itself in a text without markup. */
+function isolated(name: string): string {
+  return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
+}
+
+/** `2026-01-01 14:03:27 UTC`: the reader may sit in another time zone. */
+function utc(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

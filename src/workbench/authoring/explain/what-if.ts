@@ -1,0 +1,69 @@
+import { digestWord, list, named, nullable, type Shape, shape, text } from '#base/shapes.ts';
+import { type Decision, DecisionSchema } from '#decision/decision.ts';
+import { heldOutThen } from '#decision/holdout.ts';
+import { lackingLabels, redecide } from '#decision/redecision.ts';
+import { type RuleSet, ruleVersion } from '#decision/rules/rule-set.ts';
+import { explain, RulesAccountSchema } from './explain.ts';
+
+export const WhatIfThenSchema = named(
+  'DecisionWhatIf',
+  shape('What another version would have answered then', {
+    version: ruleVersion,
+    digest: digestWord('Over its files'),
+    rules: nullable(RulesAccountSchema),
+    /** Null where the record lacks facts for it. */
+    decision: nullable(DecisionSchema),
+    missing: list(
+      text(256, 'A fact by label'),
+      'What the version asks and the record does not hold; of a pseudonym, that it is kept under another SIGNAL_SECRET',
+    ),
+  }),
+);
+
+export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
+
+/** What a version would have answered then: on the recorded facts, with the ladder as it was. */
+export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
+  const { version, digest } = rules;
+  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  const missing = again.kind === 'decided' ? again.unquoted.map(({ label }) => label) : lackingLabels(again);
+  if (again.kind !== 'decided' || missing.length > 0)
+    return { version, digest, missing, decision: null, rules: null };
+  const { facts } = again;
+  const asked = { ...decision, facts, ruleVersion: version, digest };
+  const { rules: account, differences } = await explain(rules, asked);
+  // Where the rules conclude something else, the explanation says what comes out instead.
+  const concluded = differences.filter(({ member }) => member.startsWith('facts.'));
+  const others = differences.filter((difference) => !concluded.includes(difference));
+  return {
+    version,
+    digest,
+    decision: withoutStrays({
+      ...asked,
+      ...Object.fromEntries(others.map(({ member, rerun }) => [member, rerun])),
+      facts: {
+        ...facts,
+        ...Object.fromEntries(concluded.map(({ member, rerun }) => [member.slice('facts.'.length), rerun])),
+      },
+    }),
+    rules: account,
+    missing,
+  };
+}
+
+/** Without what the decision would not have: a wait without WAIT, a requisite without GET_SAME_STICKY. */
+function withoutStrays(decision: Readonly<Record<string, unknown>>): Decision {
+  const left = Object.fromEntries(
+    Object.entries(decision).filter(
+      ([member, value]) =>
+        value !== null && (member !== 'stickyRequisiteRef' || decision['verdict'] === 'GET_SAME_STICKY'),
+    ),
+  );
+  if (isWhole(left)) return left;
+  throw new Error('a version that was asked again gave no whole decision');
+}
+
+/** The new question has the members of a decision; only optional ones are removed. */
+function isWhole(decision: object): decision is Decision {
+  return (DecisionSchema.required ?? []).every((member) => Object.hasOwn(decision, member));
+}

@@ -1,0 +1,303 @@
+import { formatDuration } from '#base/duration.ts';
+import { OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { type Condition, factsNamed } from '#decision/rules/condition.ts';
+import { listText } from '#decision/rules/condition-text.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { memberAt } from '#decision/rules/parse/places.ts';
+import type { Location, Problem } from '#decision/rules/problem.ts';
+import { type MeantBreaches, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
+import { compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
+import { type Example, exampleOf } from '#decision/rules/proof/example.ts';
+import { Reasoner } from '#decision/rules/proof/reasoner.ts';
+import { knowledgeOf, OF_EVERY_REQUEST, signalFact } from '#decision/rules/proof/relations.ts';
+import { type ParsedRules, type Rule, settingsOf, type Verdict } from '#decision/rules/rule-set.ts';
+import { matchesFacts } from './prove.ts';
+
+/** Something that a rule set does although it is promised otherwise. */
+export interface BrokenPromise extends Problem {
+  readonly promise: PromiseBreach;
+  /** A payer who shows it; null where no payer is needed to see it. */
+  readonly example: Example | null;
+}
+
+interface Breach {
+  readonly at: Location;
+  /** What happens, and by which rules. */
+  readonly what: string;
+  /** What to do if it is not meant. */
+  readonly remedy: string;
+  readonly example: Example | null;
+}
+
+/** Undecided: the search took too long. */
+type Finding = Breach | 'none' | 'undecided';
+
+/**
+ * What a rule set does although the interface or the guide promises otherwise, each with a payer who shows it; and what
+ * it means in `ruleset.yaml` and does not do.
+ */
+export function brokenPromises(rules: ParsedRules, files: RuleFiles): readonly (BrokenPromise | Problem)[] {
+  const proof = new PromiseProof(rules, files);
+  const found: Readonly<Record<PromiseBreach, Finding>> = {
+    firstRequestWaits: proof.firstRequestWaits(),
+    botPasses: proof.passes('a payer who is flagged as a bot', proof.facts.is('isBot', true)),
+    blockedPasses: proof.passes('a payer in the group BLOCKED', proof.facts.is('clientGroup', 'BLOCKED')),
+    trustedIsFlagged: proof.trustedIsFlagged(),
+    trustedIsRefused: proof.trustedIsRefused(),
+    earlyRequestIsGranted: proof.earlyRequestIsGranted(),
+    firstLevelIsShort: firstLevelIsShort(rules),
+  };
+  const meantAt = (name: PromiseBreach) => memberAt(files, 'ruleset.yaml', 'meant', name);
+  return PROMISE_BREACHES.flatMap((name) => told(name, found[name], rules.meant, meantAt(name)));
+}
+
+function told(
+  promise: PromiseBreach,
+  finding: Finding,
+  meant: MeantBreaches,
+  meantAt: Location,
+): readonly (BrokenPromise | Problem)[] {
+  const why = meant[promise];
+  if (finding === 'undecided') {
+    const message = `whether ${promise} holds, as "meant" calls it, could not be decided in reasonable time`;
+    return [{ at: meantAt, message }];
+  }
+  if (finding === 'none') {
+    const message = `"${promise}" is meant, and no rule does it; remove it from "meant"`;
+    return why === undefined ? [] : [{ at: meantAt, message }];
+  }
+  const { at, what, remedy, example } = finding;
+  const message =
+    why === undefined
+      ? `${what}; ${remedy}, or say in ruleset.yaml why it is meant: meant: { ${promise}: "why" }`
+      : `${what}; it is meant: ${why}`;
+  return [{ at, message, promise, example }];
+}
+
+/** Shorter than this is no time in which a payer thinks again. */
+const FIRST_LEVEL_MS_MIN = 10_000;
+
+function firstLevelIsShort(rules: ParsedRules): Finding {
+  const platforms = [...rules.platforms.keys()];
+  const all = ['', ...platforms].flatMap((platform) => {
+    const { levelsMs, ladders, levelsAt } = settingsOf(rules, platform).ladder;
+    return [['', levelsMs] as const, ...Object.entries(ladders)].map(([name, levels]) => ({
+      name,
+      platform,
+      ms: levels[0] ?? FIRST_LEVEL_MS_MIN,
+      at: levelsAt[name]?.[0],
+    }));
+  });
+  const short = all.find(({ ms }) => ms < FIRST_LEVEL_MS_MIN);
+  if (short?.at === undefined) return 'none';
+  const { name, platform, ms, at } = short;
+  const ladder = name === '' ? 'the ladder' : `the ladder "${name}"`;
+  const whose = platform === '' ? '' : ` of ${platform}`;
+  return {
+    at,
+    what: `level 1 of ${ladder}${whose} is ${formatDuration(ms)}, and the interface (section 3.2) has tens of seconds`,
+    remedy: `write ${formatDuration(FIRST_LEVEL_MS_MIN)} or more`,
+    example: null,
+  };
+}
+
+/** An answer that a rule of verdicts.yaml gives, or `otherwise`. */
+interface GivenAnswer {
+  readonly name: string;
+  readonly at: Location;
+  readonly verdict: Verdict;
+  /** Those of the rule; none of `otherwise`. */
+  readonly conditions: readonly Condition[];
+  /** Of the rules that are asked before it. */
+  readonly before: readonly Condition[];
+}
+
+interface Shown {
+  readonly answer: GivenAnswer;
+  readonly facts: ReadonlyMap<string, FactReading>;
+}
+
+/** Whether some payers can get an answer that breaks a promise. */
+interface Question {
+  readonly what: string;
+  /** Who says that it is otherwise. */
+  readonly law?: string;
+  /** What is true of these payers, and is shown of one of them. */
+  readonly given: readonly Condition[];
+  /** What else is true of them. */
+  readonly implied?: readonly Condition[];
+  readonly isBreach: (verdict: Verdict) => boolean;
+  readonly remedy: string;
+}
+
+const WAIT_REMEDY = 'ask in the rule for attemptOpen, ladderLevel or waitRemainingSeconds, too';
+
+const NAMES_SHOWN = 3;
+
+class PromiseProof {
+  readonly facts: FactsByName;
+  readonly #rules: ParsedRules;
+  readonly #aVerdict: Reasoner;
+  readonly #answers: readonly GivenAnswer[];
+
+  constructor(rules: ParsedRules, files: RuleFiles) {
+    this.facts = new FactsByName(rules.facts);
+    this.#rules = rules;
+    this.#aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
+    const { rules: asked, otherwise } = rules.verdicts;
+    const conditions = asked.map(({ condition }) => condition);
+    this.#aVerdict.prepare(conditions);
+    this.#answers = [
+      ...asked.map(({ name, at, condition, params }, index) => {
+        return {
+          name,
+          at,
+          verdict: params.verdict,
+          conditions: [condition],
+          before: conditions.slice(0, index),
+        };
+      }),
+      {
+        name: OTHERWISE,
+        at: memberAt(files, 'verdicts.yaml', OTHERWISE),
+        verdict: otherwise.verdict,
+        conditions: [],
+        before: conditions,
+      },
+    ];
+  }
+
+  /** What counts as a first request: the very first one, and one after a payment or a long absence. */
+  firstRequestWaits(): Finding {
+    const { facts } = this;
+    const nothingDue = [
+      facts.is('attemptOpen', false),
+      facts.is('ladderLevel', 0),
+      facts.is('waitRemainingSeconds', 0),
+      facts.is('waitServed', false),
+    ];
+    const isFirst = not(facts.known('secondsSinceLastVerdict'));
+    const found = this.#breach({
+      what: 'a first request can get WAIT',
+      law: 'the interface (section 3.2) has no wait before it',
+      given: [isFirst],
+      implied: [...nothingDue, ...this.#nothingBefore()],
+      isBreach: (verdict) => verdict === 'WAIT',
+      remedy: WAIT_REMEDY,
+    });
+    if (found !== 'none') return found;
+    return this.#breach({
+      what: 'a request after a payment or a long absence can get WAIT',
+      law: 'the interface (section 3.2) treats it as a first one, without a wait',
+      given: nothingDue,
+      implied: [facts.known('secondsSinceLastVerdict')],
+      isBreach: (verdict) => verdict === 'WAIT',
+      remedy: WAIT_REMEDY,
+    });
+  }
+
+  passes(who: string, given: Condition): Finding {
+    return this.#breach({
+      what: `${who} can get another answer than BLOCK`,
+      given: [given],
+      isBreach: (verdict) => verdict !== 'BLOCK',
+      remedy: 'give the rule that blocks them a higher priority',
+    });
+  }
+
+  trustedIsFlagged(): Finding {
+    const { facts } = this;
+    const given = [facts.is('overrideGroup', 'TRUSTED'), facts.is('isBot', true)];
+    const found = new Reasoner(knowledgeOf(this.#rules, 'a known client')).find(given);
+    if (found.kind !== 'witness') return found.kind;
+    const signals = this.#signalsOf(found.facts);
+    const [first] = signals;
+    if (first === undefined) return 'none';
+    return {
+      at: first.at,
+      what: `a payer whom a person trusts can be flagged as a bot${byNames(signals)}`,
+      remedy:
+        'exempt them in bot-signals.yaml: exempt: { any: [{ fact: overrideGroup, operator: equal, value: TRUSTED }] }',
+      example: this.#exampleOf(found.facts, given),
+    };
+  }
+
+  /** For another reason than for being flagged, which is told by itself. */
+  trustedIsRefused(): Finding {
+    const { facts } = this;
+    return this.#breach({
+      what: 'a payer whom a person trusts can get BLOCK',
+      given: [facts.is('overrideGroup', 'TRUSTED')],
+      implied: [facts.is('isBot', false)],
+      isBreach: (verdict) => verdict === 'BLOCK',
+      remedy:
+        'add { fact: overrideGroup, operator: notEqual, value: TRUSTED } to the rule, or let groups.yaml ask for trusted payers first',
+    });
+  }
+
+  /** The guide tells how to let whom a person trusts never wait. */
+  earlyRequestIsGranted(): Finding {
+    const { facts } = this;
+    return this.#breach({
+      what: 'who asks before a wait is over can be shown a requisite',
+      law: 'the interface (section 3.2) has the next level of the ladder',
+      given: [facts.above('waitRemainingSeconds', 0)],
+      implied: [not(facts.is('overrideGroup', 'TRUSTED'))],
+      isBreach: (verdict) => verdict === 'GET_NEW' || verdict === 'GET_SAME_STICKY',
+      remedy: 'put a WAIT rule for waitRemainingSeconds above 0 before it',
+    });
+  }
+
+  /** Counts of requests before, and of what was answered then. */
+  #nothingBefore(): readonly Condition[] {
+    const { facts } = this;
+    const none = ['attempts', 'waits', 'blocks', 'earlyRequests'].flatMap((name) => facts.windows(name));
+    const itself = ['verdicts', ...OF_EVERY_REQUEST].flatMap((name) => facts.windows(name));
+    return [
+      ...none.map((count) => compare(count, 'equal', 0)),
+      ...itself.map((count) => compare(count, 'equal', 1)),
+    ];
+  }
+
+  #breach({ what, law, given, implied = [], isBreach, remedy }: Question): Finding {
+    const shown: Shown[] = [];
+    let isDecided = true;
+    for (const answer of this.#answers.filter(({ verdict }) => isBreach(verdict))) {
+      const found = this.#aVerdict.find([...given, ...implied, ...answer.conditions], answer.before);
+      if (found.kind === 'witness') shown.push({ answer, facts: found.facts });
+      if (found.kind === 'undecided') isDecided = false;
+    }
+    const [first] = shown;
+    if (first === undefined) return isDecided ? 'none' : 'undecided';
+    const names = byNames(shown.map(({ answer }) => answer));
+    return {
+      at: first.answer.at,
+      what: `${what}${names}${law === undefined ? '' : `, and ${law}`}`,
+      remedy,
+      example: this.#exampleOf(first.facts, [...given, ...first.answer.conditions]),
+    };
+  }
+
+  /** The facts that the conditions ask for, and those from which group and bot flag follow. */
+  #exampleOf(facts: ReadonlyMap<string, FactReading>, conditions: readonly Condition[]): Example {
+    const asked = new Set(factsNamed(conditions).map(({ name }) => name));
+    const groups = this.#rules.groups.rules.filter(({ condition }) => matchesFacts(condition, facts));
+    const reasons = [
+      ...(asked.has('clientGroup') ? groups.slice(0, 1) : []),
+      ...(asked.has('isBot') && facts.get('isBot') === true ? this.#signalsOf(facts) : []),
+    ];
+    return exampleOf(facts, [...conditions, ...reasons.map(({ condition }) => condition)]);
+  }
+
+  #signalsOf(facts: ReadonlyMap<string, FactReading>): readonly Rule<unknown>[] {
+    return this.#rules.signals.rules.filter(({ name }) => facts.get(signalFact(name)) === true);
+  }
+}
+
+/** `, by "some-rule" and 2 more` */
+function byNames(some: readonly { readonly name: string }[]): string {
+  const names = some.slice(0, NAMES_SHOWN).map(({ name }) => `"${name}"`);
+  const others = some.length - names.length;
+  return ` (${listText(others > 0 ? [...names, `${others} more`] : names, 'and')})`;
+}

@@ -1,0 +1,392 @@
+import { OTHERWISE } from '#decision/decision.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { KNOWN_DEVICE_FACTS } from '#decision/facts/known-devices.ts';
+import { HINT_FACTS } from '#decision/facts/request.ts';
+import { type Condition, comparisonsIn, type FactRef, factsNamed } from '#decision/rules/condition.ts';
+import { listText } from '#decision/rules/condition-text.ts';
+import { matcher } from '#decision/rules/matcher.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { memberAt } from '#decision/rules/parse/places.ts';
+import { formatProblem, type Location, type Problem } from '#decision/rules/problem.ts';
+import { compare } from '#decision/rules/proof/built-conditions.ts';
+import { type Example, exampleOf } from '#decision/rules/proof/example.ts';
+import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
+import {
+  type Knowledge,
+  knowledgeOf,
+  OF_EVERY_REQUEST,
+  signalFact,
+  signalsUnlessExempt,
+} from '#decision/rules/proof/relations.ts';
+import {
+  EXEMPT,
+  type Exemption,
+  exemptAndSignals,
+  type ParsedRules,
+  type Rule,
+  type SignalParams,
+  weightOfSignals,
+  withoutHoldout,
+} from '#decision/rules/rule-set.ts';
+import {
+  amountsWithoutCurrency,
+  longNumbers,
+  namesAsTexts,
+  partText,
+  payersNeverSeen,
+  personalAttributes,
+  unboundHoldout,
+} from './remarks.ts';
+
+/** A finding about a rule set that cannot be intended, although every file is sound. */
+interface Finding extends Problem {
+  readonly kind: 'never matches' | 'never first' | 'threshold out of reach';
+  /** Null for what concerns no single rule. */
+  readonly rule: string | null;
+  /** Facts that show it; null when the finding is that there are none. */
+  readonly example: Example | null;
+}
+
+export interface Proofs {
+  readonly findings: readonly Finding[];
+  /** Worth knowing, but no mistake; also what could not be decided in reasonable time. */
+  readonly notes: readonly Problem[];
+}
+
+/**
+ * What can be proved of a rule set without running it. Every finding is certain: it follows from the
+ * conditions, the domains of the facts and the relations in `relations.ts`.
+ */
+export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
+  const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'));
+  const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
+  const { groups, signals, verdicts, flags } = rules;
+  const all = [
+    proveOrdered(groups.rules, anyRequest, memberAt(files, 'groups.yaml', OTHERWISE)),
+    proveSignals(rules, anyRequest, files),
+    proveOrdered(verdicts.rules, aVerdict, memberAt(files, 'verdicts.yaml', OTHERWISE)),
+    { findings: thatNeverMatch(flags.rules, aVerdict), notes: [] },
+  ];
+  const remarks = [
+    ...remarksOn([...groups.rules, ...exemptAndSignals(signals)], anyRequest),
+    ...askedTwice(signals, anyRequest),
+    ...remarksOn([...verdicts.rules, ...flags.rules], aVerdict),
+    ...longNumbers(files),
+    ...namesAsTexts(rules, files),
+    ...personalAttributes(rules, files),
+  ];
+  return {
+    findings: all.flatMap(({ findings }) => findings),
+    notes: [...all.flatMap(({ notes }) => notes), ...remarks, ...countedTwice(signals, anyRequest)],
+  };
+}
+
+/**
+ * Signals that ask for one fact and reach the threshold only together: one observation then counts several times. Facts
+ * about who the payer is are no observations, because most signals ask for them to spare somebody.
+ */
+function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+  const { threshold } = ruleFile;
+  const hints = signalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
+  const byObservation = new Map<string, Rule<SignalParams>[]>();
+  for (const rule of hints) {
+    const observed = factsNamed([rule.written]).flatMap((ref) => observationOf(ref) ?? []);
+    for (const name of new Set(observed)) byObservation.getOrInsertComputed(name, () => []).push(rule);
+  }
+  return [...byObservation].flatMap(([observed, signals]) => {
+    const together = matchingTogether(signals, reasoner, threshold);
+    const last = together.at(-1);
+    if (last === undefined) return [];
+    const names = listText(
+      together.map(({ name }) => `"${name}"`),
+      'and',
+    );
+    const message = `${names} ask for ${observed} and reach the threshold of ${threshold} only together, so one observation counts ${together.length === 2 ? 'twice' : `${together.length} times`}; write about: NAME beside the weight of each, and of those that match only the heaviest counts`;
+    return [{ at: last.at, message }];
+  });
+}
+
+/** What a fact observes, in words; null for one that says who the payer is. */
+function observationOf({ name, fact, attribute }: FactRef): string | null {
+  if (fact.kind === 'windowed' && fact.sharing !== null)
+    return `who shares the ${fact.sharing.on === 'ip' ? 'address' : 'fingerprint'}`;
+  if (fact.kind === 'windowed' && fact.ofAttribute?.counts === 'clients')
+    return `who shares the ${attribute}`;
+  const isHint = Object.hasOwn(HINT_FACTS, name) || Object.hasOwn(KNOWN_DEVICE_FACTS, name);
+  return fact.kind === 'windowed' || (isHint && name !== 'scoredBefore') ? name : null;
+}
+
+/** Signals that can match together and then reach the threshold, the heaviest first; none where no such were found. */
+function matchingTogether(
+  signals: readonly Rule<SignalParams>[],
+  reasoner: Reasoner,
+  threshold: number,
+): readonly Rule<SignalParams>[] {
+  const weightOf = (rules: readonly Rule<SignalParams>[]) =>
+    weightOfSignals(rules.map(({ params }) => params));
+  if (weightOf(signals) < threshold) return [];
+  const together: Rule<SignalParams>[] = [];
+  for (const signal of signals.toSorted((a, b) => b.params.weight - a.params.weight)) {
+    const more = [...together, signal];
+    if (weightOf(more) === weightOf(together)) continue;
+    if (reasoner.find(more.map(({ condition }) => condition)).kind !== 'witness') continue;
+    together.push(signal);
+    if (weightOf(together) >= threshold) return together;
+  }
+  return [];
+}
+
+/** Conditions of signals that always hold where signals apply at all, because whoever fails them is exempt. */
+function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
+  if (exempt === null || exemptsEverybody(exempt, reasoner)) return [];
+  const mayFail = (part: Condition, spared: readonly Condition[]) =>
+    reasoner.find([], [part, ...spared]).kind !== 'none';
+  return rules.flatMap((rule) =>
+    conjuncts(rule.condition)
+      .filter((part) => mayFail(part, []) && !mayFail(part, [exempt.condition]))
+      .map((part) => ({
+        at: part.at,
+        message: `in "${rule.name}", ${partText(part)} holds for everybody who is not exempt (line ${exempt.at.line}); leave it out`,
+      })),
+  );
+}
+
+/** What looks like a slip in rules that work. What several rules share as a named condition is told of the first. */
+function remarksOn(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Problem[] {
+  const told = new Map<string, Problem>();
+  for (const rule of rules) {
+    const remarks = [
+      ...partsThatNeverHold(rule, reasoner),
+      ...payersNeverSeen(rule, reasoner),
+      ...amountsWithoutCurrency(rule),
+      ...unboundHoldout(rule),
+    ];
+    for (const remark of remarks)
+      told.getOrInsert(formatProblem(remark).replace(`"${rule.name}"`, ''), remark);
+  }
+  return [...told.values()];
+}
+
+/** Rules of which the first match counts: `rules` are in the order in which they are asked. */
+export function proveOrdered(
+  rules: readonly Rule<unknown>[],
+  reasoner: Reasoner,
+  otherwise: Location | null,
+): Proofs {
+  const conditions = rules.map(({ condition }) => condition);
+  reasoner.prepare(conditions);
+  const proofs = rules.map((rule, index) => proveRule(rule, withoutHoldout(rules.slice(0, index)), reasoner));
+  const sure = withoutHoldout(rules).map(({ condition }) => condition);
+  const unreachable = otherwise !== null && reasoner.find([], sure).kind === 'none';
+  const message = '"otherwise" is never reached: some rule always matches';
+  return {
+    findings: proofs.flatMap(({ findings }) => findings),
+    notes: [...proofs.flatMap(({ notes }) => notes), ...(unreachable ? [{ at: otherwise, message }] : [])],
+  };
+}
+
+function proveRule(rule: Rule<unknown>, before: readonly Rule<unknown>[], reasoner: Reasoner): Proofs {
+  const matching = reasoner.find([rule.condition]);
+  if (matching.kind === 'none') return found(neverMatches(rule, reasoner));
+  const beaten = before.map(({ condition }) => condition);
+  const first = reasoner.find([rule.condition], beaten);
+  if (first.kind === 'witness') return NOTHING_FOUND;
+  if (first.kind === 'undecided' || matching.kind === 'undecided') {
+    const message = `whether "${rule.name}" can be the first to match could not be decided in reasonable time`;
+    return { findings: [], notes: [{ at: rule.at, message }] };
+  }
+  return found(neverFirst(rule, before, matching.facts, reasoner));
+}
+
+const NOTHING_FOUND: Proofs = { findings: [], notes: [] };
+
+function found(finding: Finding): Proofs {
+  return { findings: [finding], notes: [] };
+}
+
+function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
+  const parts = necessary(conjuncts(rule.condition), (some) => reasoner.find(some).kind === 'none');
+  const together = parts.length === 1 ? `never holds${whyNever(parts)}` : 'cannot hold together';
+  return {
+    kind: 'never matches',
+    rule: rule.name,
+    at: rule.at,
+    message: `"${rule.name}" can never match: ${listText(parts.map(partText), 'and')} ${together}`,
+    example: null,
+  };
+}
+
+/** Why a comparison never holds, and what to ask instead, where the fact is known. */
+function whyNever([condition]: readonly Condition[]): string {
+  if (condition?.kind !== 'comparison') return '';
+  const why = WHY_NEVER[condition.fact.name];
+  return why === undefined ? '' : `; ${why}`;
+}
+
+const COUNTS_ITSELF = 'the request that is decided is counted, so without one before it the count is 1';
+
+const WHY_NEVER: Readonly<Record<string, string>> = {
+  isNewClient:
+    'asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
+  ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
+};
+
+/** Comparisons that never hold in a rule that can still match, as in an "any". */
+function partsThatNeverHold(
+  { name, condition, written }: Rule<unknown>,
+  reasoner: Reasoner,
+): readonly Problem[] {
+  if (reasoner.find([condition]).kind === 'none') return [];
+  // One that stands within a "not" is looked at as it is written, too: if it never holds, its "not" asks for nothing.
+  return comparisonsIn([condition, written])
+    .filter((comparison) => reasoner.find([comparison]).kind === 'none')
+    .map((comparison) => ({
+      at: comparison.at,
+      message: `in "${name}", ${partText(comparison)} never holds${whyNever([comparison])}`,
+    }));
+}
+
+function neverFirst(
+  rule: Rule<unknown>,
+  before: readonly Rule<unknown>[],
+  facts: ReadonlyMap<string, FactReading>,
+  reasoner: Reasoner,
+): Finding {
+  const leftBy = (some: readonly Rule<unknown>[]) =>
+    reasoner.find(
+      [rule.condition],
+      some.map(({ condition }) => condition),
+    );
+  const covering = necessary(coveringRules(before, leftBy), (some) => leftBy(some).kind === 'none');
+  const names = covering.map(({ name, at }) => `"${name}" (line ${at.line})`);
+  return {
+    kind: 'never first',
+    rule: rule.name,
+    at: rule.at,
+    message: `"${rule.name}" can never be first: whenever it matches, ${listText(names, 'or')} matches before it`,
+    example: exampleOf(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
+  };
+}
+
+/** Adds, for facts that the rules so far leave to the rule, one that takes them, until none are left. */
+function coveringRules(
+  before: readonly Rule<unknown>[],
+  leftBy: (some: readonly Rule<unknown>[]) => Answer,
+): readonly Rule<unknown>[] {
+  const covering: Rule<unknown>[] = [];
+  for (;;) {
+    const left = leftBy(covering);
+    const others = before.filter((rule) => !covering.includes(rule));
+    const [highest] = others;
+    // When the search gave up, more rules may help it.
+    if (left.kind === 'none' || highest === undefined)
+      return before.filter((rule) => covering.includes(rule));
+    const taking =
+      left.kind === 'witness'
+        ? others.find(({ condition }) => matchesFacts(condition, left.facts))
+        : undefined;
+    covering.push(taking ?? highest);
+  }
+}
+
+/** Whether a condition holds for these facts; those that it asks for and that are not among them do not count. */
+export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, FactReading>): boolean {
+  const values: FactReading[] = [];
+  for (const { label, index } of factsNamed([condition])) values[index] = facts.get(label) ?? null;
+  return matcher(condition)(values);
+}
+
+/** What must all hold for the condition to hold. */
+function conjuncts(condition: Condition): readonly Condition[] {
+  return condition.kind === 'all' ? condition.conditions.flatMap(conjuncts) : [condition];
+}
+
+/** As few items as possible: leaves out each one without which `enough` still holds. */
+function necessary<T>(items: readonly T[], enough: (some: readonly T[]) => boolean): readonly T[] {
+  return items.reduce<readonly T[]>((kept, item) => {
+    const rest = kept.filter((other) => other !== item);
+    return enough(rest) ? rest : kept;
+  }, items);
+}
+
+function thatNeverMatch(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonly Finding[] {
+  return rules
+    .filter(({ condition }) => reasoner.find([condition]).kind === 'none')
+    .map((rule) => neverMatches(rule, reasoner));
+}
+
+/** Every matching signal counts, so each must be able to match, and all together reach the threshold. */
+function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles): Proofs {
+  const { signals } = rules;
+  if (signals.exempt !== null && exemptsEverybody(signals.exempt, reasoner)) {
+    const { at } = signals.exempt;
+    const message = `no payer can be flagged: everybody is exempt from all signals, because "${EXEMPT}" always holds`;
+    return found({ kind: 'threshold out of reach', rule: null, at, message, example: null });
+  }
+  const never = [
+    ...thatNeverMatch(exemptAndSignals(signals), reasoner),
+    ...signals.rules.flatMap((rule) => neverCounts(rule, signals.exempt, reasoner)),
+  ];
+  const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
+  if (botWeight === undefined) return { findings: never, notes: [] };
+  const at = memberAt(files, 'bot-signals.yaml', 'threshold');
+  const reach = proveThreshold(rules, knowledgeOf(rules, 'a known client'), botWeight, at);
+  return { findings: [...never, ...reach.findings], notes: reach.notes };
+}
+
+function exemptsEverybody({ condition }: Exemption, reasoner: Reasoner): boolean {
+  return reasoner.find([], [condition]).kind === 'none';
+}
+
+/** Finds a signal that matches only payers who are exempt from all signals. */
+function neverCounts(rule: Rule<object>, exempt: Exemption | null, reasoner: Reasoner): readonly Finding[] {
+  if (exempt === null || reasoner.find([rule.condition]).kind === 'none') return [];
+  if (reasoner.find([rule.condition], [exempt.condition]).kind !== 'none') return [];
+  const message = `"${rule.name}" can never match: whomever it would match is exempt from all signals (line ${exempt.at.line})`;
+  return [{ kind: 'never matches', rule: rule.name, at: rule.at, message, example: null }];
+}
+
+function proveThreshold(
+  { signals }: ParsedRules,
+  knowledge: Knowledge,
+  botWeight: FactRef,
+  at: Location,
+): Proofs {
+  const reasoner = new Reasoner(knowledge);
+  const reached = reasoner.find([compare(botWeight, 'greaterThanInclusive', signals.threshold)]);
+  if (reached.kind === 'witness') return NOTHING_FOUND;
+  if (reached.kind === 'undecided') {
+    const message =
+      'whether signals can reach the threshold together could not be decided in reasonable time';
+    return { findings: [], notes: [{ at, message }] };
+  }
+  let most = 0;
+  let heaviest: ReadonlyMap<string, FactReading> = new Map();
+  for (;;) {
+    const more = reasoner.find([compare(botWeight, 'greaterThan', most)]);
+    if (more.kind !== 'witness') break;
+    heaviest = more.facts;
+    most = Number(more.facts.get(botWeight.label));
+  }
+  return found(outOfReach(signals, most, heaviest, at));
+}
+
+/** The signals weigh `most` together, with the facts `heaviest`, and that is not enough. */
+function outOfReach(
+  { rules, threshold }: ParsedRules['signals'],
+  most: number,
+  heaviest: ReadonlyMap<string, FactReading>,
+  at: Location,
+): Finding {
+  const matching = rules.filter(({ name }) => heaviest.get(signalFact(name)) === true);
+  const conditions = matching.map(({ condition }) => condition);
+  const quoted = matching.map(({ name }) => `"${name}"`);
+  const names = matching.length === 0 ? '' : ` (${listText(quoted, 'and')})`;
+  return {
+    kind: 'threshold out of reach',
+    rule: null,
+    at,
+    message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${threshold}`,
+    example: matching.length === 0 ? null : exampleOf(heaviest, conditions),
+  };
+}

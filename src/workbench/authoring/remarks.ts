@@ -1,0 +1,187 @@
+import { formatDuration } from '#base/duration.ts';
+import { MONEY } from '#decision/facts/fact.ts';
+import {
+  type Comparison,
+  type Condition,
+  comparisonsIn,
+  type FactRef,
+  foldCondition,
+  isFactRef,
+} from '#decision/rules/condition.ts';
+import { listText, testText } from '#decision/rules/condition-text.ts';
+import { comparisonMatcher } from '#decision/rules/matcher.ts';
+import { comparisonRefusal, namedFactText } from '#decision/rules/parse/compared-facts.ts';
+import type { RuleFiles } from '#decision/rules/parse/parse.ts';
+import { memberAt, valueAt } from '#decision/rules/parse/places.ts';
+import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
+import type { Problem } from '#decision/rules/problem.ts';
+import { allOf, compare } from '#decision/rules/proof/built-conditions.ts';
+import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
+import { conditionsOf, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
+
+/** An order that a rule would have held back may cost any amount when its client is held out. */
+export function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
+  if (holdout === undefined || holdout.maxAmounts !== null) return [];
+  const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
+  return [{ at: holdout.at, message }];
+}
+
+/** An amount is a number of currency units, so a limit means nothing before the currency is known. */
+export function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
+  const comparisons = comparisonsIn([condition]);
+  if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
+  // Zero is zero in every currency.
+  const amounts = comparisons.filter(
+    ({ fact, value }) => fact.fact.domain === MONEY && value !== 0 && !isFactRef(value),
+  );
+  return amounts.map((comparison) => ({
+    at: comparison.at,
+    message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
+  }));
+}
+
+/**
+ * Comparisons that hold for what people take a missing value to be, "long ago" for seconds since the last payment, and that
+ * therefore look as if payers without a value were meant, whom they never see. A rule that asks whether a value is known
+ * has thought of those who lack it. What is missing for the same payers is told once.
+ */
+export function payersNeverSeen({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
+  const comparisons = comparisonsIn([condition]);
+  const payersOf = ({ fact }: Comparison) => fact.fact.absence?.of;
+  const thoughtOf = new Set(comparisons.filter(({ operator }) => operator === 'known').map(payersOf));
+  const unseeing = comparisons.filter((comparison) => {
+    if (thoughtOf.has(payersOf(comparison)) || !seemsMeantForMissing(comparison)) return false;
+    const others = withoutComparison(condition, comparison);
+    // Whatever else the rule asks may rule these payers out anyhow.
+    return reasoner.find([others, compare(comparison.fact, 'known', false)]).kind !== 'none';
+  });
+  return [...Map.groupBy(unseeing, payersOf)].flatMap(([payers, parts]) => {
+    const [first] = parts;
+    if (first === undefined || payers === undefined) return [];
+    const hold = parts.length === 1 ? 'holds' : 'hold';
+    const message = `in "${name}", ${listText(parts.map(partText), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(first, false)}, and if not, for "all" of it and ${knownText(first, true)}`;
+    return [{ at: first.at, message }];
+  });
+}
+
+/** Whether the comparison holds for what people take a missing value to be. */
+function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Comparison): boolean {
+  const { absence, domain } = fact;
+  if (absence === undefined || isFactRef(value)) return false;
+  // Nobody means those of whom the caller says nothing by "an e-mail of less than 7 days".
+  const asksForLess = domain.type === 'number' && operator.startsWith('lessThan') && value !== 0;
+  if (attribute !== undefined && asksForLess) return false;
+  return comparisonMatcher(0, operator, value)([absence.mistakenFor]);
+}
+
+/** What is left of a condition once a comparison in it holds. */
+function withoutComparison(condition: Condition, gone: Comparison): Condition {
+  return foldCondition(condition, {
+    group: (kind, conditions): Condition => ({ kind, conditions, at: condition.at }),
+    not: (part) => ({ kind: 'not', condition: part, at: condition.at }),
+    reference: (_name, part) => part,
+    comparison: (comparison) => (comparison === gone ? allOf() : comparison),
+  });
+}
+
+/** `{ fact: clientsOnIp, params: { window: 1h }, operator: known, value: false }` */
+function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: boolean): string {
+  const window = windowMs === 0 ? '' : `, params: { window: ${formatDuration(windowMs)} }`;
+  const params = attribute === undefined ? window : `, params: { name: ${attribute} }`;
+  return `{ fact: ${name}${params}, operator: known, value: ${value} }`;
+}
+
+/**
+ * Texts that name what the fact could be compared with, and are compared as they are: as `ipCountry` where the value of
+ * that attribute is meant.
+ */
+export function namesAsTexts(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+  return comparisonsIn(conditionsOf(rules)).flatMap(({ fact, operator, value, list, at }) => {
+    if (list !== undefined || isFactRef(value) || fact.fact.domain.type !== 'text') return [];
+    const meant = [value]
+      .flat()
+      .flatMap((text) => rules.facts.filter((other) => (other.attribute ?? other.name) === text));
+    return meant
+      .filter((other) => isMeant(fact, other))
+      .map((other) => ({ at: valueAt(files, at, 'value'), message: namedFactText(fact, operator, other) }));
+  });
+}
+
+/** A method may be called as an attribute is; only of what can be compared does the name look like a slip. */
+function isMeant(fact: FactRef, other: FactRef): boolean {
+  return other.attribute === undefined || comparisonRefusal(fact, 'equal', other) === null;
+}
+
+/** The files with values that facts are compared with. */
+const COMPARING_FILE = /^(groups|bot-signals|verdicts|flags|lists\/.*)\.yaml$/;
+
+/** Words that name what says who somebody is, where they end the name of an attribute. */
+const PERSONAL_WORDS = [
+  'email',
+  'mail',
+  'phone',
+  'telephone',
+  'mobile',
+  'msisdn',
+  'iban',
+  'pan',
+  'card',
+  'passport',
+  'ssn',
+];
+const NUMBER_WORDS = ['number', 'no', 'nr', 'id'];
+const NUMBERED_WORDS = ['card', 'account', 'bank', 'passport', 'tax', 'phone'];
+
+/** Attributes whose names look like personal data that would be kept in clear. */
+export function personalAttributes({ attributes }: ParsedRules, files: RuleFiles): readonly Problem[] {
+  const declared = [...attributes.values()].filter(({ type, oneOf, pseudonym, name }) => {
+    return type === 'text' && oneOf === null && !pseudonym && isPersonal(name);
+  });
+  return declared.map(({ name }) => ({
+    at: memberAt(files, 'ruleset.yaml', 'attributes', name),
+    message: `the attribute "${name}" looks like what says who a payer is, and is kept in clear in records, the archive and the feed; declare it with pseudonym: true, or let callers send less, like a domain or a country`,
+  }));
+}
+
+function isPersonal(name: string): boolean {
+  const words = name
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split('_')
+    .filter(Boolean);
+  const [before = '', last = ''] = words.slice(-2);
+  if (words.length === 1) return PERSONAL_WORDS.includes(before);
+  return PERSONAL_WORDS.includes(last) || (NUMBER_WORDS.includes(last) && NUMBERED_WORDS.includes(before));
+}
+
+/** As many digits as every double holds. */
+const EXACT_DIGITS = 15;
+
+/** Numbers that are compared as other numbers than they are written. */
+export function longNumbers(files: RuleFiles): readonly Problem[] {
+  const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
+  const numbers = comparing.flatMap(([path, text]) =>
+    new YamlFile(path, text, []).numbers('holdoutMaxAmount'),
+  );
+  return numbers.flatMap(({ at, source, value }) => {
+    if (significantDigits(source) <= EXACT_DIGITS) return [];
+    const message = `${source} has more than ${EXACT_DIGITS} digits, and rules compare numbers as doubles: it counts as ${value}, and values that differ only behind the ${EXACT_DIGITS}th digit may be equal`;
+    return [{ at, message }];
+  });
+}
+
+/** How many digits of a plain number tell it from others: zeros before and behind them do not. */
+function significantDigits(source: string): number {
+  const digits = source.replace(/^-/, '').replace(/^(\d*)\.(\d*?)0*$/, '$1$2');
+  return digits.replace(/^0+/, '').length;
+}
+
+/** `unpaidChain >= 4 (line 12)`; a condition that has parts is named by its place alone. */
+export function partText(condition: Condition): string {
+  const { kind, at } = condition;
+  if (condition.kind === 'comparison')
+    return `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)} (line ${at.line})`;
+  return condition.kind === 'reference'
+    ? `"${condition.name}" (line ${at.line})`
+    : `the "${kind}" of line ${at.line}`;
+}

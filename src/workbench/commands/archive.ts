@@ -1,0 +1,409 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { counted } from '#base/counted.ts';
+import { csvCell } from '#base/csv.ts';
+import { Audit } from '#checkout/access/audit.ts';
+import { actorOfUser } from '#checkout/access/caller.ts';
+import { readConfig, signalSecretsAtHand } from '#config.ts';
+import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
+import { backUp, NotABackup } from '#history/archive/backup.ts';
+import type { QueryAnswer } from '#history/archive/duck.ts';
+import { whileHere } from '#history/archive/frozen-archive.ts';
+import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
+import { exportQuery, type Queried, queryArchive } from '#history/archive/read/query.ts';
+import { bucketHome, openArchive } from '#history/archive/s3/open-archive.ts';
+import { readSetAside } from '#history/archive/set-aside.ts';
+import { leaseHolder, shippingTroubles } from '#history/archive/ship/lease.ts';
+import { keepShipping, openShipper, type ShippingReport } from '#history/archive/ship/shipping.ts';
+import { TABLE_NAMES } from '#history/archive/tables.ts';
+import { ADOPTED_CURSOR, unshippedPage } from '#history/archive/unshipped.ts';
+import { isEvidence } from '#history/evidence/source/evidence.ts';
+import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
+import type { Store } from '#state/store.ts';
+import { verifyArchive } from '#workbench/verify/verify-archive.ts';
+import type { Verification } from '#workbench/verify/verify-segment.ts';
+import { EXIT, FindingsError, UsageError } from './exit.ts';
+import { erasedNow, leftOutTexts, readArchiveConfig, segmentPath, withArchive } from './open-archive.ts';
+import { withOpenStore } from './open-store.ts';
+import { parseReason, parseTime, spanOptions } from './options.ts';
+import { print, printError, progressBar, table } from './print.ts';
+
+export function archiveCommands(program: Command): void {
+  const archive = program.command('archive').description('what was decided over the years, in Parquet');
+  statusCommand(archive);
+  queryCommand(archive);
+  verifyCommand(archive);
+  shipCommand(archive);
+  backupCommand(archive);
+  adoptCommand(archive);
+}
+
+/** archive adopt: makes what lies in an S3 store the archive of this store again. */
+function adoptCommand(archive: Command): void {
+  archive
+    .command('adopt')
+    .description(
+      'adopt what ARCHIVE_DIR=s3://.. holds as the archive of this store, after one of the two was lost or restored',
+    )
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print {archive, version, segments}')
+    .action(({ reason, json }: { reason: string; json?: true }) => adopt(parseReason(reason), json === true));
+}
+
+async function adopt(reason: string, json: boolean): Promise<void> {
+  const { archiveDir, archiveS3 } = readArchiveConfig();
+  if (archiveS3 === null)
+    throw new FindingsError(
+      'ARCHIVE_DIR is a folder, which the first node that ships makes the archive of its store',
+    );
+  await withOpenStore(async (store, clock) => {
+    const home = bucketHome(archiveDir, archiveS3, store.registers);
+    const id = await home.id();
+    if (id === null) throw new FindingsError(`${home.name} holds no archive`);
+    const adopted = await home.adopt();
+    // Entries newer than the whole archive are shipped.
+    const commit = { by: 'archive adopt', at: clock(), cursor: ADOPTED_CURSOR, add: [], remove: [] };
+    const { version, segments } = await home.commit(adopted, commit);
+    const claimed = await store.registers.read(ARCHIVE_REGISTER);
+    if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);
+    const audit = new Audit(store.auditLog, clock);
+    await audit.note({ who: actorOfUser(), action: 'archive adopted', reason });
+    const found = { archive: id, version, segments: segments.size };
+    print(
+      json
+        ? JSON.stringify(found)
+        : `${home.name} is the archive of this store, as of its commit ${version} (segments: ${segments.size}).`,
+    );
+  });
+}
+
+function backupCommand(archive: Command): void {
+  archive
+    .command('backup <folder>')
+    .description('make a folder the same as the archive, while shipping goes on; only what is new is copied')
+    .option('--json', 'print one JSON object')
+    .action((folder: string, options: { json?: true }) => backup(folder, options.json === true));
+}
+
+async function backup(folder: string, json: boolean): Promise<void> {
+  const report = await withArchive((archive) => backUp(archive, folder)).catch((error: unknown) => {
+    throw error instanceof NotABackup ? new UsageError(error.message) : error;
+  });
+  const { segments, bytes, copied, torn } = report;
+  const megabytes = (bytes / 1e6).toFixed(1);
+  print(
+    json
+      ? JSON.stringify(report)
+      : `${folder} holds the archive (segments: ${segments}, ${megabytes} MB; newly copied: ${copied}).`,
+  );
+  if (torn.length === 0) return;
+  process.exitCode = EXIT.findings;
+  for (const { segment, isKept } of torn)
+    printError(
+      `${segmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${counted(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
+    );
+}
+
+/** archive ship: the shipper as a process of its own, for those who want it apart from the service. */
+function shipCommand(archive: Command): void {
+  archive
+    .command('ship')
+    .description('ship the journal to the archive until SIGINT or SIGTERM; the services then need not')
+    .option('--json', 'print one JSON object a change')
+    .action((options: { json?: true }) => ship(options.json === true));
+}
+
+async function ship(json: boolean): Promise<void> {
+  const config = readArchiveConfig();
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const open = await openShipper(config, (error) => printError(`store: ${error.message}`));
+  let before = '';
+  const watch = new ArchiveWatch(open.archive, open.store, Date.now);
+  const tell = (report: ShippingReport) => {
+    const { setAsideEntries: _, ...contents } = watch.contents();
+    const text = json ? JSON.stringify({ ...contents, ...report }) : inWords({ ...contents, ...report });
+    if (text !== before) print(text);
+    before = text;
+  };
+  try {
+    await keepShipping({
+      step: (turn) => open.shipper.step(turn),
+      clock: Date.now,
+      signal: stop.signal,
+      onReport: tell,
+    });
+  } finally {
+    await open.close();
+  }
+}
+
+function inWords({
+  leads,
+  shippedEntries,
+  segments,
+  bytes,
+  trouble,
+}: ShippingReport & Pick<ArchiveContents, 'segments' | 'bytes'>): string {
+  if (trouble !== null) return `Not shipping: ${trouble}`;
+  if (!leads) return 'Another node ships.';
+  const megabytes = (bytes / 1e6).toFixed(1);
+  return `Shipped ${counted(shippedEntries, 'entry', 'entries')}; the archive has ${counted(segments, 'segment')} of ${megabytes} MB.`;
+}
+
+const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
+
+interface QueryOptions {
+  readonly format: (typeof FORMATS)[number];
+  readonly output?: string;
+  readonly json?: true;
+}
+
+const LIMITS = { rowsMax: 100_000, timeoutMs: 60_000, memoryMiB: 1024 } as const;
+
+function queryCommand(archive: Command): void {
+  archive
+    .command('query <sql>')
+    .description(
+      'one SELECT over the tables decisions, outcomes, scores, bindings, overrides, waits_ended and erasures, and the view orders; exit code 1 when rows are missing from the answer',
+    )
+    .addOption(
+      new Option(
+        '--format <format>',
+        'how to print the rows; csv is for spreadsheets, json and parquet are exact',
+      )
+        .choices(FORMATS)
+        .default('table'),
+    )
+    .option('--output <file>', 'with --format parquet: the file to write')
+    .option('--json', 'the same as --format json')
+    .action((sql: string, options: QueryOptions) => query(sql, options));
+}
+
+async function query(sql: string, { format, output, json }: QueryOptions): Promise<void> {
+  readArchiveConfig();
+  const erased = await erasedNow();
+  try {
+    if (format === 'parquet') {
+      if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
+      const { leftOut } = await onTables(sql, (folder) =>
+        exportQuery(folder, sql, resolve(output), LIMITS, erased),
+      );
+      printError([...leftOutTexts(leftOut), `Written to ${output}.`].join('\n'));
+      if (leftOut.length > 0) process.exitCode = EXIT.findings;
+      return;
+    }
+    const { answer, leftOut } = await onTables(sql, (folder) => queryArchive(folder, sql, LIMITS, erased));
+    for (const text of leftOutTexts(leftOut)) printError(text);
+    print(textOf(answer, json === true ? 'json' : format));
+    if (answer.more)
+      printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
+    if (leftOut.length > 0 || answer.more) process.exitCode = EXIT.findings;
+  } catch (error) {
+    if (error instanceof UsageError || !(error instanceof Error)) throw error;
+    throw new UsageError(error.message);
+  }
+}
+
+/** Runs a query on the tables that it may name. */
+function onTables<T>(sql: string, run: (folder: string) => Promise<Queried<T>>): Promise<Queried<T>> {
+  const text = sql.toLowerCase();
+  const isNamed = (table: string) =>
+    text.includes(table) || (OF_ORDERS.has(table) && text.includes('orders'));
+  return withArchive((archive) =>
+    whileHere(
+      archive,
+      ({ table }) => isNamed(table),
+      async (folder, missing) => {
+        const { answer, leftOut } = await run(folder);
+        return { answer, leftOut: [...missing, ...leftOut] };
+      },
+    ),
+  );
+}
+
+/** What the view `orders` is made of. */
+const OF_ORDERS: ReadonlySet<string> = new Set(['decisions', 'outcomes']);
+
+function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'): string {
+  switch (format) {
+    case 'json':
+      return JSON.stringify(
+        rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, plain(row[index])]))),
+      );
+    case 'csv':
+      return [columns, ...rows]
+        .map((row) => row.map((value) => csvCell(value, cellText(value))).join(','))
+        .join('\n');
+    case 'table':
+      return table(
+        columns,
+        rows.map((row) => row.map(cellText)),
+      );
+    default:
+      return format satisfies never;
+  }
+}
+
+/** As JSON has it: times as RFC 3339, whole numbers as numbers while they are exact. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  return value;
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value, (_, inner) => plain(inner)) : String(value);
+}
+
+const COUNTED_ENTRIES_MAX = 10_000;
+
+/** archive status: what is there, how far shipping is behind, and what was lost. */
+function statusCommand(archive: Command): void {
+  archive
+    .command('status')
+    .description(
+      'what is archived, how far shipping is behind, and which gaps there are; exit code 1 when a file was cut off or is gone',
+    )
+    .option('--json', 'print one JSON object')
+    .action(async (options: { json?: true }) => {
+      const config = readArchiveConfig();
+      const status = await withOpenStore((store) => statusOf(openArchive(config, store.registers), store));
+      print(options.json === true ? JSON.stringify(status) : describe(status));
+      if (status.torn.length > 0) process.exitCode = EXIT.findings;
+    });
+}
+
+/** Times are epoch ms; a table without rows has none. */
+async function statusOf(archive: Archive, store: Store) {
+  const state = await archive.refresh();
+  const { entries } = await unshippedPage(store, state, COUNTED_ENTRIES_MAX);
+  const tables = TABLE_NAMES.map((name) => {
+    const segments = archive.segments(state, { table: name });
+    const sum = (of: 'rows' | 'bytes') => segments.reduce((total, segment) => total + segment[of], 0);
+    return {
+      table: name,
+      rows: sum('rows'),
+      segments: segments.length,
+      bytes: sum('bytes'),
+      from: segments.length === 0 ? null : segments.reduce((a, { from }) => Math.min(a, from), Infinity),
+      to: segments.length === 0 ? null : segments.reduce((a, { to }) => Math.max(a, to), 0),
+    };
+  });
+  const more = entries.length === COUNTED_ENTRIES_MAX;
+  const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
+  const torn = await archive.reading((now) => archive.torn(now));
+  const setAside = readSetAside(archive.folder).map(({ place, why }) => ({ place, why }));
+  const [shipper, troubles] = [await leaseHolder(store.registers), await shippingTroubles(store.documents)];
+  return {
+    folder: archive.home.name,
+    tables,
+    shippedAt: state.shippedAt,
+    behind,
+    shipper,
+    troubles,
+    gaps: state.gaps,
+    setAside,
+    torn,
+  };
+}
+
+function describe(status: Awaited<ReturnType<typeof statusOf>>): string {
+  const { folder, tables, shippedAt, behind, shipper, troubles, gaps, setAside, torn } = status;
+  const rows = tables.map(({ table: name, rows: count, segments, bytes, from, to }) => [
+    name,
+    String(count),
+    String(segments),
+    (bytes / 1e6).toFixed(1),
+    count === 0 ? '' : (bytes / count).toFixed(1),
+    timeText(from),
+    timeText(to),
+  ]);
+  const headings = ['TABLE', 'ROWS', 'SEGMENTS', 'MB', 'B A ROW', 'FROM', 'TO'];
+  const more = behind.more ? ' or more' : '';
+  const since = behind.since === null ? '' : `, the oldest from ${timeText(behind.since)}`;
+  return [
+    `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${timeText(shippedAt)}`}.`,
+    `Not shipped yet: ${counted(behind.entries, 'entry', 'entries')}${more}${since}.`,
+    shipper === null ? 'Nobody ships now.' : `${shipper} ships.`,
+    ...troubles.map(({ name, why, at }) => `${name} could not ship at ${timeText(at)}: ${why}`),
+    ...gaps.map(
+      ({ from, to, entries }) =>
+        `Gap: ${counted(entries, 'entry', 'entries')} from ${timeText(from)} to ${timeText(to)} lost before anybody shipped them.`,
+    ),
+    ...setAside.map(
+      ({ place, why }) => `Set aside: the entry ${place} of the journal cannot be read (${why}).`,
+    ),
+    ...leftOutTexts(torn),
+    '',
+    table(headings, rows),
+  ].join('\n');
+}
+
+function timeText(at: number | null): string {
+  return at === null ? '' : new Date(at).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+interface VerifyOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly json?: true;
+}
+
+/** archive verify: whether what is archived still follows from its facts and rule sets. */
+function verifyCommand(archive: Command): void {
+  spanOptions(archive.command('verify'))
+    .description('decide every archived decision again from its facts, and count those that differ')
+    .option('--json', 'print one JSON object')
+    .action((options: VerifyOptions) => verify(options));
+}
+
+async function verify({ from, to, json }: VerifyOptions): Promise<void> {
+  const { archiveDir, rulesDir } = readArchiveConfig();
+  const progress = await progressBar();
+  const span = { from: parseTime(from, '--from'), to: parseTime(to, '--to') };
+  const signalSecrets = signalSecretsAtHand(readConfig());
+  const threads = availableParallelism();
+  const ask = { archiveDir, rulesDir, signalSecrets, ...span, threads, onProgress: progress.show };
+  const isWanted = isEvidence({ ...span, platform: null });
+  const verification = await withArchive((archive) =>
+    whileHere(
+      archive,
+      (segment) => segment.table === 'decisions' && isWanted(segment),
+      (segmentsDir, missing) => {
+        for (const text of leftOutTexts(missing)) printError(text);
+        return verifyArchive({ ...ask, segmentsDir, missing });
+      },
+    ),
+  ).finally(() => progress.stop());
+  print(json === true ? JSON.stringify(verification) : verificationText(verification));
+  const { checked, reproduced, unreadable } = verification;
+  if (checked !== reproduced || unreadable.length > 0) process.exitCode = EXIT.findings;
+}
+
+function verificationText(verification: Verification): string {
+  const { checked, reproduced, notReproduced, mismatches, unreadable } = verification;
+  const { withoutRules, withoutSecret, damagedRows } = verification;
+  return [
+    `${counted(checked, 'decision')}: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
+    ...mismatches.map(
+      ({ decisionId, orderRef, members }) =>
+        `  ${decisionId} about order ${JSON.stringify(orderRef)}: ${members.join(', ')}`,
+    ),
+    ...Object.entries(withoutRules).map(
+      ([name, count]) =>
+        `${counted(count, 'decision')} by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
+    ),
+    ...(withoutSecret === 0
+      ? []
+      : [
+          `${counted(withoutSecret, 'decision')} under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+        ]),
+    ...(damagedRows === 0 ? [] : [`${counted(damagedRows, 'row is', 'rows are')} damaged.`]),
+    ...unreadable.map((name) => `Segment ${name} cannot be read.`),
+  ].join('\n');
+}

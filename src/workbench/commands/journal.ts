@@ -1,0 +1,208 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { counted } from '#base/counted.ts';
+import type { ClientKeys } from '#decision/payer/client-key.ts';
+import { exported } from '#history/archive/ship/journal-file.ts';
+import type { JournalGap } from '#state/journal.ts';
+import type { JournalPage, Store } from '#state/store.ts';
+import { UnknownCursor } from '#state/store-errors.ts';
+import { EXIT, isSystemError, UsageError } from './exit.ts';
+import { pagesOf, withLongOutput } from './follow.ts';
+import { withOpenStore } from './open-store.ts';
+import { print, printError } from './print.ts';
+
+interface ExportOptions {
+  readonly follow?: true;
+  readonly output?: string;
+  readonly after?: string;
+  readonly json?: true;
+}
+
+const PAGE_ENTRIES = 500;
+
+/** A page of entries is far smaller; a file whose last cursor is further from its end is not an export. */
+const TAIL_BYTES_MAX = 64 << 20;
+
+/**
+ * journal export: every accepted input and decision as NDJSON, an entry a line. The last line of each page carries
+ * `"cursor"`, the place to continue from: entries after the last cursor of a file may be torn, so they are cut off
+ * and read again, and nothing is lost or doubled however the exporter ended.
+ */
+export function journalCommands(program: Command): void {
+  const journal = program.command('journal').description('accepted inputs and decisions, in order');
+  journal
+    .command('export')
+    .description(
+      'write the journal as NDJSON, scores too and all platforms, for backtests on a file and for moving away; a program that keeps up with one platform reads the feed instead, GET /v1/platform/events; with --output an existing export is continued; exit code 1 when entries are missing in between',
+    )
+    .option('--follow', 'keep waiting for new entries until SIGINT or SIGTERM')
+    .option('--output <file>', 'a file to begin or to continue; without it standard output')
+    .option('--after <cursor>', 'begin after this cursor; an export that has one itself goes on from there')
+    .option('--json', 'with --output: print {written, cursor, gaps} at the end')
+    .action((options: ExportOptions) => exportJournal(options));
+}
+
+/** Where entries go; `write` resolves when the next page may come. */
+interface Sink {
+  readonly cursor: string | null;
+  readonly write: (text: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+async function exportJournal({ follow, output, after, json }: ExportOptions): Promise<void> {
+  try {
+    const done = await withLongOutput(async ({ stop, write }) => {
+      const sink =
+        output === undefined
+          ? { cursor: after ?? null, write, close: async () => {} }
+          : await toFile(output, after);
+      return withOpenStore((store) => pump(store, sink, follow === true, stop)).finally(sink.close);
+    });
+    if (output === undefined) return;
+    if (json === true) print(JSON.stringify(done));
+    else printError(`${counted(done.written, 'entry was', 'entries were')} written to ${output}.`);
+  } catch (error) {
+    if (error instanceof UnknownCursor) throw new UsageError(`--after: ${error.message}`);
+    if (!isSystemError(error)) throw error;
+    printError(`error: the journal cannot be written to ${output ?? 'standard output'}: ${error.message}`);
+    process.exitCode = EXIT.environment;
+  }
+}
+
+async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal) {
+  const { cursor: begin } = sink;
+  const read = (after: string | null) => store.readJournal(after, PAGE_ENTRIES);
+  let [cursor, written] = [begin, 0];
+  const gaps: JournalGap[] = [];
+  for await (const page of pagesOf({ read, after: begin, follow, stop })) {
+    if (page.gap !== null) {
+      gaps.push(page.gap);
+      reportGap(page.gap);
+    }
+    for (const { place, why } of page.unreadable ?? []) {
+      printError(`left out: entry ${place.partition}/${place.ms}-${place.seq} cannot be read (${why})`);
+      process.exitCode = EXIT.findings;
+    }
+    if (page.entries.length === 0) continue;
+    await sink.write(linesOf(page, store.clientKeys));
+    written += page.entries.length;
+    cursor = page.cursor;
+  }
+  return { written, cursor, gaps };
+}
+
+/** Missing entries are reported at once, and by the exit code. */
+function reportGap({ from, to, entries }: JournalGap): void {
+  const iso = (at: number) => new Date(at).toISOString();
+  printError(
+    `gap: about ${counted(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a bounded number, and newer entries came before these were exported`,
+  );
+  process.exitCode = EXIT.findings;
+}
+
+/** `kind` comes first and `cursor` last, whatever the store keeps. */
+function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
+  return entries
+    .map((entry, index) => {
+      const { kind, ...line } = exported(entry, clientKeys);
+      const last = index === entries.length - 1 && cursor !== null;
+      return `${JSON.stringify(last ? { kind, ...line, cursor } : { kind, ...line })}\n`;
+    })
+    .join('');
+}
+
+async function toFile(path: string, after: string | undefined): Promise<Sink> {
+  const file = await openForUpdate(path);
+  try {
+    const { cursor, bytes } = await lastPlace(file, path);
+    await file.truncate(bytes);
+    return fileSink(file, path, cursor ?? after ?? null, bytes);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+function fileSink(file: FileHandle, path: string, cursor: string | null, bytes: number): Sink {
+  let position = bytes;
+  return {
+    cursor,
+    write: async (text) => {
+      if ((await file.stat()).size !== position)
+        throw new UsageError(`something else writes to ${path}; one file takes one exporter`);
+      const page = Buffer.from(text);
+      for (let done = 0; done < page.length; ) {
+        const { bytesWritten } = await file.write(page, done, page.length - done, position);
+        done += bytesWritten;
+        position += bytesWritten;
+      }
+    },
+    close: async () => {
+      await file.sync();
+      await file.close();
+    },
+  };
+}
+
+async function openForUpdate(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r+');
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+    return open(path, 'wx+', 0o600);
+  }
+}
+
+/** The last cursor of an export and where its line ends: what comes after may be torn. */
+async function lastPlace(file: FileHandle, path: string): Promise<{ cursor: string | null; bytes: number }> {
+  const { size } = await file.stat();
+  if (size === 0) return { cursor: null, bytes: 0 };
+  if (!(await beginsLikeAnExport(file))) throw notAnExport(path);
+  for (let length = 1 << 20; ; length *= 4) {
+    const from = Math.max(0, size - length);
+    const found = lastCursor(await readPart(file, from, size - from));
+    if (found !== null) return { cursor: found.cursor, bytes: from + found.end };
+    if (from === 0) return { cursor: null, bytes: 0 };
+    if (length > TAIL_BYTES_MAX) throw notAnExport(path);
+  }
+}
+
+const BEGINNING = Buffer.from('{"kind":"');
+
+/** Otherwise cutting the file back could destroy something that is not ours. */
+async function beginsLikeAnExport(file: FileHandle): Promise<boolean> {
+  const head = await readPart(file, 0, BEGINNING.length);
+  return head.equals(BEGINNING.subarray(0, head.length));
+}
+
+function notAnExport(path: string): UsageError {
+  return new UsageError(`${path} exists and is no export of the journal; choose another file`);
+}
+
+async function readPart(file: FileHandle, from: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, from);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** The last complete line in `part` that carries a cursor; `end` is the offset after it. */
+function lastCursor(part: Buffer): { readonly cursor: string; readonly end: number } | null {
+  let end = part.lastIndexOf('\n') + 1;
+  while (end > 0) {
+    const begin = end < 2 ? 0 : part.lastIndexOf('\n', end - 2) + 1;
+    const cursor = cursorOf(part.toString('utf8', begin, end));
+    if (cursor !== null) return { cursor, end };
+    end = begin;
+  }
+  return null;
+}
+
+function cursorOf(line: string): string | null {
+  if (!line.includes(',"cursor":"')) return null;
+  try {
+    const entry: { readonly cursor?: unknown } | null = JSON.parse(line);
+    return typeof entry?.cursor === 'string' ? entry.cursor : null;
+  } catch {
+    // The first line of a part may be the second half of one.
+    return null;
+  }
+}

@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { counted } from '#base/counted.ts';
+import { type Config, ConfigError, readConfig } from '#config.ts';
+import { Archive, type ErasedClients, erasedClients } from '#history/archive/archive.ts';
+import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
+import type { LeftOut, Segment } from '#history/archive/archive-log.ts';
+import { whileHere } from '#history/archive/frozen-archive.ts';
+import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
+import { openArchive } from '#history/archive/s3/open-archive.ts';
+import { type UnreadDecisions, unreadText } from '#history/archive/unread-decisions.ts';
+import { sqlitePath } from '#state/sqlite/open-file.ts';
+import type { Store } from '#state/store.ts';
+import type { DecidedLately } from '#workbench/rollout/difference.ts';
+import { withOpenStore } from './open-store.ts';
+
+/** Runs a command on decisions in the hot store and in the archive. */
+export function withDecisions<T>(run: (decisions: DecisionLookup, store: Store) => Promise<T>): Promise<T> {
+  return withOpenStore((store) =>
+    withArchiveOf(store, (archive) => run(new DecisionLookup(store, archive), store)),
+  );
+}
+
+/** Runs a command on what was decided: the archive, where there is one, and the journal of an open store. */
+export async function withArchiveOf<T>(
+  store: Store,
+  run: (archive: ArchiveReader) => Promise<T>,
+): Promise<T> {
+  const { archiveDir, archiveS3 } = readConfig();
+  const opened = archiveDir === null ? null : openArchive({ archiveDir, archiveS3 }, store.registers);
+  const archive = opened === null ? ArchiveReader.withoutArchive(store) : new ArchiveReader(opened, store);
+  await opened?.refresh().catch(() => {
+    // It shows what the store has, and says that the archive is missing.
+  });
+  try {
+    return await run(archive);
+  } finally {
+    await archive.close();
+  }
+}
+
+/** What versions are compared on; the archive is opened only for that. */
+export function decidedLatelyOn(store: Store): DecidedLately {
+  return (platform, from, limit) =>
+    withArchiveOf(store, async (past) => (await past.findDecisions(platform, { from }, limit)).decisions);
+}
+
+/** Says what is not known, and what to do about it. */
+export function unreadHere(what: string, unread: UnreadDecisions): string {
+  return `${what} is not known: ${unreadText(unread)}; archive status or archive verify names it.`;
+}
+
+/** The settings of a node that has an archive; throws ConfigError where it is off. */
+export function readArchiveConfig(): Config & { readonly archiveDir: string } {
+  const config = readConfig();
+  const { archiveDir } = config;
+  if (archiveDir !== null) return { ...config, archiveDir };
+  throw new ConfigError('ARCHIVE_DIR is "off": this node has no archive; set it to the folder of one');
+}
+
+/** Runs a command on the archive; asks the store only where it knows what the archive consists of. */
+export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Promise<T> {
+  const config = readArchiveConfig();
+  if (config.archiveS3 === null) return run(new Archive(config.archiveDir));
+  return withOpenStore((store) => run(openArchive(config, store.registers)));
+}
+
+/**
+ * Gives `work` a folder with what is wanted of archive and journal, what it does not hold, and who was erased: of an archive
+ * that is not the one of the store, or has none, the archive alone.
+ */
+export async function onPast<T>(
+  isWanted: (segment: Segment) => boolean,
+  work: (folder: string, leftOut: readonly LeftOut[], erased: ErasedClients) => Promise<T>,
+): Promise<T> {
+  const { archiveDir } = readArchiveConfig();
+  const alone = (erased: ErasedClients) =>
+    withArchive((archive) =>
+      whileHere(archive, isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
+    );
+  if (!hasStore()) return alone([]);
+  return withOpenStore(async (store) => {
+    const erased = await erasedClients(store);
+    if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
+    return withArchiveOf(store, (past) =>
+      past.whileHere(isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
+    );
+  });
+}
+
+/** Says which segments are missing from the result, and what to do about it. */
+export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
+  const [noRoom, away] = (['noRoom', 'away'] as const).map((reason) =>
+    leftOut.filter(({ why }) => why === reason),
+  );
+  return [
+    ...togetherText(
+      noRoom,
+      'more than ARCHIVE_CACHE_MAX lets lie here at once; set it higher, or ask about less',
+    ),
+    ...togetherText(away, 'the store that speaks S3 did not give them; ask again'),
+    ...leftOut
+      .filter(({ why = 'damaged' }) => why === 'damaged')
+      .map(
+        (segment) =>
+          `${counted(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+      ),
+  ];
+}
+
+/** Sound files. */
+function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
+  if (segments.length === 0) return [];
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  return [`${counted(rows, 'row')} in ${counted(segments.length, 'file')} left out: ${why}.`];
+}
+
+function erasedText({ without = [] }: Segment): string {
+  if (without.length === 0) return '';
+  return ` It is read without the clients who were erased meanwhile (${without.length}), and rewritten without them.`;
+}
+
+/** The path of a segment below the archive, and below a backup of it. */
+export function segmentPath({ table, platform, day, name }: Segment): string {
+  return `${table}/platform=${platform}/day=${day}/${name}.parquet`;
+}
+
+/** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */
+export async function erasedNow(): Promise<ErasedClients> {
+  return hasStore() ? withOpenStore(erasedClients) : [];
+}
+
+function hasStore(): boolean {
+  const { redisUrl, dataDir } = readConfig();
+  return redisUrl !== null || existsSync(sqlitePath(dataDir));
+}

@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { DURATION_FORM, parseDuration } from '#base/duration.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import { isPlatformName, PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { UsageError } from './exit.ts';
+
+/** The value of --platform. Throws UsageError when it is not a platform name. */
+export function parsePlatform(text: string): PlatformName {
+  if (isPlatformName(text)) return text;
+  throw new UsageError(`--platform must have ${PLATFORM_NAME_FORM}, not "${text}"`);
+}
+
+/** The same where it may also be the whole installation, `*`. */
+export function parseWhose(text: string): PlatformName {
+  if (isPlatformName(text) || isInstallation(text)) return text;
+  throw new UsageError(
+    `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,
+  );
+}
+
+/**
+ * Epoch ms of a time as people write it, a day from its beginning in UTC; null for none. Throws UsageError when the text
+ * is not a time, or one that is another in each time zone.
+ */
+export function parseTime(text: string | undefined, option: string): number | null {
+  if (text === undefined) return null;
+  const at = toEpochMs(DAY.test(text) ? `${text}T00:00Z` : text);
+  if (at !== null) return at;
+  throw new UsageError(
+    `${option} is "${text}"; it must be a time like 2026-11-01 (from midnight UTC), 2026-11-01T10:00:00Z or 2026-11-01T11:00:00+01:00`,
+  );
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** Adds the options that bound a time span; `parseTime` reads what they get. */
+export function spanOptions(command: Command): Command {
+  return command
+    .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
+    .option('--to <time>', 'only decisions before this time');
+}
+
+/** Milliseconds of --expires. Throws UsageError when the text is no duration. */
+export function parseLifetime(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null) throw new UsageError(`--expires must be ${DURATION_FORM}, not "${text}"`);
+  return ms;
+}
+
+/** Throws UsageError unless the text is a whole number from 1 to `max`. */
+export function wholeNumber(option: string, text: string, max: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+  throw new UsageError(`${option} must be a whole number from 1 to ${max}, not "${text}"`);
+}
+
+const REASON_CHARS_MAX = 1000;
+
+/** The value of --reason. Throws UsageError when it says nothing. */
+export function parseReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== '' && reason.length <= REASON_CHARS_MAX) return reason;
+  throw new UsageError(`--reason must say why, in 1 to ${REASON_CHARS_MAX} characters`);
+}

@@ -1,0 +1,103 @@
+import { styleText } from 'node:util';
+import { TONES, type Tone } from '#workbench/authoring/explain/explanation-text.ts';
+
+/** Characters that steer a terminal or hide in a line: control, format and separator characters, lone surrogates. */
+const UNPRINTABLE = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+const STYLES = { pass: 'green', fail: 'red', faint: 'dim', strong: 'bold' } as const satisfies Record<
+  Tone,
+  Parameters<typeof styleText>[0]
+>;
+
+/** Characters that stand for no text, so that `print` can tell our colours from what a payer sent. */
+const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3' } as const satisfies Record<
+  Tone,
+  string
+>;
+const END = '\uFDD4';
+
+/** Marks a text for `print`, which colours it where a person looks at a terminal. */
+export function terminalPaint(tone: Tone, text: string): string {
+  return `${MARKS[tone]}${text}${END}`;
+}
+
+/** Prints a text on standard output. Whatever is in it, the terminal gets no escape sequence but our colours. */
+export function print(text: string): void {
+  console.log(forTerminal(text, process.stdout));
+}
+
+/** The same on standard error. */
+export function printError(text: string): void {
+  console.error(forTerminal(text, process.stderr));
+}
+
+/** A character that cannot be printed becomes its escape, like \u001b: the same text in JSON, and visible to people. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
+}
+
+/** The same for a text that must stay on one line. */
+export function printableLine(text: string): string {
+  return printable(text).replaceAll('\n', '\\n');
+}
+
+function forTerminal(text: string, stream: NodeJS.WriteStream): string {
+  return TONES.reduce(
+    (painted, tone) =>
+      painted.replaceAll(new RegExp(`${MARKS[tone]}([^${END}]*)${END}`, 'g'), (_, marked: string) =>
+        styleText(STYLES[tone], marked, { stream }),
+      ),
+    printable(text),
+  ).replace(/[\uFDD0-\uFDD4]/g, '');
+}
+
+/** How a table differs from plain columns that begin at the left. */
+interface TableForm {
+  /** Columns of numbers, from 0: they stand under each other by their last digit. */
+  readonly right?: readonly number[];
+}
+
+/** Rows under headings in aligned columns, for people; no line ends in blanks, and no cell can pass for a row of its own. */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  { right = [] }: TableForm = {},
+): string {
+  const shown = [headings, ...rows.map((row) => row.map(printableLine))];
+  const widths = headings.map((_, column) =>
+    shown.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
+  const line = (row: readonly string[]) => {
+    const cells = row.map((cell, column) => {
+      const width = widths[column] ?? 0;
+      return right.includes(column) ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return cells.join('  ').trimEnd();
+  };
+  return shown.map(line).join('\n');
+}
+
+/** A bar on standard error, only where a person watches; the package is loaded only then. */
+export async function progressBar() {
+  if (!process.stderr.isTTY) return { show: () => {}, stop: () => {} };
+  const { SingleBar } = await import('cli-progress');
+  const bar = new SingleBar({
+    stream: process.stderr,
+    format: '{bar} {percentage} %, {eta_formatted} left',
+    clearOnComplete: true,
+    hideCursor: true,
+  });
+  bar.start(1, 0);
+  return {
+    show: (done: number, of: number) => {
+      bar.setTotal(Math.max(of, done));
+      bar.update(done);
+    },
+    stop: () => bar.stop(),
+  };
+}

@@ -1,0 +1,345 @@
+import { execFile, spawn } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Command } from 'commander';
+import { counted } from '#base/counted.ts';
+import { readS3Place } from '#config.ts';
+import { Archive } from '#history/archive/archive.ts';
+import { openArchive } from '#history/archive/s3/open-archive.ts';
+import { toldBy } from '#state/audit-log.ts';
+import { openStore } from '#state/open-store.ts';
+import { faultOfFile, sqlitePath } from '#state/sqlite/open-file.ts';
+import type { Registers, Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { healthTexts } from '#state/store-health.ts';
+import { unreadableTexts } from '#workbench/payers/rebuild.ts';
+import { type FileFault, faultOfAppendOnlyFile } from './append-only-file.ts';
+import { EXIT, FindingsError, UsageError } from './exit.ts';
+import { print } from './print.ts';
+
+const CLUSTER_SCRIPT = join(import.meta.dirname, '..', '..', '..', 'packaging', 'restore-cluster');
+
+/** How long a server may take to read its file. */
+const STARTED_WITHIN_MS = 600_000;
+
+type Kind = 'SQLite' | 'Redis' | 'Redis Cluster';
+
+interface BackupReport {
+  readonly kind: Kind;
+  /** When the newest entry of its journal or audit happened, ISO 8601; null for a store without any. */
+  readonly asOf: string | null;
+  readonly journalEntries: number;
+  /** Files of Redis that end within an entry, and how many bytes Redis drops there. */
+  readonly cutOff: readonly CutFile[];
+  /** The texts that cannot be read, each with its place. */
+  readonly unreadable: readonly string[];
+  readonly archive: ArchiveReport | null;
+}
+
+interface CutFile {
+  readonly file: string;
+  readonly droppedBytes: number;
+}
+
+interface ArchiveReport {
+  /** Or its address in S3. */
+  readonly folder: string;
+  readonly decisions: number;
+  /** Files that were cut off or are gone. */
+  readonly torn: number;
+  /**
+   * Segments with entries after the newest of the backup's journal: the archive knows them and the store does not.
+   */
+  readonly later: { readonly decisionsMax: number; readonly to: string } | null;
+}
+
+/** restore --check: what a backup would bring back, tried on a copy that cannot reach what runs. */
+export function restoreCommand(program: Command): void {
+  program
+    .command('restore')
+    .description(
+      'check a copy of a backup, apart from production: when it was made, and what would be lost. Exit code 1 when some of it cannot be read, or it was cut off',
+    )
+    .requiredOption(
+      '--check <folder>',
+      'scoring.sqlite, or appendonlydir, or a folder for each master with appendonlydir and nodes.conf',
+    )
+    .option(
+      '--archive <place>',
+      'the archive or its backup, a folder or s3://BUCKET/PREFIX; <folder>/archive when it is there',
+    )
+    .option('--work <folder>', 'where the copy is made; the system folder for temporary files by default')
+    .option('--json', 'print one JSON object')
+    .action(async (options: { check: string; archive?: string; work?: string; json?: true }) => {
+      const report = await checkBackup(options);
+      print(options.json === true ? JSON.stringify(report) : described(report));
+      const isWhole = report.unreadable.length === 0 && report.cutOff.length === 0;
+      if (!isWhole || (report.archive?.torn ?? 0) > 0) process.exitCode = EXIT.findings;
+    });
+}
+
+async function checkBackup(options: {
+  check: string;
+  archive?: string;
+  work?: string;
+}): Promise<BackupReport> {
+  const kind = kindOf(options.check);
+  const copy = mkdtempSync(join(options.work ?? tmpdir(), 'scoring-restore-'));
+  const opened = await STARTERS[kind](options.check, copy).catch((error: unknown) => {
+    rmSync(copy, { recursive: true, force: true });
+    throw error;
+  });
+  try {
+    return await reportOf(kind, opened, archiveOf(options, copy));
+  } finally {
+    await opened.store.close();
+    await opened.stop();
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function kindOf(folder: string): Kind {
+  if (existsSync(sqlitePath(folder))) return 'SQLite';
+  if (existsSync(join(folder, 'appendonlydir'))) return 'Redis';
+  if (globSync('*/nodes.conf', { cwd: folder }).length > 0) return 'Redis Cluster';
+  throw new UsageError(
+    `${folder} is no backup: it has neither scoring.sqlite, nor appendonlydir, nor folders of masters with nodes.conf; the operator's guide says how each is made`,
+  );
+}
+
+interface RunningCopy {
+  readonly store: Store;
+  readonly faults: readonly FileFault[];
+  readonly stop: () => Promise<void>;
+}
+
+const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<RunningCopy>>> = {
+  SQLite: async (backup, copy) => {
+    cpSync(sqlitePath(backup), sqlitePath(copy));
+    const fault = faultOfFile(copy);
+    if (fault !== null) throw new FindingsError(`${sqlitePath(backup)} is damaged: ${fault}`);
+    const store = await openStore({ redisUrl: null, dataDir: copy }, ignored);
+    return { store, faults: [], stop: async () => {} };
+  },
+  Redis: async (backup, copy) => {
+    const [port = 0] = await freePorts(1);
+    const faults = await copiedFaults(join(backup, 'appendonlydir'), join(copy, 'appendonlydir'));
+    const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', copy];
+    const server = spawn('redis-server', [...where, '--appendonly', 'yes', '--save', ''], {
+      stdio: 'ignore',
+    });
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+    const ending = new AbortController();
+    const failed = new Promise<never>((_, reject) =>
+      server.once('error', reject).once('exit', (code) => {
+        ending.abort();
+        const [what = `${join(backup, 'appendonlydir')} cannot be read`] = faults.map(toldOfFault);
+        reject(new FindingsError(`${what}: redis-server ended with exit code ${code}. Take another copy.`));
+      }),
+    );
+    const stop = async () => {
+      server.kill('SIGKILL');
+      await ended;
+    };
+    const store = await Promise.race([
+      openedAt(`redis://127.0.0.1:${port}`, copy, ending.signal),
+      failed,
+    ]).catch(async (error: unknown) => {
+      if (server.pid !== undefined && server.exitCode === null) await stop();
+      throw saidByProgram(error);
+    });
+    return { store, faults, stop };
+  },
+  'Redis Cluster': async (backup, copy) => {
+    const masters = globSync('*/nodes.conf', { cwd: backup }).map((file) => join(backup, dirname(file)));
+    const folders = masters.map((master) => join(master, 'appendonlydir')).filter((one) => existsSync(one));
+    const faults: FileFault[] = [];
+    for (const folder of folders) {
+      faults.push(...(await copiedFaults(folder, join(copy, 'checked'))));
+      rmSync(join(copy, 'checked'), { recursive: true });
+    }
+    const ports = await freePorts(masters.length);
+    const run = promisify(execFile);
+    const { stdout } = await run(CLUSTER_SCRIPT, [backup, join(copy, 'masters'), ...ports.map(String)]).catch(
+      (error: unknown) => {
+        // Its other exit codes are about folders and programs, not about what a server reads.
+        const isOfServer = error instanceof Error && 'code' in error && error.code === EXIT.findings;
+        const [what] = isOfServer ? faults.map(toldOfFault) : [];
+        throw what === undefined ? saidByProgram(error) : new FindingsError(`${what}. Take another copy.`);
+      },
+    );
+    const stop = async () => {
+      for (const port of ports)
+        await run('redis-cli', ['-p', String(port), 'SHUTDOWN', 'NOSAVE']).catch(ignored);
+    };
+    const url = /^REDIS_URL=(.*)$/m.exec(stdout)?.[1] ?? '';
+    return { store: await openedAt(url, copy), faults, stop };
+  },
+};
+
+/** What is not whole in an `appendonlydir`, looked for in a copy: redis-check-aof opens files for writing. */
+async function copiedFaults(folder: string, copy: string): Promise<readonly FileFault[]> {
+  cpSync(folder, copy, { recursive: true });
+  const fault = await faultOfAppendOnlyFile(copy).catch((error: unknown) => {
+    throw saidByProgram(error);
+  });
+  return fault === null ? [] : [{ ...fault, file: join(folder, relative(copy, fault.file)) }];
+}
+
+function toldOfFault({ file, goodBytes }: FileFault): string {
+  return goodBytes === null ? `${file} cannot be read` : `${file} cannot be read from byte ${goodBytes} on`;
+}
+
+/** The output of a program that was started, or that it is not installed. */
+function saidByProgram(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if ('stderr' in error && typeof error.stderr === 'string' && error.stderr !== '')
+    return new FindingsError(error.stderr.trimEnd());
+  const isMissing = 'code' in error && error.code === 'ENOENT';
+  return isMissing
+    ? new StoreUnavailable(
+        'redis-server and redis-check-aof, 7.0 or newer, are needed to look at a backup of Redis',
+      )
+    : error;
+}
+
+/** A server refuses everything while it reads its file; after the signal it never finishes. */
+async function openedAt(redisUrl: string, dataDir: string, signal?: AbortSignal): Promise<Store> {
+  const beganMs = performance.now();
+  for (;;) {
+    try {
+      return await openStore({ redisUrl, dataDir }, ignored);
+    } catch (error) {
+      if (signal?.aborted || performance.now() - beganMs > STARTED_WITHIN_MS) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+/** The archive that was named, or lies beside the backup. Files that were fetched from S3 are removed with the copy. */
+function archiveOf({ check, archive }: { check: string; archive?: string }, copy: string): Archive | null {
+  if (archive?.startsWith('s3:') === true)
+    return openArchive({ archiveDir: join(copy, 'archive'), archiveS3: readS3Place(archive) }, AS_IF_LOST);
+  const folder = archive ?? join(check, 'archive');
+  return existsSync(folder) ? new Archive(folder) : null;
+}
+
+/** The store's backup only knows an earlier state of the archive, so it is not asked. */
+const AS_IF_LOST: Registers = {
+  read: async () => null,
+  compareAndSet: async () => false,
+  version: async () => '',
+};
+
+async function reportOf(
+  kind: Kind,
+  { store, faults }: RunningCopy,
+  archive: Archive | null,
+): Promise<BackupReport> {
+  const { newestMs, entries } = await journalOf(store);
+  const [asOfMs = null] = [newestMs, await newestAuditMs(store)]
+    .filter((at) => at !== null)
+    .toSorted((a, b) => b - a);
+  const broken = (await Array.fromAsync(unreadableTexts(store, ignored))).map(
+    ({ kind: what, name, why }) => `${what} ${name}: ${why}`,
+  );
+  const failing = healthTexts((await store.check()).filter(({ failure }) => failure !== null));
+  const cutOff = faults.flatMap(({ file, lostBytes }) =>
+    lostBytes === null ? [] : [{ file, droppedBytes: lostBytes }],
+  );
+  const unread = faults.filter(({ lostBytes }) => lostBytes === null).map(toldOfFault);
+  return {
+    kind,
+    asOf: asOfMs === null ? null : new Date(asOfMs).toISOString(),
+    journalEntries: entries,
+    cutOff,
+    unreadable: [...unread, ...failing, ...broken],
+    archive: archive === null ? null : await archiveReport(archive, newestMs ?? 0),
+  };
+}
+
+async function journalOf(store: Store): Promise<{ newestMs: number | null; entries: number }> {
+  let newestMs: number | null = null;
+  let entries = 0;
+  for (let after: string | null = null; ; ) {
+    const page = await store.readJournal(after, 1000);
+    for (const { at } of page.entries) newestMs = Math.max(newestMs ?? at, at);
+    entries += page.entries.length;
+    if (page.entries.length === 0) return { newestMs, entries };
+    after = page.cursor;
+  }
+}
+
+/** What people did, like a rollout, stands in the audit alone. */
+async function newestAuditMs({ auditLog }: Store): Promise<number | null> {
+  const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
+  return links.map(toldBy).at(-1)?.at ?? null;
+}
+
+async function archiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {
+  const state = await archive.refresh();
+  const segments = [...state.segments.values()];
+  const decisions = segments.filter(({ table }) => table === 'decisions');
+  const later = decisions.filter(({ to }) => to > journalMs);
+  const rows = (some: readonly { readonly rows: number }[]) => some.reduce((sum, one) => sum + one.rows, 0);
+  return {
+    folder: archive.home.name,
+    decisions: rows(decisions),
+    torn: (await archive.torn(state)).length,
+    later:
+      later.length === 0
+        ? null
+        : { decisionsMax: rows(later), to: new Date(Math.max(...later.map(({ to }) => to))).toISOString() },
+  };
+}
+
+function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: BackupReport): string {
+  return [
+    `A backup of ${kind}, ${asOf === null ? 'in which nothing has happened' : `as of ${asOf}`}: it starts, and ${unreadable.length === 0 ? 'all of it can be read' : `${unreadable.length} things in it cannot be read`}.`,
+    ...unreadable.map((one) => `  ${one}`),
+    ...cutOff.map(
+      ({ file, droppedBytes }) =>
+        `${file} ends within an entry: Redis drops its last ${counted(droppedBytes, 'byte')}.`,
+    ),
+    ...(cutOff.length === 0
+      ? []
+      : [
+          `The copy was cut off. Its newest entry is from ${asOf ?? 'no time at all'}: compare that with when the copy was made, and take another one.`,
+        ]),
+    `Its journal holds ${counted(journalEntries, 'entry', 'entries')}.`,
+    ...(archive === null ? ['No archive was looked at: --archive names one.'] : archiveLines(archive)),
+    asOf === null
+      ? 'Payers would begin anew.'
+      : `What happened after ${asOf} would be lost to the store: waits, outcomes, bindings, lists, keys. Send the outcomes again, repeat the erasures.`,
+  ].join('\n');
+}
+
+function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readonly string[] {
+  return [
+    `The archive at ${folder} holds ${counted(decisions, 'decision')}${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
+    ...(later === null
+      ? []
+      : [
+          `Of these up to ${later.decisionsMax} came after the backup, until ${later.to}: they stay explained, but their payers are as they were at the backup.`,
+        ]),
+  ];
+}
+
+/** They were free a moment ago; a cluster speaks on a second port, 10,000 above. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const server = createServer().listen(0, '127.0.0.1');
+    await new Promise<void>((resolve) => server.once('listening', () => resolve()));
+    const address = server.address();
+    if (typeof address === 'object' && address !== null && address.port <= 55_535) ports.add(address.port);
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+  return [...ports];
+}
+
+const ignored = (): void => {};

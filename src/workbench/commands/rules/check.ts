@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { counted } from '#base/counted.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { readConfig } from '#config.ts';
+import { type Location, sortProblems } from '#decision/rules/problem.ts';
+import type { PromiseBreach } from '#decision/rules/promises.ts';
+import { type Example, formatExample } from '#decision/rules/proof/example.ts';
+import { countedAmongRules, countRules, type RuleSet, versionNameRefusal } from '#decision/rules/rule-set.ts';
+import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { examine, type KnownLists, knownLists, type Remark } from '#workbench/authoring/desk/examine.ts';
+import { EXIT, UsageError } from '#workbench/commands/exit.ts';
+import { print } from '#workbench/commands/print.ts';
+import { withLists } from '#workbench/commands/with-lists.ts';
+import { chosenFolders, fromHere } from './rule-folders.ts';
+
+const FORMATS = ['text', 'json', 'github'] as const;
+
+type Format = (typeof FORMATS)[number];
+
+interface CheckOptions {
+  readonly format: Format;
+  readonly json?: true;
+  readonly lists?: true;
+}
+
+/** A remark about a rule set; its file is a path from the working folder. */
+interface PlacedRemark extends Location {
+  readonly message: string;
+  /** Facts that show it. */
+  readonly example?: Example;
+  /** What it breaks, by the name that ruleset.yaml has for it under "meant". */
+  readonly promise?: PromiseBreach;
+}
+
+interface Checked {
+  readonly folder: string;
+  /** Null when some file is not sound. */
+  readonly rules: string | null;
+  readonly problems: readonly PlacedRemark[];
+  /** Worth knowing, and no reason to fail. */
+  readonly notes: readonly PlacedRemark[];
+}
+
+/** rules check: every problem of rule sets at once, and what can be proved about them. */
+export function checkCommand(rules: Command): void {
+  rules
+    .command('check [folders...]')
+    .description('every problem of rule sets, with file, line and column; without folders: all of them')
+    .addOption(new Option('--format <format>', 'how to print').choices(FORMATS).default('text'))
+    .option('--json', 'the same as --format json')
+    .option('--lists', 'look in the store, too, whether anything is on the shared lists that rules ask about')
+    .action((folders: string[], { format, json, lists }: CheckOptions) =>
+      check(folders, json === true ? 'json' : format, lists === true),
+    );
+}
+
+async function check(chosen: readonly string[], format: Format, looksAtLists: boolean): Promise<void> {
+  const folders = chosenFolders(chosen);
+  const skipped = chosen.length === 0 ? skippedFolders() : [];
+  if (folders.length === 0) {
+    const found = skipped.map(({ file, message }) => `\n${file}: ${message}`).join('');
+    throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
+  }
+  const lists = looksAtLists
+    ? await withLists(async ({ node, clock }) => knownLists(node.copy, clock(), INSTALLATION))
+    : null;
+  const checked = folders.map((folder) => checkFolder(folder, lists));
+  const text = inFormat(checked, skipped, format);
+  if (text !== '') print(text);
+  if (checked.some(({ problems }) => problems.length > 0)) process.exitCode = EXIT.findings;
+}
+
+/** A note on each folder of rule files whose name is no version's. */
+function skippedFolders(): readonly PlacedRemark[] {
+  const { rulesDir } = readConfig();
+  return listMisnamedFolders(rulesDir).map((name) => ({
+    file: fromHere(join(rulesDir, name)),
+    line: 1,
+    column: 1,
+    message: `the folder is skipped: ${versionNameRefusal(name)}`,
+  }));
+}
+
+/**
+ * A rule set that is sound file by file is also examined as a whole, and its cases are read. `lists` are those of a
+ * store; null when nobody has looked.
+ */
+function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
+  const name = fromHere(folder);
+  const remarks = (some: readonly Remark[]) => some.map((one) => placed(name, one));
+  const loaded = loadRuleSet(folder);
+  if (!loaded.ok)
+    return { folder: name, rules: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
+  const { ruleSet } = loaded;
+  const { problems, notes } = examine(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
+  return {
+    folder: name,
+    rules: rulesText(ruleSet),
+    problems: remarks(problems),
+    notes: remarks(notes),
+  };
+}
+
+/** A remark with its place as seen from the working folder. */
+export function placed(folder: string, { at, message, example, promise }: Remark): PlacedRemark {
+  return {
+    ...at,
+    file: join(folder, at.file),
+    message,
+    ...(example ? { example } : {}),
+    ...(promise ? { promise } : {}),
+  };
+}
+
+function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[], format: Format): string {
+  const problems = checked.flatMap((one) => one.problems);
+  const notes = [...skipped, ...checked.flatMap((one) => one.notes)];
+  switch (format) {
+    case 'text':
+      return [...skipped.map((note) => remarkLine(note, 'note: ')), ...checked.map(inLines)].join('\n');
+    case 'json':
+      return JSON.stringify({ problems, notes });
+    case 'github':
+      return [
+        ...problems.map((problem) => workflowCommand('error', problem)),
+        ...notes.map((note) => workflowCommand('notice', note)),
+      ].join('\n');
+    default:
+      return format satisfies never;
+  }
+}
+
+export function problemLines(problems: Checked['problems']): string {
+  return problems.map((problem) => remarkLine(problem, '')).join('\n');
+}
+
+function inLines({ folder, rules, problems, notes }: Checked): string {
+  return [
+    ...(problems.length === 0 ? [] : [problemLines(problems)]),
+    ...notes.map((note) => remarkLine(note, 'note: ')),
+    `${folder}: ${summary(problems.length, rules)}`,
+  ].join('\n');
+}
+
+export function remarkLine({ file, line, column, message, example }: PlacedRemark, kind: string): string {
+  const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
+  return `${file}:${line}:${column}  ${kind}${message}${shown}`;
+}
+
+function rulesText(rules: RuleSet): string {
+  return `${counted(countRules(rules), 'rule')}, ${countedAmongRules(rules)}`;
+}
+
+function summary(problems: number, rules: string | null): string {
+  const found = counted(problems, 'problem');
+  if (rules === null) return `${found}; rules are compared with each other once these are solved`;
+  return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;
+}
+
+/** A line that GitHub Actions shows beside the line of the file. */
+function workflowCommand(level: 'error' | 'notice', remark: PlacedRemark): string {
+  const { file, line, column, message, example } = remark;
+  const shown = example === undefined ? '' : `\nexample: ${formatExample(example)}`;
+  const properties = `file=${escapeData(file).replaceAll(':', '%3A').replaceAll(',', '%2C')},line=${line},col=${column}`;
+  return `::${level} ${properties}::${escapeData(`${message}${shown}`)}`;
+}
+
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}

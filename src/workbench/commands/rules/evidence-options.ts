@@ -1,0 +1,145 @@
+import { statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { readConfig, signalSecretOf } from '#config.ts';
+import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { isRuleVersion } from '#decision/rules/rule-set.ts';
+import { JournalFileError } from '#history/archive/ship/journal-file.ts';
+import {
+  cellText,
+  type EvidenceTable,
+  type Presentation,
+  sortedBy,
+  sortNames,
+} from '#history/evidence/presentation.ts';
+import type { Answered, RulesAtHand } from '#history/evidence/question.ts';
+import {
+  type ArchiveAsk,
+  type Evidence,
+  type EvidenceAsk,
+  type EvidenceReach,
+  isReadFor,
+  withEvidence,
+} from '#history/evidence/source/evidence.ts';
+import { UsageError } from '#workbench/commands/exit.ts';
+import { leftOutTexts, onPast, readArchiveConfig } from '#workbench/commands/open-archive.ts';
+import { parsePlatform, parseTime, spanOptions } from '#workbench/commands/options.ts';
+import { print, printError, progressBar, table } from '#workbench/commands/print.ts';
+import { keptRules } from '#workbench/verify/verify-segment.ts';
+
+/** The decisions that a figure is about, by the options of a person. */
+export interface EvidenceOptions {
+  readonly journal?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly asOf?: string;
+  readonly platform?: string;
+  readonly json?: true;
+  /** The name of a column that tables are sorted by. */
+  readonly sort?: string;
+  readonly decidedBy?: string;
+}
+
+/** Adds the options for the source of decisions: the archive unless a journal is named. */
+export function evidenceOptions(command: Command): Command {
+  command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
+  return spanOptions(command)
+    .option('--as-of <time>', 'what was known then: only decisions and reports that had come by this time')
+    .option('--platform <name>', 'only of this platform')
+    .option('--sort <column>', 'sort every table that has this column by it, largest numbers first')
+    .option('--json', 'print one JSON object');
+}
+
+/** Runs `work` on the evidence that the options name, and shows a person its progress. */
+export async function onEvidence<T>(
+  options: EvidenceOptions,
+  reads: EvidenceReach,
+  work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
+): Promise<T> {
+  const ask = askOf(options);
+  const progress = await progressBar();
+  try {
+    const show = (some: EvidenceAsk) => withEvidence(some, (evidence) => work(evidence, progress.show));
+    return await (ask.place.kind === 'journal'
+      ? show(ask)
+      : onArchive({ ...ask, place: ask.place }, reads, show));
+  } catch (error) {
+    if (error instanceof JournalFileError && ask.place.kind === 'journal')
+      throw new UsageError(`${ask.place.path}:${error.line}  ${error.message}`);
+    throw error;
+  } finally {
+    progress.stop();
+  }
+}
+
+function onArchive<T>(
+  ask: ArchiveAsk,
+  reads: EvidenceReach,
+  work: (ask: EvidenceAsk) => Promise<T>,
+): Promise<T> {
+  return onPast(isReadFor(reads, ask), (folder, leftOut, erased) => {
+    for (const text of leftOutTexts(leftOut)) printError(text);
+    return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
+  });
+}
+
+/** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
+export function recordedRuleSets(): RulesAtHand['recorded'] {
+  const { rulesDir, archiveDir } = readConfig();
+  // What asks them gives them the secrets of the evidence.
+  const kept = keptRules(archiveDir ?? '', rulesDir, NO_SECRET);
+  return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
+}
+
+function askOf(options: EvidenceOptions): EvidenceAsk {
+  const { journal, from, to, asOf, platform, decidedBy } = options;
+  return {
+    place: journal === undefined ? { kind: 'archive', folder: archiveFolder() } : journalAt(journal),
+    from: parseTime(from, '--from'),
+    to: parseTime(to, '--to'),
+    asOf: parseTime(asOf, '--as-of'),
+    platform: platform === undefined ? null : parsePlatform(platform),
+    ...(decidedBy === undefined ? {} : { decidedBy }),
+    holdoutSecret: signalSecretOf(readConfig()),
+    formerSecret: readConfig().signalSecretPrevious,
+  };
+}
+
+function archiveFolder(): string {
+  const { archiveDir, archiveS3 } = readArchiveConfig();
+  if (archiveS3 !== null || statSync(archiveDir, { throwIfNoEntry: false }) !== undefined) return archiveDir;
+  throw new UsageError(
+    `there is no archive at ${archiveDir} yet; a running service writes it, or name an export: --journal <file>`,
+  );
+}
+
+function journalAt(path: string): EvidenceAsk['place'] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new UsageError(`there is no file ${path}; write one: journal export --output ${path}`);
+  if (found.isDirectory()) throw new UsageError(`${path} is a folder; --journal wants a file`);
+  return { kind: 'journal', path };
+}
+
+export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptions, 'json' | 'sort'>): void {
+  const shown = sorted(answer, sort);
+  if (json === true) print(JSON.stringify(shown));
+  else print([shown.notes.join('\n'), ...shown.tables.map(tableText)].join('\n\n'));
+}
+
+function sorted<Result extends Presentation>(shown: Result, column: string | undefined): Result {
+  if (column === undefined) return shown;
+  const found = sortedBy(shown, column);
+  if (found !== null) return found;
+  const names = new Set(shown.tables.flatMap(sortNames).filter((name) => name !== ''));
+  throw new UsageError(`--sort is "${column}"; it must be one of ${[...names].join(', ')}`);
+}
+
+/** The table under its title, indented. */
+function tableText({ title, columns, rows }: EvidenceTable): string {
+  const text = table(
+    columns.map(({ name }) => name.toUpperCase()),
+    rows.map((row) => columns.map(({ kind }, place) => cellText(row[place] ?? null, kind))),
+    { right: columns.flatMap(({ kind }, place) => (kind === 'text' ? [] : [place])) },
+  );
+  return [title, ...text.split('\n').map((line) => `  ${line}`)].join('\n');
+}

@@ -1,0 +1,119 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type Command, Option as CommandOption } from 'commander';
+import { isRuleVersion, versionNameRefusal } from '#decision/rules/rule-set.ts';
+import { BadQuestion, type Option, type Question, type RulesAtHand } from '#history/evidence/question.ts';
+import { QUESTIONS } from '#history/evidence/questions.ts';
+import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { UsageError } from '#workbench/commands/exit.ts';
+import { parseTime } from '#workbench/commands/options.ts';
+import {
+  type EvidenceOptions,
+  evidenceOptions,
+  onEvidence,
+  printResult,
+  recordedRuleSets,
+} from './evidence-options.ts';
+import { chosenFolders, soundRuleSet } from './rule-folders.ts';
+
+/** rules report, rules backtest and so on: a command for each question. */
+export function evidenceCommands(rules: Command): void {
+  for (const question of QUESTIONS) evidenceCommand(rules, question);
+}
+
+function evidenceCommand(rules: Command, question: Question): void {
+  const argument = question.options.find(({ isArgument }) => isArgument);
+  const command = evidenceOptions(
+    rules.command([question.kind, ...(argument === undefined ? [] : [argumentText(argument)])].join(' ')),
+  ).description(question.description);
+  for (const option of question.options) if (option !== argument) command.addOption(commandOption(option));
+  command.action(async (...given: readonly unknown[]) => {
+    const options: EvidenceOptions = command.opts();
+    const asked = { ...command.opts(), ...(argument === undefined ? {} : { [argument.name]: given[0] }) };
+    printResult(await answer(question, options, asked), options);
+  });
+}
+
+function argumentText({ name, kind, isRequired }: Option<unknown>): string {
+  const text = kind === 'versions' ? `${name}...` : name;
+  return isRequired ? `<${text}>` : `[${text}]`;
+}
+
+/** A question's option as a command has it. */
+export function commandOption({
+  name,
+  kind,
+  form,
+  values,
+  description,
+  isRequired,
+}: Option<unknown>): CommandOption {
+  const option = new CommandOption(`--${flagOf(name)} <${(form ?? kind).toLowerCase()}>`, description);
+  if (isRequired) option.makeOptionMandatory();
+  switch (kind) {
+    case 'choice':
+      return option.choices(values);
+    case 'versions':
+    case 'texts':
+      return option.argParser((value, before: readonly string[] = []) => [...before, value]);
+    case 'version':
+    case 'text':
+    case 'time':
+    case 'number':
+      return option;
+    default:
+      return kind satisfies never;
+  }
+}
+
+export function flagOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+async function answer(
+  question: Question,
+  options: EvidenceOptions,
+  given: Readonly<Record<string, unknown>>,
+) {
+  const asked = Object.fromEntries(question.options.map((option) => [option.name, checked(option, given)]));
+  const decidedBy = question.decidedBy?.read(asked) ?? null;
+  try {
+    return await onEvidence(
+      decidedBy === null ? options : { ...options, decidedBy },
+      question.reads,
+      (evidence, onProgress) => question.answer({ evidence, options: asked, rules: rulesHere(), onProgress }),
+    );
+  } catch (error) {
+    throw error instanceof BadQuestion ? new UsageError(error.message) : error;
+  }
+}
+
+/** What a person gave for an option, as a body would have it. */
+export function checked(
+  { name, kind, schema }: Option<unknown>,
+  given: Readonly<Record<string, unknown>>,
+): unknown {
+  const value = given[name];
+  if (value === undefined) return undefined;
+  if (kind === 'time') return parseTime(String(value), `--${flagOf(name)}`);
+  if (kind === 'number') {
+    const number = Number(value);
+    if (String(value).trim() !== '' && fits(schema, number)) return number;
+    throw new UsageError(`--${flagOf(name)} is a number that is not allowed: ${value}`);
+  }
+  if (kind === 'versions')
+    for (const version of Array.isArray(value) ? value : [])
+      if (!isRuleVersion(version)) throw new UsageError(versionNameRefusal(version));
+  return value;
+}
+
+function fits(schema: Option<unknown>['schema'], value: number): boolean {
+  return Number.isFinite(value) && new Ajv2020({ strict: false }).validate(schema, value);
+}
+
+function rulesHere(): RulesAtHand {
+  return {
+    named: soundRuleSet,
+    files: (version) => readRuleFiles(chosenFolders([version])[0] ?? '', []) ?? new Map(),
+    recorded: recordedRuleSets(),
+  };
+}

@@ -1,0 +1,64 @@
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { findFacts, type ListedFact } from '#decision/rules/fact-finder.ts';
+import { isRuleVersion } from '#decision/rules/rule-set.ts';
+import { FindingsError } from '#workbench/commands/exit.ts';
+import { print, table } from '#workbench/commands/print.ts';
+import { soundRuleSet } from './rule-folders.ts';
+
+/** rules facts: what a rule may ask for, by the question that it answers. */
+export function factsCommand(rules: Command): void {
+  rules
+    .command('facts [version] [word...]')
+    .description(
+      'what rules may ask for, by question, with an example each; of a version also its attributes; with a word only what it finds, also as other products call it',
+    )
+    .option('--json', 'print {version, questions}')
+    .action((version: string | undefined, word: string[], options: { json?: true }) =>
+      facts(version, word, options.json === true),
+    );
+}
+
+/** The first word is a version where it looks like the name or the folder of one. */
+function facts(first: string | undefined, others: readonly string[], json: boolean): void {
+  const version = first !== undefined && isRuleVersion(basename(first)) ? first : null;
+  const words = version === null && first !== undefined ? [first, ...others] : others;
+  const word = words.length === 0 ? null : words.join(' ');
+  const declared = version === null ? NONE_DECLARED : soundRuleSet(version).attributes;
+  const questions = findFacts(declared, word);
+  if (questions.length === 0)
+    throw new FindingsError(
+      `no fact is found by "${word}"; "rules facts" without a word prints all. What only the caller knows is an attribute: see "rules facts attribute"`,
+    );
+  print(json ? JSON.stringify({ version, questions }) : questions.map(questionText).join('\n\n'));
+}
+
+function questionText({
+  question,
+  facts,
+  exampleIsFor,
+  example,
+  declares,
+}: ReturnType<typeof findFacts>[number]): string {
+  const declaring = declares === undefined ? [] : ['# ruleset.yaml', ...declares.split('\n'), ''];
+  return [
+    question,
+    '',
+    ...indented(table(HEADINGS, facts.map(cells)).split('\n'), 2),
+    '',
+    `  ${exampleIsFor}:`,
+    '',
+    ...indented([...declaring, ...example.split('\n')], 4),
+  ].join('\n');
+}
+
+const HEADINGS = ['fact', 'values', 'asked', 'says'] as const;
+
+function cells({ name, values, notes, description }: ListedFact): readonly string[] {
+  return [name, values, notes.join('; '), description];
+}
+
+function indented(lines: readonly string[], by: number): readonly string[] {
+  return lines.map((line) => (line === '' ? '' : `${' '.repeat(by)}${line}`));
+}

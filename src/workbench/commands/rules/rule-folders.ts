@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { ConfigError, readConfig } from '#config.ts';
+import { formatProblems } from '#decision/rules/problem.ts';
+import { isRuleVersion, type RuleSet, versionNameRefusal } from '#decision/rules/rule-set.ts';
+import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
+import { listRuleVersions, rulesDirRefusal } from '#state/rule-folders/rules-dir.ts';
+import { copyVersion, DraftRefused } from '#workbench/authoring/draft.ts';
+import { FindingsError, UsageError } from '#workbench/commands/exit.ts';
+import { print } from '#workbench/commands/print.ts';
+
+/** Versions by name, or folders by path; without any, all in RULES_DIR. */
+export function chosenFolders(chosen: readonly string[]): readonly string[] {
+  const { rulesDir } = readConfig();
+  const refusal = rulesDirRefusal(rulesDir);
+  if (refusal !== null) throw new ConfigError(refusal);
+  if (chosen.length === 0) return listRuleVersions(rulesDir).map((version) => join(rulesDir, version));
+  return chosen.map((name) => {
+    const folder = isRuleVersion(name) ? join(rulesDir, name) : resolve(name);
+    if (!isRuleVersion(basename(folder))) throw new UsageError(versionNameRefusal(name));
+    if (!existsSync(folder)) throw new UsageError(`there is no rule set at ${fromHere(folder)}`);
+    return folder;
+  });
+}
+
+/** A path as a person standing in the working folder would write it. */
+export function fromHere(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith('..') || short === '' ? path : short;
+}
+
+/** The rule set that somebody named on the command line. Throws FindingsError with every problem it has. */
+export function soundRuleSet(chosen: string): RuleSet {
+  const [folder = ''] = chosenFolders([chosen]);
+  const loaded = loadRuleSet(folder);
+  if (loaded.ok) return loaded.ruleSet;
+  throw new FindingsError(
+    `${basename(folder)} is not sound:\n${formatProblems(fromHere(folder), loaded.problems)}`,
+  );
+}
+
+interface NewOptions {
+  readonly from: string;
+  readonly json?: true;
+}
+
+export function newCommand(rules: Command): void {
+  rules
+    .command('new <version>')
+    .description('start a version as a copy of another one')
+    .requiredOption('--from <version>', 'the version to copy')
+    .option('--json', 'print one JSON object')
+    .action((version: string, options: NewOptions) => startVersion(version, options));
+}
+
+function startVersion(version: string, { from, json }: NewOptions): void {
+  const [source = ''] = chosenFolders([from]);
+  const sourceVersion = basename(source);
+  const folder = copied(source, version);
+  if (json === true) {
+    print(JSON.stringify({ ruleVersion: version, from: sourceVersion, folder }));
+    return;
+  }
+  print(
+    [
+      `${fromHere(folder)} is a draft, a copy of ${sourceVersion}. Edit its files, then:`,
+      `  rules check ${version}`,
+      `  rules test ${version}`,
+      `  rules diff ${sourceVersion} ${version}`,
+      `  rules backtest ${version}`,
+      `  rules release ${version}`,
+    ].join('\n'),
+  );
+}
+
+function copied(source: string, version: string): string {
+  try {
+    return copyVersion(source, readConfig().rulesDir, version, fromHere);
+  } catch (error) {
+    throw error instanceof DraftRefused ? new UsageError(error.message) : error;
+  }
+}

@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { counted } from '#base/counted.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import { readConfig } from '#config.ts';
+import { formatExample } from '#decision/rules/proof/example.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import { draftNameRefusal } from '#state/rule-folders/release.ts';
+import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import {
+  breachesIn,
+  lostCases,
+  lostCasesText,
+  type ReleaseObstacle,
+  releaseObstacle,
+  writeRelease,
+} from '#workbench/authoring/desk/examine.ts';
+import { type RuleDiff, ruleDiff } from '#workbench/authoring/diff/rule-diff.ts';
+import { brokenPromises } from '#workbench/authoring/promises.ts';
+import { ruleSchemas, schemaFileName, schemaText } from '#workbench/authoring/schema/rule-schema.ts';
+import {
+  type ApprovalOption,
+  printProposed,
+  proposedBy,
+  WITHOUT_APPROVAL,
+} from '#workbench/commands/approval.ts';
+import { EXIT, FindingsError, UsageError } from '#workbench/commands/exit.ts';
+import { print } from '#workbench/commands/print.ts';
+import { checkCommand, placed, problemLines } from './check.ts';
+import { evidenceCommands } from './evidence.ts';
+import { factsCommand } from './facts.ts';
+import { restoreCommand, rolloutCommands } from './rollout.ts';
+import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
+import { testCommand } from './test.ts';
+
+/** rules ...: an analyst's way from an edited file to a version that decides. */
+export function rulesCommands(program: Command): void {
+  const rules = program
+    .command('rules')
+    .description('rule sets: from an edited file to the version that decides');
+  checkCommand(rules);
+  factsCommand(rules);
+  schemaCommand(rules);
+  testCommand(rules);
+  newCommand(rules);
+  diffCommand(rules);
+  evidenceCommands(rules);
+  releaseCommand(rules);
+  rolloutCommands(rules);
+  restoreCommand(rules);
+}
+
+function diffCommand(rules: Command): void {
+  rules
+    .command('diff <before> <after>')
+    .description(
+      'what differs in meaning between two versions, with example facts; exit code 1 when anything does',
+    )
+    .option('--json', 'print {before, after, differences, examples, searched, note}')
+    .action((before: string, after: string, options: { json?: true }) => {
+      const diff = ruleDiff(soundRuleSet(before), soundRuleSet(after));
+      print(options.json === true ? JSON.stringify(diff) : diffText(diff));
+      if (diff.differences.length > 0) process.exitCode = EXIT.findings;
+    });
+}
+
+function diffText({ before, after, differences, examples, note }: RuleDiff): string {
+  const parts = Map.groupBy(differences, ({ part }) => part);
+  const changes = [...parts].map(([part, items]) =>
+    [part, ...items.map(({ text }) => `  ${text}`)].join('\n'),
+  );
+  const width = Math.max(before.length, after.length);
+  const payers = examples.map((example, index) =>
+    [
+      `  ${index + 1}. ${formatExample(example.facts) || 'an ordinary first request'}`,
+      `     ${before.padEnd(width)}  ${example.before.text}`,
+      `     ${after.padEnd(width)}  ${example.after.text}`,
+    ].join('\n'),
+  );
+  return [...changes, [note, ...payers].join('\n')].join('\n\n');
+}
+
+interface ReleaseOptions extends ApprovalOption {
+  readonly reason: string;
+  readonly json?: true;
+}
+
+function releaseCommand(rules: Command): void {
+  rules
+    .command('release <version>')
+    .description(
+      'fix a version for good, when check and test find nothing: it may decide then, and never changes',
+    )
+    .option('--reason <text>', 'why, for whoever approves it', 'by the command')
+    .option(...WITHOUT_APPROVAL)
+    .option('--json', 'print the release')
+    .action((version: string, options: ReleaseOptions) => release(version, options));
+}
+
+async function release(version: string, options: ReleaseOptions): Promise<void> {
+  const json = options.json === true;
+  const [folder = ''] = chosenFolders([version]);
+  const ruleSet = soundRuleSet(version);
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const obstacle = releaseObstacle(folder, ruleSet, files);
+  if (obstacle !== null) throw refusalOf(obstacle, folder, version, ruleSet);
+  const { digest } = ruleSet;
+  const change = { what: 'release', version: ruleSet.version, digest, reason: options.reason } as const;
+  const proposal = await proposedBy(INSTALLATION, change, options);
+  if (proposal !== null) return printProposed(INSTALLATION, proposal, json);
+  const made = writeRelease(folder, ruleSet, files);
+  const lost = lostCases(folder, ruleSet, files);
+  const breaches = breachesIn(brokenPromises(ruleSet, files));
+  if (json) return print(JSON.stringify({ ...made, lostCases: lost, brokenPromises: breaches }));
+  print(`${version} is released: sha256:${made.digest}`);
+  for (const breach of breaches) print(`note: ${breach}`);
+  if (lost !== null) print(`${lostCasesText(lost)}.`);
+}
+
+function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
+  switch (obstacle.is) {
+    case 'draft name':
+      return new UsageError(draftNameRefusal(ruleSet.version));
+    case 'released':
+      return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
+    case 'findings': {
+      const problems = problemLines(obstacle.problems.map((problem) => placed(fromHere(folder), problem)));
+      return new FindingsError(
+        `${version} has findings and is not released; see: rules check ${version}\n${problems}`,
+      );
+    }
+    case 'no cases':
+      return new FindingsError(
+        `${version} has no cases and is not released; write into ${fromHere(folder)}/cases what it must answer, or copy the cases of the version before it`,
+      );
+    case 'failed cases': {
+      const cases = counted(obstacle.failed, 'case');
+      return new FindingsError(
+        `${cases} of ${version} failed; it is not released; see: rules test ${version}`,
+      );
+    }
+    default:
+      return obstacle satisfies never;
+  }
+}
+
+function schemaCommand(rules: Command): void {
+  rules
+    .command('schema')
+    .description('write the JSON Schemas of rule files, for editors, into RULES_DIR/schema')
+    .option('--json', 'print one JSON object')
+    .action(({ json }: { json?: true }) => {
+      const written = writeSchemas(join(readConfig().rulesDir, 'schema'));
+      if (json === true) print(JSON.stringify({ files: written }));
+      else for (const { file, change } of written) print(`${file}: ${change}`);
+    });
+}
+
+interface WrittenSchema {
+  readonly file: string;
+  readonly change: 'written' | 'changed' | 'unchanged';
+}
+
+function writeSchemas(folder: string): readonly WrittenSchema[] {
+  mkdirSync(folder, { recursive: true });
+  return [...ruleSchemas()].map(([kind, schema]) => {
+    const path = join(folder, schemaFileName(kind));
+    const text = schemaText(schema);
+    const before = existsSync(path) ? readFileSync(path, 'utf8') : null;
+    if (before !== text) writeFileSync(path, text);
+    const change = before === null ? 'written' : before === text ? 'unchanged' : 'changed';
+    return { file: fromHere(path), change };
+  });
+}

@@ -1,0 +1,238 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { counted } from '#base/counted.ts';
+import type { Location } from '#decision/rules/problem.ts';
+import { formatProblems } from '#decision/rules/problem.ts';
+import { countedAmongRules, type RuleSet } from '#decision/rules/rule-set.ts';
+import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { remarksOnCases } from '#workbench/authoring/cases/case-remarks.ts';
+import {
+  type CaseReport,
+  runCases,
+  traceFailure,
+  type UpdatedCases,
+  updateCases,
+} from '#workbench/authoring/cases/cases.ts';
+import type { Coverage, Share } from '#workbench/authoring/cases/coverage.ts';
+import { failureLines } from '#workbench/authoring/cases/expectations.ts';
+import { type Paint, placeInWords } from '#workbench/authoring/explain/explanation-text.ts';
+import { EXIT, UsageError } from '#workbench/commands/exit.ts';
+import { print, terminalPaint } from '#workbench/commands/print.ts';
+import { placed, remarkLine } from './check.ts';
+import { chosenFolders, fromHere } from './rule-folders.ts';
+
+interface TestOptions {
+  readonly minCoverage?: string;
+  readonly update?: true;
+  readonly json?: true;
+}
+
+export function testCommand(rules: Command): void {
+  rules
+    .command('test [versions...]')
+    .description('run the cases of rule sets, and say what they leave untested; without versions: all')
+    .option(
+      '--min-coverage <percent>',
+      'fail when the cases let fewer of the rules decide; conditions are shown and not counted',
+    )
+    .option('--update', 'write the lengths of waits that the rules give now into the cases of drafts')
+    .option('--json', 'print one JSON object')
+    .action((versions: string[], options: TestOptions) => test(versions, options));
+}
+
+async function test(
+  versions: readonly string[],
+  { minCoverage, update: isUpdate, json }: TestOptions,
+): Promise<void> {
+  const minPercent = minCoverage === undefined ? 0 : parsePercent(minCoverage);
+  const folders = chosenFolders(versions);
+  const updates = isUpdate === true ? folders.flatMap(update) : [];
+  const runs = folders.map((folder) => run(folder));
+  const reports = runs.map(({ report }) => report);
+  if (json === true)
+    print(
+      JSON.stringify({
+        reports: await Promise.all(runs.map(inJson)),
+        ...(isUpdate === true ? { updated: updates.flatMap(({ lines }) => lines) } : {}),
+      }),
+    );
+  else {
+    const texts = await Promise.all(runs.map((one) => describe(one, minPercent, terminalPaint)));
+    print([...updates.map(updateText), ...texts].join('\n\n'));
+  }
+  if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
+}
+
+function parsePercent(text: string): number {
+  const percent = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && percent <= 100) return percent;
+  throw new UsageError(`--min-coverage must be a percentage from 0 to 100, like 90, not "${text}"`);
+}
+
+interface Updated extends Pick<UpdatedCases, 'lines' | 'written' | 'left'> {
+  readonly folder: string;
+}
+
+/** Writes the cases in which only the lengths of waits differ; what is wrong with a folder shows when its cases run. */
+function update(folder: string): readonly Updated[] {
+  const loaded = loadRuleSet(folder);
+  if (!loaded.ok) return [];
+  const { files, lines, ...cases } = updateCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
+  const name = fromHere(folder);
+  if (files.size > 0 && loaded.ruleSet.released)
+    throw new UsageError(
+      `${name} is released and never changes, its cases neither; start a new version: rules new`,
+    );
+  for (const [file, text] of files) writeFileSync(join(folder, file), text);
+  const placed = lines.map((line) => ({ ...line, file: join(name, line.file) }));
+  return [{ ...cases, folder: name, lines: placed }];
+}
+
+function updateText({ folder, lines, written, left }: Updated): string {
+  const wrote = `${folder}: ${written === 0 ? 'no case' : counted(written, 'case')} rewritten`;
+  const others = `${counted(left.length, 'case')} left alone, because more than the length of a wait differs`;
+  const texts = lines.map(
+    ({ file, line, before, after }) => `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`,
+  );
+  return [...texts, left.length === 0 ? wrote : `${wrote}; ${others}`].join('\n\n');
+}
+
+interface FolderReport {
+  readonly folder: string;
+  readonly problems: readonly string[];
+  /** What the cases say that no rule sees; no reason to fail. */
+  readonly notes: readonly string[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly failures: CaseReport['failures'];
+  /** Null when nothing could be run. */
+  readonly coverage: Coverage | null;
+}
+
+interface Run {
+  readonly report: FolderReport;
+  readonly rules: RuleSet | null;
+}
+
+function run(folder: string): Run {
+  const name = fromHere(folder);
+  const loaded = loadRuleSet(folder);
+  if (!loaded.ok) return unsound(name, formatProblems(name, loaded.problems));
+  const files = readRuleFiles(folder, []) ?? new Map<string, string>();
+  const report = runCases(loaded.ruleSet, files);
+  if (report.problems.length > 0) return unsound(name, formatProblems(name, report.problems));
+  const { passed, failures, coverage } = report;
+  const failed = failures.length;
+  const notes = remarksOnCases(loaded.ruleSet, files).map((one) => remarkLine(placed(name, one), 'note: '));
+  return {
+    report: { folder: name, problems: [], notes, passed, failed, failures, coverage },
+    rules: loaded.ruleSet,
+  };
+}
+
+function unsound(folder: string, problems: string): Run {
+  const report = {
+    folder,
+    problems: problems.split('\n'),
+    notes: [],
+    passed: 0,
+    failed: 0,
+    failures: [],
+    coverage: null,
+  };
+  return { report, rules: null };
+}
+
+function isFine({ problems, failed, coverage }: FolderReport, minPercent: number): boolean {
+  return problems.length === 0 && failed === 0 && coverage !== null && reaches(coverage.rules, minPercent);
+}
+
+/** Exact, where the percentage shown is rounded down. */
+function reaches({ tested, total }: Share, minPercent: number): boolean {
+  return tested * 100 >= minPercent * total;
+}
+
+/** Facts by their labels, and the rules as each failing step saw them. */
+async function inJson({ report, rules }: Run) {
+  if (rules === null) return report;
+  const failures = await Promise.all(
+    report.failures.map(async ({ values, ...failure }) => ({
+      ...failure,
+      facts:
+        values === null
+          ? null
+          : Object.fromEntries(rules.facts.map(({ label, index }) => [label, values[index]])),
+      trace: await traceFailure(rules, { ...failure, values }),
+    })),
+  );
+  return { ...report, failures };
+}
+
+async function describe({ report, rules }: Run, minPercent: number, paint: Paint): Promise<string> {
+  const { folder, problems, notes, passed, failed, failures, coverage } = report;
+  if (rules === null || coverage === null) return problems.join('\n');
+  const lines: string[] = [];
+  for (const failure of failures) {
+    lines.push(...failureLines(failure, await traceFailure(rules, failure), rules, folder, paint), '');
+  }
+  const cases = `${folder}: ${counted(passed, 'case')} passed, ${failed} failed`;
+  lines.push(...notes);
+  lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, rules, paint));
+  if (!reaches(coverage.rules, minPercent))
+    lines.push(
+      paint('fail', `  Too few: --min-coverage wants ${minPercent} % of the rules to decide in a case.`),
+    );
+  else if (!reaches(coverage.conditions, minPercent))
+    lines.push('  Enough for --min-coverage, which counts the rules and not the conditions.');
+  return lines.join('\n');
+}
+
+function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): readonly string[] {
+  const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
+  const width = String(Math.max(rules.total, conditions.total)).length;
+  const shareLine = (what: string, { tested, total, percent }: Share, meaning: string) =>
+    `  ${what}  ${String(percent).padStart(3)} %  ${String(tested).padStart(width)} of ${String(total).padStart(width)}  ${meaning}`;
+  return [
+    shareLine('rules     ', rules, `decided in a case, ${countedAmongRules(ruleSet)}`),
+    shareLine('conditions', conditions, 'were seen both true and false'),
+    ...section(
+      '  Rules without a test:',
+      untestedRules.map(({ name, at, asked }) => ({
+        words: [
+          name,
+          asked ? 'was asked and never decided' : 'was never asked: another rule always answered first',
+        ],
+        at,
+      })),
+      paint,
+    ),
+    ...section(
+      '  Conditions seen only one way:',
+      oneSidedConditions.map(({ rule, condition, at, missing }) => ({
+        words: [rule, condition, missing === 'true and false' ? 'never asked' : `never ${missing}`],
+        at,
+      })),
+      paint,
+    ),
+  ];
+}
+
+/** Aligned columns under a title, each line ending in its place; nothing when there is nothing. */
+function section(
+  title: string,
+  entries: readonly { readonly words: readonly string[]; readonly at: Location }[],
+  paint: Paint,
+): readonly string[] {
+  if (entries.length === 0) return [];
+  const widths = (entries[0]?.words ?? []).map((_, column) =>
+    Math.max(...entries.map(({ words }) => words[column]?.length ?? 0)),
+  );
+  return [
+    title,
+    ...entries.map(({ words, at }) => {
+      const columns = words.map((word, column) => word.padEnd(widths[column] ?? 0));
+      return `    ${columns.join('  ')}  ${paint('faint', placeInWords(at))}`;
+    }),
+  ];
+}

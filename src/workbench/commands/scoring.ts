@@ -1,0 +1,93 @@
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { Command, CommanderError, Help, type Option } from 'commander';
+import { NamedError } from '#base/named-error.ts';
+import { parseDecisionId } from '#decision/payer/client-key.ts';
+import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
+import { printError } from './print.ts';
+
+/** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
+const COMPILED = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'compiled');
+
+type Describe = (program: Command) => void;
+
+/** The commands by their first word, in the order of the help. A command loads its own modules and no others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Describe>>> = {
+  keys: async () => (await import('./keys.ts')).keysCommands,
+  rules: async () => (await import('./rules/rules.ts')).rulesCommands,
+  clients: async () => (await import('./clients.ts')).clientsCommands,
+  decisions: async () => (await import('./decisions.ts')).decisionsCommands,
+  journal: async () => (await import('./journal.ts')).journalCommands,
+  audit: async () => (await import('./audit.ts')).auditCommand,
+  archive: async () => (await import('./archive.ts')).archiveCommands,
+  proposals: async () => (await import('./proposals.ts')).proposalsCommands,
+  links: async () => (await import('./links.ts')).linksCommand,
+  lists: async () => (await import('./lists.ts')).listsCommands,
+  state: async () => (await import('./state.ts')).stateCommands,
+  restore: async () => (await import('./restore.ts')).restoreCommand,
+  size: async () => (await import('./size.ts')).sizeCommand,
+};
+
+/**
+ * `npm run -s scoring -- <command>`: the operator's and analyst's hand on the service. Prints what there is to say and
+ * leaves the exit code in `process.exitCode`.
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  enableCompileCache(COMPILED);
+  const program = new Command('scoring')
+    .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
+    .configureHelp({ optionDescription, commandUsage })
+    .exitOverride();
+  for (const load of asked(args[0])) (await load())(program);
+  showUsageAfterErrors(program);
+  try {
+    await program.parseAsync(decisionIdsLast(args), { from: 'user' });
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
+
+/** The id of a decision may begin with "-", and is no option for that. */
+function decisionIdsLast(args: readonly string[]): readonly string[] {
+  const isId = (arg: string) => arg.startsWith('-') && parseDecisionId(arg) !== null;
+  const ids = args.filter(isId);
+  return ids.length === 0 ? args : [...args.filter((arg) => !isId(arg)), '--', ...ids];
+}
+
+/** A default is shown as it would be written after the option: without quotes. */
+function optionDescription(option: Option): string {
+  const description = new Help().optionDescription(option).replace(/\(default: "(.*)"\)/, '(default: $1)');
+  return option.mandatory ? `required: ${description}` : description;
+}
+
+/** How a command is called, with the options that it cannot do without. */
+function commandUsage(command: Command): string {
+  const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  return new Help().commandUsage(command).replace('[options]', [...required, '[options]'].join(' '));
+}
+
+/** A wrong call is answered in a few lines: the whole help would push what is wrong off the screen. */
+function showUsageAfterErrors(command: Command): void {
+  const names = command.commands.map((one) => one.name());
+  const commands = names.length === 0 ? '' : `\ncommands: ${names.join(', ')}`;
+  command.showHelpAfterError(`usage: ${commandUsage(command)}${commands}\n--help has the rest`);
+  for (const one of command.commands) showUsageAfterErrors(one);
+}
+
+/** The command of that name, or all of them for the help and for an unknown name. */
+function asked(name = ''): readonly (() => Promise<Describe>)[] {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  return command === undefined ? Object.values(COMMANDS) : [command];
+}
+
+/** Says what went wrong and gives the exit code for it; bugs keep their stack. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return commanderExit(error);
+  const isForPeople = error instanceof NamedError || isSystemError(error);
+  printError(isForPeople ? `error: ${error.message}` : inspect(error));
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof FindingsError ? EXIT.findings : EXIT.environment;
+}
+
+if (import.meta.main) await main(process.argv.slice(2));

@@ -1,0 +1,223 @@
+import type { Command } from 'commander';
+import { exactSystemClock } from '#base/clock.ts';
+import { counted } from '#base/counted.ts';
+import { Audit, type AuditAction } from '#checkout/access/audit.ts';
+import { actorOfUser } from '#checkout/access/caller.ts';
+import { Fleet } from '#checkout/rollout/fleet.ts';
+import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
+import { SECRET_REGISTER } from '#checkout/scoring/signal-secret.ts';
+import { readConfig } from '#config.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
+import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
+import { SALT_REGISTER } from '#state/client-salt.ts';
+import { storeClock } from '#state/clock-offset.ts';
+import { ACCEPTED_REGISTER } from '#state/documents.ts';
+import { rebuildClient, type Unreadable, unreadableTexts } from '#workbench/payers/rebuild.ts';
+import { acceptRollout } from '#workbench/rollout/restore-rollout.ts';
+import { EXIT, FindingsError } from './exit.ts';
+import { withDecisions } from './open-archive.ts';
+import { withOpenStore } from './open-store.ts';
+import { parsePlatform, parseReason } from './options.ts';
+import { print, table } from './print.ts';
+
+/** state check, rebuild, accept-empty, forget-secret, forget-archive: what is stored, and what cannot be read. */
+export function stateCommands(program: Command): void {
+  const state = program
+    .command('state')
+    .description('what is stored: finds what cannot be read, and rebuilds a client');
+  state
+    .command('check')
+    .description('look at every stored state, document and register; exits 1 when some cannot be read')
+    .option('--json', 'print one JSON object')
+    .action(({ json }: { json?: true }) => check(json === true));
+  state
+    .command('rebuild')
+    .description('rebuild the state of a client that cannot be read, from what was recorded about it')
+    .requiredOption('--platform <name>', 'the platform of the client')
+    .requiredOption('--client <clientIdKey>', 'the client')
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print one JSON object')
+    .action(rebuild);
+  state
+    .command('accept-empty')
+    .description(
+      'go on with a store that came back empty, or as an older backup: nodes serve from it again, and what it lacks is lost',
+    )
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print {installation, revision}')
+    .action(({ reason, json }: { reason: string; json?: true }) =>
+      accept(parseReason(reason), json === true),
+    );
+  forgetCommand(
+    state,
+    'forget-secret',
+    'forget which SIGNAL_SECRET the store was begun with, when it is lost: sharing counts start afresh with the next one',
+    SECRET,
+  );
+  forgetCommand(
+    state,
+    'forget-archive',
+    'forget which folder is the archive of the store, when that archive is lost: the next node that ships begins a new one',
+    ARCHIVE,
+  );
+}
+
+async function check(json: boolean): Promise<void> {
+  let lookedAt = 0;
+  const onLook = () => {
+    lookedAt += 1;
+  };
+  const unreadable = await withDecisions((decisions, store) =>
+    Array.fromAsync(unreadableTexts(store, onLook), async (one): Promise<DamagedText> => {
+      return { ...one, client: one.kind === 'client' ? await decisions.clientOf(one.name) : null };
+    }),
+  );
+  if (unreadable.length > 0) process.exitCode = EXIT.findings;
+  const rows = unreadable.map((one) => ({ ...one, name: `${one.kind}/${one.name}`, remedy: remedyOf(one) }));
+  if (json) {
+    const told = rows.map(({ name, client, why, remedy }) => ({
+      name,
+      platform: client?.platform ?? null,
+      clientIdKey: client?.clientIdKey ?? null,
+      why,
+      remedy,
+    }));
+    print(JSON.stringify({ lookedAt, unreadable: told }));
+  } else if (rows.length === 0) print(`Nothing is damaged: ${counted(lookedAt, 'stored text')} can be read.`);
+  else {
+    print(
+      table(
+        ['NAME', 'WHY', 'WHAT TO DO'],
+        rows.map(({ name, why, remedy }) => [name, why, remedy]),
+      ),
+    );
+    print(`${rows.length} of ${counted(lookedAt, 'stored text')} cannot be read.`);
+  }
+}
+
+interface DamagedText extends Unreadable {
+  /** The client of the state; null when it is not a state, or when no record names the client any more. */
+  readonly client: ClientKey | null;
+}
+
+function remedyOf({ kind, name, client }: DamagedText): string {
+  if (kind === 'client')
+    return client === null
+      ? 'no record names the client; restore a backup, or state rebuild when the log says who it is'
+      : `state rebuild --platform ${client.platform} --client ${client.clientIdKey} --reason TEXT`;
+  if (kind === 'document') return 'remove it from the store, see "When something fails" in OPERATING.md';
+  if (name === SECRET_REGISTER) return 'state forget-secret --reason TEXT';
+  if (name === SALT_REGISTER) return 'put back what stood there, see "When something fails" in OPERATING.md';
+  return name === ARCHIVE_REGISTER ? 'state forget-archive --reason TEXT' : 'rules rollback --reason TEXT';
+}
+
+async function accept(reason: string, json: boolean): Promise<void> {
+  const accepted = await withOpenStore(async (store, clock) => {
+    const who = actorOfUser();
+    const change = { who, at: clock(), reason };
+    const installation = store.installation.id;
+    const remembered = recallRollout(readConfig().dataDir);
+    const isOurs = remembered?.installation === installation;
+    const { registers, auditLog, name } = store;
+    const rollout = await acceptRollout(new Fleet(store), isOurs ? remembered.rollout : null, change);
+    const before = await registers.read(ACCEPTED_REGISTER);
+    await registers.compareAndSet(ACCEPTED_REGISTER, before, JSON.stringify(change));
+    const revision = rollout?.revision ?? null;
+    const after = { installation, revision };
+    await new Audit(auditLog, clock).note({ who, action: 'store accepted', after, reason });
+    return { name, installation, revision };
+  }, true);
+  const { name, installation, revision } = accepted;
+  if (json) return print(JSON.stringify({ installation, revision }));
+  const rollout =
+    revision === null
+      ? 'It has no rollout: the next node that starts begins one.'
+      : `Nodes follow revision ${revision} of the rollout.`;
+  print(
+    `The store ${name} is accepted as installation ${installation}. ${rollout} Access keys that it lacks are refused from now on: issue them anew. Nodes that ended start again; on SQLite, start the service again.`,
+  );
+}
+
+interface RebuildOptions {
+  readonly platform: string;
+  readonly client: string;
+  readonly reason: string;
+  readonly json?: true;
+}
+
+async function rebuild(options: RebuildOptions): Promise<void> {
+  const platform = parsePlatform(options.platform);
+  const reason = parseReason(options.reason);
+  const rebuilt = await withDecisions((decisions, store) => {
+    const audit = new Audit(store.auditLog, storeClock(exactSystemClock, store));
+    const client = store.clientKeys.of(platform, options.client);
+    return rebuildClient({ store, decisions, audit }, client, actorOfUser(), reason);
+  });
+  if (rebuilt === null)
+    throw new FindingsError(
+      `the state of ${options.client} is not there, or it can be read; "state check" lists what cannot`,
+    );
+  const { why, entries, complete } = rebuilt;
+  const since = rebuilt.since === null ? null : new Date(rebuilt.since).toISOString();
+  if (options.json === true) print(JSON.stringify({ why, entries, since, complete }));
+  else {
+    print(`It could not be read: ${why}`);
+    print(`It is rebuilt from ${counted(entries, 'recorded entry', 'recorded entries')}.`);
+    if (!complete)
+      print(
+        `What happened before ${since ?? 'now'} is no longer recorded and no longer counts: check bindings and overrides.`,
+      );
+  }
+}
+
+/** What a store notes once and keeps, so that it accepts nothing else in its place. */
+interface Noted {
+  readonly register: string;
+  readonly also?: string;
+  readonly action: AuditAction;
+  readonly absent: string;
+  readonly forgotten: string;
+}
+
+const SECRET: Noted = {
+  register: SECRET_REGISTER,
+  action: 'secret forgotten',
+  absent: 'no SIGNAL_SECRET is noted in this store',
+  forgotten:
+    'The next node that starts notes its own SIGNAL_SECRET. Nodes that run go on with theirs: restart them with it.',
+};
+
+const ARCHIVE: Noted = {
+  register: ARCHIVE_REGISTER,
+  also: HEAD_REGISTER,
+  action: 'archive forgotten',
+  absent: 'no archive is noted in this store',
+  forgotten:
+    'The next node that ships makes its ARCHIVE_DIR the archive of this store, with what the journal still holds. What only the lost archive held is no longer found.',
+};
+
+function forgetCommand(state: Command, name: string, description: string, noted: Noted): void {
+  state
+    .command(name)
+    .description(description)
+    .requiredOption('--reason <text>', 'why, for the audit')
+    .option('--json', 'print {forgotten}')
+    .action(async ({ reason, json }: { reason: string; json?: true }) => {
+      await forget(noted, parseReason(reason));
+      print(json === true ? JSON.stringify({ forgotten: noted.register }) : noted.forgotten);
+    });
+}
+
+async function forget({ register, also, action, absent }: Noted, reason: string): Promise<void> {
+  await withOpenStore(async (store, clock) => {
+    const place = { kind: 'register', name: register } as const;
+    const found = await store.texts.read(place);
+    if (found === null || !(await store.texts.replace(place, found.stamp, null)))
+      throw new FindingsError(absent);
+    const other = also === undefined ? null : ({ kind: 'register', name: also } as const);
+    const held = other === null ? null : await store.texts.read(other);
+    if (other !== null && held !== null) await store.texts.replace(other, held.stamp, null);
+    await new Audit(store.auditLog, clock).note({ who: actorOfUser(), action, reason });
+  });
+}

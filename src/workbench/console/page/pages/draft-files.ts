@@ -1,0 +1,172 @@
+import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import type { CodeEditor, FileRemark } from '#workbench/console/page/parts/editor/code-editor.ts';
+import { choice, field, sent } from '#workbench/console/page/parts/form.ts';
+import { Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { type ValueEdits, Values } from '#workbench/console/page/parts/values.ts';
+import {
+  pathsOf,
+  type WorkingCopy,
+  withFile,
+  withoutFile,
+} from '#workbench/console/page/parts/working-copy.ts';
+import type { CheckedDraft } from '#workbench/console/page/questions.ts';
+
+/** Where somebody wants to be. */
+export interface Wanted {
+  readonly path: string;
+  readonly at: FileRemark['at'] | null;
+}
+
+interface FileEditorProps {
+  readonly copy: WorkingCopy;
+  readonly change: (copy: WorkingCopy) => void;
+  readonly edit: (path: string, text: string) => void;
+  readonly checked: CheckedDraft | null;
+  readonly wanted: Wanted;
+  readonly setWanted: (wanted: Wanted) => void;
+  /** How often it was changed other than in the editor. */
+  readonly rewritten: number;
+  readonly values: ValueEdits;
+}
+
+/** The files of a draft, one of them open. */
+export function FileEditor({
+  copy,
+  change,
+  edit,
+  checked,
+  wanted,
+  setWanted,
+  rewritten,
+  values,
+}: FileEditorProps) {
+  const paths = pathsOf(copy);
+  const path = paths.includes(wanted.path) ? wanted.path : (paths[0] ?? '');
+  const remove = () => change(withoutFile(copy, path));
+  const isOptional = /^(?:cases|lists)\//.test(path);
+  const remarks = remarksOn(path, checked);
+  const go = (at: FileRemark['at']) => setWanted({ path, at: { ...at } });
+  return html`<section class="card">
+    <h2>Files</h2>
+    <div class="tabs" role="group" aria-label="Files">
+      ${paths.map((one) => {
+        const wrong = (checked?.problems ?? []).some(({ at }) => at.file === one);
+        const pressed = { 'aria-pressed': one === path ? 'true' : 'false' };
+        const choose = () => setWanted({ path: one, at: null });
+        return html`<button type="button" ...${pressed} onClick=${choose}>${one}${wrong && ' ✗'}</button>`;
+      })}
+    </div>
+    <div class="two">
+      <div>
+        ${h(Code, { copy, path, at: wanted.path === path ? wanted.at : null, edit, rewritten, remarks })}
+        <p class="faint">Escape and then Tab leaves the editor.</p>
+      </div>
+      ${h(Values, { key: path, path, checked, remarks, values, go })}
+    </div>
+    <details>
+      <summary>Add or remove a file</summary>
+      ${h(AddFile, { copy, change, setWanted })}
+      ${
+        isOptional &&
+        html`<div class="buttons"><button type="button" onClick=${remove}>Remove ${path}</button></div>`
+      }
+    </details>
+  </section>`;
+}
+
+function remarksOn(path: string, checked: CheckedDraft | null): readonly FileRemark[] {
+  if (checked === null) return [];
+  const of = (remarks: CheckedDraft['notes'], severity: FileRemark['severity']) =>
+    remarks
+      .filter(({ at }) => at.file === path)
+      .map(({ at, message, example }) => ({
+        at,
+        severity,
+        message: example === null ? message : `${message}\nFor example: ${example}`,
+      }));
+  return [...of(checked.problems, 'error'), ...of(checked.notes, 'info')];
+}
+
+interface CodeProps {
+  readonly copy: WorkingCopy;
+  readonly path: string;
+  readonly at: FileRemark['at'] | null;
+  readonly edit: FileEditorProps['edit'];
+  readonly rewritten: number;
+  readonly remarks: readonly FileRemark[];
+}
+
+/** The editor itself, which is loaded when it is first needed. */
+function Code({ copy, path, at, edit, rewritten, remarks }: CodeProps) {
+  const place = useRef<HTMLDivElement | null>(null);
+  const [editor, setEditor] = useState<CodeEditor | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [tries, setTries] = useState(0);
+  const retry = () => {
+    setError(null);
+    setTries(tries + 1);
+  };
+  // The editor always calls the functions of the last drawing.
+  const latest = useRef({ copy, edit });
+  latest.current = { copy, edit };
+  useEffect(() => {
+    let left = false;
+    let made: CodeEditor | null = null;
+    import('#workbench/console/page/parts/editor/code-editor.ts').then(({ CodeEditor }) => {
+      if (left || place.current === null) return;
+      made = new CodeEditor(place.current, {
+        // What the editor was told is no news.
+        onChange: (changed, text) => {
+          if (latest.current.copy.files[changed] !== text) latest.current.edit(changed, text);
+        },
+      });
+      setEditor(made);
+    }, setError);
+    return () => {
+      left = true;
+      made?.close();
+    };
+  }, [tries]);
+  useEffect(() => editor?.open(path, copy.files[path] ?? ''), [editor, path, rewritten]);
+  useEffect(() => editor?.mark(remarks), [editor, path, rewritten, remarks]);
+  useEffect(() => (at === null ? undefined : editor?.goTo(at)), [editor, at]);
+  return html`${error && h(Trouble, { error, retry })}
+    ${editor === null && error === null && html`<p class="faint" role="status">Loading the editor …</p>`}
+    <div class="editor" ref=${place}></div>`;
+}
+
+function AddFile({ copy, change, setWanted }: Pick<FileEditorProps, 'copy' | 'change' | 'setWanted'>) {
+  const { attempt, trouble } = useAttempt();
+  const add = sent(({ kind = '', name = '' }) =>
+    attempt(async () => {
+      const path = ALONE.includes(kind) ? `${kind}.yaml` : `${kind}/${name}.yaml`;
+      if (copy.files[path] !== undefined) throw new Error(`${path} is there already.`);
+      change(withFile(copy, path, BEGINNINGS[kind] ?? ''));
+      setWanted({ path, at: null });
+    }),
+  );
+  const name = { name: 'name', pattern: '[a-z][a-z0-9]*(-[a-z0-9]+)*', defaultValue: 'mine' };
+  return html`<form class="filters" onSubmit=${add}>
+      ${choice('what', ADDED, { name: 'kind' })}
+      ${field('name', name, 'of cases or a list, like night')}
+      <div class="buttons"><button type="submit">Add</button></div>
+    </form>
+    ${trouble}`;
+}
+
+const ADDED = [
+  ['cases', 'cases: what the rules are expected to answer'],
+  ['lists', 'a list of the rule set'],
+  ['flags', 'flags.yaml: what people should look at, whatever the verdict'],
+  ['limits', 'limits.yaml'],
+] as const;
+
+/** Kinds with one file. */
+const ALONE: readonly string[] = ['flags', 'limits'];
+
+const BEGINNINGS: Readonly<Record<string, string>> = {
+  cases: '# What the rules are expected to answer.\ncases:\n',
+  lists: '# Who or what is on the list.\nentries:\n  - \n',
+  flags: '# What is recorded beside the verdict, which it does not change.\nrules:\n  - name: \n',
+  limits: '# The most that a client should be let pay at once, by group.\n',
+};

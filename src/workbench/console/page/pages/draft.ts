@@ -1,0 +1,270 @@
+import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useState } from '#workbench/console/page/html.ts';
+import { reasonField, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { cases } from '#workbench/console/page/parts/differences.ts';
+import { goTo } from '#workbench/console/page/parts/form.ts';
+import { count, counted } from '#workbench/console/page/parts/format.ts';
+import { toVersion } from '#workbench/console/page/parts/links.ts';
+import { answered, empty, Trouble, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { type OpenDraft, Standing, useDraft } from '#workbench/console/page/parts/open-draft.ts';
+import { saveFile } from '#workbench/console/page/parts/save-file.ts';
+import { useValueEdits } from '#workbench/console/page/parts/values.ts';
+import { pill } from '#workbench/console/page/parts/verdict.ts';
+import {
+  copyOf,
+  keptCopyOf,
+  useCheck,
+  type WorkingCopy,
+  withFile,
+} from '#workbench/console/page/parts/working-copy.ts';
+import type { CheckedDraft, Draft, RuleFolderList, Session } from '#workbench/console/page/questions.ts';
+import {
+  keptDraft,
+  proposedDraft,
+  releaseOf,
+  ruleFolder,
+  savedDraft,
+} from '#workbench/console/page/questions.ts';
+import { FileEditor, type Wanted } from './draft-files.ts';
+
+interface DraftProps {
+  readonly version: string;
+  /** The platform keeps it; otherwise it lies in RULES_DIR alone. */
+  readonly isKept: boolean;
+  readonly list: RuleFolderList;
+  readonly bytesMax: number;
+  readonly session: Session;
+}
+
+/** Work on a draft: from a version that is opened to one that is released. */
+export function DraftPage({ version, isKept, ...props }: DraftProps) {
+  // Typing into a version that only RULES_DIR had makes it a draft; it is still the same work.
+  const [wasKept] = useState(isKept);
+  const draft = useAnswer(wasKept ? keptDraft(version) : null);
+  const folder = useAnswer(wasKept ? null : ruleFolder(version));
+  if (wasKept) return answered(draft, (found: Draft) => h(Workbench, { ...props, begun: keptCopyOf(found) }));
+  return answered(folder, (found) =>
+    found.whole
+      ? h(Workbench, { ...props, begun: copyOf(found, version) })
+      : empty(
+          `${version} is too long for this page`,
+          html`Edit its files in RULES_DIR; <code>npx scoring rules check ${version}</code> checks them.`,
+        ),
+  );
+}
+
+type WorkbenchProps = Omit<DraftProps, 'version' | 'isKept'> & { readonly begun: WorkingCopy };
+
+function Workbench({ begun, list, session, bytesMax }: WorkbenchProps) {
+  const draft = useDraft(begun);
+  const { copy, change } = draft;
+  const [wanted, setWanted] = useState((): Wanted => ({ path: 'verdicts.yaml', at: null }));
+  const check = useCheck(copy);
+  const { checked, current } = check;
+  const go = (at: CheckedDraft['problems'][number]['at']) =>
+    setWanted({ path: at.file, at: { line: at.line, column: at.column } });
+  const edit = (path: string, text: string) => change(withFile(copy, path, text));
+  // The editor shows what was not typed into it, too.
+  const [rewritten, setRewritten] = useState(0);
+  const rewrite = (changed: WorkingCopy) => {
+    change(changed);
+    setRewritten((number) => number + 1);
+  };
+  const rounds = rewritten + draft.round;
+  const values = useValueEdits(copy, current, rewrite);
+  return html`
+    ${h(Standing, { draft, bytesMax })}
+    ${h(FileEditor, { copy, change, edit, checked, wanted, setWanted, rewritten: rounds, values })}
+    ${remarks(check, go)}
+    ${checked?.coverage && cases(checked.coverage, session, { copy, change: rewrite })}
+    ${h(Release, { draft, checked: current, list, session })}`;
+}
+
+interface ReleaseProps {
+  draft: OpenDraft;
+  checked: CheckedDraft | null;
+  list: RuleFolderList;
+  session: Session;
+}
+
+/** The last step: an operator releases, and whoever may not proposes it to those who may. */
+function Release({ draft: { copy, standing, take }, checked, list, session }: ReleaseProps) {
+  const { version, from, files, revision } = copy;
+  const [told, setTold] = useState<string | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  const { propose, dialog } = useProposal((done: string | null) =>
+    done === null ? goTo('#/rules') : setTold(done),
+  );
+  const missing = [...(standing === 'kept' ? [] : ['Let it be saved.']), ...stillMissing(version, checked)];
+  const mayRelease = may(session, 'operate');
+  const discarded = async () => {
+    if (revision !== null) await ask('DELETE', keptDraft(version, revision));
+    take(copy);
+    return null;
+  };
+  /** Puts it into RULES_DIR, in the place of what lies there. */
+  const put = async () => {
+    const lies = list.versions.some((one) => one.version === version);
+    const replaces = lies ? (await ask('GET', ruleFolder(version))).filesDigest : null;
+    return ask('PUT', savedDraft(version), { files, ...(replaces !== null && { replaces }) });
+  };
+  const release = () =>
+    propose({
+      title: `Release ${version} for good?`,
+      action: `Release ${version}`,
+      act: async ({ reason }) => {
+        const { digest } = await put();
+        await ask('POST', releaseOf(version), { digest, reason });
+        return discarded();
+      },
+      children: html`<p>
+          Its files never change from then on. Nobody is decided by it before it is rolled out.
+        </p>
+        ${breaches(checked)}
+        ${reasonField(session.who)}`,
+    });
+  const hand = () =>
+    propose({
+      title: `Propose the release of ${version}?`,
+      action: 'Propose it',
+      act: async ({ reason }) => {
+        await ask('POST', proposedDraft(version, revision), { reason });
+        return 'It is proposed: an operator of the installation sees it, and releases or returns it.';
+      },
+      children: html`<p>As it is now; whoever changes it later proposes it again.</p>
+        ${breaches(checked)}
+        ${reasonField(session.who)}`,
+    });
+  const discard = () =>
+    propose({
+      title: `Discard the draft ${version}?`,
+      action: 'Discard',
+      tone: 'bad',
+      act: discarded,
+      children: html`<p>What is not in RULES_DIR cannot be brought back, for nobody of your platform.</p>`,
+    });
+  const lay = () => attempt(() => put().then(() => setTold('It lies in RULES_DIR, and may be shadowed.')));
+  const tried = toVersion(version, 'worth', { kind: 'backtest', against: from });
+  const isStuck = missing.length > 0;
+  return html`<section class="card" aria-label="Release">
+    <h2>Release it</h2>
+    <p class="faint">
+      Begun with <a href=${toVersion(from)}>${from}</a>:${' '}
+      <a href=${toVersion(version, 'changes')}>what it changes</a>,${' '}
+      <a href=${tried}>what it would have decided</a>.
+    </p>
+    ${checked?.lostCases && lostCases(checked.lostCases)}
+    ${isStuck && html`<ul class="plain">${missing.map((what) => html`<li>○ ${what}</li>`)}</ul>`}
+    ${mayRelease && !list.writable && html`<p class="bad">${NOT_WRITABLE}</p>`}
+    <div class="buttons">
+      ${
+        mayRelease
+          ? html`<button type="button" class="button-accent" disabled=${isStuck || !list.writable}
+                onClick=${release}>Release …</button>
+              <button type="button" disabled=${checked?.sound !== true || isBusy || !list.writable}
+                onClick=${lay}>Put it into RULES_DIR</button>`
+          : html`<button type="button" class="button-accent" disabled=${isStuck || revision === null}
+              onClick=${hand}>Propose its release …</button>`
+      }
+      <button type="button" onClick=${() => download(copy)}>Download</button>
+      ${revision !== null && html`<button type="button" onClick=${discard}>Discard …</button>`}
+    </div>
+    <div role="status">${told}</div>
+    ${trouble} ${dialog}
+  </section>`;
+}
+
+const NOT_WRITABLE = `This node may not write to its RULES_DIR: download it, and put it there the way you
+  bring rule sets there.`;
+
+/** All files in one archive, in a folder of the version's name. */
+async function download({ version, files }: WorkingCopy) {
+  const { strToU8, zipSync } = await import('fflate/browser');
+  const packed = Object.entries(files).map(([path, text]) => [`${version}/${path}`, strToU8(text)]);
+  saveFile(`${version}.zip`, 'application/zip', new Uint8Array(zipSync(Object.fromEntries(packed))));
+}
+
+/** What it does although callers and analysts are promised otherwise. */
+function breaches(checked: CheckedDraft | null) {
+  const broken = checked?.notes.filter(({ promise }) => promise !== null) ?? [];
+  return (
+    broken.length > 0 &&
+    html`<ul class="notice">
+      ${broken.map(({ message }) => html`<li>${message}</li>`)}
+    </ul>`
+  );
+}
+
+/** Cases that are gone let wrong answers pass. */
+function lostCases({ before, of, names }: NonNullable<CheckedDraft['lostCases']>) {
+  return html`<details class="notice">
+    <summary>
+      ${count(names.length)} of the ${counted(of, 'case', 'cases')} of ${before}, which was released before
+      it, are not in it
+    </summary>
+    <ul>
+      ${names.map((name) => html`<li>${name}</li>`)}
+    </ul>
+  </details>`;
+}
+
+function stillMissing(version: string, checked: CheckedDraft | null): readonly string[] {
+  if (version.includes('-'))
+    return ['A version with a word in its name stays a draft. Begin one called like p2.v11.'];
+  const { passed = 0, failed = 0 } = checked?.coverage ?? {};
+  return [
+    ...(checked?.problems.length === 0 ? [] : ['Mend its problems.']),
+    ...(passed > 0 && failed === 0 ? [] : ['Let all its cases pass, of which it needs some.']),
+  ];
+}
+
+type Remark = CheckedDraft['problems'][number];
+
+type GoTo = (at: Remark['at']) => void;
+
+/** The remarks about the draft, each with a way to its place. */
+function remarks({ checked, checking, error }: ReturnType<typeof useCheck>, go: GoTo) {
+  return html`<section class="card" aria-label="Problems" aria-busy=${checking ? 'true' : 'false'}>
+    <h2>Problems ${checked && sum(checked)}</h2>
+    ${error && h(Trouble, { error })}
+    ${
+      error &&
+      error.retryAfterSeconds !== null &&
+      html`<p class="faint" role="status">
+        It is checked again by itself after ${error.retryAfterSeconds} s.
+      </p>`
+    }
+    ${checked === null && error === null && html`<p class="faint" role="status">Checking …</p>`}
+    ${checked && html`<p class="faint">${wordsOn(checked)}</p>`}
+    ${checked && listed(checked.problems, go)}
+    ${
+      checked &&
+      checked.notes.length > 0 &&
+      html`<h3>Worth knowing</h3>
+        ${listed(checked.notes, go)}`
+    }
+  </section>`;
+}
+
+function sum({ problems, sound }: CheckedDraft) {
+  if (problems.length === 0) return pill('none', 'good');
+  return pill(problems.length, sound ? 'note' : 'bad');
+}
+
+function wordsOn({ problems, sound }: CheckedDraft) {
+  if (!sound)
+    return 'Every node would refuse this version. Mend these first; cases and differences come after.';
+  if (problems.length > 0) return 'It could be saved, but not be released before these are mended.';
+  return 'Every node would take this version.';
+}
+
+function listed(remarks: readonly Remark[], go: GoTo) {
+  return html`<ul class="remarks">
+    ${remarks.map(
+      ({ at, message, example }) => html`<li>
+        <button type="button" onClick=${() => go(at)}>${at.file}:${at.line}:${at.column}</button>
+        <span>${message}${example && html`<br /><span class="faint">For example: ${example}</span>`}</span>
+      </li>`,
+    )}
+  </ul>`;
+}

@@ -1,0 +1,303 @@
+import { ask, may, type Refusal, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
+import type { PageProps } from '#workbench/console/page/page-props.ts';
+import {
+  amountOf,
+  DecisionTable,
+  methodOf,
+  outcomeOf,
+  outcomeText,
+} from '#workbench/console/page/parts/decision-table.ts';
+import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
+import { count, dateTime } from '#workbench/console/page/parts/format.ts';
+import { toFound } from '#workbench/console/page/parts/links.ts';
+import { answered, empty, Trouble } from '#workbench/console/page/parts/notice.ts';
+import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
+import type { Time } from '#workbench/console/page/parts/time-span.ts';
+import { GROUPS, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
+import {
+  decisions,
+  type FoundDecisions,
+  ROLLOUT_STATUS,
+  ruleFolder,
+  type Session,
+} from '#workbench/console/page/questions.ts';
+import { VisitCache } from '#workbench/console/page/visits.ts';
+import { OpenedDecision } from './decision.ts';
+import { FindBox } from './find-box.ts';
+import { Payer } from './payer.ts';
+
+/** The box, and the decisions that fit a filter and a time. */
+export function FindPage(props: PageProps) {
+  const { session, place } = props;
+  const { query: key } = place;
+  return html`${h(FindBox, { key, session, hasFocus: key.size === 0 })}
+    ${may(session, 'decisions') && h(DecisionList, { key, ...props })}`;
+}
+
+/** One payer. */
+export function PayerPage({ place: { item }, session }: PageProps) {
+  return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
+    ${item !== '' && h(Payer, { key: item, clientIdKey: item, session })}`;
+}
+
+/** One decision. */
+export function DecisionPage({ place: { item }, session }: PageProps) {
+  return html`${h(FindBox, { key: item, session, hasFocus: item === '' })}
+    ${item !== '' && h(OpenedDecision, { key: item, decisionId: item, session })}`;
+}
+
+const PAGE_DECISIONS = 100;
+
+/**
+ * A first page and those behind it, with the question they answer: while the address changes, the list of the
+ * one before may still be kept under the new one.
+ */
+interface Listed {
+  readonly key: string;
+  readonly first: FoundDecisions;
+  readonly more: readonly FoundDecisions[];
+}
+
+const lists: VisitCache<Listed> = new VisitCache();
+
+function leftFor(key: string) {
+  const left = lists.get();
+  return left?.key === key ? left : null;
+}
+
+function DecisionList({ place: { query }, session, time: { span, words } }: PageProps) {
+  const filter = filterOf(query);
+  const question = asked(filter, span);
+  const key = question.toString();
+  const [left, setLeft] = useState(() => leftFor(key));
+  const fresh = useAnswer(left === null ? decisions(question) : null);
+  const again = () => {
+    setLeft(null);
+    fresh.reload();
+  };
+  const answer = left === null ? fresh : { data: left.first, error: null, reload: again };
+  // Who looks for an order wants to know why, so the newest decision about it is opened.
+  const newest = filter.has('orderRef') ? answer.data?.decisions[0]?.decisionId : undefined;
+  return html`${filters(filter, session, words, again)}
+    ${answered(answer, (first) => h(Pages, { first, left, question }))}
+    ${newest && h(OpenedDecision, { key: newest, decisionId: newest, session })}`;
+}
+
+type PagesProps = Pick<Listed, 'first'> & { left: Listed | null; question: URLSearchParams };
+
+/** The first page and those that were asked for after it: each begins where the one before ended. */
+function Pages({ first, left, question }: PagesProps) {
+  const key = question.toString();
+  const [kept, setKept] = useState<Listed>(() => left ?? { key, first, more: [] });
+  // After the first page was asked for again, the pages behind it no longer fit.
+  const more = kept.first === first ? kept.more : [];
+  useEffect(() => lists.set({ key, first, more }), [first, kept]);
+  const [error, setError] = useState<Refusal | null>(null);
+  const found = together([first, ...more]);
+  const older = () => {
+    const next = new URLSearchParams(question);
+    next.set('after', found.next ?? '');
+    setError(null);
+    ask('GET', decisions(next)).then((page) => setKept({ key, first, more: [...more, page] }), setError);
+  };
+  return html`${
+    found.decisions.length === 0
+      ? empty('No decision fits', html`${nothingFits(found)} Names are compared exactly.`)
+      : html`<p class="faint" role="status">${listed(found, question.size > 2)}${except(found.lookedAt)}</p>
+          ${h(DecisionTable, { found })}`
+  }
+    <div class="buttons">
+      ${found.next !== null && html`<button type="button" onClick=${older}>Show older ones</button>`}
+      ${found.decisions.length > 0 && exported(found)}
+    </div>
+    ${error && h(Trouble, { error, retry: older })}`;
+}
+
+function together(pages: readonly FoundDecisions[]): FoundDecisions {
+  const last = pages.at(-1)?.lookedAt ?? { backTo: null, complete: true };
+  const next = pages.at(-1)?.next ?? null;
+  const outcomes = pages.flatMap((page) => page.outcomes ?? []);
+  const decisions = pages.flatMap((page) => page.decisions);
+  const lookedAt = { ...last, decisions: pages.reduce((sum, page) => sum + page.lookedAt.decisions, 0) };
+  // What could not be read for any of the pages, each file once.
+  const all = pages.flatMap((page) => page.lookedAt.unread ?? []);
+  const unread = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+  if (unread.length === 0) return { decisions, next, lookedAt, outcomes };
+  return { decisions, next, lookedAt: { ...lookedAt, complete: false, unread }, outcomes };
+}
+
+function nothingFits(found: FoundDecisions) {
+  const { lookedAt } = found;
+  const { decisions, backTo, upTo, unread } = lookedAt;
+  const isPart = upTo !== undefined || unread !== undefined;
+  if (isPart && isToTheEnd(found)) return `Nothing${except(lookedAt)}.`;
+  if (decisions === 0) return 'Nothing of this name is kept.';
+  if (isToTheEnd(found)) return `All ${count(decisions)} that are kept were looked at.`;
+  const far = `The newest ${count(decisions)} were looked at, back to ${dateTime(backTo)}`;
+  return `${far}; older ones were not.`;
+}
+
+function listed(found: FoundDecisions, isFiltered: boolean) {
+  const { decisions, backTo } = found.lookedAt;
+  const { length } = found.decisions;
+  const isComplete = isToTheEnd(found);
+  const [fitting, back] = [isFiltered ? ' that fit' : '', `back to ${dateTime(backTo)}`];
+  if (length >= PAGE_DECISIONS && !isComplete) return `The newest ${count(length)}${fitting}, ${back}`;
+  if (isFiltered && isComplete && length === decisions) return `All ${count(length)} that fit`;
+  const of = isComplete
+    ? `all ${count(decisions)} that are kept`
+    : `the newest ${count(decisions)}, ${back}; older ones were not looked at`;
+  return isFiltered ? `${count(length)} that fit, of ${of}` : `${of.charAt(0).toUpperCase()}${of.slice(1)}`;
+}
+
+/** Whether nothing older is left to look at. */
+function isToTheEnd({ next, lookedAt: { complete, upTo, unread } }: FoundDecisions) {
+  return complete || ((upTo !== undefined || unread !== undefined) && next === null);
+}
+
+const UNREAD = {
+  away: 'is out of reach',
+  damaged: 'cannot be read',
+  noRoom: 'exceeds ARCHIVE_CACHE_MAX',
+  tooMany: 'waits to be shipped',
+};
+
+/** What was not looked at: it was not read yet, or cannot be read. */
+function except({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
+  const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
+    const span = `from ${dateTime(Number(from))} to ${dateTime(Number(to))}`;
+    return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
+  });
+  if (upTo !== undefined) parts.unshift(`, up to ${dateTime(upTo)}; some of what came since was not read`);
+  return parts.join('');
+}
+
+/** What somebody looks for, by the parameter of the API. */
+type Filter = ReadonlyMap<string, string>;
+
+/** What the filters are called, by the parameter of the API. */
+const LABELS = {
+  verdict: 'verdict',
+  rule: 'rule',
+  outcome: 'outcome',
+  orderRef: 'order',
+  clientIdKey: 'payer',
+  requestId: 'request',
+  method: 'method',
+  sellPointKey: 'point of sale',
+  amountMin: 'amount from',
+  amountMax: 'amount to',
+  clientGroup: 'group',
+  signal: 'signal',
+  flag: 'flag',
+  ruleVersion: 'version',
+  arm: 'arm',
+} as const;
+
+const NAMES = Object.entries(LABELS);
+
+const FIRST = NAMES.slice(0, 3);
+const FOLDED = NAMES.slice(3);
+
+/** The filter in an address; what the API does not know is left out. */
+function filterOf(query: URLSearchParams): Filter {
+  return new Map(
+    NAMES.flatMap(([name]) => {
+      const value = (query.get(name) ?? '').trim();
+      return value === '' ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+/** The filter as the API takes it; what was known at a moment was decided by then. */
+function asked(filter: Filter, { from, to, asOf }: Time['span']) {
+  const query = new URLSearchParams([...filter]);
+  const end = to ?? (asOf === undefined ? undefined : asOf + 1);
+  if (from !== undefined) query.set('from', String(from));
+  if (end !== undefined) query.set('to', String(end));
+  query.set('limit', String(PAGE_DECISIONS));
+  query.set('include', 'outcomes');
+  return query;
+}
+
+function filters(filter: Filter, session: Session, words: Time['words'], reload: () => void) {
+  const submit = sent((values) => {
+    goTo(toFound({ ...words, ...values }));
+    reload();
+  });
+  const set = FOLDED.flatMap(([name, label]) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
+  const fields = (names: typeof NAMES) =>
+    names.map(([name, label]) => filterField(name, label, filter.get(name)));
+  return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
+    ${fields(FIRST)}
+    ${may(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
+    <div class="buttons">
+      <button type="submit" class="button-accent">Show</button><button type="reset">Clear</button>
+    </div>
+    <details>
+      <summary>${['More filters', ...set].join(' · ')}</summary>
+      <div class="filters">${fields(FOLDED)}</div>
+    </details>
+  </form>`;
+}
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  verdict: VERDICT_NAMES,
+  clientGroup: GROUPS.map(({ name }) => name),
+  arm: ['active', 'candidate'],
+  outcome: ['PAID', 'UNPAID', 'UNKNOWN'],
+};
+
+const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
+
+const FORMS: Readonly<Record<string, object>> = {
+  amountMin: AMOUNT,
+  amountMax: AMOUNT,
+  ruleVersion: { pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?', title: 'A rule version, like p2.v10' },
+  rule: { list: 'rules' },
+};
+
+function filterField(name: string, label: string, chosen: string | undefined) {
+  const values = CHOICES[name];
+  if (values !== undefined) return choice(label, values, { name, chosen, any: 'any' });
+  return field(label, { name, defaultValue: chosen, maxlength: 256, ...FORMS[name] });
+}
+
+/** The rules to choose from: those that give verdicts in the version asked for, or in the active one. */
+function RuleNames({ version }: { version: string | undefined }) {
+  const status = useAnswer(version === undefined ? ROLLOUT_STATUS : null);
+  const wanted = version ?? status.data?.rollout?.active.version;
+  const { data } = useAnswer(wanted === undefined ? null : ruleFolder(wanted));
+  const rules = (data?.rules ?? []).filter(({ at }) => at.file === 'verdicts.yaml');
+  const names = [...rules.map(({ name }) => name), 'otherwise'];
+  return html`<datalist id="rules">${names.map((name) => html`<option value=${name} />`)}</datalist>`;
+}
+
+/** The decisions that are shown, as a file. */
+function exported({ decisions, outcomes }: FoundDecisions) {
+  const rows = decisions.map((decision) => {
+    const outcome = outcomeOf(decision, outcomes);
+    return {
+      decidedAt: new Date(decision.at).toISOString(),
+      decisionId: decision.decisionId,
+      requestId: decision.requestId,
+      orderRef: decision.orderRef,
+      clientIdKey: decision.clientIdKey,
+      sellPointKey: decision.sellPointKey,
+      amount: amountOf(decision),
+      method: methodOf(decision),
+      outcome: outcome === null ? '' : outcomeText(outcome),
+      verdict: decision.verdict,
+      waitSeconds: decision.waitSeconds,
+      rule: decision.rule,
+      ruleVersion: decision.ruleVersion,
+      clientGroup: decision.clientGroup,
+      isBot: decision.isBot,
+      paymentScore: decision.paymentScore,
+      reason: decision.reason,
+    };
+  });
+  const save = () => saveFile('decisions.csv', 'text/csv', csvText(rows));
+  return html`<button type="button" onClick=${save}>Save these as CSV</button>`;
+}

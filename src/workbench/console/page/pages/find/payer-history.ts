@@ -1,0 +1,308 @@
+import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useEffect, useMemo, useRef, useState } from '#workbench/console/page/html.ts';
+import { outcomeText, outcomeTone, whyNeither } from '#workbench/console/page/parts/decision-table.ts';
+import { choice } from '#workbench/console/page/parts/form.ts';
+import { clockSeconds, counted, dateTime, day, duration } from '#workbench/console/page/parts/format.ts';
+import { toDecision, toFound, toOrder } from '#workbench/console/page/parts/links.ts';
+import { answered, empty } from '#workbench/console/page/parts/notice.ts';
+import { flagPill, groupTone, pill, Verdict } from '#workbench/console/page/parts/verdict.ts';
+import type {
+  Binding,
+  ClientHistory,
+  ClientView,
+  HistoryEntry,
+  Override,
+  Session,
+} from '#workbench/console/page/questions.ts';
+import { clientHistory } from '#workbench/console/page/questions.ts';
+
+type OutcomeEntry = Extract<HistoryEntry, { kind: 'outcome' }>;
+type VerdictEntry = Extract<HistoryEntry, { kind: 'verdict' }>;
+
+/** A wait that a verdict imposed: when requests came inside, and why it was cut short. */
+interface Wait {
+  readonly at: number;
+  readonly end: number;
+  readonly level: number;
+  readonly requests: number[];
+  cut: { readonly at: number; readonly why: 'paid' | 'longer' | 'granted' | 'ended' } | null;
+}
+
+/** An entry with the wait that it began and the outcome it corrects, or when a wait was over. */
+type Row =
+  | {
+      readonly at: number;
+      readonly entry: HistoryEntry;
+      readonly wait: Wait | null;
+      readonly corrects: OutcomeEntry | null;
+    }
+  | { readonly at: number; readonly over: Wait };
+
+/** Rows, newest first, of entries that are newest first. */
+function rowsOf(entries: readonly HistoryEntry[], now: number): readonly Row[] {
+  const rows: Row[] = [];
+  const outcomes = new Map<string, OutcomeEntry>();
+  let due: Wait | null = null;
+  const serve = (at: number) => {
+    if (due === null || due.end > at) return;
+    rows.push({ at: due.end, over: due });
+    due = null;
+  };
+  for (const entry of entries.toReversed()) {
+    serve(entry.at);
+    const wait = waitOf(entry);
+    if (due !== null && cutBy(due, entry, wait)) due = null;
+    due = wait ?? due;
+    const corrects = entry.kind === 'outcome' ? (outcomes.get(entry.orderRef) ?? null) : null;
+    if (entry.kind === 'outcome') outcomes.set(entry.orderRef, entry);
+    rows.push({ at: entry.at, entry, wait, corrects });
+  }
+  serve(now);
+  return rows.toReversed();
+}
+
+/** How long before the end of a wait a verdict was asked for, ms; 0 when none was due. */
+function earlyMs(entry: HistoryEntry) {
+  return entry.kind === 'verdict' ? Math.max(0, (entry.decision.ladderBefore.waitUntil ?? 0) - entry.at) : 0;
+}
+
+/** The wait that an entry began; null when it began none. */
+function waitOf(entry: HistoryEntry): Wait | null {
+  if (entry.kind !== 'verdict' || entry.decision.verdict !== 'WAIT') return null;
+  const { waitUntil, level } = entry.decision.ladderAfter;
+  return waitUntil === null ? null : { at: entry.at, end: waitUntil, level, requests: [], cut: null };
+}
+
+/** Whether an entry ended the wait that was due. */
+function cutBy(due: Wait, entry: HistoryEntry, next: Wait | null): boolean {
+  const why = whyCut(due, entry, next);
+  if (why !== null) due.cut = { at: entry.at, why };
+  return why !== null;
+}
+
+function whyCut(due: Wait, entry: HistoryEntry, next: Wait | null) {
+  if (entry.kind === 'outcome' && entry.outcome === 'PAID') return 'paid';
+  if (entry.kind === 'waitEnded') return 'ended';
+  if (entry.kind !== 'verdict') return null;
+  due.requests.push(entry.at);
+  if (next !== null) return 'longer';
+  return entry.decision.ladderAfter.waitUntil === null ? 'granted' : null;
+}
+
+const ENTRIES_AT_FIRST = 100;
+const ENTRIES_MAX = 500;
+
+interface PayerHistoryProps {
+  view: ClientView;
+  /** Made on this page since it was opened. */
+  changes: number;
+  session: Session;
+}
+
+/** What happened, newest first; more of it is asked for only when somebody wants it. */
+export function PayerHistory({ view, changes, session }: PayerHistoryProps) {
+  const [limit, setLimit] = useState(ENTRIES_AT_FIRST);
+  const answer = useAnswer(clientHistory(view.clientIdKey, limit));
+  const shown = useRef<ClientHistory | null>(null);
+  useEffect(() => {
+    if (changes > 0) answer.reload();
+  }, [changes]);
+  // While more is on its way the shorter line stays, so that the page does not jump.
+  if (answer.data !== null) shown.current = answer.data;
+  const all =
+    may(session, 'decisions') &&
+    html`<a href=${toFound({ clientIdKey: view.clientIdKey })}>Its decisions</a>`;
+  const line = answered({ ...answer, data: shown.current }, ({ entries, complete }) => {
+    if (entries.length === 0)
+      return empty(
+        'No entry is kept any more',
+        html`The journal keeps the newest million entries of all payers. ${all}`,
+      );
+    // Repeats of outcomes are left out: fewer entries than were asked for do not mean that there are no more.
+    return html`${h(TimeLine, { entries, mayLook: may(session, 'decisions') })}
+      ${
+        !complete &&
+        html`<p class="buttons">
+          Older entries are not shown; known since ${dateTime(view.firstSeenAt)}. ${all}
+          ${
+            limit < ENTRIES_MAX &&
+            html`<button type="button" onClick=${() => setLimit(ENTRIES_MAX)}>
+              Show up to ${ENTRIES_MAX}
+            </button>`
+          }
+        </p>`
+      }`;
+  });
+  return html`<section class="card history"><h2>History</h2>${line}</section>`;
+}
+
+const KINDS = [
+  ['verdict', 'verdicts'],
+  ['score', 'scores'],
+  ['outcome', 'outcomes'],
+  ['binding', 'bindings'],
+  ['override', 'overrides'],
+  ['waitEnded', 'ended waits'],
+] as const;
+
+/** All that happened on one line. `mayLook`: whether decisions may be opened. */
+function TimeLine({ entries, mayLook }: { entries: readonly HistoryEntry[]; mayLook: boolean }) {
+  const rows = useMemo(() => rowsOf(entries, Date.now()), [entries]);
+  const [kind, setKind] = useState('');
+  // The end of a wait goes with the verdict that began it.
+  const kindOf = (row: Row) => ('entry' in row ? row.entry.kind : 'verdict');
+  const shown = rows.filter((row) => kind === '' || kindOf(row) === kind);
+  return html`<div class="filters">
+      ${choice('Show', KINDS, { any: 'everything', go: setKind })}
+    </div>
+    <p class="faint" role="status">${summary(rows, entries)}</p>
+    ${[...Map.groupBy(shown, ({ at }) => day(at))].map(
+      ([date, ofDay]) => html`<section key=${date} class="day">
+        <h3>${date}</h3>
+        <ol class="moments" role="list">
+          ${ofDay.map((row) => moment(row, mayLook))}
+        </ol>
+      </section>`,
+    )}`;
+}
+
+function summary(rows: readonly Row[], entries: readonly HistoryEntry[]) {
+  const waits = rows.filter((row) => 'wait' in row && row.wait !== null).length;
+  const early = entries.filter((entry) => earlyMs(entry) > 0).length;
+  const all = `${counted(entries.length, 'entry', 'entries')}, newest first`;
+  if (waits === 0) return `${all}; no wait`;
+  const asked =
+    early === 0 ? 'none was cut into' : `asked too early ${early === 1 ? 'once' : `${early} times`}`;
+  return `${all}; ${counted(waits, 'wait')}, ${asked}`;
+}
+
+function moment(row: Row, mayLook: boolean) {
+  const { at } = row;
+  const over = 'over' in row && html`<p class="faint">wait of level ${row.over.level} over</p>`;
+  return html`<li class=${`moment moment-${'entry' in row ? row.entry.kind : 'over'}`}>
+    <time class="num" datetime=${new Date(at).toISOString()}>${clockSeconds(at)}</time>
+    <div class="moment-body">${'entry' in row ? entryMoment(row, mayLook) : over}</div>
+  </li>`;
+}
+
+function entryMoment({ entry, wait, corrects }: Extract<Row, { entry: HistoryEntry }>, mayLook: boolean) {
+  switch (entry.kind) {
+    case 'verdict':
+      return verdictMoment(entry, wait, mayLook);
+    case 'score':
+      return scoreMoment(entry);
+    case 'outcome':
+      return outcomeMoment(entry, corrects, mayLook);
+    case 'binding':
+      return bindingMoment(entry.binding);
+    case 'override':
+      return overrideMoment(entry.override);
+    case 'waitEnded':
+      return html`<p class="moment-head"><b>wait</b> ${pill('ended')} <span>by <b>${entry.by}</b></span></p>
+        <p>${entry.reason}</p>`;
+    default:
+      return entry;
+  }
+}
+
+function verdictMoment({ at, decision }: VerdictEntry, wait: Wait | null, mayLook: boolean) {
+  const early = Math.max(0, (decision.ladderBefore.waitUntil ?? 0) - at);
+  const { decisionId, verdict, clientGroup, paymentScore, rule, ruleVersion } = decision;
+  const why = {
+    href: toDecision(decisionId),
+    'aria-label': `why the verdict ${verdict} fell at ${clockSeconds(at)}`,
+  };
+  return html`<p class="moment-head">
+      <b>verdict</b> ${h(Verdict, decision)}
+      <span>order ${orderLink(decision.orderRef, mayLook)}</span>
+      ${early > 0 && pill(`${duration(early)} too early`, 'bad')}
+      ${decision.isBot && pill('bot', 'bad')}
+      ${decision.arm === 'candidate' && pill('candidate', 'note')}
+      ${decision.flags?.map(flagPill)}
+    </p>
+    <p>${decision.reason}</p>
+    ${wait && html`<p>${waitText(wait)}</p>`}
+    <p class="faint">
+      ${clientGroup} ${paymentScore}, rule ${rule} of ${ruleVersion}${mayLook && html`, <a ...${why}>why</a>`}
+    </p>`;
+}
+
+function orderLink(orderRef: string, mayLook: boolean) {
+  return mayLook ? html`<a href=${toOrder(orderRef)}>${orderRef}</a>` : html`<b>${orderRef}</b>`;
+}
+
+/** `Level 2, to 14:03:27; asked again after 2 min, so a longer wait began`. */
+function waitText({ at, end, level, requests, cut }: Wait) {
+  const parts = [`Level ${level}, to ${dateTime(end)}`];
+  const times = requests.map((moment) => fineDuration(moment - at)).join(', ');
+  const then = cut?.why === 'longer' ? ', so a longer wait began' : '';
+  if (times !== '') parts.push(`asked again after ${times}${then}`);
+  if (cut?.why === 'paid') parts.push(`paid after ${fineDuration(cut.at - at)}, so the wait ended`);
+  if (cut?.why === 'granted') parts.push('granted before its end, so the wait ended');
+  if (cut?.why === 'ended') parts.push(`ended by a person after ${fineDuration(cut.at - at)}`);
+  return parts.join('; ');
+}
+
+/** Programs ask again within a second. */
+function fineDuration(ms: number) {
+  return ms < 1000 ? `${ms} ms` : duration(ms);
+}
+
+function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { kind: 'score' }>) {
+  const { preferredAcceptorKey: acceptors = [], payLimitValue: limits = [] } = answer;
+  const told = [
+    `${request.amount} ${request.currency ?? ''}`.trimEnd(),
+    `${request.method} at ${request.sellPointKey}, ${ruleVersion}`,
+    acceptors.length > 0 && `acceptors ${acceptors.join(', ')}`,
+    limits.length > 0 && `at most ${limits.join(', ')}`,
+    request.honeypotTriggered && 'a trap field was filled in',
+    request.userAgentIsAutomated && 'the User-Agent is a program',
+    request.userAgentIsApp && 'the User-Agent is an app',
+    request.jsOk === false && 'the page ran no JavaScript',
+    !request.fingerprintPresent && !request.ipPresent && 'no fingerprint or IP was sent',
+  ];
+  return html`<p class="moment-head">
+      <b>score</b> ${pill(answer.clientGroup, groupTone(answer.clientGroup))}
+      <b class="num">${answer.paymentScore}</b> ${answer.isBot && pill('bot', 'bad')}
+    </p>
+    <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
+}
+
+function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
+  const { orderRef, at, occurredAt, report, amount } = entry;
+  const isOther = report !== undefined && outcomeText(report) !== outcomeText(entry);
+  const told = [
+    whyNeither(entry),
+    amount,
+    isOther && `reported: ${outcomeText(report)}, which changes nothing of what holds`,
+    !isOther && corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
+    at - occurredAt >= 1000 && `happened ${duration(at - occurredAt)} before it was told`,
+  ];
+  return html`<p class="moment-head">
+      <b>outcome</b> ${pill(outcomeText(entry), outcomeTone(entry))}
+      <span>order ${orderLink(orderRef, mayLook)}</span>
+    </p>
+    <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
+}
+
+function bindingMoment(binding: Binding | null) {
+  if (binding === null) return html`<p class="moment-head"><b>binding</b> ${pill('removed')}</p>`;
+  const fits = binding.method === null ? 'fits every method' : `fits ${binding.method} only`;
+  return html`<p class="moment-head">
+      <b>binding</b> ${pill('set', 'good')} <span>requisite <b>${binding.requisiteRef}</b></span>
+    </p>
+    <p class="faint">acceptors ${binding.acceptorKeys.join(', ')}; ${fits}${untilWords(binding)}</p>`;
+}
+
+function overrideMoment(override: Override | null) {
+  if (override === null) return html`<p class="moment-head"><b>override</b> ${pill('lifted')}</p>`;
+  return html`<p class="moment-head">
+      <b>override</b> ${pill(override.group, groupTone(override.group))}
+      <span>set by <b>${override.by}</b></span>
+    </p>
+    <p>${override.reason}<span class="faint">${untilWords(override)}</span></p>`;
+}
+
+function untilWords({ expiresAt }: { expiresAt: number | null }) {
+  return expiresAt === null ? '' : `; until ${dateTime(expiresAt)}`;
+}

@@ -1,0 +1,159 @@
+import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useState } from '#workbench/console/page/html.ts';
+import { choice, endAfter, field, goTo, lastDayField } from '#workbench/console/page/parts/form.ts';
+import { counted, day } from '#workbench/console/page/parts/format.ts';
+import { toPayer } from '#workbench/console/page/parts/links.ts';
+import { answered } from '#workbench/console/page/parts/notice.ts';
+import { numbers, table } from '#workbench/console/page/parts/table.ts';
+import { groupTone, pill, VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import { type ClientLinks, clientLinks, LISTS, listEntry } from '#workbench/console/page/questions.ts';
+import type { Acts } from './payer-actions.ts';
+
+type LinkedClient = ClientLinks['clients'][number];
+type LinkedDevice = ClientLinks['devices'][number];
+
+/** Who shares devices and addresses with a payer; the archive is asked only when somebody wants it. */
+export function PayerLinks(acts: Acts) {
+  const [isAsked, setIsAsked] = useState(false);
+  const answer = useAnswer(isAsked ? clientLinks(acts.clientIdKey) : null);
+  return html`<section class="card">
+    <h2>Links</h2>
+    ${
+      isAsked
+        ? answered(answer, (links) => h(Linked, { links, ...acts }))
+        : html`<button type="button" onClick=${() => setIsAsked(true)}>Show who shares its devices</button>`
+    }
+  </section>`;
+}
+
+function Linked({ links, session, propose }: Acts & { links: ClientLinks }) {
+  const { clients, devices, cut, complete, from } = links;
+  const [chosen, setChosen] = useState(links.proposal.clients);
+  const toggle = (one: string) =>
+    setChosen(chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]);
+  const left = [
+    ...(complete ? [] : ['A part of the archive or the journal could not be read.']),
+    ...(cut.clients === 0 ? [] : [`${counted(cut.clients, 'payer')} with weaker ties are not shown.`]),
+    ...(cut.devices === 0 ? [] : [`${counted(cut.devices, 'device')} were not followed.`]),
+  ];
+  const cells = (one: LinkedClient) => clientCells(one, chosen.includes(one.clientIdKey), toggle);
+  const picked = clients.filter((one) => chosen.includes(one.clientIdKey));
+  return html`
+    <p class="faint">
+      Since ${day(from)}. A tie by one address alone may be a neighbour. Chosen are those who are tied more
+      closely and paid no more orders than they left unpaid or took back. ${left.join(' ')}
+    </p>
+    ${table({ name: 'Linked payers', columns: CLIENT_COLUMNS }, clients, cells)}
+    ${table({ name: 'Devices and addresses', columns: DEVICE_COLUMNS }, devices, deviceCells)}
+    ${may(session, 'lists') && h(Block, { chosen: picked, propose })}`;
+}
+
+const CLIENT_COLUMNS = [
+  'list',
+  'payer',
+  'tied by',
+  ...numbers('devices', 'paid', 'reversed', 'unpaid', 'turned away', 'unknown'),
+  'paid of granted',
+  'paid / reversed / unpaid',
+  'answers',
+];
+
+const TIES = { self: 'the payer', device: 'device', addresses: 'addresses', address: 'one address' } as const;
+
+function clientCells(one: LinkedClient, isChosen: boolean, toggle: (clientIdKey: string) => void) {
+  const { clientIdKey, tie, orders, money, verdicts, override, lists } = one;
+  const sums = Object.entries(money).map(
+    ([currency, { paid, reversed, unpaid }]) => `${paid} / ${reversed} / ${unpaid} ${currency}`,
+  );
+  const answers = VERDICTS.flatMap(({ name }) => (verdicts[name] === 0 ? [] : `${name} ${verdicts[name]}`));
+  const { paid, reversed, unpaid, turnedAway, unknown } = orders;
+  const granted = paid + reversed + unpaid + unknown;
+  return [
+    html`<input type="checkbox" aria-label=${`Choose ${clientIdKey}`} checked=${isChosen}
+      onChange=${() => toggle(clientIdKey)} />`,
+    html`<a href=${toPayer(clientIdKey)}>${clientIdKey}</a>
+      ${override && html` ${pill(override, groupTone(override))}`}
+      ${lists.map((name) => html` ${pill(`on ${name}`, 'note')}`)}`,
+    ...[TIES[tie], one.devices.length],
+    ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${one.cut ? '+' : ''}`),
+    granted === 0 ? '–' : `${paid} of ${granted}`,
+    ...[sums.join(', ') || '–', answers.join(', ') || '–'],
+  ];
+}
+
+const DEVICE_COLUMNS = [
+  'kind',
+  'value for a list',
+  ...numbers('payers'),
+  'first seen',
+  'last seen',
+  'blocking it refuses',
+];
+
+function deviceCells({ kind, value, clients, firstAt, lastAt, followed, refused, lists }: LinkedDevice) {
+  const unknown = followed
+    ? 'more payers than are shown'
+    : 'too many payers to be a ring; nobody is linked by it';
+  return [
+    kind === 'ip' ? 'address' : 'device',
+    html`<code>${value}</code>${lists.map((name) => html` ${pill(`on ${name}`, 'note')}`)}`,
+    ...[clients, day(firstAt), day(lastAt), refused === null ? unknown : refusedText(refused)],
+  ];
+}
+
+/** Which payers a block hits. */
+function refusedText({ clients, payers, orders, money }: LinkedDevice['refused'] & {}) {
+  if (payers === 0) return `${counted(clients, 'payer')}, of whom none paid`;
+  const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
+  const paid = `${counted(orders, 'order')}: ${sums.join(', ')}`;
+  return `${counted(clients, 'payer')}, of whom ${payers} paid ${paid}`;
+}
+
+/** Those whom a list of these would refuse although they paid, in the service's words. */
+function refusedBy(clients: readonly LinkedClient[]) {
+  const payers = clients.filter(({ orders }) => orders.paid > 0);
+  const money: Record<string, number> = {};
+  for (const one of payers)
+    for (const [currency, { paid }] of Object.entries(one.money))
+      money[currency] = Number(((money[currency] ?? 0) + paid).toPrecision(12));
+  const orders = payers.reduce((sum, one) => sum + one.orders.paid, 0);
+  return { clients: clients.length, payers: payers.length, orders, money };
+}
+
+/** Puts the chosen payers on a list, and first shows whom that would hit although they paid. */
+function Block({ chosen, propose }: { chosen: readonly LinkedClient[]; propose: Acts['propose'] }) {
+  const { data } = useAnswer(LISTS);
+  const lists = data?.lists.filter(({ kind, ofInstallation }) => kind === 'client' && !ofInstallation) ?? [];
+  if (chosen.length === 0) return html`<p>Nobody is chosen for a list.</p>`;
+  const refuses = `${refusedText(refusedBy(chosen))}.`;
+  const payers = chosen.filter(({ orders }) => orders.paid > 0);
+  const put = () =>
+    propose({
+      title: `Put ${counted(chosen.length, 'payer')} on a list?`,
+      action: 'Put them on the list',
+      tone: 'bad',
+      act: async ({ list = '', reason, lastDay }) => {
+        const { expires } = endAfter(lastDay, '');
+        for (const { clientIdKey } of chosen)
+          await ask('PUT', listEntry(list, clientIdKey), { reason, ...expires });
+        goTo(`#/settings/lists/${list}`);
+      },
+      children: html`<p>Where rules block who is on it, within 2 seconds this refuses ${refuses}</p>
+        ${payers.length > 0 && html`<p>They paid: ${payers.map((one) => one.clientIdKey).join(', ')}.</p>`}
+        ${choice(
+          'List',
+          lists.map(({ list }) => list),
+          { name: 'list' },
+        )}
+        ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
+        ${lastDayField('until they are removed')}`,
+    });
+  return html`<p role="status">A list of those chosen refuses <b>${refuses}</b></p>
+    ${
+      lists.length === 0
+        ? html`<p>There is no list of payers yet: <a href="#/settings/lists">make one</a>.</p>`
+        : html`<button type="button" onClick=${put}>
+            Put ${counted(chosen.length, 'payer')} on a list …
+          </button>`
+    }`;
+}

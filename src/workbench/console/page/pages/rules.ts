@@ -1,0 +1,360 @@
+import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import type { PageProps } from '#workbench/console/page/page-props.ts';
+import { ChangedSince, cases } from '#workbench/console/page/parts/differences.ts';
+import { sumOf, useJob } from '#workbench/console/page/parts/evidence.ts';
+import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
+import {
+  count,
+  dateTime,
+  duration,
+  shortDigest,
+  takenName,
+  VERSION_FORM,
+  VERSION_NAME,
+  versionAfter,
+} from '#workbench/console/page/parts/format.ts';
+import { useDrafts } from '#workbench/console/page/parts/kept-drafts.ts';
+import { toPath, toVersion } from '#workbench/console/page/parts/links.ts';
+import { answered, empty, Loading, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { columns, table } from '#workbench/console/page/parts/table.ts';
+import type { Time } from '#workbench/console/page/parts/time-span.ts';
+import { pill } from '#workbench/console/page/parts/verdict.ts';
+import { copyOf, keep } from '#workbench/console/page/parts/working-copy.ts';
+import {
+  type DraftList,
+  EVIDENCE_JOBS,
+  type OpenedRuleFolder,
+  ROLLOUT_STATUS,
+  type Rollout,
+  RULE_FOLDERS,
+  RULES_REPORT,
+  type RuleFolderList,
+  type RulesReport,
+  ruleFolder,
+  type Session,
+  type Worked,
+} from '#workbench/console/page/questions.ts';
+import { DraftPage } from './draft.ts';
+
+type RuleFolder = RuleFolderList['versions'][number];
+
+/** The versions, and the drafts of the platform, each with what it says, was worth and changes. */
+export function RulesPage({ session, place: { query }, time }: PageProps) {
+  const folders = useAnswer(RULE_FOLDERS);
+  const drafts = useDrafts(session);
+  const rollout = useAnswer(ROLLOUT_STATUS).data?.rollout ?? null;
+  return answered(folders, ({ versions }) => {
+    if (drafts.isAwaited) return h(Loading, {});
+    const kept = drafts.data?.drafts ?? [];
+    return html`
+      ${
+        versions.length === 0
+          ? empty(
+              'No rule set on this node',
+              'Set RULES_DIR to the folder of rule sets; each lies in a folder like p2.v10.',
+            )
+          : versionsTable(versions, kept, rollout, time.words)
+      }
+      ${drafts.data && h(BeginDraft, { list: versions, kept, from: query.get('from') })}`;
+  });
+}
+
+type DraftSummary = DraftList['drafts'][number];
+
+function versionsTable(
+  list: readonly RuleFolder[],
+  kept: readonly DraftSummary[],
+  rollout: Rollout | null,
+  words: Time['words'],
+) {
+  const sound = list.filter((one) => one.sound);
+  const others = list.filter(({ version }) => !kept.some((one) => one.version === version));
+  return html`<section class="card">
+    ${table(
+      {
+        name: 'Versions',
+        columns: ['version', 'state', ...columns('wide', 'what changed'), 'more'],
+        kind: 'in-lines',
+      },
+      [
+        ...kept.map(({ version, from, changedBy, changedAt }) => [
+          html`<a href=${toVersion(version)}><b>${version}</b></a>`,
+          pill('draft', 'note'),
+          `begun with ${from}, changed by ${changedBy}, ${dateTime(changedAt)}`,
+          waysOf(version, words),
+        ]),
+        ...others.map((one) => [
+          html`<a href=${toVersion(one.version)}><b>${one.version}</b></a>
+            ${one.digest && html` <code>${shortDigest(one.digest)}</code>`}`,
+          versionState(one, rollout),
+          whatChanged(one, sound[sound.indexOf(one) + 1]?.version),
+          waysOf(one.version, words),
+        ]),
+      ],
+      (cells) => cells,
+    )}
+  </section>`;
+}
+
+function waysOf(version: string, words: Time['words']) {
+  return html`<a href=${toVersion(version, 'worth', words)}>worth</a>${' · '}
+    <a href=${toVersion(version, 'changes')}>changes</a>`;
+}
+
+function versionState(one: RuleFolder, rollout: Rollout | null) {
+  if (!one.sound) return pill('has problems', 'bad');
+  if (rollout?.active.version === one.version) return pill('active', 'good');
+  const candidate = rollout?.candidates.find(({ version }) => version === one.version);
+  if (candidate !== undefined) return pill(candidate.mode, 'note');
+  return pill(one.released ? 'released' : 'draft');
+}
+
+function whatChanged(one: RuleFolder, before: string | undefined) {
+  if (!one.sound)
+    return html`<span class="faint">Open it to read what is wrong, with line and column.</span>`;
+  if (before === undefined) return one.description;
+  return h(ChangedSince, { before, after: one.version });
+}
+
+type LadderSettings = NonNullable<OpenedRuleFolder['ladder']>;
+
+/** The files of a version: of a draft, to be worked on. */
+export function VersionPage(props: PageProps) {
+  const { version } = props.place;
+  const folders = useAnswer(RULE_FOLDERS);
+  const drafts = useDrafts(props.session);
+  return answered(folders, (list) => {
+    const lies = list.versions.find((one) => one.version === version);
+    if (drafts.isAwaited) return h(Loading, {});
+    const kept = drafts.isDraft(version);
+    if (!kept && lies === undefined)
+      return empty(
+        'No such version',
+        html`Your platform has no draft ${version}, and none lies on this node.
+        ${' '}<a href="#/rules">All versions</a>.`,
+      );
+    if (drafts.data !== null && (kept || lies?.released === false)) {
+      const own = { isKept: kept, list, bytesMax: drafts.data.bytesMax };
+      return h(DraftPage, { key: version, version, session: props.session, ...own });
+    }
+    return h(Opened, props);
+  });
+}
+
+/** A rule set as it stands: its problems, or its ladder and its cases; and its files. */
+function Opened({ place: { version, query }, session }: Pick<PageProps, 'place' | 'session'>) {
+  const answer = useAnswer(ruleFolder(version));
+  const report = useKeptReport(version, session);
+  return answered(answer, (folder) => {
+    const { ladder, coverage, platforms, released } = folder;
+    const next = toPath('rules', { from: version });
+    return html`
+      ${problemList(folder)}
+      ${
+        released &&
+        html`<p>
+          Released, and never changes: <a href="#/rollouts">roll it out</a>
+          ${may(session, 'rules') && html` or <a href=${next}>begin a draft</a>`}
+        </p>`
+      }
+      ${h(Files, { key: query, folder, report, query })}
+      ${
+        ladder &&
+        html`<section class="card">
+          <h2>Ladder of ${version}</h2>
+          <ul class="plain">
+            ${laddersOf('All platforms', ladder)}
+            ${platforms.map((one) => laddersOf(`Platform ${one.name}`, one.ladder))}
+          </ul>
+        </section>`
+      }
+      ${holdouts(folder)}
+      ${coverage && cases(coverage, session)}`;
+  });
+}
+
+/** The newest report on a version that is kept; null without one: a file that is opened asks for none. */
+function useKeptReport(version: string, session: Session) {
+  const { data } = useAnswer(may(session, 'rules') ? EVIDENCE_JOBS : null);
+  const job = data?.jobs.find(
+    ({ kind, state, options }) =>
+      kind === 'report' && state === 'done' && options['version'] === version && !options['against'],
+  );
+  return useJob(job?.jobId ?? null, RULES_REPORT).data;
+}
+
+/** The waits of a platform or of all, and those of the ladders that rules name. */
+function laddersOf(whose: string, { levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings) {
+  const all = Object.entries({ '': levelsMs, ...ladders });
+  return all.map(([name, waitsMs]) => {
+    const waits = waitsMs.map(duration).join(', ');
+    return html`<li>
+      ${whose}${name && `, ${name}`}: waits of <b>${waits}</b>; the last repeats.
+      Reset after ${duration(resetsAfterMs[name] ?? resetAfterMs)} or a payment.
+    </li>`;
+  });
+}
+
+function holdouts({ rules }: OpenedRuleFolder) {
+  const held = rules.filter(({ holdout }) => holdout !== null);
+  if (held.length === 0) return null;
+  return html`<section class="card">
+    <h2>Holdouts</h2>
+    <ul class="plain">
+      ${held.map(
+        ({ name, at, holdout }) => html`<li>${name}: ${holdout} <code>${at.file}:${at.line}</code></li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function problemList({ problems, version }: OpenedRuleFolder) {
+  if (problems.length === 0) return null;
+  return html`<section class="notice notice-bad">
+    <strong>${version} is refused until these are mended</strong>
+    <ol>
+      ${problems.map(
+        ({ at, message }) => html`<li><code>${at.file}:${at.line}:${at.column}</code> ${message}</li>`,
+      )}
+    </ol>
+  </section>`;
+}
+
+interface FilesProps {
+  folder: OpenedRuleFolder;
+  report: Worked<RulesReport> | null;
+  query: URLSearchParams;
+}
+
+/**
+ * The files of a version, and beside each rule the orders that it matched, once they are counted.
+ * The address may name a file and a line in it.
+ */
+function Files({ folder: { version, files, rules, problems, sound }, report, query }: FilesProps) {
+  const named = query.get('file') ?? 'verdicts.yaml';
+  const [chosen, setChosen] = useState(named);
+  const file = files.find(({ path }) => path === chosen) ?? files[0];
+  if (file === undefined) return empty('No file', 'The folder is empty.');
+  const matched = matchedByLine(file.path, rules, report?.result ?? null);
+  const wrong = problems.filter(({ at }) => at.file === file.path);
+  const rule = rules.find(({ name, at }) => name === query.get('rule') && at.file === named);
+  const line = rule?.at.line ?? Number(query.get('line'));
+  return html`<section class="card">
+    <h2>Files</h2>
+    <div class="tabs" role="group" aria-label="Files">
+      ${files.map(({ path }) => {
+        const mark = problems.some(({ at }) => at.file === path) ? ' ✗' : '';
+        const pressed = { 'aria-pressed': path === file.path ? 'true' : 'false' };
+        const choose = () => setChosen(path);
+        return html`<button type="button" ...${pressed} onClick=${choose}>${path}${mark}</button>`;
+      })}
+    </div>
+    ${sound && html`<p class="faint">${wordsOn(version, report)}</p>`}
+    <div class="scroll file" tabindex="0" role="region" aria-label=${file.path}>
+      <table class="code">
+        <tbody>
+          ${file.text
+            .trimEnd()
+            .split('\n')
+            .map((text, index) => {
+              const number = index + 1;
+              const problemsHere = wrong.filter(({ at }) => at.line === number);
+              const isNamed = file.path === named && number === line;
+              return html`${h(Line, { text, number, isNamed, matched: matched.get(number) })}
+              ${problemsHere.map(problemLine)}`;
+            })}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+interface LineProps {
+  text: string;
+  number: number;
+  matched: string | undefined;
+  isNamed: boolean;
+}
+
+function Line({ text, number, matched, isNamed }: LineProps) {
+  const line = useRef<HTMLElement | null>(null);
+  useEffect(() => {
+    if (isNamed) line.current?.scrollIntoView({ block: 'center' });
+  }, []);
+  return html`<tr ref=${line} class=${isNamed ? 'chosen' : ''}>
+    <td class="line-number">${number}</td>
+    <td class="line-hits">${matched}</td>
+    <td>${text}</td>
+  </tr>`;
+}
+
+function problemLine({ at, message }: OpenedRuleFolder['problems'][number]) {
+  return html`<tr class="line-bad">
+    <td></td>
+    <td></td>
+    <td>${' '.repeat(at.column - 1)}▲ ${message}</td>
+  </tr>`;
+}
+
+/** How many orders the rule that begins on a line matched, and how many of them were unpaid. */
+function matchedByLine(path: string, rules: OpenedRuleFolder['rules'], report: RulesReport | null) {
+  const figures = new Map(
+    (report?.rules ?? []).filter(({ file }) => file === path).map((rule) => [rule.name, rule.orders]),
+  );
+  return new Map(
+    rules.flatMap(({ name, at }) => {
+      const orders = figures.get(name);
+      if (at.file !== path || orders === undefined) return [];
+      return [[at.line, `${count(sumOf(orders))} (${count(orders.unpaid)})`]];
+    }),
+  );
+}
+
+function wordsOn(version: string, report: Worked<RulesReport> | null) {
+  const worth = html`<a href=${toVersion(version, 'worth')}>worth</a>`;
+  if (report === null || report.result === null) return html`What each rule matched, its ${worth} shows.`;
+  const { job, result } = report;
+  return html`Before each rule: how many of ${count(sumOf(result.orders))} orders it matched, and how many of
+    these were unpaid, as worked out at ${dateTime(job.askedAt)}; its ${worth} says more.`;
+}
+
+interface BeginDraftProps {
+  list: readonly RuleFolder[];
+  kept: readonly DraftSummary[];
+  from: string | null;
+}
+
+function BeginDraft({ list, kept, from }: BeginDraftProps) {
+  const { attempt, trouble } = useAttempt();
+  const begin = sent(({ source = '', version = '' }) =>
+    attempt(async () => {
+      if (list.some((one) => one.version === version)) throw takenName(version);
+      const folder = await ask('GET', ruleFolder(source));
+      if (!folder.whole) throw new Error(`${source} is too long for this page.`);
+      await keep(copyOf(folder, version));
+      goTo(toVersion(version));
+    }),
+  );
+  const names = list.map(({ version }) => version);
+  const preferred = names.find((name) => name === from) ?? list.find((one) => one.sound)?.version;
+  const called = nextName([...names, ...kept.map(({ version }) => version)]);
+  const pattern = { pattern: VERSION_NAME, title: VERSION_FORM };
+  const name = { name: 'version', required: true, ...pattern, defaultValue: called };
+  return html`<section class="card">
+    <h2>Begin a draft</h2>
+    <form class="filters" onSubmit=${begin}>
+      ${choice('begin with', names, { name: 'source', chosen: preferred })}
+      ${field('call it', name, 'like p2.v11, or p2.v11-night')}
+      <div class="buttons"><button type="submit" class="button-accent">Begin</button></div>
+    </form>
+    ${trouble}
+  </section>`;
+}
+
+/** The first name after the newest version that neither node nor platform has. `taken`: newest first. */
+function nextName(taken: readonly string[]) {
+  let name = versionAfter((taken[0] ?? 'p2.v10').replace(/-.*/, ''));
+  while (taken.includes(name)) name = versionAfter(name);
+  return name;
+}

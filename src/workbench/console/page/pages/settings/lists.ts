@@ -1,0 +1,263 @@
+import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useState } from '#workbench/console/page/html.ts';
+import type { PageProps } from '#workbench/console/page/page-props.ts';
+import { type Proposal, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import {
+  choice,
+  endAfter,
+  field,
+  goTo,
+  labelled,
+  lastDayField,
+  sent,
+} from '#workbench/console/page/parts/form.ts';
+import { counted, dateTime } from '#workbench/console/page/parts/format.ts';
+import { answered, empty, useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { linesOf, SaveAll } from '#workbench/console/page/parts/save-file.ts';
+import { columns, numbers, table } from '#workbench/console/page/parts/table.ts';
+import { pill } from '#workbench/console/page/parts/verdict.ts';
+import type { ListEntries, SharedLists } from '#workbench/console/page/questions.ts';
+import { LISTS, listEntries, listEntry, listLines, sharedList } from '#workbench/console/page/questions.ts';
+
+type SharedList = SharedLists['lists'][number];
+
+type ListEntry = ListEntries['entries'][number];
+
+/** The shared lists, which rules ask about and people change without a release; one of them is open. */
+export function ListsPage({ place: { item, query }, session }: PageProps) {
+  const answer = useAnswer(LISTS);
+  const [sought, setSought] = useState({ list: '', value: '' });
+  const [told, setTold] = useState<readonly string[]>([]);
+  const mayChange = may(session, 'lists');
+  const own = answer.data?.lists.find((one) => one.list === item && !one.ofInstallation) ?? null;
+  const [after, value] = [query.get('after'), sought.list === item ? sought.value : ''];
+  const which = { limit: '100', ...(after && { after }), ...(value && { value }) };
+  const entries = useAnswer(own && listEntries(item, which));
+  const { propose, dialog } = useProposal((lines: readonly string[]) => {
+    setTold(lines);
+    answer.reload();
+    entries.reload();
+  });
+  const find = (typed: string) => setSought({ list: item, value: typed });
+  return answered(
+    answer,
+    ({ lists, isStale }) => html`
+      ${isStale && html`<p class="notice notice-bad">This copy is old: the store does not answer.</p>`}
+      ${allLists(lists, item)}
+      ${
+        own &&
+        answered(entries, (found) =>
+          found.entries.length === 0 && value === ''
+            ? empty(`Nothing is on the list ${item}`, 'Rules find nobody on it.')
+            : h(Entries, {
+                key: item,
+                name: item,
+                after,
+                found,
+                value,
+                find,
+                propose: mayChange ? propose : null,
+              }),
+        )
+      }
+      ${
+        mayChange &&
+        html`<section class="card">
+          <h2>${own === null ? 'Make a list' : `Put on ${item}`}</h2>
+          ${
+            own === null
+              ? h(MakeForm, { name: item, done: answer.reload })
+              : h(PutForm, { key: item, list: own, propose })
+          }
+          <div role="status">${told.map((line) => html`<p>${line}</p>`)}</div>
+        </section>`
+      }
+      ${dialog}`,
+  );
+}
+
+/** What a list holds, and how that is put on it. */
+const KINDS = {
+  client: ['clients', 'The clientIdKey'],
+  fingerprint: ['fingerprints', 'As callers send it; only its HMAC is kept'],
+  ip: [
+    'IP addresses and ranges',
+    'Of an address only the HMAC is kept; a range like 203.0.113.0/24 as it is',
+  ],
+  method: ['methods', 'As callers name it'],
+  sellPoint: ['points of sale', 'The sellPointKey'],
+  attribute: ['values of an attribute', 'As callers send it; only its HMAC is kept'],
+} as const;
+
+const LIST_COLUMNS = ['list', 'holds', ...numbers('entries', 'ended'), ...columns('roomy', 'last change')];
+
+function allLists(lists: readonly SharedList[], chosen: string) {
+  if (lists.length === 0) return empty('No shared list yet', 'Rules ask one by the fact “listed”.');
+  return html`<section class="card">
+    <h2>${counted(lists.length, 'list')}</h2>
+    ${table(
+      { name: 'Lists', columns: LIST_COLUMNS },
+      lists,
+      ({ list, ofInstallation, kind, attribute, entries, ended, changedAt }) => [
+        ofInstallation
+          ? html`<b>${list}</b> <span class="faint">of the whole installation</span>`
+          : html`<a href=${`#/settings/lists/${list}`} aria-current=${list === chosen ? 'true' : undefined}>
+              <b>${list}</b>
+            </a>`,
+        attribute === undefined ? KINDS[kind][0] : `values of ${attribute}`,
+        entries,
+        ended,
+        dateTime(changedAt),
+      ],
+    )}
+  </section>`;
+}
+
+interface EntriesProps {
+  name: string;
+  after: string | null;
+  found: ListEntries;
+  /** That is looked for; no part of the address, because of payers and devices only an HMAC is kept. */
+  value: string;
+  find: (value: string) => void;
+  propose: Propose | null;
+}
+
+type Propose = (change: Proposal<readonly string[]>) => void;
+
+const COLUMNS = ['value', ...columns('wide', 'reason'), 'by', 'since', 'until', ''];
+
+/** The entries of a list, a page at a time. */
+function Entries({ name, after, found: { entries, total, next }, value, find, propose }: EntriesProps) {
+  const here = `#/settings/lists/${name}`;
+  const cells = (one: ListEntry) => cellsOf(name, one, propose);
+  const search = sent(({ sought = '' }) => find(sought.trim()));
+  return html`<section class="card">
+    <h2>${name}: ${counted(total, 'entry', 'entries')}</h2>
+    <form class="filters" onSubmit=${search} onReset=${() => find('')}>
+      ${field('Find a value', { name: 'sought', defaultValue: value, maxlength: 256 })}
+      <div class="buttons"><button type="submit">Find</button><button type="reset">Clear</button></div>
+    </form>
+    ${
+      entries.length === 0
+        ? empty(`This value is not on ${name}`, 'Values are compared exactly.')
+        : table({ name: `Entries of ${name}`, columns: COLUMNS, kind: 'in-lines' }, entries, cells)
+    }
+    ${after !== null && html`<p><a href=${here}>Newest entries</a></p>`}
+    ${next !== null && html`<p><a href=${`${here}?after=${next}`}>Older entries</a></p>`}
+    ${h(SaveAll, { name, forms: { NDJSON: () => savedLines(name) } })}
+  </section>`;
+}
+
+function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
+  const { value, reason, who, addedAt, expiresAt, hasEnded } = entry;
+  const remove = () =>
+    propose?.({
+      title: `Take ${value} off ${list}?`,
+      action: 'Take it off the list',
+      tone: 'bad',
+      act: () => ask('DELETE', listEntry(list, value)).then(() => []),
+      children: html`<p>Within 2 seconds no verdict counts it any more. It was put there for: ${reason}</p>`,
+    });
+  const end = expiresAt === null ? html`<span class="faint">no end</span>` : dateTime(expiresAt);
+  return [
+    html`<code>${value}</code>`,
+    reason,
+    who,
+    dateTime(addedAt),
+    html`${end}${hasEnded && html` ${pill('ended')}`}`,
+    propose && html`<button type="button" onClick=${remove}>Remove …</button>`,
+  ];
+}
+
+/** All entries, as lines that can be put on a list again. */
+async function savedLines(name: string) {
+  const { entries } = await ask('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
+  const told = (at: number) => new Date(at).toISOString();
+  return linesOf(
+    entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
+      value,
+      reason,
+      ...(expiresAt !== null && { expiresAt: told(expiresAt) }),
+      who,
+      addedAt: told(addedAt),
+    })),
+  );
+}
+
+const ATTRIBUTE_FIELD = {
+  name: 'attribute',
+  required: true,
+  pattern: '[A-Za-z][A-Za-z0-9_]*',
+  maxlength: 64,
+};
+
+/** Makes a list, which says what it holds. */
+function MakeForm({ name, done }: { name: string; done: () => void }) {
+  const { attempt, trouble } = useAttempt();
+  const [kind, setKind] = useState('client');
+  const make = sent(({ list = '', attribute }) =>
+    attempt(async () => {
+      await ask('PUT', sharedList(list), { kind, attribute });
+      goTo(`#/settings/lists/${list}`);
+      done();
+    }),
+  );
+  const kinds = Object.entries(KINDS).map(([kind, [words]]) => [kind, words] as const);
+  const pattern = '[a-z][a-z0-9]*(-[a-z0-9]+)*';
+  const called = { name: 'list', required: true, pattern, maxlength: 64, defaultValue: name };
+  return html`<form onSubmit=${make}>
+    <div class="fields">
+      ${field('List', called, 'The name that rules use, like blocked-devices')}
+      ${choice('Holds', kinds, { name: 'kind', chosen: kind, go: setKind })}
+      ${kind === 'attribute' && field('Attribute', ATTRIBUTE_FIELD, 'The name that callers use, like wallet')}
+    </div>
+    <button type="submit" class="button-accent">Make the list</button>
+    ${trouble}
+  </form>`;
+}
+
+/** Puts values on a list: one a line, or the lines of a list that was saved. */
+function PutForm({ list: { list, kind }, propose }: { list: SharedList; propose: Propose }) {
+  const put = sent(({ values = '', reason = '', lastDay }) => {
+    const { expires, howLong } = endAfter(lastDay, 'until somebody removes it');
+    const all = values.split('\n').filter((line) => line.trim() !== '');
+    propose({
+      title: `Put ${all.length === 1 ? values.trim() : `${all.length} values`} on ${list}?`,
+      action: 'Put it on the list',
+      act: async () => {
+        const lines = all.map((line) => lineOf(line.trim(), { reason, ...expires }));
+        const results = await ask('POST', listLines(list), linesOf(lines));
+        goTo(`#/settings/lists/${list}`);
+        return wordsOf(results);
+      },
+      children: html`<p>Within 2 seconds every verdict counts it${howLong}. Reason: ${reason}</p>`,
+    });
+  });
+  const lines = html`<textarea name="values" rows="1" required spellcheck="false"></textarea>`;
+  return html`<form onSubmit=${put}>
+    <div class="fields">
+      ${labelled('Value', lines, `${KINDS[kind][1]}. One a line, or the lines of a saved list`)}
+      ${field('Reason', { name: 'reason', required: true, maxlength: 500 })}
+      ${lastDayField('until it is removed')}
+    </div>
+    <button type="submit" class="button-accent">Put it on the list …</button>
+  </form>`;
+}
+
+/** `given`: for values that come without anything else. */
+function lineOf(line: string, given: object) {
+  if (!line.startsWith('{')) return { value: line, ...given };
+  const { value, reason, expiresAt } = JSON.parse(line);
+  return { ...given, value, ...(reason && { reason }), ...(expiresAt && { expiresAt }) };
+}
+
+/** How many lines did what, and why the first refused ones were refused. */
+function wordsOf(results: readonly { line: number; result?: string; detail?: string }[]) {
+  const counts = Map.groupBy(results, ({ result }) => result ?? 'refused');
+  const refused = (counts.get('refused') ?? []).slice(0, 5);
+  return [
+    ...[...counts].map(([what, lines]) => `${counted(lines.length, 'line')} ${what}`),
+    ...refused.map(({ line, detail }) => `line ${line}: ${detail}`),
+  ];
+}

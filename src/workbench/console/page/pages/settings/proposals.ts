@@ -1,0 +1,90 @@
+import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html } from '#workbench/console/page/html.ts';
+import { type Proposal as Change, reasonField, useProposal } from '#workbench/console/page/parts/confirm.ts';
+import { ChangedByDraft, ChangedSince } from '#workbench/console/page/parts/differences.ts';
+import { counted, dateTime } from '#workbench/console/page/parts/format.ts';
+import { toVersion } from '#workbench/console/page/parts/links.ts';
+import { answered } from '#workbench/console/page/parts/notice.ts';
+import { pill, type Tone } from '#workbench/console/page/parts/verdict.ts';
+import { decideProposal, PROPOSALS, type Proposal, type Session } from '#workbench/console/page/questions.ts';
+
+/** How often the page looks for proposals of others. */
+const EVERY_MS = 15_000;
+
+/** What waits for somebody else, with what it would change; and, folded, what was decided. */
+export function Proposals({ session }: { session: Session }) {
+  const answer = useAnswer(PROPOSALS, EVERY_MS);
+  const { propose, dialog } = useProposal(answer.reload);
+  const card = (proposal: Proposal) => oneProposal(proposal, session, propose);
+  return html`${answered(answer, ({ proposals }) => {
+    const open = proposals.filter(({ state }) => state === 'open');
+    const decided = proposals.filter(({ state }) => state !== 'open');
+    return html`${open.map(card)}
+      ${open.length === 0 && html`<p class="faint">Nothing waits for approval.</p>`}
+      ${
+        decided.length > 0 &&
+        html`<details>
+          <summary>${counted(decided.length, 'proposal')} decided</summary>
+          <article>${decided.map(card)}</article>
+        </details>`
+      }`;
+  })}${dialog}`;
+}
+
+function oneProposal(proposal: Proposal, session: Session, propose: (change: Change<Proposal>) => void) {
+  const { proposalId, what, subject, state, lines, versions, proposedBy, proposedAt } = proposal;
+  const { expiresAt, decidedBy, note } = proposal;
+  const decide = (way: 'approve' | 'reject', verb: string, tone: 'accent' | 'bad') =>
+    propose({
+      title: `${verb} ${subject}?`,
+      action: `${verb} ${subject}`,
+      tone,
+      act: ({ reason }) => ask('POST', decideProposal(proposalId, way), { reason }),
+      children: reasonField(undefined, 'Note to the proposer'),
+    });
+  const approve = () => decide('approve', 'Approve', 'accent');
+  return html`<section class="card" key=${proposalId}>
+    <h2>${what}: ${subject} ${pill(state, TONES[state])}</h2>
+    <ul class="notes">${lines.map((line) => html`<li>${line}</li>`)}</ul>
+    ${versions !== null && may(session, 'rules:read') && changes(proposal, versions, session)}
+    <p class="faint">
+      Proposed by ${proposedBy}, ${dateTime(proposedAt)};
+      ${decidedBy === null ? ` open until ${dateTime(expiresAt)}` : ` decided by ${decidedBy}`}
+      ${note !== null && `: ${note}`}
+    </p>
+    ${
+      state === 'open' &&
+      (may(session, 'approve')
+        ? html`<div class="buttons">
+            <button type="button" class="button-accent" onClick=${approve}>Approve …</button>
+            <button type="button" onClick=${() => decide('reject', 'Return', 'bad')}>Return …</button>
+          </div>`
+        : html`<p>Somebody else decides, who may approve.</p>`)
+    }
+  </section>`;
+}
+
+/** The draft of another platform is compared as it would be released, while that is still to be decided. */
+function changes(
+  { draft, subject, state }: Proposal,
+  versions: NonNullable<Proposal['versions']>,
+  session: Session,
+) {
+  if (draft === null) return h(ChangedSince, versions);
+  if (draft.platform === session.platform) {
+    const changed = toVersion(subject, 'changes', { before: versions.before });
+    return html`<p><a href=${changed}>What it changes</a></p>`;
+  }
+  return (
+    state === 'open' && may(session, 'rules') && h(ChangedByDraft, { ...versions, platform: draft.platform })
+  );
+}
+
+const TONES: Readonly<Record<Proposal['state'], Tone>> = {
+  open: 'note',
+  approved: 'good',
+  failed: 'bad',
+  rejected: 'bad',
+  expired: 'bad',
+  replaced: 'note',
+};

@@ -1,0 +1,51 @@
+import { ask } from '#workbench/console/page/api.ts';
+import { html } from '#workbench/console/page/html.ts';
+import { type Proposal, reasonField } from '#workbench/console/page/parts/confirm.ts';
+import {
+  type Following,
+  ROLL_BACK,
+  type Rollout,
+  type RolloutStatus,
+  type Session,
+} from '#workbench/console/page/questions.ts';
+
+interface TakeBackProps {
+  rollout: Rollout;
+  previous: RolloutStatus['previous'];
+  session: Session;
+  /** Only this one. */
+  version?: string;
+  propose: (change: Proposal<Following>) => void;
+}
+
+/** What may be taken back, a button each: two taps and a reason, because this is the safe direction. */
+export function TakeBack({ rollout, previous, session, version: only, propose }: TakeBackProps) {
+  const { revision } = rollout;
+  const ways = takenBack(rollout, previous).filter(({ version }) => only === undefined || version === only);
+  return ways.map(({ version, meaning, isCandidate }) => {
+    const which = isCandidate ? { version } : {};
+    const change: Proposal<Following> = {
+      title: `Take ${version} back?`,
+      action: `Take ${version} back`,
+      tone: 'bad',
+      act: ({ reason }) => ask('POST', ROLL_BACK, { ...which, reason, revision }),
+      children: html`<p>${meaning}</p>${reasonField(session.who, 'Reason for taking it back')}`,
+    };
+    return html`<button type="button" key=${version} class="button-bad" onClick=${() => propose(change)}>
+      Take ${version} back …
+    </button>`;
+  });
+}
+
+/** What may be taken back, and what follows from it: each candidate, or without one the active version. */
+function takenBack({ active, candidates }: Rollout, previous: RolloutStatus['previous']) {
+  const whom = candidates.length > 1 ? 'its clients' : 'everybody';
+  if (candidates.length > 0)
+    return candidates.map(({ mode, version }) => {
+      const meaning = `The ${mode} of ${version} ends; ${active.version} decides for ${whom}.`;
+      return { version, meaning, isCandidate: true };
+    });
+  if (previous === null) return [];
+  const meaning = `${previous.version} decides for everybody again.`;
+  return [{ version: active.version, meaning, isCandidate: false }];
+}

@@ -1,0 +1,146 @@
+import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
+import { Chart, Happened } from '#workbench/console/page/parts/chart.ts';
+import { choice, goTo } from '#workbench/console/page/parts/form.ts';
+import { count, counted, dateTime, percent, share } from '#workbench/console/page/parts/format.ts';
+import { marksOf } from '#workbench/console/page/parts/marks.ts';
+import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
+import { numbers, table } from '#workbench/console/page/parts/table.ts';
+import { minuteWord, withWords } from '#workbench/console/page/parts/time-span.ts';
+import { colorsOf, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
+import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
+import type { Exploration, View } from './today-view.ts';
+import { FILTERS, parameterOf, SPLITS, spanOfSlots, sum, toDecisions, utc } from './today-view.ts';
+
+const SPLIT_NAMES = SPLITS.map(([name]) => name);
+
+const MEASURES = ['count', 'share', 'money'] as const;
+
+interface ExploredProps {
+  found: Exploration;
+  view: View;
+  session: Session;
+  status: RolloutStatus | null;
+  /** Names of those that callers sent lately. */
+  attributes: readonly string[];
+  children: Html;
+}
+
+/** The decisions of a time by what they have in common, as a chart and as a table, with what happened. */
+export function Explored({ found, view, session, status, attributes, children }: ExploredProps) {
+  const lists = useAnswer(may(session, 'lists:read') ? LISTS : null).data?.lists;
+  const rollout = status?.rollout;
+  const { by, verdict, measure } = view;
+  const marks = useMemo(
+    () => marksOf({ rollout, lists, gaps: found.gaps }, spanOfSlots(found)),
+    [rollout?.revision, lists, found],
+  );
+  const series = useMemo(() => seriesOf(found, measure), [found, measure]);
+  const brush = (from: number, to: number) =>
+    goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
+  const title = `${verdict ?? 'Decisions'} by ${by}`;
+  const note = 'drag over the bars to look closer';
+  const chart = { title, note, kind: 'bars' as const, at: found.slots, series, marks, brush };
+  return html`<section class="card">
+      <h2 class="only-read">What was decided</h2>
+      ${h(Controls, { view, attributes })}
+      ${h(Chart, { ...chart, format: measure === 'share' ? percent : count })}
+      ${h(Values, { found, view })}
+      ${found.asOf && h(AsKnown, found.asOf)}
+    </section>
+    ${children}
+    ${h(Happened, { title: 'What happened in this time', marks: marks.toReversed() })}`;
+}
+
+function Controls({ view, attributes }: Pick<ExploredProps, 'view' | 'attributes'>) {
+  const { query, by, verdict, measure } = view;
+  const splits = [...SPLIT_NAMES, ...attributes.map((name) => `attribute(${name})`)];
+  const go = (name: string) => (value: string) => goTo(withWords({ [name]: value }));
+  return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
+    ${choice('Verdict', VERDICT_NAMES, { chosen: verdict, any: 'all verdicts', go: go('verdict') })}
+    ${choice('Split by', splits, { chosen: by, go: go('by') })}
+    ${choice('As', MEASURES, { chosen: measure, go: go('measure') })}
+    ${FILTERS.filter((name) => query.has(name)).map(
+      (name) => html`<a href=${withWords({ [name]: null })}>Not only ${query.get(name)} ✕</a>`,
+    )}
+  </form>`;
+}
+
+function AsKnown({ at, erasedPayers }: NonNullable<Exploration['asOf']>) {
+  const erased =
+    erasedPayers > 0 && ` ${counted(erasedPayers, 'payer')} erased since were counted then and are no more.`;
+  return html`<p class="faint">As known at ${dateTime(at)}.${erased}</p>`;
+}
+
+function seriesOf({ values, all }: Exploration, measure: string) {
+  const currency = mainCurrency(values);
+  const colors = colorsOf(values.map(({ value }) => value ?? ''));
+  return values.map(({ value, decisions, money }) => ({
+    name: value ?? 'others',
+    color: (value !== null && colors.get(value)) || '--ink-faint',
+    values:
+      {
+        count: decisions,
+        share: decisions.map((number, slot) => (all[slot] ? (100 * number) / all[slot] : null)),
+        money: money[currency] ?? decisions.map(() => 0),
+      }[measure] ?? decisions,
+    total:
+      measure === 'money'
+        ? `${count(Math.round(sum(money[currency] ?? [])))} ${currency}`
+        : count(sum(decisions)),
+  }));
+}
+
+function mainCurrency(values: Exploration['values']) {
+  const sums = new Map<string, number>();
+  for (const { money } of values)
+    for (const [currency, amounts] of Object.entries(money))
+      sums.set(currency, (sums.get(currency) ?? 0) + sum(amounts));
+  return [...sums].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '–';
+}
+
+/** Each value leads further down, a verdict to its rules; each number to its decisions. */
+function Values({ found, view }: { found: Exploration; view: View }) {
+  const { by, measure } = view;
+  const save = () => saveFile(`decisions-by-${by}.csv`, 'text/csv', csvOf(found, view));
+  const money = measure === 'money';
+  const columns = [by, ...numbers('decisions', 'of all', ...(money ? ['asked for', 'paid of granted'] : []))];
+  const parameter = parameterOf(by);
+  return html`${table(
+    { name: `By ${by}`, columns },
+    found.values,
+    ({ value, decisions, money: amounts, orders }) => {
+      const own = value !== null && parameter !== null ? { [parameter]: value } : null;
+      const number = count(sum(decisions));
+      const deeper = by === 'rule' ? {} : { by: 'rule' };
+      return [
+        own === null ? (value ?? 'others') : html`<a href=${withWords({ ...own, ...deeper })}>${value}</a>`,
+        own === null ? number : html`<a href=${toDecisions(view, found, own)}>${number}</a>`,
+        share(sum(decisions), sum(found.all)),
+        ...(money
+          ? [
+              Object.entries(amounts).map(([name, asked]) => `${count(Math.round(sum(asked)))} ${name} `),
+              orders === null ? '–' : share(sum(orders.paid), sum(orders.granted)),
+            ]
+          : []),
+      ];
+    },
+  )}
+    <div><button type="button" onClick=${save}>Save as CSV</button></div>`;
+}
+
+function csvOf({ slots, all, values }: Exploration, { by }: View) {
+  const currency = mainCurrency(values);
+  const counts = values.flatMap(({ value, decisions, money, orders }) =>
+    slots.map((at, slot) => ({
+      from: utc(at),
+      [by]: value ?? 'others',
+      decisions: decisions[slot],
+      of: all[slot],
+      [currency]: money[currency]?.[slot] ?? 0,
+      granted: orders?.granted[slot],
+      paid: orders?.paid[slot],
+    })),
+  );
+  return csvText(counts);
+}

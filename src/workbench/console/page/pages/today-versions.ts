@@ -1,0 +1,111 @@
+import { may } from '#workbench/console/page/api.ts';
+import { h, html } from '#workbench/console/page/html.ts';
+import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
+import { count, counted, dateTime, shortDigest } from '#workbench/console/page/parts/format.ts';
+import { toVersion } from '#workbench/console/page/parts/links.ts';
+import { empty, UnreadableRollout } from '#workbench/console/page/parts/notice.ts';
+import { columns, table } from '#workbench/console/page/parts/table.ts';
+import { pill } from '#workbench/console/page/parts/verdict.ts';
+import type {
+  Following,
+  NodeReport,
+  Rollout,
+  RolloutStatus,
+  Session,
+  TrialCounts,
+} from '#workbench/console/page/questions.ts';
+import { TakeBack } from './take-back.ts';
+
+type Candidate = Rollout['candidates'][number];
+
+/** Who decides and who is on trial, with the way back at hand. */
+export function deciding(
+  { rollout, unreadable, trials, previous }: RolloutStatus,
+  session: Session,
+  propose: (change: Proposal<Following>) => void,
+) {
+  if (unreadable) return h(UnreadableRollout, {});
+  if (rollout === null)
+    return empty('No version decides yet', 'Start a node; the first start chooses the first version.');
+  const { active, candidates } = rollout;
+  return html`<section class="card row">
+    <div>
+      <span class="faint">active</span>${' '}
+      <a href=${toVersion(active.version)}><b>${active.version}</b></a>${' '}
+      <code>${shortDigest(active.digest)}</code>
+    </div>
+    ${candidates.map((one) =>
+      onTrial(
+        one,
+        trials.find(({ version }) => version === one.version),
+      ),
+    )}
+    ${may(session, 'operate') && h(TakeBack, { rollout, previous, session, propose })}
+  </section>`;
+}
+
+function onTrial(candidate: Candidate, trial: TrialCounts | undefined) {
+  return html`<div>
+    <span class="faint">${candidate.mode}</span> <a href="#/rollouts"><b>${candidate.version}</b></a>
+    ${candidate.mode === 'canary' && html` <span class="num">${candidate.percent} %</span>`}
+    ${trial && html` <span class="faint">${trialText(candidate, trial)}</span>`}
+    ${
+      candidate.mode === 'canary' &&
+      (candidate.guardPoints === null
+        ? html` ${pill('no guard', 'note')}`
+        : html` ${pill(`guard at ${candidate.guardPoints} points`, 'good')}`)
+    }
+  </div>`;
+}
+
+function trialText({ mode }: Candidate, { shadow, arms, candidateErrors }: TrialCounts) {
+  const errors = candidateErrors === 0 ? '' : `, threw ${count(candidateErrors)} times`;
+  return mode === 'shadow'
+    ? `${count(shadow.different)} of ${count(shadow.compared)} differ${errors}`
+    : `decided ${count(arms.candidate.verdicts)}${errors}`;
+}
+
+/** What is the matter with the nodes, a paragraph each. */
+export function troubleOfNodes({ nodes, rollout }: RolloutStatus) {
+  if (nodes === null) return [];
+  if (nodes.length === 0)
+    return [html`<p>No node was heard of in the last 10 s: look at their logs, and at the store.</p>`];
+  const ill = nodes.filter(
+    ({ trouble, hasStaleLists, revision }) =>
+      trouble !== null || hasStaleLists === true || revision !== (rollout?.revision ?? revision),
+  );
+  if (ill.length === 0) return [];
+  return [html`<p>${ill.length} of ${counted(nodes.length, 'node')} in trouble: see the table below.</p>`];
+}
+
+/** Which nodes there are, and whether they follow the rollout. */
+export function nodesTable({ rollout, nodes }: RolloutStatus) {
+  if (nodes === null) return null;
+  return html`<section class="card">
+    <h2>Nodes</h2>
+    ${table({ name: 'Nodes', columns: COLUMNS }, nodes, (node) => cellsOf(node, rollout))}
+  </section>`;
+}
+
+const COLUMNS = ['node', 'state', ...columns('when', 'revision'), 'versions', ...columns('when', 'seen')];
+
+function cellsOf(
+  { host, pid, trouble, revision, versions, refused, seenAt, hasStaleLists }: NodeReport,
+  rollout: Rollout | null,
+) {
+  return [
+    html`<b>${host}</b>/<span class="num">${pid}</span>`,
+    html`${trouble === null ? pill('follows', 'good') : html`<span class="bad">${trouble}</span>`}
+      ${hasStaleLists === true && pill('old shared lists', 'bad')}`,
+    `${revision} of ${rollout?.revision ?? '–'}`,
+    html`<ul class="plain">
+      ${versions.map(
+        ({ version, digest, released }) => html`<li>
+          ${version} <code>${shortDigest(digest)}</code> ${!released && pill('draft')}
+        </li>`,
+      )}
+      ${refused.map(({ version }) => html`<li>${version} ${pill('refused', 'bad')}</li>`)}
+    </ul>`,
+    dateTime(seenAt),
+  ];
+}

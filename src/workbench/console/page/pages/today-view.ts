@@ -1,0 +1,156 @@
+import { useAnswer } from '#workbench/console/page/api.ts';
+import { useMemo } from '#workbench/console/page/html.ts';
+import { toFound } from '#workbench/console/page/parts/links.ts';
+import { minuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
+import { type Explored, exploration } from '#workbench/console/page/questions.ts';
+
+/** What the address asks of Today: a time, what is counted in it, and by what it is split. */
+
+export type Exploration = Explored['exploration'];
+
+/** What decisions are split by, with the parameter that finds those of one value where there is one. */
+export const SPLITS = [
+  ['verdict', 'verdict'],
+  ['rule', 'rule'],
+  ['signal', 'signal'],
+  ['flag', 'flag'],
+  ['group', 'clientGroup'],
+  ['bot', null],
+  ['waitLevel', null],
+  ['platform', null],
+  ['pointOfSale', 'sellPointKey'],
+  ['method', 'method'],
+  ['version', 'ruleVersion'],
+  ['arm', 'arm'],
+] as const;
+
+/** A split by what callers say of payers, like `attribute(cardCountry)`. */
+const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
+
+/** The parameters that narrow what is counted. */
+export const FILTERS = SPLITS.flatMap(([, parameter]) =>
+  parameter === null || parameter === 'verdict' ? [] : [parameter],
+);
+
+export const DAY_MS = 86_400_000;
+export const WEEK_MS = 7 * DAY_MS;
+
+export interface View {
+  readonly query: URLSearchParams;
+  readonly time: Time;
+  readonly by: string;
+  readonly verdict: string | null;
+  readonly measure: string;
+}
+
+export function viewOf(query: URLSearchParams, time: Time): View {
+  const [by, measure] = [query.get('by') ?? 'verdict', query.get('measure') ?? 'count'];
+  return { query, time, by, verdict: query.get('verdict'), measure };
+}
+
+export function parameterOf(dimension: string) {
+  return SPLITS.find(([name]) => name === dimension)?.[1] ?? null;
+}
+
+function narrowed({ query, by, verdict, measure }: View) {
+  const [, attribute] = ATTRIBUTE_SPLIT.exec(by) ?? [];
+  const split = attribute === undefined ? { by } : { attribute };
+  const asked = new URLSearchParams({ ...split, ...(verdict && { verdict }) });
+  for (const name of FILTERS) if (query.has(name)) asked.set(name, query.get(name) ?? '');
+  if (measure === 'money') asked.set('include', 'money');
+  return asked;
+}
+
+/** The longest span that is counted at once. */
+const LONGEST = 'quarter';
+
+/** The question for what is shown; of a time that ends now the service counts whole slots. */
+export function exploredQuery(view: View) {
+  const { name, span } = view.time;
+  const asked = narrowed(view);
+  if (name !== null) asked.set('span', name === 'all' ? LONGEST : name);
+  else if (span.from !== undefined) asked.set('from', utc(span.from));
+  if (name === null && span.to !== undefined) asked.set('to', utc(span.to));
+  if (span.asOf !== undefined) asked.set('asOf', utc(span.asOf));
+  return asked;
+}
+
+/** From the first slot to the end of the last, or to now. */
+export function spanOfSlots({ slots, stepMs }: Exploration) {
+  const from = slots[0] ?? 0;
+  const now = Math.floor(Date.now() / 10_000) * 10_000;
+  return { from, to: Math.max(from + 1, Math.min(now, (slots.at(-1) ?? 0) + stepMs)) };
+}
+
+/** The verdicts of the same time earlier; null where that would not be before it. */
+export interface Earlier {
+  readonly day: Exploration | null;
+  readonly week: Exploration | null;
+  /** As long ago as the address wants the change explained, and how long that is. */
+  readonly against: Exploration | null;
+  readonly agoMs: number;
+}
+
+/** Each of them is asked for once. */
+export function useEarlier(found: Exploration | null, view: View): Earlier {
+  const { from, to } = found === null ? { from: 0, to: 0 } : spanOfSlots(found);
+  const longMs = to - from;
+  const against = view.query.get('against') ?? (longMs <= DAY_MS ? 'day' : 'week');
+  const agoMs = Math.max(against === 'day' ? DAY_MS : against === 'week' ? WEEK_MS : 0, longMs);
+  const ask = (ms: number, isAsked: boolean) => {
+    const query = useMemo(() => earlierQuery(found, view, ms), [from, view, ms]);
+    return useAnswer(query !== null && isAsked ? exploration(query) : null).data?.exploration ?? null;
+  };
+  const [day, week] = [ask(DAY_MS, longMs <= DAY_MS), ask(WEEK_MS, longMs <= WEEK_MS)];
+  const other = ask(agoMs, agoMs !== DAY_MS && agoMs !== WEEK_MS);
+  return { day, week, against: agoMs === DAY_MS ? day : agoMs === WEEK_MS ? week : other, agoMs };
+}
+
+function earlierQuery(found: Exploration | null, view: View, agoMs: number) {
+  if (found === null) return null;
+  const { from, to } = spanOfSlots(found);
+  const asked = narrowed({ ...view, by: 'verdict', verdict: null, measure: 'count' });
+  asked.set('from', utc(from - agoMs));
+  asked.set('to', utc(to - agoMs));
+  return asked;
+}
+
+/** Why a verdict changed since so long ago. */
+export function changeQuery(found: Exploration, view: View, verdict: string, agoMs: number) {
+  const { from, to } = spanOfSlots(found);
+  const asked = narrowed({ ...view, by: 'verdict', verdict, measure: 'count' });
+  const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
+  for (const [name, at] of Object.entries(times)) asked.set(name, utc(at));
+  return asked;
+}
+
+/** Of all decisions, percent. */
+export function shareOf(found: Exploration, value: string) {
+  const all = sum(found.all);
+  return all === 0 ? 0 : (100 * sum(found.values.find((one) => one.value === value)?.decisions ?? [])) / all;
+}
+
+export function sum(numbers: readonly number[]) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+export function utc(epochMs: number) {
+  return new Date(epochMs).toISOString();
+}
+
+/** Where the decisions of this time are listed, narrowed further by parameters of Find. */
+export function toDecisions(
+  { query, verdict }: View,
+  found: Exploration,
+  more: Readonly<Record<string, string>>,
+) {
+  const { from, to } = spanOfSlots(found);
+  const listed = new URLSearchParams({
+    from: minuteWord(from),
+    to: minuteWord(to - 1),
+    ...(verdict && { verdict }),
+  });
+  for (const name of FILTERS) if (query.has(name)) listed.set(name, query.get(name) ?? '');
+  for (const [name, value] of Object.entries(more)) listed.set(name, value);
+  return toFound(Object.fromEntries(listed));
+}

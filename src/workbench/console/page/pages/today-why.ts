@@ -1,0 +1,145 @@
+import { may, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useMemo } from '#workbench/console/page/html.ts';
+import type { Proposal } from '#workbench/console/page/parts/confirm.ts';
+import { count, percent } from '#workbench/console/page/parts/format.ts';
+import { numbers, table } from '#workbench/console/page/parts/table.ts';
+import { withWords } from '#workbench/console/page/parts/time-span.ts';
+import { VERDICTS } from '#workbench/console/page/parts/verdict.ts';
+import {
+  exploration,
+  type Following,
+  type RolloutStatus,
+  type Session,
+} from '#workbench/console/page/questions.ts';
+import { TakeBack } from './take-back.ts';
+import type { Earlier, Exploration, View } from './today-view.ts';
+import {
+  changeQuery,
+  DAY_MS,
+  parameterOf,
+  shareOf,
+  spanOfSlots,
+  sum,
+  toDecisions,
+  WEEK_MS,
+} from './today-view.ts';
+
+type Contribution = NonNullable<Exploration['change']>['contributions'][number];
+
+/** The first stands for all dimensions. */
+const COLUMNS = ['', 'value', ...numbers('before', 'now', 'more than usual', 'of the difference')];
+
+interface Acts {
+  readonly session: Session;
+  readonly status: RolloutStatus | null;
+  readonly propose: (change: Proposal<Following>) => void;
+}
+
+interface WhyChangedProps extends Acts {
+  found: Exploration;
+  view: View;
+  earlier: Earlier;
+}
+
+/**
+ * Why a verdict changed since the same time earlier: the one that is chosen, or else the one that changed
+ * most. A fall is explained by what took its place.
+ */
+export function WhyChanged({ found, view, earlier, ...acts }: WhyChangedProps) {
+  const { from, to } = spanOfSlots(found);
+  const { against: before, agoMs } = earlier;
+  const moved = before === null || sum(before.all) === 0 ? null : movedOf(found, before, view.verdict);
+  const query = useMemo(
+    () => (moved === null ? null : changeQuery(found, view, moved.rose, agoMs)),
+    [from, view, agoMs, moved?.rose],
+  );
+  const change = useAnswer(query === null ? null : exploration(query)).data?.exploration.change ?? null;
+  const ways = waysOf(to - from, agoMs);
+  // A shorter time has one right before it, whatever was decided a day earlier.
+  if (before !== null && sum(before.all) === 0 && to - from < agoMs)
+    return html`<section class="card">
+      <h2>Why it changed</h2>
+      ${ways}
+      <p class="faint">Nothing was decided then.</p>
+    </section>`;
+  if (before === null || moved === null || change === null) return null;
+  const { rose, fell } = moved;
+  const words = (verdict: string) =>
+    `${verdict} ${percent(shareOf(before, verdict))} → ${percent(shareOf(found, verdict))}`;
+  const row = (one: Contribution) => rowOf(one, { view, found, rose });
+  return html`<section class="card">
+    <h2>${fell === null ? `Why ${rose} rose` : `Why ${fell} fell: ${rose} took its place`}</h2>
+    ${ways}
+    <p>${[fell, rose]
+      .filter((name) => name !== null)
+      .map(words)
+      .join(', ')} of all decisions.</p>
+    ${
+      change.contributions.length === 0
+        ? html`<p class="faint">It may be chance.</p>`
+        : html`${table({ name: 'What contributes', columns: COLUMNS }, change.contributions, row)}
+          ${remedy(change.contributions[0], acts)}`
+    }
+  </section>`;
+}
+
+/** The times earlier that one of this length may be set against. */
+function waysOf(longMs: number, agoMs: number) {
+  const ways = [
+    ['day', 'a day earlier', DAY_MS],
+    ['week', 'a week earlier', WEEK_MS],
+    ['before', 'the time before', longMs],
+  ] as const;
+  return html`<nav class="tabs" aria-label="Against">
+    ${ways
+      .filter(([, , ms]) => ms >= longMs)
+      .map(([name, text, ms]) => {
+        const current = ms === agoMs ? 'page' : undefined;
+        return html`<a href=${withWords({ against: name })} aria-current=${current}>${text}</a>`;
+      })}
+  </nav>`;
+}
+
+/** Which verdict's share rose, and which one fell for it; of one that is chosen, what became of that. */
+function movedOf(found: Exploration, before: Exploration, chosen: string | null) {
+  const moves = VERDICTS.map(({ name }) => ({
+    name,
+    points: shareOf(found, name) - shareOf(before, name),
+  })).toSorted((a, b) => b.points - a.points);
+  const [most, least] = [moves[0], moves.at(-1)];
+  if (most === undefined || least === undefined || most.points <= 0) return null;
+  const own = moves.find(({ name }) => name === chosen);
+  if (own === undefined) return { rose: most.name, fell: least.name };
+  return own.points < 0 ? { rose: most.name, fell: own.name } : { rose: own.name, fell: null };
+}
+
+function rowOf(
+  { dimension, value, before, after, difference, share }: Contribution,
+  { view, found, rose }: { view: View; found: Exploration; rose: string },
+) {
+  const parameter = parameterOf(dimension);
+  const narrow = parameter === null ? null : { [parameter]: value, verdict: rose };
+  return [
+    html`<a href=${withWords({ by: dimension, verdict: rose })}>${dimension}</a>`,
+    narrow === null ? value : html`<a href=${toDecisions(view, found, narrow)}>${value}</a>`,
+    ...[count(before.part), count(after.part), count(Math.round(difference))],
+    percent(100 * share),
+  ];
+}
+
+/** Taking back the version that is the likely cause. */
+function remedy(first: Contribution | undefined, { session, status, propose }: Acts) {
+  const rollout = status?.rollout ?? null;
+  if (rollout === null || status === null || !may(session, 'operate')) return null;
+  if (first?.dimension !== 'version' && first?.dimension !== 'arm') return null;
+  const { active, candidates } = rollout;
+  const blamed = candidates.filter(({ version }) => first.value === 'candidate' || version === first.value);
+  if (blamed.length === 0 && active.version !== first.value) return null;
+  if (blamed.length === 0 && candidates.length > 0)
+    return html`<p>
+      ${first.value} decides while others are on trial: <a href="#/rollouts">end these first</a>, then take it
+      back.
+    </p>`;
+  const own = { rollout: { ...rollout, candidates: blamed }, previous: status.previous, session, propose };
+  return html`<div class="buttons">${h(TakeBack, own)}</div>`;
+}

@@ -1,0 +1,210 @@
+import { shareInterval } from '#history/statistics/intervals.ts';
+import { ask, may } from '#workbench/console/page/api.ts';
+import { h, html, useMemo, useState } from '#workbench/console/page/html.ts';
+import { Chart } from '#workbench/console/page/parts/chart.ts';
+import {
+  intervalText,
+  notesList,
+  ShownTable,
+  useJob,
+  workedOut,
+} from '#workbench/console/page/parts/evidence.ts';
+import { choice } from '#workbench/console/page/parts/form.ts';
+import { count, dateTime } from '#workbench/console/page/parts/format.ts';
+import { sampleOrders } from '#workbench/console/page/parts/links.ts';
+import { useAttempt } from '#workbench/console/page/parts/notice.ts';
+import { numbers, table } from '#workbench/console/page/parts/table.ts';
+import { GROUPS } from '#workbench/console/page/parts/verdict.ts';
+import {
+  EXPERIMENT,
+  type Experiment,
+  type Rollout,
+  type Session,
+  type TrialCounts,
+} from '#workbench/console/page/questions.ts';
+
+type Candidate = Rollout['candidates'][number];
+
+type Difference = TrialCounts['shadow']['differences'][number];
+
+/** Names of the groups with which a change may end. */
+const GROUP_NAMES: readonly string[] = GROUPS.map(({ name }) => name);
+
+const ORDERS_MAX = 5;
+
+/** How a candidate fares beside the active version. */
+export function trialCounts({ active }: Rollout, { version, mode }: Candidate, trial: TrialCounts) {
+  const { candidateErrors: errors } = trial;
+  const threw = `${version} threw ${count(errors)} times; ${active.version} decided instead.`;
+  const shown = mode === 'shadow' ? shadowDifferences : armsTable;
+  return html`${errors > 0 && html`<p class="bad">${threw}</p>`}
+    ${shown(trial, active.version, version)}`;
+}
+
+function shadowDifferences({ shadow }: TrialCounts, active: string, candidate: string) {
+  const { compared, different, differences } = shadow;
+  if (compared === 0)
+    return html`<p class="faint">Nothing compared yet; the next verdicts are decided by both.</p>`;
+  const columns = [...numbers('count'), `${active} → ${candidate}`, 'groups', 'sample orders'];
+  return html`<p>
+      <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
+      ${' '}${intervalText(shareInterval(different, compared))}.
+    </p>
+    ${
+      differences.length > 0 &&
+      table(
+        { name: 'Differences', columns },
+        mergedByGroup(differences),
+        ({ change, times, groups, orders }) => [
+          ...[count(times), change, groups.join(', '), sampleOrders(orders)],
+        ],
+      )
+    }`;
+}
+
+/**
+ * A change that does not touch the group is the same change for all groups: one row, with the groups' counts.
+ */
+function mergedByGroup(differences: readonly Difference[]) {
+  const rows = Map.groupBy(differences.map(apartFromGroup), ({ change }) => change);
+  return [...rows]
+    .map(([change, parts]) => ({
+      change,
+      times: parts.reduce((sum, part) => sum + part.count, 0),
+      groups: parts.flatMap(({ group, count: times }) =>
+        group === null ? [] : [`${group} ${count(times)}`],
+      ),
+      orders: parts.flatMap(({ sampleOrders }) => sampleOrders).slice(0, ORDERS_MAX),
+    }))
+    .toSorted((one, other) => other.times - one.times);
+}
+
+/** `difference`: like `WAIT/attempt-unpaid 30 s NEW -> WAIT/attempt-unpaid 40 s NEW`. */
+function apartFromGroup({ change, count, sampleOrders }: Difference) {
+  const sides = change.split(' -> ').map((side) => {
+    const cut = side.lastIndexOf(' ');
+    return { what: side.slice(0, cut), group: side.slice(cut + 1) };
+  });
+  const [before, after] = sides;
+  const arrow = change.replace(' -> ', ' → ');
+  const same = before !== undefined && before.group === after?.group && GROUP_NAMES.includes(before.group);
+  return same
+    ? { change: `${before.what} → ${after?.what}`, group: before.group, count, sampleOrders }
+    : { change: arrow, group: null, count, sampleOrders };
+}
+
+/** The shares by clients, each with its interval: the verdicts of one client depend on each other. */
+function armsTable({ arms, shares, breach, gains }: TrialCounts, active: string, candidate: string) {
+  const rows = [
+    [active, 'active'],
+    [candidate, 'candidate'],
+  ] as const;
+  const names = shares.map(({ name }) => name);
+  const statuses = ['paid', 'unpaid', 'unknown'] as const;
+  const columns = [
+    'version',
+    ...numbers('verdicts', 'clients', ...names, ...statuses.map((status) => `clients ${status}`)),
+  ];
+  return html`${table({ name: 'Arms', columns }, rows, ([version, arm]) => [
+    ...[html`<b>${version}</b>`, count(arms[arm].verdicts), count(arms[arm].clients.seen)],
+    ...shares.map((one) => intervalText(one[arm])),
+    ...statuses.map((status) => count(clientsBy(status, arms[arm].clients))),
+  ])}
+    <p class="faint">
+      Shares of clients with 95 % intervals: each client counts once, by all of its verdicts at this
+      percentage. Paid is of those of whom an outcome is known since then: who paid at least once, and
+      not to take it back, against who only failed to.
+    </p>
+    ${breach !== null && html`<p class="bad">The guard takes it back: ${breach}.</p>`}
+    ${gains.map((gain) => html`<p class="good">Better: ${gain}.</p>`)}`;
+}
+
+function clientsBy(
+  status: 'paid' | 'unpaid' | 'unknown',
+  { seen, paid, unpaid }: TrialCounts['arms']['active']['clients'],
+) {
+  switch (status) {
+    case 'paid':
+      return paid;
+    case 'unpaid':
+      return unpaid;
+    case 'unknown':
+      return Math.max(0, seen - paid - unpaid);
+    default:
+      return status;
+  }
+}
+
+/** What the versions on trial are worth, worked out when somebody asks. */
+export function ExperimentPart({ rollout, session }: { rollout: Rollout; session: Session }) {
+  const [jobId, setJobId] = useState<string | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  const answer = useJob(jobId, EXPERIMENT);
+  const canary = rollout.candidates.find(({ mode }) => mode === 'canary');
+  if (canary === undefined || !may(session, 'rules')) return null;
+  const begun = `On trial with these shares since ${dateTime(canary.stageSince)}.`;
+  const again = () =>
+    attempt(async () => setJobId((await ask('POST', EXPERIMENT, { kind: 'experiment' })).jobId));
+  const worked = ({ since, notes, tables, trend }: Experiment) => html`
+    ${notesList(since === canary.stageSince ? notes : [`${begun} Nothing was decided since then.`])}
+    ${trend.length > 0 && h(Trend, { trend })}
+    ${tables.map(
+      (table) => html`<div key=${table.title}>
+        <h3>${table.title}</h3>
+        ${h(ShownTable, { table })}
+      </div>`,
+    )}`;
+  return html`<section class="card">
+    <h2>What they are worth</h2>
+    ${
+      jobId === null
+        ? html`<p>
+            Orders, money, requisites and waits of the clients of each version.
+            <button type="button" disabled=${isBusy} onClick=${again}>Work it out</button>
+          </p>`
+        : workedOut({ answer, again }, worked)
+    }
+    ${trouble}
+  </section>`;
+}
+
+/** How the difference to the active version went, from moment to moment, each as it was known then. */
+function Trend({ trend }: Pick<Experiment, 'trend'>) {
+  const [metric, setMetric] = useState('value');
+  const metrics = [...new Set(trend.map((one) => one.metric))];
+  const versions = [...new Set(trend.map((one) => one.version))];
+  return html`<h3>How the differences went</h3>
+    ${choice('Of', metrics, { chosen: metric, go: setMetric })}
+    ${versions.map((version) => h(TrendChart, { key: version, trend, version, metric }))}`;
+}
+
+type TrendChartProps = Pick<Experiment, 'trend'> & Readonly<Record<'version' | 'metric', string>>;
+
+function TrendChart({ trend, version, metric }: TrendChartProps) {
+  const [at, series] = useMemo(() => {
+    const seen = trend.filter((one) => one.version === version && one.metric === metric);
+    const line = (name: string, figure: 'value' | 'low' | 'high') => ({
+      name,
+      color: figure === 'value' ? '--accent' : '--ink-faint',
+      values: seen.map((one) => 1000 * one[figure]),
+      total: thousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
+    });
+    return [
+      seen.map((one) => one.at),
+      [line('from', 'low'), line('to', 'high'), line('difference', 'value')],
+    ];
+  }, [trend, version, metric]);
+  const note = 'for each 1,000 clients; 95 % at all times together';
+  return h(Chart, {
+    kind: 'interval',
+    title: `${metric}: ${version}`,
+    note,
+    at,
+    series,
+    format: thousandths,
+  });
+}
+
+function thousandths(value: number) {
+  return value.toFixed(1);
+}

@@ -1,0 +1,209 @@
+import { h, html, useState } from '#workbench/console/page/html.ts';
+import {
+  cellText,
+  evidenceTables,
+  intervalBar,
+  intervalText,
+  notesList,
+  ordersBar,
+  ShownTable,
+  STATUSES,
+  statusLegend,
+  sumOf,
+} from '#workbench/console/page/parts/evidence.ts';
+import { count } from '#workbench/console/page/parts/format.ts';
+import { toFound, toVersion } from '#workbench/console/page/parts/links.ts';
+import { empty } from '#workbench/console/page/parts/notice.ts';
+import { numbers, sorted, table, useSort } from '#workbench/console/page/parts/table.ts';
+import type { Time } from '#workbench/console/page/parts/time-span.ts';
+import { figureList } from '#workbench/console/page/parts/verdict.ts';
+import type { EvidenceTable, RuleReport, RulesReport } from '#workbench/console/page/questions.ts';
+
+/** What each rule was worth on the outcomes that were seen, or one, named like `verdicts/attempt-unpaid`. */
+export function rulesOnOutcomes(report: RulesReport, version: string, rule: string, words: Time['words']) {
+  const { orders, rules, unpaidShare, notes, tables } = report;
+  if (report.decisions === 0) return notesList(notes);
+  const isShown = (one: RuleReport) => rule === '' || `${one.file.replace('.yaml', '')}/${one.name}` === rule;
+  const shown = rules.filter((one) => one.matched > 0 && isShown(one));
+  const ofAll = tables.filter(({ name }) => OF_MONEY.includes(name));
+  const ofFlags = tables.filter(({ name }) => name === 'flags');
+  const figures = [
+    ['orders', count(sumOf(orders))],
+    ...STATUSES.map(({ name, words: status }) => [status, count(orders[name])] as const),
+    ['unpaid, of those with an outcome', intervalText(unpaidShare)],
+  ] as const;
+  return html`
+    ${figureList(figures)}
+    ${rule !== '' && html`<p><a href=${toVersion(version, 'worth', words)}>← All rules</a></p>`}
+    ${shown.length === 0 && empty('It matched nothing', 'In none of these decisions.')}
+    ${statusLegend()}
+    ${[...Map.groupBy(shown, ({ file }) => file)].map(
+      ([file, some]) => html`<details class="card" key=${`${file} ${rule}`} open=${isAsked(file, rule)}>
+        <summary><h2>${file}</h2></summary>
+        ${h(RuleTable, { file, rules: some, report, opened: rule.split('/')[1] ?? null })}
+      </details>`,
+    )}
+    ${rule === '' && evidenceTables(ofFlags, true, decisionsOfFlag)}
+    <details class="card">
+      <summary><h2>How to read it</h2></summary>
+      ${notesList(notes)}
+    </details>
+    ${rule === '' && evidenceTables(ofAll, false)}`;
+}
+
+/** The decisions beside which the flag of a row was recorded; the last row stands for those without one. */
+function decisionsOfFlag([flag, decisions]: EvidenceTable['rows'][number]) {
+  return typeof flag === 'string' && typeof decisions === 'number' && decisions > 0
+    ? toFound({ flag })
+    : null;
+}
+
+/** What is asked first: the rules of the verdicts, or the one that the address names. */
+function isAsked(file: string, rule: string) {
+  return file === 'verdicts.yaml' || rule !== '';
+}
+
+/** The tables of all orders. */
+const OF_MONEY = ['money', 'sliceMoney', 'ruleMoney', 'waitLevels'];
+
+const COLUMNS = [
+  'rule',
+  'orders: paid, unpaid, turned away, unknown',
+  ...numbers('orders', 'matched', 'decided', 'decisive'),
+  ...numbers('unpaid share, 95 %', 'lift', 'net value'),
+  { name: 'trend', kind: 'unsorted' as const },
+];
+
+interface RuleTableProps {
+  file: string;
+  rules: readonly RuleReport[];
+  report: RulesReport;
+  opened: string | null;
+}
+
+/** The rules of a file, each with its orders, and each opening to more. */
+function RuleTable({ file, rules, report, opened: openedAtFirst }: RuleTableProps) {
+  const [opened, setOpened] = useState(openedAtFirst);
+  const most = Math.max(...rules.map(({ orders }) => sumOf(orders)));
+  const sort = useSort(`Rules of ${file}`);
+  return table({
+    name: `Rules of ${file}`,
+    columns: COLUMNS,
+    kind: 'rule-figures',
+    sort,
+    drawn: sorted(rules, sort, cellOf).map((rule) => {
+      const isOpen = opened === rule.name;
+      const toggle = () => setOpened(isOpen ? null : rule.name);
+      return html`${row(rule, report, most, isOpen, toggle)}
+        ${
+          isOpen &&
+          html`<tr>
+            <td colspan="10" class="line">${openedRule(rule, report)}</td>
+          </tr>`
+        }`;
+    }),
+  });
+}
+
+/** What a rule is sorted by in a column. */
+function cellOf(rule: RuleReport, place: number) {
+  const { name, orders, matched, decided, decisive, unpaidShare, lift, net } = rule;
+  const all = sumOf(orders);
+  const cells = [name, all, all, matched, decided, decisive, unpaidShare?.value, lift, net?.value?.value];
+  return cells[place] ?? null;
+}
+
+function row(rule: RuleReport, report: RulesReport, most: number, isOpen: boolean, toggle: () => void) {
+  const { name, orders, matched, decided, decisive, unpaidShare, lift, by = [] } = rule;
+  const days = report.by === 'day' || report.by === 'week' ? by : [];
+  const expanded = { 'aria-expanded': isOpen ? 'true' : 'false' };
+  return html`<tr key=${name}>
+    <th scope="row">
+      <button type="button" class="opener" ...${expanded} onClick=${toggle}>${name}</button>
+    </th>
+    <td class="line">${ordersBar(orders, most)}</td>
+    <td class="num">${count(sumOf(orders))}</td>
+    <td class="num roomy">${count(matched)}</td>
+    <td class="num roomy">${count(decided)}</td>
+    <td class="num roomy">${decisive === null ? '–' : count(decisive)}</td>
+    <td class="share line">${intervalBar(unpaidShare, report.unpaidShare)}</td>
+    <td class="num roomy">${lift === null ? '–' : lift.toFixed(2)}</td>
+    <td class="num">${netText(rule)}</td>
+    <td class="roomy">${trend(days)}</td>
+  </tr>`;
+}
+
+/** The net value with the currencies that it leaves out, or why it is not known. */
+function netText({ holdout, net, unrated }: RuleReport): string {
+  if (net === null) return holdout === null ? 'give it a holdout' : 'not known yet';
+  const without = unrated === null ? '' : `, without ${Object.keys(unrated.amounts).join(', ')}`;
+  return `${cellText(net.value, 'money')} ${net.currency}${without}`;
+}
+
+/**
+ * All that is known of a rule: its rows of every table that names rules by file, and the way to its orders.
+ */
+function openedRule(rule: RuleReport, report: RulesReport) {
+  const tables = report.tables.flatMap((table) => ofRule(table, rule));
+  return html`<div class="opened-rule">
+    ${ways(rule, report)}
+    ${tables.map(
+      (table) => html`<h3>${table.title}</h3>
+        ${h(ShownTable, { table: { ...table, title: `${table.title} of ${rule.name}` } })}`,
+    )}
+  </div>`;
+}
+
+/** The rows about a rule, without its file and name. */
+function ofRule(table: EvidenceTable, { file, name }: RuleReport) {
+  const rows = table.name === 'rules' ? [] : table.rows.filter((row) => row[0] === file && row[1] === name);
+  if (rows.length === 0) return [];
+  return [{ ...table, columns: table.columns.slice(2), rows: rows.map((row) => row.slice(2)) }];
+}
+
+/** What decisions can be found by. */
+const REPORTED = ['paid', 'unpaid', 'unknown'];
+
+function ways({ file, name }: RuleReport, report: RulesReport) {
+  const text = html`<a href=${toVersion(report.version, '', { file, rule: name })}>Its text</a>`;
+  const member = memberOf(file);
+  if (member === null) return html`<p>${text}</p>`;
+  const to = (...more: [string, string][]) =>
+    `#/find?${new URLSearchParams([[member, name], ['ruleVersion', report.version], ...more])}`;
+  return html`<p>
+    ${text} · Its decisions: <a href=${to()}>all</a>, with orders
+    ${REPORTED.map((status) => html` <a href=${to(['outcome', status.toUpperCase()])}>${status}</a>`)}
+  </p>`;
+}
+
+/** How decisions of a rule of a file are asked for; groups are not recorded by their rule. */
+function memberOf(file: string) {
+  if (file === 'verdicts.yaml') return 'rule';
+  return file === 'bot-signals.yaml' ? 'signal' : null;
+}
+
+const HEIGHT = 22;
+const STEP = 4;
+
+/**
+ * The orders of each day or week as small columns of paid, unpaid and unknown; the opened rule has figures.
+ */
+function trend(slices: NonNullable<RuleReport['by']>) {
+  const most = Math.max(0, ...slices.map(({ orders }) => sumOf(orders)));
+  if (most === 0 || slices.length < 2) return html`<span class="faint">–</span>`;
+  const width = slices.length * STEP;
+  const size = { width, height: HEIGHT, viewBox: `0 0 ${width} ${HEIGHT}` };
+  return html`<svg aria-hidden="true" ...${size}>
+    ${slices.map((slice, index) => columnOf(slice, index * STEP, most))}
+  </svg>`;
+}
+
+function columnOf({ orders }: NonNullable<RuleReport['by']>[number], x: number, most: number) {
+  let top = HEIGHT;
+  return STATUSES.map(({ name, color }) => {
+    const height = (HEIGHT * orders[name]) / most;
+    top -= height;
+    const place = { x, y: top, width: STEP - 1, height };
+    return html`<rect ...${place} style=${{ fill: `var(${color})` }} />`;
+  });
+}

@@ -1,0 +1,359 @@
+import type UPlot from 'uplot';
+import { html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import { capOf } from './chart-cap.ts';
+import { clockTime, count as countText, dateTime, day, minuteOf } from './format.ts';
+import type { Mark } from './marks.ts';
+import { numbers, table } from './table.ts';
+import { pill } from './verdict.ts';
+
+/**
+ * A series of one value a slot of time; `color` names a custom property of the style sheet, `total` stands in
+ * the legend while no slot is pointed at.
+ */
+interface Series {
+  readonly name: string;
+  readonly color: string;
+  readonly values: readonly (number | null)[];
+  readonly total?: string;
+}
+
+/** An interval is a lower end, an upper end and a figure between them, at moments. */
+type ChartKind = 'bars' | 'interval';
+
+interface ChartProps {
+  readonly title: string;
+  readonly note?: string;
+  readonly kind: ChartKind;
+  readonly at: readonly number[];
+  readonly series: readonly Series[];
+  readonly format?: (value: number) => string;
+  readonly marks?: readonly Mark[];
+  /** Told the beginning and the end of what was dragged over, epoch ms. */
+  readonly brush?: (from: number, to: number) => void;
+}
+
+interface Drawing extends Pick<ChartProps, 'kind' | 'at' | 'series' | 'brush'> {
+  /** Told the place of the slot under the pointer. */
+  readonly setPlace: (place: number | null) => void;
+  readonly marks: readonly Mark[];
+  /** Of the slots. */
+  readonly heights: readonly number[];
+}
+
+const HEIGHT = 150;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Whole things are counted in whole steps. */
+const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000];
+
+/**
+ * Slots as stacked bars or as lines, with a legend that reads the slot under the pointer, and the
+ * same numbers as a table.
+ */
+export function Chart(props: ChartProps) {
+  const { title, note, kind, at, series, format = countText, marks = NO_MARKS, brush } = props;
+  const [place, setPlace] = useState<number | null>(null);
+  const [isDrawn, setIsDrawn] = useState(true);
+  const box = useRef<HTMLElement | null>(null);
+  const plot = useRef<UPlot | null>(null);
+  const scheme = useScheme();
+  const isInterval = kind === 'interval';
+  const heights = isInterval ? [] : at.map((_, slot) => heightOf(series, slot));
+  const drawing = { kind, at, series, setPlace, marks, heights, ...(brush ? { brush } : {}) };
+  // What a kept plot reads when it is drawn again.
+  const now = useRef(drawing);
+  now.current = drawing;
+  const look = `${kind} ${scheme} ${series.map(({ name }) => name)} ${spanOf(at) <= DAY_MS} ${minuteOf(0)}`;
+  useEffect(() => {
+    let left = false;
+    let takeDown = () => {};
+    // Figures come first.
+    import('uplot').then(
+      ({ default: Plot }) => {
+        setIsDrawn(true);
+        if (!left && box.current !== null) takeDown = drawInto(Plot, box.current, now, plot);
+      },
+      () => setIsDrawn(false),
+    );
+    return () => {
+      left = true;
+      takeDown();
+    };
+  }, [look]);
+  useEffect(() => plot.current?.setData(dataOf(drawing)), [at, series, marks]);
+  const { cut } = capOf(heights);
+  const pointedAt = place === null ? undefined : at[place];
+  const shown = ({ values, total }: Series) =>
+    place === null ? (total ?? '') : reading(values[place], format);
+  return html`<figure class="chart">
+    <figcaption>
+      <h3>${title}</h3>
+      <span class="faint num">${pointedAt === undefined ? note : slotTime(pointedAt, at, isInterval)}</span>
+      ${cut > 0 && html`<span class="faint">▲ ${cut} taller, up to ${format(Math.max(...heights))}</span>`}
+    </figcaption>
+    ${!isDrawn && html`<p class="faint">The chart could not be loaded. The table below has its numbers.</p>`}
+    <div ref=${box} class="plot" aria-hidden="true"></div>
+    <ul class="legend">
+      ${series.map(
+        (one) => html`<li>
+          <i style=${{ background: `var(${one.color})` }}></i>${one.name} <b class="num">${shown(one)}</b>
+        </li>`,
+      )}
+    </ul>
+    ${minuteTable(props)}
+  </figure>`;
+}
+
+function reading(value: number | null | undefined, format: (value: number) => string) {
+  return value === null || value === undefined ? '–' : format(value);
+}
+
+function minuteTable({ title, kind, at, series, format = countText }: ChartProps) {
+  const rows = [...at.entries()].filter(([index]) => series.some(({ values }) => values[index]));
+  const columns = ['time', ...numbers(...series.map(({ name }) => name))];
+  return html`<details class="minutes">
+    <summary>${title} as a table</summary>
+    ${table({ name: `${title} by time`, columns }, rows.toReversed(), ([index, minute]) => [
+      slotTime(minute, at, kind === 'interval'),
+      ...series.map(({ values }) => reading(values[index], format)),
+    ])}
+  </details>`;
+}
+
+/** Changes when the reader's colour scheme does, so that canvases are drawn again. */
+function useScheme() {
+  const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)');
+    const follow = () => setDark(query.matches);
+    query.addEventListener('change', follow);
+    return () => query.removeEventListener('change', follow);
+  }, []);
+  return dark;
+}
+
+const NO_MARKS: readonly Mark[] = [];
+
+/**
+ * `14:03` within a day, with the date where slots are of several days. `isMoment`: rather than the
+ * beginning of a slot.
+ */
+function slotTime(slot: number, at: readonly number[], isMoment: boolean) {
+  const time = spanOf(at) <= DAY_MS ? clockTime(slot) : `${day(slot).slice(5)} ${clockTime(slot)}`;
+  return !isMoment && slot === at.at(-1) && isRunning(at) ? `${time} so far` : time;
+}
+
+/** Whether the last slot is not over yet. */
+function isRunning(at: readonly number[]) {
+  return (at.at(-1) ?? 0) + stepOf(at) > Date.now();
+}
+
+function stepOf(at: readonly number[]) {
+  return at.length < 2 ? MINUTE_MS : (at[1] ?? 0) - (at[0] ?? 0);
+}
+
+function heightOf(series: readonly Series[], slot: number) {
+  const values = series.map(({ values }) => values[slot] ?? 0);
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function spanOf(at: readonly number[]) {
+  return (at.at(-1) ?? 0) - (at[0] ?? 0);
+}
+
+function dataOf({ kind, at, series }: Drawing): UPlot.AlignedData {
+  const columns = kind === 'bars' ? stacked(series) : series.map(({ values }) => [...values]);
+  return [at.map((ms) => ms / 1000), ...columns];
+}
+
+/**
+ * Draws into the element and gives the way to take it down again. `kept`: where it is found to be given
+ * other data.
+ */
+function drawInto(
+  Plot: typeof UPlot,
+  element: HTMLElement,
+  now: { readonly current: Drawing },
+  kept: { current: UPlot | null },
+) {
+  const plot = new Plot(options(Plot, element, now), dataOf(now.current), element);
+  kept.current = plot;
+  const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+  watch.observe(element);
+  return () => {
+    watch.disconnect();
+    kept.current = null;
+    plot.destroy();
+  };
+}
+
+/** Each column holds its own values and those below it; the tallest comes first, so that it lies behind. */
+function stacked(series: readonly Series[]) {
+  const sums = series[0]?.values.map(() => 0) ?? [];
+  const columns = series.map(({ values }) =>
+    values.map((value, index) => {
+      const sum = (sums[index] ?? 0) + (value ?? 0);
+      sums[index] = sum;
+      return sum;
+    }),
+  );
+  return columns.toReversed();
+}
+
+function options(
+  { paths }: typeof UPlot,
+  element: HTMLElement,
+  now: { readonly current: Drawing },
+): UPlot.Options {
+  const { kind, at, series, setPlace, brush } = now.current;
+  const drawn = kind === 'bars' ? series.toReversed() : series;
+  // So that the first and the last bar are whole.
+  const halfSlot = () => stepOf(now.current.at) / 2000;
+  return {
+    width: element.clientWidth || 300,
+    height: HEIGHT,
+    // At the right, half of the last time.
+    padding: [8, 18, 0, 0],
+    legend: { show: false },
+    // Splits of the axis stand where times are shown; the plot reads it as a local date.
+    tzDate: (seconds) => new Date(minuteOf(seconds * 1000)),
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: brush !== undefined, y: false, setScale: false },
+    },
+    hooks: {
+      setCursor: [({ cursor }) => setPlace(cursor.idx ?? null)],
+      draw: [
+        (plot) => drawUnfinished(plot, now.current),
+        (plot) => drawMarks(plot, now.current),
+        (plot) => kind === 'interval' && drawZero(plot),
+      ],
+      setSelect: brush === undefined ? [] : [(plot) => tellSelected(plot, now.current)],
+    },
+    scales: {
+      x: { range: (_plot, min, max) => [min - halfSlot(), max + halfSlot()] },
+      y: { range: (_plot, min, max) => rangeOf(now.current, min, max) },
+    },
+    axes: axesOf(kind, spanOf(at) <= DAY_MS ? clockTime : (ms) => day(ms).slice(5)),
+    series: [{}, ...drawn.map((one) => seriesOptions(paths, kind, colorOf(one.color)))],
+    bands: kind === 'interval' ? [{ series: [2, 1], fill: colorOf('--accent-soft') }] : [],
+  };
+}
+
+/** From zero up, or around it, with some room. */
+function rangeOf({ kind, heights }: Drawing, min: number, max: number): [number, number] {
+  if (kind === 'interval') return [Math.min(0, min) * 1.08, Math.max(0, max) * 1.08 || 1];
+  return [0, capOf(heights).top * 1.08 || 1];
+}
+
+/** Where nothing differs. */
+function drawZero({ ctx, bbox, valToPos }: UPlot) {
+  const y = valToPos(0, 'y', true);
+  ctx.save();
+  ctx.fillStyle = colorOf('--ink');
+  ctx.fillRect(bbox.left, y, bbox.width, 1);
+  ctx.restore();
+}
+
+/** The slot that is not over yet is pale, so that nobody takes it for a fall. */
+function drawUnfinished({ ctx, bbox, valToPos }: UPlot, { kind, at }: Drawing) {
+  if (kind === 'interval' || !isRunning(at)) return;
+  const left = valToPos(((at.at(-1) ?? 0) - stepOf(at) / 2) / 1000, 'x', true);
+  ctx.save();
+  ctx.globalAlpha = 0.65;
+  ctx.fillStyle = colorOf('--card');
+  ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+  ctx.restore();
+}
+
+/** What happened, across the time, and a tip on each slot that is taller than the chart. */
+function drawMarks({ ctx, bbox, valToPos }: UPlot, { at: slots, marks, heights }: Drawing) {
+  const { top, cut } = capOf(heights);
+  ctx.save();
+  ctx.setLineDash([4, 3]);
+  for (const { at, isAlert } of marks) {
+    ctx.strokeStyle = colorOf(isAlert ? '--block' : '--accent');
+    // A slot is drawn around its beginning.
+    const x = valToPos((at - stepOf(slots) / 2) / 1000, 'x', true);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.fillStyle = colorOf('--ink');
+  ctx.font = '20px system-ui, sans-serif';
+  ctx.textAlign = 'center';
+  for (const [slot, height] of heights.entries())
+    if (cut > 0 && height > top)
+      ctx.fillText('▲', valToPos((slots[slot] ?? 0) / 1000, 'x', true), bbox.top + 16);
+  ctx.restore();
+}
+
+/** Whole slots; a click without a drag selects nothing. */
+function tellSelected(plot: UPlot, { at, brush }: Drawing) {
+  const { left, width } = plot.select;
+  const [from, last] = [at[plot.posToIdx(left)], at[plot.posToIdx(left + width)]];
+  if (width === 0 || from === undefined || last === undefined) return;
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  brush?.(from, last + stepOf(at));
+}
+
+function axesOf(kind: ChartKind, label: (ms: number) => string): UPlot.Axis[] {
+  const both = {
+    stroke: colorOf('--ink-faint'),
+    grid: { stroke: colorOf('--line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
+  return [
+    {
+      ...both,
+      grid: { show: false },
+      size: 24,
+      values: (_plot, splits) => splits.map((seconds) => label(seconds * 1000)),
+      space: 60,
+    },
+    { ...both, size: 40, space: 28, ...(kind === 'bars' ? { incrs: WHOLE_STEPS } : {}) },
+  ];
+}
+
+function seriesOptions(paths: (typeof UPlot)['paths'], kind: ChartKind, color: string): UPlot.Series {
+  if (kind === 'interval') return { stroke: color, width: 1.75, points: { show: false } };
+  const bars = paths.bars?.({ size: [0.8, 14] });
+  return {
+    stroke: color,
+    fill: color,
+    width: 0,
+    points: { show: false },
+    ...(bars === undefined ? {} : { paths: bars }),
+  };
+}
+
+/** A colour of the style sheet as the canvas needs it: worked out for the reader's colour scheme. */
+function colorOf(property: string) {
+  const probe = document.createElement('i');
+  probe.style.color = `var(${property})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+/** The marks of a chart in words. */
+export function Happened({ title, marks }: { title: string; marks: readonly Mark[] }) {
+  if (marks.length === 0) return null;
+  return html`<section class="card">
+    <h2>${title}</h2>
+    <ul class="plain">
+      ${marks.map(
+        ({ at, text, isAlert }) => html`<li>
+          <span class="when">${dateTime(at)}</span>${' '}
+          ${isAlert && pill('alert', 'bad')} ${text}
+        </li>`,
+      )}
+    </ul>
+  </section>`;
+}

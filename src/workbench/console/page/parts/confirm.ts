@@ -1,0 +1,85 @@
+import { type Html, h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import { field, sent } from './form.ts';
+import { useAttempt } from './notice.ts';
+
+/** A change that somebody is about to make: `act` makes it with what was typed; its refusal is shown. */
+export interface Proposal<T> {
+  readonly title: string;
+  /** What stands on the button. */
+  readonly action: string;
+  readonly tone?: 'accent' | 'bad';
+  readonly act: (typed: Record<string, string>) => Promise<T>;
+  /** What the change does, with the fields that it needs. */
+  readonly children: Html;
+}
+
+/**
+ * The changes of a page: `propose` asks once more before one is made, where `dialog` stands; `done` gets its
+ * result.
+ */
+export function useProposal<T>(done: (result: T) => void) {
+  const [proposal, propose] = useState<Proposal<T> | null>(null);
+  const close = () => propose(null);
+  const finish = (result: T) => {
+    close();
+    done(result);
+  };
+  return { propose, dialog: proposal && h(Confirm<T>, { ...proposal, done: finish, cancel: close }) };
+}
+
+function Confirm<T>({
+  title,
+  action,
+  tone = 'accent',
+  act,
+  done,
+  cancel,
+  children,
+}: Proposal<T> & { done: (result: T) => void; cancel: () => void }) {
+  const dialog = useRef<HTMLDialogElement | null>(null);
+  const { attempt, isBusy, trouble } = useAttempt();
+  useEffect(() => dialog.current?.showModal(), []);
+  // Gives the focus back to the button that asked; removing a dialog alone would not.
+  const close = () => dialog.current?.close();
+  const submit = sent((typed) =>
+    attempt(async () => {
+      const result = await act(typed);
+      close();
+      done(result);
+    }),
+  );
+  const leave = () => {
+    close();
+    cancel();
+  };
+  return html`<dialog ref=${dialog} aria-labelledby="confirm-title" onCancel=${leave}>
+    <h2 id="confirm-title">${title}</h2>
+    <form class="stack" onSubmit=${submit}>
+      ${children} ${trouble}
+      <div class="buttons">
+        <button type="submit" class=${`button-${tone}`} disabled=${isBusy}>
+          ${isBusy ? 'Working …' : action}
+        </button>
+        <button type="button" onClick=${leave} disabled=${isBusy}>Cancel</button>
+      </div>
+    </form>
+  </dialog>`;
+}
+
+/** The field `reason` of a change. `who`: under whose name it is recorded, where that is shown. */
+export function reasonField(who?: string, label = 'Reason') {
+  const reason = { name: 'reason', required: true, maxlength: 1000, autocomplete: 'off', autofocus: true };
+  return field(label, reason, who && `The history names ${who}, and the reason.`);
+}
+
+/** A second look before a change that reaches many: the version has to be typed. */
+export function typedVersion(version: string) {
+  const pattern = version.replaceAll('.', '\\.');
+  return field(`Type ${version} to confirm`, {
+    required: true,
+    pattern,
+    title: version,
+    autocomplete: 'off',
+    spellcheck: false,
+  });
+}

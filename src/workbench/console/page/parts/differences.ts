@@ -1,0 +1,211 @@
+import { ask, useAnswer } from '#workbench/console/page/api.ts';
+import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
+import type {
+  Draft,
+  OpenedRuleFolder,
+  RewrittenCases,
+  RuleDiff,
+  Session,
+} from '#workbench/console/page/questions.ts';
+import {
+  COMPARE_DRAFT,
+  proposedDraftOf,
+  REWRITE_CASES,
+  ruleDiff,
+} from '#workbench/console/page/questions.ts';
+import { counted, factText } from './format.ts';
+import { answered, Loading, Trouble, useAttempt } from './notice.ts';
+import { pill, type Tone } from './verdict.ts';
+import { type WorkingCopy, withFile } from './working-copy.ts';
+
+type Example = RuleDiff['examples'][number];
+
+const LISTED_AT_FIRST = 4;
+
+/** How a version differs from the one before it, in a few lines. */
+export function ChangedSince({ before, after }: { before: string; after: string }) {
+  return answered(useAnswer(ruleDiff(before, after)), ({ differences }) => {
+    if (differences.length === 0) return html`<span class="faint">decides like ${before}</span>`;
+    const more = differences.length - LISTED_AT_FIRST;
+    return html`<ul class="plain">
+        ${differences.slice(0, LISTED_AT_FIRST).map(({ text }) => html`<li>${arrowed(text)}</li>`)}
+      </ul>
+      <span class="faint">since ${before}${more > 0 && `; ${more} more below, by Compare`}</span>`;
+  });
+}
+
+interface ProposedDraft {
+  readonly platform: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** How the proposed draft of a platform, as it would be released, differs from a version. */
+export function ChangedByDraft({ platform, before, after }: ProposedDraft) {
+  return answered(useAnswer(proposedDraftOf(after, platform)), ({ version, files }) =>
+    h(ComparedDraft, { version, files, before }),
+  );
+}
+
+/** What a draft says otherwise than a version, with payers whom the two answer differently. */
+export function ComparedDraft({
+  version,
+  files,
+  before,
+}: Pick<Draft, 'version' | 'files'> & { before: string }) {
+  const [diff, setDiff] = useState<RuleDiff | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  useEffect(() => {
+    ask('POST', COMPARE_DRAFT, { version, files, before }).then(setDiff, setError);
+  }, []);
+  if (error) return h(Trouble, { error });
+  return diff === null ? h(Loading, {}) : differencesOf(diff);
+}
+
+/** What one version says otherwise than another, with payers whom the two answer differently. */
+export function differencesOf({ before, after, differences, examples, note }: RuleDiff) {
+  const parts = Map.groupBy(differences, ({ part }) => part);
+  return html`<div role="status">
+    ${[...parts].map(
+      ([part, ofPart]) => html`<h3>${part}</h3>
+        <ul class="plain">
+          ${ofPart.map(
+            ({ kind, text }) => html`<li>
+              ${pill(kind, TONES[kind] ?? 'note')} ${arrowed(text)}
+            </li>`,
+          )}
+        </ul>`,
+    )}
+    ${differences.length > 0 && html`<h3>Payers answered differently</h3>`}
+    <p>${note}</p>
+    <ol class="examples">
+      ${examples.map(
+        ({ facts, before: was, after: is }) => html`<li>
+          <p>${factsOf(facts)}</p>
+          <p class="row">
+            <span><b>${before}</b> ${was.text}</span>
+            <span><b>${after}</b> ${is.text}</span>
+          </p>
+        </li>`,
+      )}
+    </ol>
+  </div>`;
+}
+
+function arrowed(text: string) {
+  return text.replaceAll(' -> ', ' → ');
+}
+
+const TONES: Readonly<Record<string, Tone>> = { added: 'good', removed: 'bad' };
+
+function factsOf(facts: Example['facts']) {
+  const named = Object.entries(facts);
+  if (named.length === 0) return 'an ordinary first request';
+  return named.map(([label, value]) => html`<code class="fact">${label} = ${factText(value)}</code>${' '}`);
+}
+
+type CasesRun = NonNullable<OpenedRuleFolder['coverage']>;
+
+interface CasesOfDraft {
+  copy: WorkingCopy;
+  change: (copy: WorkingCopy) => void;
+}
+
+/**
+ * What the cases of a version say: those that failed first, then what they leave untested. Those of a draft
+ * may be rewritten.
+ */
+export function cases(
+  { passed, failed, failures, coverage }: CasesRun,
+  { platform }: Session,
+  draft: CasesOfDraft | null = null,
+) {
+  const { rules, conditions, untestedRules, oneSidedConditions } = coverage;
+  return html`<section class="card">
+    <h2>Its cases ${casesPill(passed, failed)}</h2>
+    ${platform !== '*' && html`<p class="faint">Those of other platforms are neither shown nor counted.</p>`}
+    ${failures.map(failureText)}
+    ${failed > 0 && draft && h(NewLengths, { key: draft.copy.files, ...draft })}
+    ${failed > failures.length && html`<p class="faint">And ${failed - failures.length} more.</p>`}
+    <div class="two">
+      ${covered('rules that decided in a case', rules)}
+      ${covered('conditions seen both true and false', conditions)}
+    </div>
+    ${folded(
+      `${counted(untestedRules.length, 'rule')} without a test`,
+      untestedRules.map(({ name, at }) => html`<li>${name} <code>${at.file}:${at.line}</code></li>`),
+    )}
+    ${folded(
+      `${counted(oneSidedConditions.length, 'condition')} seen only one way`,
+      oneSidedConditions.map(
+        ({ rule, condition, missing }) => html`<li>${rule}: <code>${condition}</code> never ${missing}</li>`,
+      ),
+    )}
+  </section>`;
+}
+
+function folded(title: string, lines: readonly unknown[]) {
+  if (lines.length === 0) return null;
+  return html`<details><summary>${title}</summary><ul class="plain">${lines}</ul></details>`;
+}
+
+function casesPill(passed: number, failed: number) {
+  if (passed + failed === 0)
+    return html`<span class="faint">There is no cases/*.yaml in this version.</span>`;
+  if (failed === 0) return pill(`${passed} passed`, 'good');
+  return html`${pill(`${failed} failed`, 'bad')} ${passed} passed`;
+}
+
+function covered(name: string, { tested, total, percent }: CasesRun['coverage']['rules']) {
+  return html`<p class="row">
+    <span>${name}</span>
+    <span class="bar"><i style=${{ width: `${percent}%` }}></i></span>
+    <b class="num">${tested} of ${total}</b>
+  </p>`;
+}
+
+function failureText({ caseName, at, lines }: CasesRun['failures'][number]) {
+  return html`<details>
+    <summary><span class="bad">✗</span> ${caseName} <code>${at.file}:${at.line}</code></summary>
+    <pre class="scroll" tabindex="0">${lines.join('\n')}</pre>
+  </details>`;
+}
+
+/**
+ * Once somebody has seen them, writes the draft's answers into cases that fail only by the length of a wait.
+ */
+function NewLengths({ copy, change }: CasesOfDraft) {
+  const [found, setFound] = useState<RewrittenCases | null>(null);
+  const { attempt, trouble } = useAttempt();
+  const { version, files } = copy;
+  const look = () => attempt(() => ask('POST', REWRITE_CASES, { version, files }).then(setFound));
+  const write = () =>
+    change(Object.entries(found?.files ?? {}).reduce((all, [path, text]) => withFile(all, path, text), copy));
+  return html`<div class="buttons">
+      <button type="button" onClick=${look}>Show new lengths of waits</button>
+      ${
+        found &&
+        found.lines.length > 0 &&
+        html`<button type="button" class="button-accent" onClick=${write}>
+          Write ${counted(found.lines.length, 'line')} into the cases
+        </button>`
+      }
+    </div>
+    ${trouble}
+    <div role="status">${found && rewritten(found)}</div>`;
+}
+
+function rewritten({ lines, left }: RewrittenCases) {
+  return html`${lines.length === 0 && html`<p>No case fails by the length of a wait alone.</p>`}
+    ${
+      lines.length > 0 &&
+      html`<pre class="scroll" tabindex="0">
+${lines.map(lineText).join('')}</pre
+      >`
+    }
+    ${left > 0 && html`<p class="faint">Failing by more than that, and left: ${counted(left, 'case')}.</p>`}`;
+}
+
+function lineText({ file, line, before, after }: RewrittenCases['lines'][number]) {
+  return `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}\n`;
+}

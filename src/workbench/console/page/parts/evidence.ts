@@ -1,0 +1,219 @@
+import { type Answer, ask, useAnswer } from '#workbench/console/page/api.ts';
+import { type Html, h, html } from '#workbench/console/page/html.ts';
+import {
+  type Estimate,
+  type EvidenceJob,
+  type EvidenceTable,
+  evidenceJob,
+  type OrderCounts,
+  type Presentation,
+  type Work,
+  type Worked,
+} from '#workbench/console/page/questions.ts';
+import { count, share } from './format.ts';
+import { Loading, Trouble, useAttempt } from './notice.ts';
+import { sorted, table, useSort } from './table.ts';
+
+/** What became of orders, in the order in which it is stacked. */
+export const STATUSES = [
+  { name: 'paid', words: 'paid', color: '--get-new' },
+  { name: 'unpaid', words: 'unpaid', color: '--block' },
+  { name: 'turnedAway', words: 'turned away', color: '--wait' },
+  { name: 'unknown', words: 'unknown', color: '--group-new' },
+] as const;
+
+export function sumOf({ paid, unpaid, turnedAway, unknown }: OrderCounts) {
+  return paid + unpaid + turnedAway + unknown;
+}
+
+/** Orders as a bar of what became of them, as long as their part of the `most`. */
+export function ordersBar(orders: OrderCounts, most: number) {
+  const words = STATUSES.map(({ name, words: status }) => `${count(orders[name])} ${status}`).join(', ');
+  return html`<div class="orders" role="img" aria-label=${words} title=${words}>
+    ${STATUSES.map(({ name, color }) => {
+      const width = `${most === 0 ? 0 : (100 * orders[name]) / most}%`;
+      return html`<i style=${{ width, background: `var(${color})` }}></i>`;
+    })}
+  </div>`;
+}
+
+/** What the colours of bars mean. */
+export function statusLegend() {
+  return html`<ul class="legend">
+    ${STATUSES.map(
+      ({ words, color }) => html`<li><i style=${{ background: `var(${color})` }}></i>${words}</li>`,
+    )}
+  </ul>`;
+}
+
+/** `56.4 % (55.0 to 57.9)`; `–` without a case. */
+export function intervalText(interval: Estimate | null) {
+  return cellText(interval, 'share');
+}
+
+/** A share as a point on its 95 % interval, and the share of all as a line. */
+export function intervalBar(interval: Estimate | null, all: Estimate | null) {
+  if (interval === null) return html`<span class="faint">no outcome</span>`;
+  const { value, low, high } = interval;
+  const percent = (part: number) => `${100 * part}%`;
+  return html`<div class="interval" aria-hidden="true">
+      ${all && html`<u style=${{ left: percent(all.value) }}></u>`}
+      <i style=${{ left: percent(low), width: percent(high - low) }}></i>
+      <b style=${{ left: percent(value) }}></b>
+    </div>
+    <span class="num">${intervalText(interval)}</span>`;
+}
+
+type Column = EvidenceTable['columns'][number];
+
+type Cell = EvidenceTable['rows'][number][number];
+
+/** The result in short, and what a reader must know to trust it. */
+export function notesList(notes: Presentation['notes']) {
+  return html`<ul class="notes">
+    ${notes.map((note) => html`<li>${note}</li>`)}
+  </ul>`;
+}
+
+/** Tables of a result, each on a card of its own, which opens. */
+export function evidenceTables(
+  tables: readonly EvidenceTable[],
+  open = true,
+  wayOf?: ShownTableProps['wayOf'],
+) {
+  return html`${tables.map(
+    (table) => html`<details class="card" key=${table.title} open=${open}>
+      <summary><h2>${table.title}</h2></summary>
+      ${h(ShownTable, { table, wayOf })}
+    </details>`,
+  )}`;
+}
+
+interface ShownTableProps {
+  table: EvidenceTable;
+  /** Where the first cell of a row leads, if anywhere. */
+  wayOf?: ((row: EvidenceTable['rows'][number]) => string | null) | undefined;
+}
+
+export function ShownTable({ table: { title, columns, rows }, wayOf }: ShownTableProps) {
+  const heads = columns.map(({ name, kind }) => (kind === 'text' ? name : { name, kind: 'num' as const }));
+  const sort = useSort(title);
+  return table({
+    name: title,
+    columns: heads,
+    sort,
+    drawn: sorted(rows, sort, (row, place) => cellOf(row[place] ?? null, columns[place]?.kind)).map(
+      (row) => html`<tr>
+        ${columns.map(({ kind }, place) => {
+          const text = cellText(row[place] ?? null, kind);
+          const way = place === 0 ? wayOf?.(row) : null;
+          if (place === 0) return html`<th scope="row">${way ? html`<a href=${way}>${text}</a>` : text}</th>`;
+          return html`<td class=${kind === 'text' ? undefined : 'num when'}>${text}</td>`;
+        })}
+      </tr>`,
+    ),
+  });
+}
+
+/** What is sorted by; a word among figures is none. */
+function cellOf(cell: Cell, kind: Column['kind'] | undefined) {
+  if (typeof cell === 'string') return kind === 'text' ? cell : null;
+  return cell !== null && typeof cell === 'object' ? cell.value : cell;
+}
+
+/** As the command line prints it: `56.4 % (55.0 to 57.9)`; `–` where nothing is known. */
+export function cellText(cell: Cell, kind: Column['kind']) {
+  if (cell === null) return '–';
+  if (typeof cell === 'string') return cell;
+  const unit = kind === 'share' ? ' %' : '';
+  if (typeof cell === 'number') return `${numberText(cell, kind)}${unit}`;
+  const { value, low, high } = cell;
+  return `${numberText(value, kind)}${unit} (${numberText(low, kind)} to ${numberText(high, kind)})`;
+}
+
+function numberText(value: number, kind: Column['kind']) {
+  switch (kind) {
+    case 'text':
+      return String(value);
+    case 'count':
+      return count(value);
+    case 'share':
+      return (100 * value).toFixed(1);
+    case 'figure':
+      return value.toFixed(4);
+    case 'ratio':
+      return value.toFixed(2);
+    case 'money': {
+      const digits = Math.abs(value) < 1 ? 9 : 2;
+      return value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: digits });
+    }
+    default:
+      return kind;
+  }
+}
+
+const FOLLOW_MS = 1000;
+
+/** A job by its id, followed until it is over. `work`: that it is for. */
+export function useJob<Result>(jobId: string | null, work: Work<Result>): Answer<Worked<Result>> {
+  const question = jobId === null ? null : evidenceJob(jobId, work);
+  const answer = useAnswer(question, ({ job }) => (isUnderWay(job) ? FOLLOW_MS : 0));
+  const { data, error } = answer;
+  if (data === null || error?.status !== 404 || !isUnderWay(data.job)) return answer;
+  // Who cancels a job at the moment at which it ends has the service forget it.
+  return { ...answer, data: { ...data, job: { ...data.job, state: 'cancelled' } } };
+}
+
+export function isUnderWay({ state }: EvidenceJob) {
+  return state === 'waiting' || state === 'running';
+}
+
+/** The result of a job once it is there; until then, how far it is; `again` asks once more. */
+export function workedOut<Result>(
+  { answer: { data, error }, again }: { answer: Answer<Worked<Result>>; again: () => void },
+  shown: (result: Result, job: EvidenceJob) => Html,
+) {
+  if (data === null) return error ? h(Trouble, { error, retry: again }) : h(Loading, {});
+  const { job, result } = data;
+  if (result !== null) return shown(result, job);
+  switch (job.state) {
+    case 'waiting':
+    case 'running':
+      return h(UnderWay, { job });
+    case 'failed':
+      return h(Ended, { title: 'This could not be worked out', again }, job.trouble);
+    case 'cancelled':
+      return h(Ended, { title: 'Cancelled', again }, 'Nothing came of it.');
+    default:
+      return h(Ended, { title: 'Not kept any more', again }, 'The result is gone.');
+  }
+}
+
+function Ended({ title, again, children }: { title: string; again: () => void; children: string | null }) {
+  return html`<div class="notice" role="status">
+    <strong>${title}</strong>
+    <p>${children}</p>
+    <button type="button" onClick=${again}>Ask again</button>
+  </div>`;
+}
+
+function UnderWay({ job }: { job: EvidenceJob }) {
+  const { attempt, trouble } = useAttempt();
+  const cancel = () => attempt(() => ask('DELETE', evidenceJob(job.jobId)));
+  const { done, of } = job.progress ?? { done: 0, of: 0 };
+  return html`<div class="notice" role="status">
+    <label class="field stack">
+      <span class="num">${howFar(job.state, done, of)}</span>
+      <progress max=${Math.max(of, 1)} value=${of === 0 ? undefined : done}></progress>
+    </label>
+    <button type="button" onClick=${cancel}>Cancel</button>
+    ${trouble}
+  </div>`;
+}
+
+/** `done`: decisions; `of`: decisions; 0 before they were counted. */
+function howFar(state: EvidenceJob['state'], done: number, of: number) {
+  if (state === 'waiting') return 'Waiting: a node works on one thing at a time.';
+  if (of === 0) return 'Working: the decisions are being counted.';
+  return `Working: ${count(done)} of ${count(of)} decisions, ${share(done, of)}`;
+}

@@ -1,0 +1,120 @@
+import type { PartialInputHTMLAttributes } from 'preact';
+import { type Html, html, useRef, useState } from '#workbench/console/page/html.ts';
+
+/** Something was typed or picked. */
+export type InputEvent = Event & { readonly currentTarget: HTMLInputElement };
+
+/** Hears what stands in a field now. */
+export function typedInto(take: (text: string) => void) {
+  return (event: { currentTarget: { value: string } }) => take(event.currentTarget.value);
+}
+
+type Inputs = PartialInputHTMLAttributes<HTMLInputElement>;
+
+/** An input with a label; `hint` says what belongs into it. */
+export function field(label: string, input: Inputs, hint?: string) {
+  return labelled(label, html`<input ...${input} />`, hint);
+}
+
+/** Something else that is filled in. */
+export function labelled(label: string, filledIn: Html, hint?: string) {
+  return html`<label class="field">
+    <span>${label}</span>${filledIn}${hint && html`<small>${hint}</small>`}
+  </label>`;
+}
+
+interface ChoiceOptions {
+  name?: string;
+  chosen?: string | null | undefined;
+  any?: string;
+  hint?: string;
+  go?: (value: string) => void;
+}
+
+/** A labelled choice of words, or of values with other words for them; `any` stands for none of them. */
+export function choice(
+  label: string,
+  values: readonly (string | readonly [value: string, words: string])[],
+  { name, chosen, any, hint, go }: ChoiceOptions,
+) {
+  const select = html`<select name=${name} onChange=${go && typedInto(go)}>
+    ${any && html`<option value="">${any}</option>`}
+    ${values.map((one) => {
+      const [value, words] = typeof one === 'string' ? [one, one] : one;
+      return html`<option key=${value} value=${value} selected=${value === chosen}>${words}</option>`;
+    })}
+  </select>`;
+  return labelled(label, select, hint);
+}
+
+/** Hears the values of a form by name, without those left empty. The form is not sent anywhere. */
+export function sent(take: (values: Record<string, string>) => void) {
+  return (event: Event & { readonly currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const entries = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+      typeof value === 'string' && value !== '' ? [[name, value] as const] : [],
+    );
+    take(Object.fromEntries(entries));
+  };
+}
+
+/** Leads to another place of the page. `address`: after its hash. */
+export function goTo(address: string) {
+  location.hash = address;
+}
+
+/**
+ * The last day of something that may end by itself. What it means to leave it empty, like "until it is
+ * removed".
+ */
+export function lastDayField(otherwise: string) {
+  const hint = `Counts whole, by this browser's clock. Empty: ${otherwise}`;
+  return field('Last day', { name: 'lastDay', type: 'date', min: localDate(new Date()) }, hint);
+}
+
+/**
+ * When something with a given last day ends, for a request and in words. `lastDay`: like 2026-12-31;
+ * `otherwise`: what it means to have none.
+ */
+export function endAfter(
+  lastDay: string | undefined,
+  otherwise: string,
+): { readonly expires: { readonly expiresAt?: string }; readonly howLong: string } {
+  if (lastDay === undefined) return { expires: {}, howLong: `, ${otherwise}` };
+  const end = new Date(`${lastDay}T00:00`);
+  end.setDate(end.getDate() + 1);
+  return { expires: { expiresAt: end.toISOString() }, howLong: ` to the end of ${lastDay}` };
+}
+
+function localDate(time: Date) {
+  const two = (number: number) => String(number).padStart(2, '0');
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+}
+
+/** A text to take along, with a button that copies it. `label` like "Link", which the button then names. */
+export function Copy({ label, text }: { label: string; text: string }) {
+  const field = useRef<HTMLInputElement | HTMLTextAreaElement | null>(null);
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    field.current?.select();
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      // Without the right to write to the clipboard the text stays selected, to be copied by hand.
+      setCopied(false);
+    }
+  };
+  const lines = text.split('\n').length;
+  return html`<div class="row copy">
+    <label class="field">
+      <span>${label}</span>
+      ${
+        lines === 1
+          ? html`<input ref=${field} readonly value=${text} />`
+          : html`<textarea ref=${field} readonly rows=${lines + 1} value=${text}></textarea>`
+      }
+    </label>
+    <button type="button" onClick=${copy}>${copied ? 'Copied' : `Copy ${label.toLowerCase()}`}</button>
+  </div>`;
+}

@@ -1,0 +1,137 @@
+import type { FactReading, FactValue } from '#workbench/console/page/questions.ts';
+
+export { counted } from '#base/counted.ts';
+
+/** Whether all times are shown in UTC, and not in the reader's own time zone. */
+let isUtc = false;
+
+export function showTimesInUtc(wanted: boolean) {
+  isUtc = wanted;
+}
+
+/** `2026-01-01T14:03:27.000` as a clock shows it where times are shown. */
+function onClock(epochMs: number) {
+  const offsetMs = isUtc ? 0 : new Date(epochMs).getTimezoneOffset() * 60_000;
+  return new Date(epochMs - offsetMs).toISOString().slice(0, -1);
+}
+
+/** `2026-01-01T14:03`, as fields for a minute have it. */
+export function minuteOf(epochMs: number) {
+  return onClock(epochMs).slice(0, 16);
+}
+
+/** The other way round, epoch ms. */
+export function minuteAt(text: string) {
+  return Date.parse(isUtc ? `${text}Z` : text);
+}
+
+/** `14:03`. */
+export function clockTime(epochMs: number) {
+  return onClock(epochMs).slice(11, 16);
+}
+
+/** `2026-01-01 14:03:27`. */
+export function dateTime(epochMs: number | null | undefined) {
+  if (epochMs === null || epochMs === undefined) return '–';
+  return `${day(epochMs)} ${clockSeconds(epochMs)}`;
+}
+
+/** `2026-01-01`. */
+export function day(epochMs: number) {
+  return onClock(epochMs).slice(0, 10);
+}
+
+/** `14:03:27`. */
+export function clockSeconds(epochMs: number) {
+  return onClock(epochMs).slice(11, 19);
+}
+
+const UNITS: readonly (readonly [perUnit: number, below: number, unit: string])[] = [
+  [86_400, Number.POSITIVE_INFINITY, 'd'],
+  [3600, 24, 'h'],
+  [60, 60, 'min'],
+  [1, 60, 's'],
+];
+
+/** `30 s`, `5 min`, `1 h 30 min`, `2 d`; the two largest parts. */
+export function duration(ms: number) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const parts = UNITS.flatMap(([perUnit, below, unit]) => {
+    const whole = Math.floor(seconds / perUnit);
+    const times = below === Number.POSITIVE_INFINITY ? whole : whole % below;
+    return times === 0 ? [] : [`${times} ${unit}`];
+  });
+  return parts.length === 0 ? '0 s' : parts.slice(0, 2).join(' ');
+}
+
+export function count(number: number) {
+  return number.toLocaleString('en');
+}
+
+export function percent(value: number) {
+  return `${value.toFixed(1)} %`;
+}
+
+/** `12.5 %`; `–` of nothing. */
+export function share(part: number, whole: number) {
+  return whole === 0 ? '–' : percent((100 * part) / whole);
+}
+
+export function platformText(platform: string) {
+  return platform === '*' ? 'all platforms' : platform;
+}
+
+/** A fact's value as people read it. */
+export function factText(value: FactReading | readonly FactValue[]): string {
+  if (value === null) return 'not known';
+  if (value === '') return '(empty)';
+  if (typeof value === 'object') return value.map(factText).join(', ');
+  return typeof value === 'number' ? numberText(value) : String(value);
+}
+
+/** `25.00 EUR`: with the zeros of its currency, and with all decimals that there are. */
+export function moneyText(amount: FactReading, currency: string) {
+  const text = factText(amount);
+  const [whole, fraction = ''] = text.split('.');
+  const digits = currency === '' ? fraction.length : fraction.padEnd(decimalsOf(currency), '0').length;
+  return `${whole}${digits === 0 ? '' : `.${fraction.padEnd(digits, '0')}`} ${currency}`.trimEnd();
+}
+
+function decimalsOf(currency: string) {
+  // Only names of three letters can be asked for; others, like USDT, are no currencies of a state.
+  if (!/^[A-Z]{3}$/.test(currency)) return 2;
+  return (
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits ?? 2
+  );
+}
+
+/**
+ * A number as an amount is written: every digit of `0.00012345`, no exponent, and not the last digit or two
+ * of a fraction, which are those of the sum that it came from.
+ */
+function numberText(number: number) {
+  return number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 15 });
+}
+
+/** `p2.v11` for p2.v10: what a version made from this one would be called. */
+export function versionAfter(version: string) {
+  return version.replace(/\d+$/, (number) => String(Number(number) + 1));
+}
+
+export function shortDigest(digest: string | null | undefined) {
+  return digest === null || digest === undefined ? '–' : digest.slice(0, 12);
+}
+
+/** How a version is named, for the field of a form; tests hold it equal to what the service takes. */
+export const VERSION_NAME = 'p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?';
+
+/** The same in words. */
+export const VERSION_FORM = [
+  'p<number>.v<number>, like p2.v10; a draft may have one hyphen and one word behind it,',
+  'of at most 16 small letters and digits, like p2.v11-night',
+].join(' ');
+
+/** Why a version cannot have this name. */
+export function takenName(version: string) {
+  return new Error(`${version} exists already; choose another name.`);
+}

@@ -1,0 +1,63 @@
+import type { Explored, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
+import { count, dateTime } from './format.ts';
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Something that happened, drawn as a line across the time. An alert is one that the service raised itself
+ * and keeps: those of Prometheus it does not know.
+ */
+export interface Mark {
+  readonly at: number;
+  readonly text: string;
+  readonly isAlert: boolean;
+}
+
+/** What happened within a time, the first first. */
+export function marksOf(
+  {
+    rollout,
+    lists = [],
+    gaps,
+  }: {
+    rollout?: Rollout | null | undefined;
+    lists?: SharedLists['lists'] | undefined;
+    gaps: Explored['exploration']['gaps'];
+  },
+  { from, to }: Span,
+): readonly Mark[] {
+  return [
+    ...(rollout?.history ?? []).map(markOfChange),
+    ...lists.map(({ list, changedAt }) => mark(changedAt, `the list ${list} was last changed`)),
+    ...gaps.map((gap) => mark(Math.max(gap.from, from), gapText(gap), true)),
+  ]
+    .filter(({ at }) => at >= from && at < to)
+    .sort((a, b) => a.at - b.at);
+}
+
+function mark(at: number, text: string, isAlert = false): Mark {
+  return { at, text, isAlert };
+}
+
+function markOfChange({ at, action, from, to, who, reason, emergency = false }: Rollout['history'][number]) {
+  if (action === 'guard') return mark(at, `the guard took ${from ?? 'a candidate'} back: ${reason}`, true);
+  const alone = emergency ? ' without anybody else’s approval' : '';
+  return mark(at, `${action} ${to}, by ${who}${alone}: ${reason}`, emergency);
+}
+
+function gapText({ from, to, entries }: Explored['exploration']['gaps'][number]) {
+  return `about ${count(entries)} entries between ${dateTime(from)} and ${dateTime(to)} are lost`;
+}
+
+/** What made the active version active; empty when the history is too long to tell. */
+export function cameText({ active, history }: Rollout) {
+  let came: Rollout['history'][number] | null = null;
+  // A candidate that is taken back leaves active what was active.
+  for (const entry of history)
+    if (!['shadow', 'canary'].includes(entry.action) && entry.to !== came?.to) came = entry;
+  if (came?.to !== active.version) return '';
+  return `${came.action} on ${dateTime(came.at)} by ${came.who}, “${came.reason}”`;
+}

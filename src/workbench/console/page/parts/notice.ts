@@ -1,0 +1,73 @@
+import type { Answer } from '#workbench/console/page/api.ts';
+import { type Html, h, html, useState } from '#workbench/console/page/html.ts';
+
+/** Says that there is nothing, and what to do about it. */
+export function empty(title: string, words: Html) {
+  return html`<div class="notice"><strong>${title}</strong><p>${words}</p></div>`;
+}
+
+export function Loading() {
+  return html`<p class="faint" role="status">Loading …</p>`;
+}
+
+interface TroubleProps {
+  error: Error & { readonly status?: number };
+  retry?: () => void;
+}
+
+/** A refusal in the service's own words, with a way on. */
+export function Trouble({ error, retry }: TroubleProps) {
+  return html`<div class="notice notice-bad" role="alert">
+    <strong>${titleOf(error.status)}</strong>
+    <p>${error.message}</p>
+    ${retry && error.status !== 400 && html`<button type="button" onClick=${retry}>Try again</button>`}
+  </div>`;
+}
+
+/** What is shown of an answer once it is there; until then, what is the matter. */
+export function answered<T>({ data, error, reload }: Answer<T>, shown: (data: T) => Html) {
+  const trouble = error && h(Trouble, { error, retry: reload });
+  if (data === null) return trouble ?? h(Loading, {});
+  return html`${trouble}${shown(data)}`;
+}
+
+/** For what may be refused: `attempt` tries it, `isBusy` meanwhile, and `trouble` says why it failed. */
+export function useAttempt() {
+  const [error, setError] = useState<Error | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+  const attempt = (act: () => Promise<unknown>) => {
+    setIsBusy(true);
+    setError(null);
+    act()
+      .catch(setError)
+      .finally(() => setIsBusy(false));
+  };
+  return { attempt, isBusy, trouble: error && h(Trouble, { error }) };
+}
+
+/** `status`: undefined of an error that is not an answer of the service. */
+function titleOf(status: number | undefined) {
+  switch (status) {
+    case 202:
+      return 'Nothing was changed yet';
+    case 0:
+      return 'No connection';
+    case 403:
+      return 'Not granted';
+    case 404:
+      return 'Not found';
+    case 409:
+      return 'Refused';
+    default:
+      return status !== undefined && status >= 500 ? 'The service has trouble' : 'The request was refused';
+  }
+}
+
+/** The stored rollout is damaged: that does not mean that no version decides. */
+export function UnreadableRollout() {
+  return empty(
+    'The rollout cannot be read',
+    html`What the store holds is damaged. The nodes continue with what they have; this rewrites it from them:
+    ${' '}<code>npx scoring rules rollback --reason TEXT</code>`,
+  );
+}

@@ -1,0 +1,267 @@
+import { ask, type Refusal, useHealing, whoTypes } from '#workbench/console/page/api.ts';
+import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import { DRAFTS, keptDraft } from '#workbench/console/page/questions.ts';
+import { field, goTo, sent } from './form.ts';
+import { VERSION_FORM, VERSION_NAME } from './format.ts';
+import { toVersion } from './links.ts';
+import { Trouble, useAttempt } from './notice.ts';
+import { keep, keptCopyOf, renamedCopy, type WorkingCopy } from './working-copy.ts';
+
+/** Long enough for a line to be typed to its end. */
+const TYPING_MS = 700;
+
+/** How often a draft that is open is compared with what is kept. */
+const FOLLOWED_EVERY_MS = 10_000;
+
+/** What was typed and could not be kept before the page was left, by who typed and version. */
+const typed: Map<string, WorkingCopy> = new Map();
+
+addEventListener('signed-out', () => typed.clear());
+
+/**
+ * Somebody else changed the draft: in the service's words, with how it is now; null when it was discarded.
+ */
+interface Conflict {
+  readonly detail: string;
+  readonly theirs: WorkingCopy | null;
+}
+
+/** A draft that is being worked on. */
+export interface OpenDraft {
+  readonly copy: WorkingCopy;
+  readonly change: (copy: WorkingCopy) => void;
+  /** Shows what is kept already. */
+  readonly take: (copy: WorkingCopy) => void;
+  readonly standing: 'kept' | 'keeping' | 'not kept';
+  /** Why it is not kept. */
+  readonly error: Refusal | null;
+  readonly retry: () => void;
+  readonly conflict: Conflict | null;
+  /** Who made the change that was taken over, because nothing was typed here. */
+  readonly changedBy: string | null;
+  /** Counts up each time that texts came from elsewhere. */
+  readonly round: number;
+}
+
+/**
+ * Keeps a draft on the server as it is typed, and follows what others do to it while nothing is typed here.
+ */
+export function useDraft(begun: WorkingCopy): OpenDraft {
+  const { version } = begun;
+  const [copy, setCopy] = useState(() => typed.get(nameOf(version)) ?? begun);
+  const [kept, setKept] = useState(begun);
+  const [writing, setWriting] = useState(false);
+  const [error, setError] = useState<Refusal | null>(null);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const [changedBy, setChangedBy] = useState<string | null>(null);
+  const [round, setRound] = useState(0);
+  const underWay = useRef(Promise.resolve(begun.revision));
+  const isTyped = copy.files !== kept.files;
+  const isStill = !isTyped || writing || error !== null || conflict !== null;
+  const latest = useRef({ copy, isTyped, isBusy: false });
+  latest.current = { copy, isTyped, isBusy: isTyped || writing || conflict !== null };
+  const retry = () => setError(null);
+  const take = (taken: WorkingCopy) => {
+    setConflict(null);
+    setError(null);
+    setKept(taken);
+    setCopy(taken);
+    setRound((number) => number + 1);
+  };
+  const write = () => {
+    setWriting(true);
+    const keeping = keep(copy);
+    underWay.current = keeping.then(
+      ({ revision }) => revision,
+      () => copy.revision,
+    );
+    keeping
+      .then(({ revision }) => {
+        setKept({ ...copy, revision });
+        setCopy((now) => ({ ...now, revision }));
+      })
+      .catch(async (refusal) => {
+        if (refusal.status !== 412) throw refusal;
+        setConflict({ detail: refusal.message, theirs: await opened(version) });
+      })
+      .catch(setError)
+      .finally(() => setWriting(false));
+  };
+  useEffect(() => {
+    if (isStill) return undefined;
+    const timer = setTimeout(write, TYPING_MS);
+    // A person who leaves the editor may be about to leave the page.
+    addEventListener('focusout', write, { once: true });
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('focusout', write);
+    };
+  }, [copy, isStill]);
+  useHealing(error, retry);
+  useEffect(() => {
+    let left = false;
+    const follow = async () => {
+      const { revision: before } = latest.current.copy;
+      const draft = await listed(version);
+      if (left) return;
+      const { revision } = latest.current.copy;
+      if (latest.current.isBusy || revision !== before || (draft?.revision ?? null) === revision) return;
+      if (draft === null) return setConflict({ detail: `${version} was discarded meanwhile.`, theirs: null });
+      const theirs = await opened(version);
+      if (left || latest.current.isBusy || theirs === null) return;
+      setChangedBy(draft.changedBy);
+      take(theirs);
+    };
+    const look = () => document.hidden || follow().catch(() => {});
+    look();
+    const timer = setInterval(look, FOLLOWED_EVERY_MS);
+    return () => {
+      left = true;
+      clearInterval(timer);
+    };
+  }, []);
+  useEffect(() => {
+    const warn = (event: Event) => latest.current.isTyped && event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => {
+      removeEventListener('beforeunload', warn);
+      const name = nameOf(version);
+      typed.delete(name);
+      if (latest.current.isTyped && whoTypes() !== '') leave(name, latest.current.copy, underWay.current);
+    };
+  }, []);
+  const change = (changed: WorkingCopy) => {
+    setError(null);
+    setChangedBy(null);
+    setCopy(changed);
+  };
+  const isStuck = error !== null || conflict !== null;
+  const standing = isStuck ? 'not kept' : isTyped || writing ? 'keeping' : 'kept';
+  return { copy, change, take, standing, error, retry, conflict, changedBy, round };
+}
+
+function nameOf(version: string) {
+  return `${whoTypes()} ${version}`;
+}
+
+/** How it stands now; null when it was discarded. */
+async function listed(version: string) {
+  const { drafts } = await ask('GET', DRAFTS);
+  return drafts.find((one) => one.version === version) ?? null;
+}
+
+/** As it is kept now; null when it was discarded. */
+async function opened(version: string) {
+  try {
+    return keptCopyOf(await ask('GET', keptDraft(version)));
+  } catch (error) {
+    if (error instanceof Error && 'status' in error && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** Keeps what was typed when another page is shown already; what cannot be kept waits for its return. */
+async function leave(name: string, copy: WorkingCopy, underWay: Promise<number | null>) {
+  typed.set(name, copy);
+  try {
+    const revision = Math.max((await underWay) ?? 0, copy.revision ?? 0) || null;
+    await keep({ ...copy, revision });
+    typed.delete(name);
+  } catch {
+    // It is shown again, and why it is not kept, when somebody comes back.
+  }
+}
+
+/** From this share on, the page says how full a draft is. */
+const NEARLY_FULL = 0.8;
+
+const STANDINGS = { kept: 'Saved.', keeping: 'Saving …', 'not kept': 'Not saved.' };
+
+/** Whether the typed text is kept, and what to do when two people typed at once. */
+export function Standing({ draft, bytesMax }: { draft: OpenDraft; bytesMax: number }) {
+  const { copy, standing, error, retry, conflict, changedBy } = draft;
+  const share = new Blob([JSON.stringify(copy)]).size / bytesMax;
+  const told = [
+    share > NEARLY_FULL && `This draft takes ${Math.ceil(share * 100)} % of what a draft may.`,
+    changedBy !== null && `${changedBy} changed this draft; it is shown as it is now.`,
+  ];
+  const isKnown = copy.revision !== null || standing !== 'kept';
+  return html`${isKnown && html`<p class="faint" role="status">${STANDINGS[standing]}</p>`}
+    ${told.map((words) => words && html`<p class="notice" role="status">${words}</p>`)}
+    ${error && h(Trouble, { error, retry })}
+    ${conflict && h(TwoCopies, { draft, conflict })}`;
+}
+
+interface TwoCopiesProps {
+  draft: OpenDraft;
+  conflict: Conflict;
+}
+
+function TwoCopies({ draft: { copy, take }, conflict: { detail, theirs } }: TwoCopiesProps) {
+  const { attempt, trouble } = useAttempt();
+  const { version } = copy;
+  const leave = () => {
+    take(theirs ?? copy);
+    if (theirs === null) goTo('#/rules');
+  };
+  const keepMine = sent(({ name = '' }) =>
+    attempt(async () => {
+      const mine = { ...renamedCopy(copy, name), revision: null };
+      const { revision } = await keep(mine);
+      take(name === version ? { ...mine, revision } : (theirs ?? copy));
+      goTo(toVersion(name));
+    }),
+  );
+  const free = theirs === null ? version : `${version.replace(/-.*/, '')}-mine`;
+  return html`<section class="notice notice-bad" role="alert" aria-label="Changed meanwhile">
+    <strong>What you typed is not saved</strong>
+    <p>${detail}</p>
+    ${theirs && h(Lines, { theirs, mine: copy })}
+    <form class="filters" onSubmit=${keepMine}>
+      ${field('keep mine as', {
+        name: 'name',
+        required: true,
+        pattern: VERSION_NAME,
+        title: VERSION_FORM,
+        defaultValue: free,
+      })}
+      <div class="buttons">
+        <button type="submit">Keep mine as a new draft</button>
+        <button type="button" onClick=${leave}>${theirs ? 'Take theirs' : 'Leave it'}</button>
+      </div>
+    </form>
+    ${trouble}
+  </section>`;
+}
+
+/** Where the two differ, file by file. */
+function Lines({ theirs, mine }: { theirs: WorkingCopy; mine: WorkingCopy }) {
+  const paths = [...new Set([...Object.keys(theirs.files), ...Object.keys(mine.files)])];
+  const differing = paths.filter((path) => theirs.files[path] !== mine.files[path]);
+  return html`<details>
+    <summary>See the difference</summary>
+    ${differing.map((path) => {
+      const { line, texts } = changedLines(theirs.files[path] ?? '', mine.files[path] ?? '');
+      return html`<h3>${path}, from line ${line}</h3>
+        <div class="two">
+          <div><b>theirs</b><pre>${texts[0]}</pre></div>
+          <div><b>mine</b><pre>${texts[1]}</pre></div>
+        </div>`;
+    })}
+  </details>`;
+}
+
+/** The lines between the beginning and the end that two texts share. */
+function changedLines(theirs: string, mine: string) {
+  const both = [theirs.split('\n'), mine.split('\n')];
+  const head = sameLines(both);
+  const rest = both.map((lines) => lines.slice(head));
+  const tail = sameLines(rest.map((lines) => lines.toReversed()));
+  return { line: head + 1, texts: rest.map((lines) => lines.slice(0, lines.length - tail).join('\n')) };
+}
+
+/** How many equal lines the two begin with. */
+function sameLines([first = [], second = []]: readonly (readonly string[])[]) {
+  const other = first.findIndex((line, index) => line !== second[index]);
+  return other === -1 ? first.length : other;
+}

@@ -1,0 +1,40 @@
+import { csvCell } from '#base/csv.ts';
+import { html } from '#workbench/console/page/html.ts';
+import { useAttempt } from './notice.ts';
+
+/** Gives somebody a file to keep, as a download. */
+export function saveFile(name: string, type: string, content: BlobPart) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Rows as CSV, the names of their columns first. */
+export function csvText(rows: readonly object[]) {
+  const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
+  return lines.map((cells) => `${cells.map((value) => csvCell(value)).join(',')}\r\n`).join('');
+}
+
+/** A line of JSON each. */
+export function linesOf(items: readonly unknown[]) {
+  return items.map((item) => `${JSON.stringify(item)}\n`).join('');
+}
+
+/** By what they are called, the texts to save, however many pages they take to gather. */
+type Forms = Readonly<Record<string, () => Promise<string>>>;
+
+/** A button for each form in which all of something can be saved. */
+export function SaveAll({ name, forms }: { name: string; forms: Forms }) {
+  const { attempt, trouble } = useAttempt();
+  return html`<div class="buttons">
+      ${Object.entries(forms).map(([form, gather]) => {
+        const file = `${name}.${form.toLowerCase()}`;
+        const type = form === 'CSV' ? 'text/csv' : 'application/x-ndjson';
+        const save = () => attempt(async () => saveFile(file, type, await gather()));
+        return html`<button type="button" onClick=${save}>Save all as ${form}</button>`;
+      })}
+    </div>
+    ${trouble}`;
+}

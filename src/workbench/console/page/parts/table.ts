@@ -1,0 +1,115 @@
+import { type Html, html, useState } from '#workbench/console/page/html.ts';
+
+/** A column by its name; one of numbers stands at the right. */
+type ColumnKind = 'num' | 'roomy' | 'unsorted' | 'wide' | 'when' | 'key';
+
+type Column = string | { readonly name: string; readonly kind: ColumnKind };
+
+interface TableHead {
+  name: string;
+  columns: readonly Column[];
+  kind?: string;
+  sort?: Sort;
+  /** Rows that come drawn. */
+  drawn?: Html;
+}
+
+/**
+ * A table that scrolls sideways where it is too wide, also with the keyboard. One with a `sort` is
+ * sorted by its heads.
+ */
+export function table<Row>(
+  { name, columns, kind, sort, drawn }: TableHead,
+  rows: readonly Row[] = [],
+  cellsOf: (row: Row) => readonly Html[] = () => [],
+) {
+  const cells = (row: Row) => cellsOf(row).map((cell, place) => cellAt(cell, columns[place], place));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${name}>
+    <table class=${kind}>
+      <thead>
+        <tr>
+          ${columns.map((column, place) => headOf(column, place, sort))}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => html`<tr>${cells(row)}</tr>`)}${drawn}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** On a narrow screen a cell says of what column it is. */
+function cellAt(cell: Html, column: Column = '', place = 0) {
+  const { name, kind } = partsOf(column);
+  return html`<td class=${kind} data-of=${place > 0 && name !== '' ? name : undefined}>${cell}</td>`;
+}
+
+function partsOf(column: Column) {
+  return typeof column === 'string' ? { name: column, kind: undefined } : column;
+}
+
+function headOf(column: Column, place: number, sort?: Sort) {
+  if (column === '') return html`<td></td>`;
+  const { name, kind } = partsOf(column);
+  if (sort === undefined || kind === 'unsorted') return html`<th scope="col" class=${kind}>${name}</th>`;
+  const sorted = sort.place === place ? (sort.down ? 'descending' : 'ascending') : undefined;
+  return html`<th scope="col" class=${kind} aria-sort=${sorted}>
+    <button type="button" class="sorter" onClick=${() => sort.by(place, kind === 'num')}>${name}</button>
+  </th>`;
+}
+
+/**
+ * By which column a table is sorted; null: as it came. `by` is what a click on a head does: largest
+ * numbers or first words first, then the other way round, then as it came.
+ */
+interface Sort {
+  readonly place: number | null;
+  readonly down: boolean;
+  readonly by: (place: number, isNumber: boolean) => void;
+}
+
+/**
+ * How a table is sorted, which the address keeps under its name: `sort Money=-3` is by the fourth
+ * column, downwards.
+ */
+export function useSort(name: string): Sort {
+  const [path = '', search] = location.hash.split('?');
+  const query = new URLSearchParams(search);
+  const [chosen, setChosen] = useState(query.get(`sort ${name}`));
+  const place = chosen === null ? null : Math.abs(Number(chosen));
+  const down = chosen?.startsWith('-') === true;
+  const by = (clicked: number, isNumber: boolean) => {
+    const ways = [`${isNumber ? '-' : ''}${clicked}`, `${isNumber ? '' : '-'}${clicked}`];
+    const next = ways[clicked === place ? ways.indexOf(chosen ?? '') + 1 : 0] ?? null;
+    if (next === null) query.delete(`sort ${name}`);
+    else query.set(`sort ${name}`, next);
+    history.replaceState(history.state, '', `${path}?${query}`);
+    setChosen(next);
+  };
+  return { place, down, by };
+}
+
+/** Rows as they are sorted; those without a value are last either way. `cellOf`: of a column. */
+export function sorted<Row>(
+  rows: readonly Row[],
+  { place, down }: Sort,
+  cellOf: (row: Row, place: number) => string | number | null,
+) {
+  if (place === null) return rows;
+  return rows.toSorted((one, other) => {
+    const [a, b] = [cellOf(one, place), cellOf(other, place)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const order = typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
+    return down ? -order : order;
+  });
+}
+
+/** Columns of one kind. */
+export function columns(kind: ColumnKind, ...names: readonly string[]) {
+  return names.map((name) => ({ name, kind }));
+}
+
+/** Columns of numbers. */
+export function numbers(...names: readonly string[]) {
+  return columns('num', ...names);
+}

@@ -1,0 +1,144 @@
+import { html } from '#workbench/console/page/html.ts';
+import { field, goTo, sent, typedInto } from './form.ts';
+import { dateTime, minuteAt, minuteOf } from './format.ts';
+
+/**
+ * The time that all places look at, which the address keeps: minutes as `2026-01-01T14:03Z`, so that a link
+ * means the same in every time zone. Fields show them where times are shown: in the reader's own, or in UTC.
+ */
+
+const MINUTE_MS = 60_000;
+
+/** When a minute begins, epoch ms; UTC where it names no zone, and undefined for what is no time. */
+function beginOf(minute: string | null | undefined) {
+  if (!minute) return undefined;
+  const at = Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(minute) ? minute : `${minute}Z`);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** The time that an address names: from the beginning of one minute to the end of another. */
+export function spanOf({ from, to }: { from?: string | null | undefined; to?: string | null | undefined }): {
+  readonly from?: number;
+  readonly to?: number;
+} {
+  const [begin, end] = [beginOf(from), beginOf(to)];
+  return {
+    ...(begin === undefined ? {} : { from: begin }),
+    ...(end === undefined ? {} : { to: end + MINUTE_MS }),
+  };
+}
+
+/**
+ * The moment at whose end a minute is over, as of which figures are asked for; nothing where none is named.
+ */
+function knownAt(minute: string | null | undefined): { readonly asOf?: number } {
+  const { to } = spanOf({ to: minute });
+  return to === undefined ? {} : { asOf: to - 1 };
+}
+
+/** A minute as addresses name it. */
+export function minuteWord(epochMs: number) {
+  return `${new Date(epochMs).toISOString().slice(0, 16)}Z`;
+}
+
+/** A field for a minute. */
+export function minuteField(name: string, minute: string | null | undefined, label = name) {
+  const at = beginOf(minute);
+  const defaultValue = at === undefined ? '' : minuteOf(at);
+  return field(label, { type: 'datetime-local', name, defaultValue });
+}
+
+/** The values of a form, with its minutes `from`, `to` and `asOf` as addresses name them. */
+export function inUtc(local: Readonly<Record<string, string>>): Record<string, string> {
+  const isMinute = (name: string) => ['from', 'to', 'asOf'].includes(name);
+  const entries = Object.entries(local).map(([name, text]) =>
+    isMinute(name) ? [name, minuteWord(minuteAt(text))] : [name, text],
+  );
+  return Object.fromEntries(entries);
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How far back a place looks that no moment ends; the longest is all that is kept. */
+const SPANS_MS = {
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
+  quarter: 90 * DAY_MS,
+  all: Number.POSITIVE_INFINITY,
+} as const;
+
+export type SpanName = keyof typeof SPANS_MS;
+
+const SPAN_NAMES: readonly SpanName[] = ['hour', 'day', 'week', 'month', 'quarter', 'all'];
+
+/** The words of an address that all places share. */
+export const TIME_WORDS: readonly string[] = ['span', 'from', 'to', 'asOf', 'zone'];
+
+/** The time that an address names, or else the one that the place looks at by itself. */
+export interface Time {
+  /** As addresses of other places name it; nothing where this one names none. */
+  readonly words: Readonly<Record<string, string>>;
+  /** Null between moments. */
+  readonly name: SpanName | null;
+  /** Epoch ms; `from` is absent for all that is kept, `to` for now. */
+  readonly span: { readonly from?: number; readonly to?: number; readonly asOf?: number };
+}
+
+/** Days and longer begin with a day of UTC, so that a question stays the same all day. */
+export function timeOf(query: URLSearchParams, otherwise: SpanName): Time {
+  const words = Object.fromEntries([...query].filter(([name]) => TIME_WORDS.includes(name)));
+  const known = knownAt(query.get('asOf'));
+  const { from, to } = spanOf({ from: query.get('from'), to: query.get('to') });
+  if (from !== undefined) return { words, name: null, span: { from, ...(to && { to }), ...known } };
+  const name = SPAN_NAMES.find((one) => one === query.get('span')) ?? otherwise;
+  const end = to ?? known.asOf ?? Date.now();
+  const stepMs = SPANS_MS[name] >= DAY_MS ? DAY_MS : MINUTE_MS;
+  const begin = name === 'all' ? {} : { from: Math.floor((end - SPANS_MS[name]) / stepMs) * stepMs };
+  return { words, name: to === undefined ? name : null, span: { ...begin, ...(to && { to }), ...known } };
+}
+
+/** This address with another time, or with other words. */
+export function withWords(words: Readonly<Record<string, string | null | undefined>>) {
+  const [path = '', search] = location.hash.split('?');
+  const query = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(words))
+    if (value) query.set(name, value);
+    else query.delete(name);
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** The time of the place that is shown, and the others to choose from. */
+export function TimeBar({ time: { words, name, span } }: { time: Time }) {
+  const none = { span: null, from: null, to: null };
+  const submit = sent((values) => goTo(withWords({ ...none, asOf: null, ...inUtc(values) })));
+  const wordOf = (at: number | undefined) => (at === undefined ? null : minuteWord(at));
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const minuteText = (at: number | undefined, otherwise: string) =>
+    at === undefined ? otherwise : dateTime(at).slice(0, -3);
+  const between = `${minuteText(span.from, '')} – ${minuteText(span.to, 'now')}`;
+  return html`<nav class="tabs time" aria-label="Time">
+    ${SPAN_NAMES.map((one) => {
+      const link = {
+        href: withWords({ ...none, span: one }),
+        'aria-current': one === name ? 'page' : undefined,
+      };
+      return html`<a ...${link}>${one}</a>`;
+    })}
+    <details key=${JSON.stringify(words)}>
+      <summary>${name === null ? between : 'between …'}${words['asOf'] && ', as then known'}</summary>
+      <form class="filters" onSubmit=${submit}>
+        ${minuteField('from', wordOf(span.from))}
+        ${minuteField('to', wordOf(span.to && span.to - MINUTE_MS))}
+        ${minuteField('asOf', words['asOf'], 'as known at (empty: now)')}
+        <div class="buttons"><button type="submit">Show</button></div>
+      </form>
+    </details>
+    <select aria-label="Time zone" onChange=${typedInto((zone) => goTo(withWords({ zone })))}>
+      <option value="" selected=${words['zone'] !== 'UTC'}>${own}</option>
+      ${own !== 'UTC' && html`<option selected=${words['zone'] === 'UTC'}>UTC</option>`}
+    </select>
+  </nav>`;
+}

@@ -1,0 +1,167 @@
+import { h, html, useEffect, useRef, useState } from '#workbench/console/page/html.ts';
+import type { CheckedDraft } from '#workbench/console/page/questions.ts';
+import type { FileRemark } from './editor/code-editor.ts';
+import { sent, typedInto } from './form.ts';
+import { type Constant, type WorkingCopy, withValues } from './working-copy.ts';
+
+/** What was put into a field, by the path of its constant; `written` once it stands in the draft. */
+type Edits = Readonly<Record<string, { readonly text: string; readonly written: boolean }>>;
+
+export interface ValueEdits {
+  readonly edits: Edits;
+  readonly edit: (path: string, text: string) => void;
+}
+
+/**
+ * Writes values into a draft. One that is put in while the draft is being checked waits for the answer,
+ * because only that knows where constants stand now. `checked`: as it stands now; null: nothing is said of
+ * that yet.
+ */
+export function useValueEdits(
+  copy: WorkingCopy,
+  checked: CheckedDraft | null,
+  rewrite: (copy: WorkingCopy) => void,
+): ValueEdits {
+  const [edits, setEdits] = useState((): Edits => ({}));
+  useEffect(() => {
+    if (checked === null || Object.keys(edits).length === 0) return;
+    const waiting = Object.entries(edits).filter(([, { written }]) => !written);
+    // What is put in meanwhile is none of these, and stays for the next time.
+    setEdits((now) => {
+      const later = Object.entries(now).filter(([path, one]) => one !== edits[path]);
+      const done = waiting.map(([path, { text }]) => [path, { text, written: true }]);
+      return Object.fromEntries([...done, ...later]);
+    });
+    if (waiting.length === 0) return;
+    const values = Object.fromEntries(waiting.map(([path, { text }]) => [path, text]));
+    rewrite(withValues(copy, checked.constants, values));
+  }, [edits, checked]);
+  const edit = (path: string, text: string) =>
+    setEdits((before) => ({ ...before, [path]: { text, written: false } }));
+  return { edits, edit };
+}
+
+interface ValuesProps {
+  /** Of the file. */
+  readonly path: string;
+  readonly checked: CheckedDraft | null;
+  /** On the file. */
+  readonly remarks: readonly FileRemark[];
+  readonly values: ValueEdits;
+  /** Shows a place in the editor. */
+  readonly go: (at: FileRemark['at']) => void;
+}
+
+/** The constants of one file as fields: by rule, named condition or ladder. */
+export function Values({ path, checked, remarks, values, go }: ValuesProps) {
+  const known = useRef<readonly Constant[]>([]);
+  const read = (checked?.constants ?? []).filter(({ at }) => at.file === path);
+  if (read.length > 0) known.current = read;
+  const constants = known.current;
+  if (constants.length === 0) return null;
+  const owners = [...new Set(constants.map(({ owner }) => owner))];
+  const told = remarks.map((remark) => ({ remark, constant: fieldOf(remark, constants) }));
+  const elsewhere = told.filter(({ remark, constant }) => !constant && remark.severity === 'error');
+  const field = (constant: Constant) => {
+    const own = told.filter((one) => one.constant === constant).map(({ remark }) => remark);
+    return h(Value, { key: constant.path, constant, remarks: own, values, go });
+  };
+  return html`<form class="values" aria-label=${`Values in ${path}`} onSubmit=${sent(() => {})}>
+    <h3>Values</h3>
+    <p class="faint">A value is written into the YAML when you leave its field.</p>
+    <div role="status">
+      ${
+        read.length === 0 &&
+        html`<p class="bad">${path} cannot be read as it stands; mend it in the editor.</p>`
+      }
+      ${elsewhere.map(({ remark: { at, message } }) => html`<p class="bad">Line ${at.line}: ${message}</p>`)}
+    </div>
+    ${owners.map(
+      (owner) => html`<fieldset key=${owner} disabled=${read.length === 0}>
+        ${h(Owner, { owner, constants })}
+        ${constants.filter((one) => one.owner === owner).map(field)}
+      </fieldset>`,
+    )}
+  </form>`;
+}
+
+/** Problems are told of a value, or of the comparison that it stands in. */
+function fieldOf({ at: { line, column } }: FileRemark, constants: readonly Constant[]) {
+  return constants.find(({ at }) => at.line === line && at.column >= column);
+}
+
+function Owner({ owner, constants }: { owner: string; constants: readonly Constant[] }) {
+  const [file = '', ...names] = owner.split('.');
+  const name = names.join(' ') || file;
+  const usedBy = constants.find((one) => one.owner === owner)?.usedBy ?? [];
+  const others = usedBy.filter((rule) => rule !== name);
+  return html`<legend>${name}</legend>
+    ${others.length > 0 && html`<p class="faint">Used by ${others.join(', ')}</p>`}`;
+}
+
+function Value({
+  constant,
+  remarks,
+  values: { edits, edit },
+  go,
+}: Pick<ValuesProps, 'values' | 'go'> & { constant: Constant; remarks: readonly FileRemark[] }) {
+  const { path, at, text, description } = constant;
+  const [typed, setTyped] = useState<string | null>(null);
+  const put = typedInto((value) => {
+    setTyped(null);
+    edit(path, value.trim());
+  });
+  const isWrong = remarks.some(({ severity }) => severity === 'error');
+  const props = {
+    value: typed ?? edits[path]?.text ?? text,
+    onChange: put,
+    onBlur: () => setTyped(null),
+    'aria-invalid': isWrong ? 'true' : undefined,
+    'aria-describedby': `about-${path} wrong-${path}`,
+  };
+  const choices = choicesOf(constant);
+  const show = { 'aria-label': `line ${at.line} of ${path}`, onClick: () => go(at) };
+  return html`<div class="value">
+    <label>
+      <span>${labelOf(constant)}</span>
+      ${
+        choices === null
+          ? html`<input ...${props} onInput=${typedInto(setTyped)} autocomplete="off" spellcheck=${false} />`
+          : html`<select ...${props}>
+            ${choices.map((one) => html`<option value=${one}>${one}</option>`)}
+          </select>`
+      }
+    </label>
+    <button type="button" class="button-quiet" ...${show}>
+      line ${at.line}
+    </button>
+    <small id=${`about-${path}`}>${[...rangeOf(constant), description].join('. ')}</small>
+    <small id=${`wrong-${path}`} role="status" class=${isWrong ? 'bad' : 'note'}>
+      ${remarks.map(({ message }) => message).join('\n')}
+    </small>
+  </div>`;
+}
+
+/** Of its path what its owner does not say: `paidCount >=`, `verdicts window`, `level 1`. */
+function labelOf({ path, owner, sign }: Constant) {
+  const own = path.slice(owner.length).replace(/^\./, '');
+  const [, level] = /^(?:levels)?\[(\d+)\]$/.exec(own) ?? [];
+  const name = level === undefined ? own.replaceAll('.', ' ') : `level ${Number(level) + 1}`;
+  return sign === null ? name : `${name} ${sign}`;
+}
+
+function choicesOf({ allowed, text }: Constant) {
+  if (allowed.type === 'boolean') return [...new Set(['true', 'false', text])];
+  return allowed.type === 'enum' ? [...new Set([...allowed.values, text])] : null;
+}
+
+/** What nothing is counted to, like the seconds of never: there is no bound to tell. */
+const LARGE = 999_999_999;
+
+function rangeOf({ allowed, unit }: Constant) {
+  if (allowed.type === 'duration') return [`A duration like 10m, up to ${allowed.longest}`];
+  if (allowed.type !== 'number') return unit === null ? [] : [unit];
+  const { min, max } = allowed;
+  const range = max >= LARGE ? `${min} or more` : `${min} to ${max}`;
+  return [unit === null ? range : `${unit}, ${range}`];
+}

@@ -1,0 +1,96 @@
+import { type Html, html } from '#workbench/console/page/html.ts';
+import type { VerdictCommand } from '#workbench/console/page/questions.ts';
+
+/** A state's tone. */
+export type Tone = 'plain' | 'good' | 'bad' | 'note';
+
+/** The verdicts in the order in which they are stacked, with the sign that stands for the colour. */
+export const VERDICTS = [
+  { name: 'GET_NEW', sign: '+', color: '--get-new' },
+  { name: 'GET_SAME_STICKY', sign: '=', color: '--sticky' },
+  { name: 'WAIT', sign: '~', color: '--wait' },
+  { name: 'BLOCK', sign: '×', color: '--block' },
+] as const;
+
+export const VERDICT_NAMES = VERDICTS.map(({ name }) => name);
+
+export const GROUPS = [
+  { name: 'NEW', color: '--group-new' },
+  { name: 'STICKY', color: '--sticky' },
+  { name: 'PAYING', color: '--get-new' },
+  { name: 'TRUSTED', color: '--accent' },
+  { name: 'BLOCKED', color: '--block' },
+] as const;
+
+export function Verdict({ verdict, waitSeconds }: { verdict: VerdictCommand; waitSeconds?: number }) {
+  const wait = verdict === 'WAIT' && waitSeconds ? html` <span class="num">${waitSeconds} s</span>` : '';
+  return html`<span class=${`verdict verdict-${verdict}`}>
+    <i aria-hidden="true">${signOf(verdict)}</i>${verdict}${wait}
+  </span>`;
+}
+
+function signOf(verdict: VerdictCommand) {
+  return VERDICTS.find(({ name }) => name === verdict)?.sign ?? '?';
+}
+
+/** A short word about a state: good, bad, note or plain. */
+export function pill(words: Html, tone: Tone = 'plain') {
+  return html`<span class=${`pill pill-${tone}`}>${words}</span>`;
+}
+
+/** A flag of flags.yaml beside a verdict. */
+export function flagPill(flag: string) {
+  return html` ${pill(`flag ${flag}`, 'note')}`;
+}
+
+/** The tone in which a client group is shown. */
+export function groupTone(group: string): Tone {
+  if (group === 'BLOCKED') return 'bad';
+  return group === 'NEW' ? 'plain' : 'good';
+}
+
+/** A row of figures, each under its name, with what it is compared with. */
+export function figureList(items: readonly (readonly [string, Html, note?: Html])[]) {
+  return html`<dl class="figures">
+    ${items.map(
+      ([name, value, note]) => html`<div>
+        <dt>${name}</dt><dd>${value}</dd>${note && html`<dd class="faint">${note}</dd>`}
+      </div>`,
+    )}
+  </dl>`;
+}
+
+/** Colours of the names that have one of their own. */
+const OWN_COLORS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries([...VERDICTS, ...GROUPS].map(({ name, color }) => [name, color])),
+  bot: '--block',
+  'no bot': '--get-new',
+  1: '--wait-1',
+  2: '--wait-2',
+  3: '--wait',
+};
+
+const OTHER_COLORS = [
+  '--accent',
+  '--sticky',
+  '--wait-2',
+  '--get-new',
+  '--wait-4',
+  '--block',
+  '--group-new',
+  '--wait-1',
+  '--wait',
+] as const;
+
+/** A colour for each name, which it has everywhere, whatever stands beside it and however often it came. */
+export function colorsOf(names: readonly string[]): ReadonlyMap<string, string> {
+  const colors = new Map(names.map((name) => [name, OWN_COLORS[name] ?? '']));
+  const isFree = (color: string) => ![...colors.values()].includes(color);
+  for (const [name, own] of [...colors].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (own !== '') continue;
+    const first = [...name].reduce((hash, letter) => (hash * 31 + letter.charCodeAt(0)) % 65_521, 7);
+    const inTurn = OTHER_COLORS.map((_, place) => OTHER_COLORS[(first + place) % OTHER_COLORS.length] ?? '');
+    colors.set(name, inTurn.find(isFree) ?? '--ink-faint');
+  }
+  return colors;
+}

@@ -1,0 +1,213 @@
+import type { TSchema } from '#base/json-schema.ts';
+import type { Shape } from '#base/shapes.ts';
+import type { Experiment as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
+import type { Presentation } from '#history/evidence/presentation.ts';
+import type { Report } from '#history/evidence/report/rule-report.ts';
+import type * as sdk from '#sdk/records.ts';
+import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
+import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
+import type { WhatIfThen as DecisionWhatIf } from '#workbench/authoring/explain/what-if.ts';
+import type { Reporting } from '#workbench/monitoring/reporting.ts';
+import type { AuditCheckSchema, AuditPageSchema } from '#workbench/platform/audit.ts';
+import type { EvidenceJobListSchema, EvidenceJobSchema } from '#workbench/platform/evidence/evidence.ts';
+import type { ExplorationSchema } from '#workbench/platform/explore.ts';
+import type { IssuedKeySchema, KeyListSchema } from '#workbench/platform/keys.ts';
+import type { ListEntriesSchema, SharedListsSchema } from '#workbench/platform/list-entries.ts';
+import type { PeopleSchema } from '#workbench/platform/people.ts';
+import type { ProposalListSchema } from '#workbench/platform/proposals.ts';
+import type {
+  CheckedDraftSchema,
+  RewrittenCasesSchema,
+  SavedDraftSchema,
+} from '#workbench/platform/rules/drafts/check-draft.ts';
+import type { DraftListSchema, DraftSchema } from '#workbench/platform/rules/drafts/drafts.ts';
+import type { OpenedRuleFolderSchema, RuleFolderListSchema } from '#workbench/platform/rules/rule-folders.ts';
+import type { SessionSchema, SignInSchema } from '#workbench/platform/session.ts';
+import type { SettingsSchema } from '#workbench/platform/settings.ts';
+
+/**
+ * Every question that the page asks, and the shape of its answer: as the API's document describes it, or as
+ * the client library knows it.
+ */
+
+export type { DecisionWhatIf, Reporting, RuleDiff };
+
+type TimeName =
+  | ('at' | 'since' | 'asOf' | 'upTo' | 'backTo')
+  | `${string}At`
+  | `${string}Until`
+  | `${string}Since`;
+
+/** As the page has answers: it reads their moments as milliseconds since 1970 (`api.ts`). */
+type InMs<T> = T extends string
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]: Name extends TimeName ? TimeOf<T[Name]> : InMs<T[Name]> }
+    : T;
+
+type TimeOf<T> = T extends string ? number : InMs<T>;
+
+/** An answer as the API's document describes it. */
+type Answered<Declared extends TSchema> = InMs<Shape<Declared>>;
+
+export type Session = Answered<typeof SessionSchema>;
+export type SignIn = Answered<typeof SignInSchema>;
+export type Proposal = Answered<typeof ProposalSchema>;
+export type ProposalList = Answered<typeof ProposalListSchema>;
+export type AuditCheck = Answered<typeof AuditCheckSchema>;
+export type AuditPage = Answered<typeof AuditPageSchema>;
+export type AccessKeyList = Answered<typeof KeyListSchema>;
+export type People = Answered<typeof PeopleSchema>;
+export type Settings = Answered<typeof SettingsSchema>;
+export type IssuedKey = Answered<typeof IssuedKeySchema>;
+export type RuleFolderList = Answered<typeof RuleFolderListSchema>;
+export type OpenedRuleFolder = Answered<typeof OpenedRuleFolderSchema>;
+export type CheckedDraft = Answered<typeof CheckedDraftSchema>;
+export type RewrittenCases = Answered<typeof RewrittenCasesSchema>;
+export type DraftList = Answered<typeof DraftListSchema>;
+export type Draft = Answered<typeof DraftSchema>;
+export type SavedDraft = Answered<typeof SavedDraftSchema>;
+export type SharedLists = Answered<typeof SharedListsSchema>;
+export type ListEntries = Answered<typeof ListEntriesSchema>;
+export type EvidenceJob = Answered<typeof EvidenceJobSchema>;
+export type Explored = Answered<typeof ExplorationSchema>;
+export type EvidenceJobList = Answered<typeof EvidenceJobListSchema>;
+
+/** A job with its result, in the shape of its kind. */
+export interface Worked<Result> {
+  readonly job: EvidenceJob;
+  readonly result: Result | null;
+}
+
+export type RulesReport = Report & Presentation;
+export type Experiment = ExperimentData & Presentation;
+
+export type { FactReading, FactValue } from '#decision/facts/fact.ts';
+export type { EvidenceTable, OrderCounts, Presentation } from '#history/evidence/presentation.ts';
+export type { RuleReport } from '#history/evidence/report/rule-report.ts';
+
+export type Binding = InMs<sdk.Binding>;
+export type ClientHistory = InMs<sdk.ClientHistory>;
+export type ClientLinks = Omit<InMs<sdk.ClientLinks>, 'from'> & { readonly from: number };
+export type ClientView = InMs<sdk.ClientView>;
+export type Decision = InMs<sdk.Decision>;
+export type Explanation = InMs<sdk.Explanation>;
+export type Following = InMs<sdk.Following>;
+export type FoundDecisions = InMs<sdk.FoundDecisions>;
+export type HistoryEntry = InMs<sdk.HistoryEntry>;
+export type Ladder = InMs<sdk.Ladder>;
+export type NodeReport = InMs<sdk.NodeReport>;
+export type Override = InMs<sdk.Override>;
+export type Rollout = InMs<sdk.Rollout>;
+export type RolloutStatus = InMs<sdk.RolloutStatus>;
+export type TrialCounts = InMs<sdk.TrialCounts>;
+export type { Estimate } from '#history/statistics/intervals.ts';
+export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
+
+/**
+ * A path of the platform API, below /v1/platform/; `answer` is never there and tells the
+ * compiler of what shape the answer is. A change of something with a revision is made on that one only.
+ */
+export interface Question<T> {
+  readonly path: string;
+  readonly revision?: number | null;
+  /** Of an answer in pages, the member to gather over all of them. */
+  readonly all?: string;
+  readonly answer?: T;
+}
+
+/** A question that a job works out; `result` is never there and tells of what shape that will be. */
+export type Work<Result> = Question<EvidenceJob> & { readonly result?: Result };
+
+/** A path, what is put into it encoded; a whole query goes in as it is. */
+type Part = string | number | URLSearchParams;
+
+const to = <T>(texts: TemplateStringsArray, ...parts: Part[]): Question<T> => ({
+  path: String.raw(
+    { raw: texts },
+    ...parts.map((part) => (part instanceof URLSearchParams ? part : encodeURIComponent(part))),
+  ),
+});
+
+export const SESSION: Question<Session> = { path: 'session' };
+export const SIGN_IN: Question<SignIn> = { path: 'sign-in' };
+export const REPORTING: Question<Reporting> = { path: 'reporting' };
+export const exploration = (query: URLSearchParams) => to<Explored>`explore?${query}`;
+
+export const ROLLOUT_STATUS: Question<RolloutStatus> = { path: 'rules' };
+export const EXPERIMENT: Work<Experiment> = { path: 'evidence' };
+export const ROLL_OUT: Question<Following> = { path: 'rules/rollout' };
+export const ROLL_BACK: Question<Following> = { path: 'rules/rollback' };
+export const PROPOSALS: Question<ProposalList> = { path: 'proposals?limit=500', all: 'proposals' };
+export const OPEN_PROPOSALS: Question<ProposalList> = { path: 'proposals?state=open' };
+export const decideProposal = (proposalId: string, way: 'approve' | 'reject') =>
+  to<Proposal>`proposals/${proposalId}/${way}`;
+
+export const KEYS: Question<AccessKeyList> = { path: 'keys?limit=500', all: 'keys' };
+export const ISSUE_KEY: Question<IssuedKey> = { path: 'keys' };
+export const accessKey = (keyId: string) => to<object>`keys/${keyId}`;
+export const SETTINGS: Question<Settings> = { path: 'settings' };
+export const PEOPLE: Question<People> = { path: 'people' };
+export const SIGN_OUT: Question<null> = { path: 'people/sign-out' };
+export const auditEntries = (query: URLSearchParams) => to<AuditPage>`audit?${query}`;
+export const AUDIT_CHECK: Question<AuditCheck> = { path: 'audit/check' };
+
+export const LISTS: Question<SharedLists> = { path: 'lists?limit=500', all: 'lists' };
+/** The newest entries of a list, those after a place, or the one for a value. */
+export const listEntries = (list: string, which: { limit?: string; after?: string; value?: string }) =>
+  to<ListEntries>`lists/${list}/entries?${new URLSearchParams(which)}`;
+/** One list, to be made. */
+export const sharedList = (list: string) => to<object>`lists/${list}`;
+/** Many changes of a list as lines, answered by a line each. */
+export const listLines = (list: string) =>
+  to<{ line: number; result?: string; detail?: string }[]>`lists/${list}/entries`;
+/** One value of a list; answered with the entry, or with nothing. */
+export const listEntry = (list: string, value: string) =>
+  to<object | null>`lists/${list}/entries?value=${value}`;
+
+export const EVIDENCE_JOBS: Question<EvidenceJobList> = { path: 'evidence' };
+export const RULES_REPORT: Work<RulesReport> = { path: 'evidence' };
+export const EVIDENCE: Work<Presentation> = { path: 'evidence' };
+export const evidenceJob = <Result>(jobId: string, _of?: Work<Result>) =>
+  to<Worked<Result>>`evidence/${jobId}`;
+
+export const RULE_FOLDERS: Question<RuleFolderList> = { path: 'rules/versions' };
+export const ruleFolder = (version: string) => to<OpenedRuleFolder>`rules/versions/${version}`;
+export const ruleDiff = (before: string, after: string) =>
+  to<RuleDiff>`rules/diff?before=${before}&after=${after}`;
+export const releaseOf = (version: string) => to<object>`rules/versions/${version}/release`;
+export const DRAFTS: Question<DraftList> = { path: 'rules/drafts?limit=500', all: 'drafts' };
+/** A draft; a change names the revision that it was made on, null when there is none yet. */
+export const keptDraft = (version: string, revision: number | null = null) => ({
+  ...to<Draft>`rules/drafts/${version}`,
+  revision,
+});
+/** A draft of a platform that waits for its release, as it would be released. */
+export const proposedDraftOf = (version: string, platform: string) =>
+  to<Draft>`rules/drafts/${version}?platform=${platform}`;
+/** Its release, to be proposed as it is at a revision. */
+export const proposedDraft = (version: string, revision: number | null) => ({
+  ...to<Proposal>`rules/drafts/${version}/proposal`,
+  revision,
+});
+export const CHECK_DRAFT: Question<CheckedDraft> = { path: 'rules/drafts/check' };
+export const REWRITE_CASES: Question<RewrittenCases> = { path: 'rules/drafts/cases' };
+export const COMPARE_DRAFT: Question<RuleDiff> = { path: 'rules/drafts/diff' };
+/** A draft as it is kept in RULES_DIR. */
+export const savedDraft = (version: string) => to<SavedDraft>`rules/versions/${version}`;
+
+export const decisions = (query: URLSearchParams) => to<FoundDecisions>`decisions?${query}`;
+export const decision = (decisionId: string) => to<Decision>`decisions/${decisionId}`;
+export const explanation = (decisionId: string) => to<Explanation>`decisions/${decisionId}/explanation`;
+/** What another version would have answered then. */
+export const decisionWhatIf = (decisionId: string, version: string) =>
+  to<DecisionWhatIf>`decisions/${decisionId}/what-if?version=${version}`;
+
+export const client = (clientIdKey: string) => to<ClientView>`client?clientIdKey=${clientIdKey}`;
+export const clientHistory = (clientIdKey: string, limit: number) =>
+  to<ClientHistory>`client/history?clientIdKey=${clientIdKey}&limit=${limit}`;
+export const clientLinks = (clientIdKey: string) => to<ClientLinks>`client/links?clientIdKey=${clientIdKey}`;
+/** What a person decides about a payer; answered with what was set, or with nothing; or all that is held. */
+export const clientMember = (clientIdKey: string, what: 'override' | 'binding' | 'export') =>
+  to<object | null>`client/${what}?clientIdKey=${clientIdKey}`;
+export const endWait = (clientIdKey: string) => to<object>`client/wait/end?clientIdKey=${clientIdKey}`;

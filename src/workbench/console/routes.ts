@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import Router, { type RouterContext } from '@koa/router';
+import helmet from 'helmet';
+import type { Middleware } from 'koa';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import { bundled } from './bundle.ts';
+
+/** A file that the page may load, bundled or read once. */
+interface ConsoleFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+  /** Compressed when it is first asked for. */
+  readonly gzipped: () => Buffer;
+}
+
+/** Kinds of files that browsers load. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const PAGE = join(import.meta.dirname, 'page');
+
+const YEAR_SECONDS = 31_536_000;
+
+/** What a node serves: the page, and its files below an address that holds a hash of them all. */
+interface ServedConsole {
+  readonly release: string;
+  readonly index: ConsoleFile;
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+}
+
+/**
+ * The console at `/`, without a key, because it holds no data. Everything it shows it asks for with the key
+ * that somebody signs in with. Nothing is loaded from elsewhere. It is bundled when somebody first opens it:
+ * most nodes never show it. The addresses of its files change with them, so that browsers keep them without
+ * asking again.
+ */
+export function consoleRoutes(): Router<RequestState> {
+  const router = new Router<RequestState>({ strict: true, sensitive: true });
+  let begun: Promise<ServedConsole> | null = null;
+  const served = (): Promise<ServedConsole> => {
+    begun ??= servedConsole().catch((error: unknown) => {
+      begun = null;
+      throw error;
+    });
+    return begun;
+  };
+  router.use(securityHeaders());
+  router.get('/', async (ctx) => {
+    const { index } = await served();
+    ctx.set({ ETag: `W/"${hashOf([index.bytes])}"`, 'Cache-Control': 'no-cache' });
+    send(ctx, index);
+  });
+  router.get('/console/:release/:name', async (ctx) => {
+    const { release, files } = await served();
+    const file = files.get(ctx.params['name'] ?? '');
+    if (file === undefined) return;
+    // Nodes of different versions may take turns: the page of another gets what this one has, and keeps nothing.
+    const isOwn = ctx.params['release'] === release;
+    ctx.set('Cache-Control', isOwn ? `max-age=${YEAR_SECONDS}, immutable` : 'no-store');
+    send(ctx, file);
+  });
+  return router;
+}
+
+async function servedConsole(): Promise<ServedConsole> {
+  const texts = { ...(await bundled()), 'icon.svg': readFileSync(join(PAGE, 'icon.svg'), 'utf8') };
+  const release = hashOf(Object.entries(texts).flat());
+  const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
+  return {
+    release,
+    index: fileOf('index.html', page.replaceAll('="console/', `="console/${release}/`)),
+    files: new Map(Object.entries(texts).map(([name, text]) => [name, fileOf(name, text)])),
+  };
+}
+
+function send(ctx: RouterContext<RequestState>, { type, bytes, gzipped }: ConsoleFile): void {
+  ctx.state.operation = 'console';
+  ctx.set({ 'Content-Type': type, Vary: 'Accept-Encoding' });
+  ctx.status = 200;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+  if (isGzipped) ctx.set('Content-Encoding', 'gzip');
+  ctx.body = isGzipped ? gzipped() : bytes;
+}
+
+function hashOf(parts: readonly (string | Buffer)[]): string {
+  const all = createHash('sha256');
+  for (const part of parts) all.update(part);
+  return all.digest('base64url').slice(0, 22);
+}
+
+function fileOf(path: string, text: string): ConsoleFile {
+  const bytes = Buffer.from(text);
+  let gzipped: Buffer | null = null;
+  return {
+    type: TYPES[extname(path)] ?? 'application/octet-stream',
+    bytes,
+    gzipped: () => {
+      gzipped ??= gzipSync(bytes);
+      return gzipped;
+    },
+  };
+}
+
+function securityHeaders(): Middleware {
+  const setHeaders = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'connect-src': ["'self'"],
+        'img-src': ["'self'", 'data:'],
+        'base-uri': ["'none'"],
+        'form-action': ["'none'"],
+        'frame-ancestors': ["'none'"],
+      },
+    },
+    // Whether the listener stands behind TLS is for the proxy in front of it to say.
+    strictTransportSecurity: false,
+    referrerPolicy: { policy: 'no-referrer' },
+    xFrameOptions: { action: 'deny' },
+  });
+  return ({ req, res }, next) => {
+    // It sets headers, and is done.
+    setHeaders(req, res, () => {});
+    return next();
+  };
+}

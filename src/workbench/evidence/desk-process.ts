@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { type JobContext, serveWork } from '#base/work/serve-work.ts';
+import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
+import { isRuleVersion } from '#decision/rules/rule-set.ts';
+import { soundDraft } from '#decision/rules/text/draft-text.ts';
+import { type Answered, BadQuestion, type RulesAtHand } from '#history/evidence/question.ts';
+import { questionOf } from '#history/evidence/questions.ts';
+import { withEvidence } from '#history/evidence/source/evidence.ts';
+import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
+import { keptRules } from '#workbench/verify/verify-segment.ts';
+import type { EvidenceProgress, EvidenceWork } from './evidence-task.ts';
+
+const PROGRESS_EVERY_MS = 100;
+
+/** What the process of `EvidenceDesk` does. One thread of the engine leaves the other cores to those who answer callers. */
+const works = {
+  answer: async (work: EvidenceWork, { progress }: JobContext<EvidenceProgress>): Promise<Answered> => {
+    const { task, folders, holdoutSecret, formerSecret } = work;
+    const { kind, options, from, to, asOf, platform } = task;
+    const { segmentsDir, leftOut, erased } = folders;
+    const question = questionOf(kind);
+    if (question === undefined) throw new BadQuestion(`there is no question "${kind}"`);
+    const whose = question.decidedBy?.read(options) ?? null;
+    const ask = {
+      place: { kind: 'archive', folder: segmentsDir, erased, leftOut },
+      from,
+      to,
+      asOf,
+      platform,
+      threads: 1,
+      holdoutSecret,
+      formerSecret,
+      ...(whose === null ? {} : { decidedBy: whose }),
+    } as const;
+    const onProgress = eachTenth((done, of) => progress({ done, of }));
+    const rules = rulesFor(work);
+    return withEvidence(ask, (evidence) => question.answer({ evidence, options, rules, onProgress }));
+  },
+};
+
+export type EvidenceWorks = typeof works;
+
+function eachTenth(tell: (done: number, of: number) => void): (done: number, of: number) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (done, of) => {
+    if (performance.now() - toldAt < PROGRESS_EVERY_MS) return;
+    toldAt = performance.now();
+    tell(done, of);
+  };
+}
+
+/** A draft that is kept takes precedence over a version of its name in RULES_DIR. */
+function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
+  const recorded = keptRules(archiveDir, rulesDir, NO_SECRET);
+  const isDraft = (version: string) => draft?.version === version;
+  const draftFiles = new Map(draft?.files);
+  const kept = (version: string, digest: string) =>
+    isRuleVersion(version) ? recorded({ ruleVersion: version, digest }) : null;
+  return {
+    named: (version) => {
+      const found = isDraft(version)
+        ? soundDraft(version, draftFiles)
+        : kept(version, task.ruleSets[version] ?? '');
+      if (found !== null) return found;
+      throw new BadQuestion(`the files of ${version} were changed meanwhile; ask again`);
+    },
+    files: (version) =>
+      isDraft(version) ? draftFiles : (readRuleFiles(join(rulesDir, version), []) ?? new Map()),
+    recorded: ({ ruleVersion, digest }) => kept(ruleVersion, digest),
+  };
+}
+
+serveWork(works);

@@ -1,0 +1,311 @@
+import { randomUUID } from 'node:crypto';
+import { NamedError } from '#base/named-error.ts';
+import { BackgroundWork } from '#base/work/background-work.ts';
+import { Turns } from '#base/work/turns.ts';
+import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { DraftText } from '#decision/rules/text/draft-text.ts';
+import { Archive, erasedClients } from '#history/archive/archive.ts';
+import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
+import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import type { Answered } from '#history/evidence/question.ts';
+import { questionOf } from '#history/evidence/questions.ts';
+import { isEvidence, isReadFor } from '#history/evidence/source/evidence.ts';
+import type { Store } from '#state/store.ts';
+import type { RoleGrant } from '#workbench/access/roles.ts';
+import { Sessions } from '#workbench/access/sessions.ts';
+import type { EvidenceWorks } from './desk-process.ts';
+import {
+  ASKER_GONE,
+  type EvidenceJob,
+  type EvidenceTask,
+  isUnderWay,
+  NODE_GONE,
+  SEEN_EVERY_MS,
+} from './evidence-task.ts';
+import { JobStore } from './job-store.ts';
+
+interface EvidenceDeskParts {
+  /** Null for a node that keeps no archive. */
+  readonly past: ArchiveReader | null;
+  readonly rulesDir: string;
+  /** The fleet's secret, which decides which clients are held out of which rules. */
+  readonly signalSecret: string;
+  /** The one before; null: it was not changed. */
+  readonly signalSecretPrevious?: string | null;
+  readonly store: Pick<Store, 'documents' | 'registers' | 'unshippedErasures'>;
+  /** The roles that people have by OIDC_ROLES; none by default. */
+  readonly roles?: readonly RoleGrant[];
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** Called when a result cannot be kept; the work goes on. */
+  readonly onTrouble: (message: string, error: unknown) => void;
+}
+
+export type EvidenceAsker = Pick<Caller, 'actor' | 'credential' | 'platform'>;
+
+/** This node has as much work as it accepts. */
+export class EvidenceDeskBusy extends NamedError {
+  /** Of the one who asks; otherwise of all. */
+  readonly isOfOwn: boolean;
+
+  constructor(isOfOwn: boolean) {
+    super('as many questions wait as may');
+    this.isOfOwn = isOfOwn;
+  }
+}
+
+/** There is no archive to work out evidence from; the message says why, for people. */
+export class NoArchive extends NamedError {}
+
+interface Entry {
+  job: EvidenceJob;
+  /** A rule set without a folder stays in the memory of this node while the work lasts. */
+  readonly draft: DraftText | null;
+  readonly stopping: AbortController;
+}
+
+const LIMITS = {
+  where: 'process',
+  timeMs: 15 * 60_000,
+  memoryMiB: 1024,
+  idleMs: 60_000,
+  givesWay: 'to everybody',
+} as const;
+
+/** How many jobs of one platform may wait, besides the current one. */
+export const PLATFORM_WAITING_MAX = 3;
+
+/** How many jobs of all platforms may wait; each may hold a draft of a megabyte. */
+export const ALL_WAITING_MAX = 32;
+
+/** One job runs at a time, and the platforms take turns; the owner of the installation always comes next. */
+const TURNS = {
+  atOnceMax: 1,
+  ownerMax: 1,
+  waitingMax: PLATFORM_WAITING_MAX,
+  allWaitingMax: ALL_WAITING_MAX,
+  first: { owner: INSTALLATION, kept: 0 },
+} as const;
+
+/** The same question within this time gets the earlier result, of an archive that has only grown since. */
+const FRESH_MS = 10 * 60_000;
+
+const PROCESS = new URL('./desk-process.ts', import.meta.url);
+
+/**
+ * Works out evidence for users of the console: one job at a time, in a process of its own with limits on time and
+ * memory. Jobs and results are kept in the store for some days, so that any node shows and cancels them.
+ */
+export class EvidenceDesk {
+  readonly jobStore: JobStore;
+  readonly #parts: EvidenceDeskParts;
+  readonly #sessions: Sessions;
+  readonly #turns = new Turns(TURNS);
+  readonly #entries = new Map<Entry, Promise<void>>();
+  readonly #process = new BackgroundWork<EvidenceWorks>(PROCESS, LIMITS);
+  #closed = false;
+
+  constructor(parts: EvidenceDeskParts) {
+    this.#parts = parts;
+    this.jobStore = new JobStore(parts.store.documents, parts.clock);
+    const { store, clock, roles = [] } = parts;
+    this.#sessions = new Sessions(store.documents, new AccessKeys(store.documents, clock), roles, clock);
+  }
+
+  /**
+   * The job for a task: a new one, or one that is under way or was done just now. `draft` is the rule set of the task
+   * where it is kept as a draft. Throws EvidenceDeskBusy or NoArchive.
+   */
+  async ask(
+    { actor, credential, platform }: EvidenceAsker,
+    task: EvidenceTask,
+    draft: DraftText | null = null,
+  ): Promise<EvidenceJob> {
+    const now = this.#parts.clock();
+    const before = await this.#before(platform, task, now);
+    if (before !== null) return before;
+    await this.#past();
+    if (this.#closed || this.#turns.isFull(platform))
+      throw new EvidenceDeskBusy(this.#turns.isFullOfOwn(platform));
+    const job: EvidenceJob = {
+      jobId: randomUUID().slice(0, 13),
+      platform,
+      task,
+      askedBy: actor.text,
+      credential,
+      state: 'waiting',
+      askedAt: now,
+      startedAt: null,
+      endedAt: null,
+      seenAt: now,
+      oldestRead: null,
+      progress: null,
+      trouble: null,
+    };
+    const entry: Entry = { job, draft, stopping: new AbortController() };
+    const kept = this.jobStore.add(job);
+    this.#entries.set(entry, this.#live(entry, kept));
+    await kept;
+    return job;
+  }
+
+  /** Stops what is under way, on whichever node, and forgets what is over. */
+  async remove(job: EvidenceJob): Promise<void> {
+    const { jobId, platform } = job;
+    if (!isUnderWay(job)) return this.jobStore.remove(job);
+    await this.jobStore.cancel(jobId);
+    // It may have been kept since the job was read.
+    await this.jobStore.removeResult(job);
+    for (const entry of this.#entries.keys()) if (entry.job.jobId === jobId) entry.stopping.abort(CANCELLED);
+    // It may have ended since it was read; its node checks once more after its end.
+    const now = await this.jobStore.get(platform, jobId);
+    if (now?.state === 'done') await this.jobStore.remove(now);
+  }
+
+  /**
+   * Drops what may name orders of a platform for example, since one of its clients was erased: its own and
+   * those of the whole installation.
+   */
+  async forgetOrders(platform: PlatformName): Promise<void> {
+    for (const keeper of new Set([platform, INSTALLATION])) {
+      const jobs = await this.jobStore.list(keeper);
+      for (const job of jobs.filter(({ task }) => questionOf(task.kind)?.namesOrders !== false))
+        await this.remove(job);
+    }
+  }
+
+  /** Stops all work; resolves when nothing of it is left. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { stopping } of this.#entries.keys()) stopping.abort(NODE_GONE);
+    await Promise.all(this.#entries.values());
+    await this.#process.close();
+  }
+
+  async #before(platform: PlatformName, task: EvidenceTask, now: number): Promise<EvidenceJob | null> {
+    const question = JSON.stringify(task);
+    const jobs = await this.jobStore.list(platform);
+    const isFresh = ({ state, endedAt, oldestRead }: EvidenceJob) =>
+      isUnderWay({ state }) ||
+      (state === 'done' && now - (endedAt ?? 0) < FRESH_MS && oldestRead === this.#oldest(task));
+    return jobs.find((job) => JSON.stringify(job.task) === question && isFresh(job)) ?? null;
+  }
+
+  /**
+   * The segment where the decisions of a task begin: no other archive has it, and a merge or an erasure replaces it.
+   * Null when there are no decisions. Read anew, because somebody may have exchanged the folder.
+   */
+  #oldest(task: EvidenceTask): string | null {
+    const { past } = this.#parts;
+    if (past === null) return null;
+    const { archive } = past;
+    const { segments } = (archive.home.isElsewhere ? archive : new Archive(archive.folder)).read();
+    const read = [...segments.values()].filter(({ table }) => table === 'decisions').filter(isEvidence(task));
+    return read.toSorted((a, b) => a.from - b.from || (a.name < b.name ? -1 : 1))[0]?.name ?? null;
+  }
+
+  async #past(): Promise<ArchiveReader> {
+    const { past, store } = this.#parts;
+    if (past === null) throw new NoArchive(NOWHERE);
+    if (await isArchivedElsewhere(store.registers, past.folder)) throw new NoArchive(NOT_THIS_STORES);
+    return past;
+  }
+
+  async #live(entry: Entry, kept: Promise<void>): Promise<void> {
+    const { stopping, job } = entry;
+    const { signal } = stopping;
+    const beat = setInterval(() => this.#beat(entry).catch(this.#reportUnkept), SEEN_EVERY_MS);
+    // A job that the store did not accept gives up its place at once.
+    kept.catch((error: unknown) => stopping.abort(error));
+    try {
+      await this.#turns.run(job.platform, () => kept.then(() => this.#work(entry)), signal);
+    } catch (error) {
+      entry.job = { ...entry.job, ...endOf(error, signal) };
+    }
+    clearInterval(beat);
+    await kept.then(() => this.#settle(entry)).catch(() => {});
+    this.#entries.delete(entry);
+  }
+
+  async #work(entry: Entry): Promise<void> {
+    const { clock, signalSecret: holdoutSecret, rulesDir, store } = this.#parts;
+    const { signalSecretPrevious: formerSecret = null } = this.#parts;
+    const { draft } = entry;
+    const { signal } = entry.stopping;
+    const { task } = entry.job;
+    const oldestRead = this.#oldest(task);
+    entry.job = { ...entry.job, state: 'running', startedAt: clock(), oldestRead };
+    await this.#tell(entry);
+    const onProgress = (progress: EvidenceJob['progress']) => {
+      entry.job = { ...entry.job, progress };
+    };
+    const past = await this.#past();
+    const erased = await erasedClients(store);
+    const reads = questionOf(task.kind)?.reads ?? 'allTimes';
+    const result = await past.whileHere(isReadFor(reads, task), (segmentsDir, leftOut) => {
+      const folders = { archiveDir: past.folder, segmentsDir, leftOut, erased, rulesDir };
+      return this.#process.run(
+        'answer',
+        { task, folders, draft, holdoutSecret, formerSecret },
+        { onProgress, signal },
+      );
+    });
+    entry.job = { ...entry.job, state: await this.#keep(entry.job, result) };
+  }
+
+  async #settle(entry: Entry): Promise<void> {
+    entry.job = { ...entry.job, endedAt: this.#parts.clock() };
+    await this.jobStore.settle(entry.job).catch(this.#reportUnkept);
+    await this.#lookBack(entry).catch(this.#reportUnkept);
+    await this.jobStore.forgetCancellation(entry.job.jobId).catch(this.#reportUnkept);
+  }
+
+  /** A job is cancelled before its result is removed: a result that is kept after that is removed here. */
+  async #keep(job: EvidenceJob, result: Answered) {
+    await this.jobStore.keepResult(job, result);
+    if (!(await this.jobStore.isCancelled(job.jobId))) return 'done';
+    await this.jobStore.removeResult(job);
+    return 'cancelled';
+  }
+
+  /** Somebody who cancelled before the job was marked as done could not know, and removed its result. */
+  async #lookBack(entry: Entry): Promise<void> {
+    if (entry.job.state !== 'done' || !(await this.jobStore.isCancelled(entry.job.jobId))) return;
+    entry.job = { ...entry.job, state: 'cancelled' };
+    await this.#tell(entry);
+  }
+
+  /**
+   * Reports that this node still works on it, and learns whether somebody asked another node to stop it, or its owner
+   * lost the right.
+   */
+  async #beat(entry: Entry): Promise<void> {
+    const { jobId, credential, platform } = entry.job;
+    if (await this.jobStore.isCancelled(jobId)) entry.stopping.abort(CANCELLED);
+    if (!(await this.#sessions.isGranted(credential, platform, 'rules'))) entry.stopping.abort(ASKER_GONE);
+    if (isUnderWay(entry.job)) await this.#tell(entry);
+  }
+
+  async #tell(entry: Entry): Promise<void> {
+    entry.job = { ...entry.job, seenAt: this.#parts.clock() };
+    await this.jobStore.put(entry.job);
+  }
+
+  readonly #reportUnkept = (error: unknown): void => {
+    this.#parts.onTrouble('the result of evidence cannot be kept in the store', error);
+  };
+}
+
+const NOWHERE = 'There is no archive on this node, because ARCHIVE_DIR is off.';
+const NOT_THIS_STORES =
+  "ARCHIVE_DIR of this node is not the archive that the store's decisions are in; set it to that one, or when that one is lost, run state forget-archive.";
+
+const CANCELLED = 'cancelled';
+
+/** What becomes of a job that did not end by itself. */
+function endOf(error: unknown, signal: AbortSignal): Pick<EvidenceJob, 'state' | 'trouble'> {
+  if (signal.reason === CANCELLED) return { state: 'cancelled', trouble: null };
+  return { state: 'failed', trouble: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,130 @@
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { Answered } from '#history/evidence/question.ts';
+import type { Documents } from '#state/documents.ts';
+import { type EvidenceJob, isUnderWay, jobAt } from './evidence-task.ts';
+
+/** How many jobs each platform keeps, so that a link to a result holds for days and the store stays small. */
+const JOBS_KEPT_MAX = 40;
+const KEPT_MS = 7 * 24 * 3_600_000;
+const RESULT_BYTES_MAX = 2 * 1024 * 1024;
+
+/** A message to the node that works on a job, which checks every second. */
+const CANCELLATION_KEPT_MS = 3_600_000;
+const CANCELLATIONS = 'evidence-cancellations';
+
+/** The index of the jobs under way; a node that died left its own in it. */
+const UNDER_WAY = 'evidence-under-way';
+const UNDER_WAY_KEPT_MS = 24 * 3_600_000;
+
+type JobPlace = Pick<EvidenceJob, 'platform' | 'jobId'>;
+
+/** Jobs of the whole installation with their results, in the store that all nodes share. */
+export class JobStore {
+  readonly #documents: Documents;
+  readonly #clock: () => number;
+
+  constructor(documents: Documents, clock: () => number) {
+    this.#documents = documents;
+    this.#clock = clock;
+  }
+
+  /** The platform's own, newest first. */
+  async list(platform: PlatformName): Promise<readonly EvidenceJob[]> {
+    const jobs = await this.#documents.list<EvidenceJob>(jobsOf(platform));
+    const now = this.#clock();
+    return jobs.map((job) => jobAt(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
+  }
+
+  /**
+   * The jobs that a platform may see: its own, and for the owner of the installation all that are under way. Newest
+   * first.
+   */
+  async seenBy(platform: PlatformName): Promise<readonly EvidenceJob[]> {
+    const own = await this.list(platform);
+    if (!isInstallation(platform)) return own;
+    const places = await this.#documents.list<JobPlace>(UNDER_WAY);
+    const others = places.filter((place) => place.platform !== platform);
+    const jobs = await Promise.all(others.map((place) => this.#get(place)));
+    const underWay = jobs.filter((job) => job !== null).filter(isUnderWay);
+    return [...own, ...underWay].toSorted((a, b) => b.askedAt - a.askedAt);
+  }
+
+  /** Null unless the platform may see it. */
+  async get(platform: PlatformName, jobId: string): Promise<EvidenceJob | null> {
+    const own = await this.#get({ platform, jobId });
+    if (own !== null || !isInstallation(platform)) return own;
+    const place = await this.#documents.get<JobPlace>(UNDER_WAY, jobId);
+    const job = place === undefined ? null : await this.#get(place);
+    // It stays in the index for a moment after it ended.
+    return job !== null && isUnderWay(job) ? job : null;
+  }
+
+  async #get({ platform, jobId }: JobPlace): Promise<EvidenceJob | null> {
+    const job = await this.#documents.get<EvidenceJob>(jobsOf(platform), jobId);
+    return job === undefined ? null : jobAt(job, this.#clock());
+  }
+
+  /** Keeps a new job, and lets those go that are too old or too many. */
+  async add(job: EvidenceJob): Promise<void> {
+    await this.put(job);
+    const { platform, jobId } = job;
+    await this.#documents.set<JobPlace>(UNDER_WAY, jobId, { platform, jobId }, UNDER_WAY_KEPT_MS);
+    const old = (await this.list(platform)).filter(
+      (one, place) => !isUnderWay(one) && (place >= JOBS_KEPT_MAX || one.askedAt < this.#clock() - KEPT_MS),
+    );
+    for (const one of old) await this.remove(one);
+  }
+
+  put(job: EvidenceJob): Promise<void> {
+    return this.#documents.set(jobsOf(job.platform), job.jobId, job);
+  }
+
+  /** The job is over; only its platform sees it from now on. */
+  async settle(job: EvidenceJob): Promise<void> {
+    await this.put(job);
+    await this.#documents.delete(UNDER_WAY, job.jobId);
+  }
+
+  async remove(job: JobPlace): Promise<void> {
+    await this.removeResult(job);
+    await this.#documents.delete(jobsOf(job.platform), job.jobId);
+  }
+
+  removeResult({ platform, jobId }: JobPlace): Promise<void> {
+    return this.#documents.delete(resultsOf(platform), jobId);
+  }
+
+  /** Throws when the result is too large to keep. */
+  async keepResult({ platform, jobId }: JobPlace, result: Answered): Promise<void> {
+    if (JSON.stringify(result).length > RESULT_BYTES_MAX)
+      throw new Error(`the result has more than ${RESULT_BYTES_MAX} bytes; the command line prints it whole`);
+    await this.#documents.set(resultsOf(platform), jobId, result);
+  }
+
+  /** Null unless the job is done. */
+  async result({ platform, jobId }: JobPlace): Promise<Answered | null> {
+    return (await this.#documents.get<Answered>(resultsOf(platform), jobId)) ?? null;
+  }
+
+  /** Asks the node that works on it to stop. */
+  cancel(jobId: string): Promise<void> {
+    return this.#documents.set(CANCELLATIONS, jobId, true, CANCELLATION_KEPT_MS);
+  }
+
+  async isCancelled(jobId: string): Promise<boolean> {
+    return (await this.#documents.get<boolean>(CANCELLATIONS, jobId)) === true;
+  }
+
+  forgetCancellation(jobId: string): Promise<void> {
+    return this.#documents.delete(CANCELLATIONS, jobId);
+  }
+}
+
+function jobsOf(platform: PlatformName): string {
+  return `evidence-jobs:${platform}`;
+}
+
+function resultsOf(platform: PlatformName): string {
+  return `evidence-results:${platform}`;
+}

@@ -1,0 +1,426 @@
+import { hash } from 'node:crypto';
+import { NamedError } from '#base/named-error.ts';
+import { PacedSteps } from '#base/paced-steps.ts';
+import { Turns } from '#base/work/turns.ts';
+import { INSTALLATION, isInstallation } from '#checkout/access/access-keys.ts';
+import type { Audit } from '#checkout/access/audit.ts';
+import {
+  encodeEntry,
+  entryId,
+  type ListEntry,
+  listId,
+  ofOtherKind,
+  type StoredEntry,
+} from '#checkout/lists/list-entry.ts';
+import type { ListCopy, ListNode } from '#checkout/lists/list-node.ts';
+import type { Pseudonym } from '#decision/addresses.ts';
+import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
+import { nearestName } from '#decision/rules/problem.ts';
+import { isName, LIST_NAME_RULE } from '#decision/rules/rule-set.ts';
+import {
+  contentText,
+  findContentFault,
+  type ListContent,
+  type ListKind,
+  type ListOwner,
+  type PlatformNames,
+  readableValue,
+  readListValue,
+} from '#decision/shared-lists.ts';
+import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
+
+export const REASON_CHARACTERS_MAX = 500;
+
+/** Which list is changed, and who changes it. */
+export interface EditedList {
+  /** `*` is the whole installation. */
+  readonly owner: ListOwner;
+  readonly list: string;
+  /** As `Actor.text` and `actorOfUser` write it. */
+  readonly who: string;
+}
+
+export interface NewEntry {
+  readonly value: string;
+  readonly reason: string;
+  /** Epoch ms; null: until it is removed. */
+  readonly expiresAt: number | null;
+}
+
+/** The message is for the caller. */
+export class ListRefusal extends NamedError {}
+
+/** The list was not made; the message names the nearest one. */
+export class UnknownList extends NamedError {}
+
+export type EntryEdit =
+  | { readonly kind: 'put'; readonly ask: NewEntry }
+  | { readonly kind: 'remove'; readonly value: string };
+
+/** The entries after a request, by id; null: removed from the list. */
+type Planned = Map<string, ListEntry | null>;
+
+/**
+ * Writing many entries at once blocks other requests, so one write runs at a time and the platforms take turns. The
+ * listener limits how many of one platform wait.
+ */
+const STEPS = {
+  atOnceMax: 1,
+  ownerMax: 1,
+  waitingMax: Number.POSITIVE_INFINITY,
+  first: { owner: INSTALLATION, kept: 0 },
+} as const;
+
+export const ENTRY_EFFECTS = ['added', 'changed', 'unchanged', 'removed', 'absent'] as const;
+
+export type EntryEffect = (typeof ENTRY_EFFECTS)[number];
+
+interface ListEditorParts {
+  readonly listLog: ListLog;
+  readonly node: ListNode;
+  readonly pseudonym: Pseudonym;
+  readonly names: PlatformNames;
+  readonly audit: Audit;
+  readonly clientKeys: ClientKeys;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** Changes shared lists, and notes in the audit who changed what and why. This node sees a change at once. */
+export class ListEditor {
+  readonly #parts: ListEditorParts;
+  readonly #steps = new Turns(STEPS);
+  /** Leaves verdicts half of the time, however many people change lists. */
+  readonly #pace = new PacedSteps(1);
+
+  constructor(parts: ListEditorParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes a list, or finds it as it is asked for. Throws ListRefusal, StoreUnavailable, TooManyChanges. */
+  async make(edited: EditedList, kind: ListKind, attribute: string | null = null): Promise<StoredEntry> {
+    const content = { kind, attribute };
+    const { audit, node, listLog, clock } = this.#parts;
+    const { owner, list, who } = edited;
+    audit.admit(who, 'list');
+    await node.sync();
+    const before = node.copy.made(owner, list);
+    if (before?.kind === kind && before.attribute === attribute) return before;
+    const why =
+      before === null
+        ? whyNotMade(node.copy, edited, content)
+        : `The list ${list} holds entries of kind ${contentText(before)}; make another one.`;
+    if (why !== null) throw new ListRefusal(why);
+    const made = {
+      owner,
+      list,
+      kind,
+      attribute,
+      value: '',
+      keys: [],
+      expiresAt: null,
+      reason: '',
+      who,
+      addedAt: clock(),
+    };
+    const changes = [{ id: listId(owner, list), text: encodeEntry(made) }];
+    const isMade = (await listLog.write(changes, ofOtherKind(made, node.copy.version))) !== null;
+    await node.sync();
+    const after = node.copy.made(owner, list);
+    if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
+    const entry = { who, action: 'list', platform: platformOf(owner), subject: list } as const;
+    await audit.note({ ...entry, after: attribute === null ? { kind } : content });
+    return after;
+  }
+
+  /** What a list holds. Throws UnknownList. */
+  async contentOf(owner: ListOwner, list: string): Promise<ListContent> {
+    if (this.#parts.node.copy.made(owner, list) === null) await this.#parts.node.sync();
+    return this.#contentOf(owner, list);
+  }
+
+  /** As the copy has it now. */
+  #contentOf(owner: ListOwner, list: string): ListContent {
+    const { copy } = this.#parts.node;
+    const made = copy.made(owner, list);
+    if (made !== null) return made;
+    const nearest = nearestName(
+      list,
+      copy.madeBy(owner).map((one) => one.list),
+    );
+    const meant = nearest === null ? '.' : `; did you mean "${nearest}"?`;
+    throw new UnknownList(
+      `There is no list "${list}"${meant} A list is made first, with the kind of its entries: PUT /v1/platform/lists/${list}, or the command lists make.`,
+    );
+  }
+
+  /** Puts one entry on a list, or renews it. Throws UnknownList, ListRefusal, StoreUnavailable, TooManyChanges. */
+  async put(edited: EditedList, ask: NewEntry): Promise<StoredEntry> {
+    this.#parts.audit.admit(edited.who, 'list');
+    const { entry, id, before } = await this.#write(edited, () => {
+      const planned = this.#entryOf(edited, ask);
+      const place = entryId(planned);
+      return {
+        entry: planned,
+        id: place,
+        before: this.#parts.node.copy.entry(place),
+        changes: [{ id: place, text: encodeEntry(planned) }],
+      };
+    });
+    await this.#note(edited, before, entry, ask.reason);
+    return this.#parts.node.copy.entry(id) ?? { ...entry, id, version: 0 };
+  }
+
+  /** False when it was not on the list. Throws UnknownList, TooManyChanges. */
+  async remove(edited: EditedList, value: string, reason: string | null): Promise<boolean> {
+    this.#parts.audit.admit(edited.who, 'list');
+    await this.#parts.node.sync();
+    const before = this.find(edited.owner, edited.list, value);
+    if (before === null) return false;
+    await this.#parts.listLog.write([{ id: before.id, text: null }]);
+    await this.#parts.node.sync();
+    await this.#note(edited, before, null, reason);
+    return true;
+  }
+
+  /** The entry for a value; null when the list has none. Throws UnknownList. */
+  find(owner: ListOwner, list: string, value: string): StoredEntry | null {
+    const id = this.#idOf({ owner, list }, value);
+    return id === null ? null : this.#parts.node.copy.entry(id);
+  }
+
+  /** An entry as its owner sees it, with the owner's name for a device. */
+  shown<Entry extends ListEntry>(entry: Entry): Entry {
+    return { ...entry, value: readableValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
+  }
+
+  #read(owner: ListOwner, kind: ListKind, value: string) {
+    const { pseudonym, names } = this.#parts;
+    return readListValue(kind, value, pseudonym, (name) => names.pseudonymOf(owner, name));
+  }
+
+  /**
+   * Makes up to LIST_CHANGES_MAX changes, each by itself; returns for each what it did, or why it was refused. The
+   * audit notes them together, with a digest of what is kept of them. Throws UnknownList.
+   */
+  async change(
+    edited: EditedList,
+    edits: readonly EntryEdit[],
+  ): Promise<readonly (EntryEffect | ListRefusal)[]> {
+    const { effects, changes } = await this.#write(edited, () => {
+      const room = { entries: 0, keys: 0 };
+      const planned: Planned = new Map();
+      const effectOf = (edit: EntryEdit) => {
+        try {
+          return this.#plan(edited, edit, room, planned);
+        } catch (error) {
+          if (error instanceof ListRefusal) return error;
+          throw error;
+        }
+      };
+      const does = edits.map(effectOf);
+      const changes = [...planned].map(([id, entry]) => ({ id, text: entry && encodeEntry(entry) }));
+      return { effects: does, changes };
+    });
+    await this.#noteMany(edited, effects, hash('sha256', JSON.stringify(changes)));
+    return effects;
+  }
+
+  async listedAmong(
+    hashes: ReadonlySet<string>,
+  ): Promise<readonly { readonly platform: PlatformName; readonly clientIdKey: string }[]> {
+    const { node, clientKeys } = this.#parts;
+    await node.sync();
+    return node.copy
+      .lists()
+      .flatMap((entries) => [...entries.values()])
+      .flatMap(({ owner, kind, value }) =>
+        kind === 'client' && owner !== '*' && hashes.has(clientKeys.of(owner, value).hash)
+          ? [{ platform: owner, clientIdKey: value }]
+          : [],
+      );
+  }
+
+  /** The entries for a client on the lists of its platform. */
+  async aboutClient(platform: PlatformName, clientIdKey: string): Promise<readonly StoredEntry[]> {
+    const { node } = this.#parts;
+    await node.sync();
+    return node.copy
+      .lists()
+      .flatMap((entries) => [...entries.values()].slice(0, 1))
+      .filter(({ owner }) => owner === platform)
+      .map(({ owner, list }) => node.copy.entry(entryId({ owner, list, kind: 'client', value: clientIdKey })))
+      .filter((entry) => entry !== null);
+  }
+
+  async forgetClient(platform: PlatformName, clientIdKey: string): Promise<void> {
+    const { node, listLog } = this.#parts;
+    const known = (await this.aboutClient(platform, clientIdKey)).map(({ id }) => id);
+    for (let start = 0; start < known.length; start += LIST_CHANGES_MAX) {
+      await listLog.write(known.slice(start, start + LIST_CHANGES_MAX).map((id) => ({ id, text: null })));
+    }
+    if (known.length > 0) await node.sync();
+  }
+
+  /** Plans changes on the newest copy, and writes them. */
+  #write<P extends { readonly changes: readonly ListChange[] }>(
+    { owner }: EditedList,
+    plan: () => P,
+  ): Promise<P> {
+    const { listLog, node } = this.#parts;
+    const step = async () => {
+      await node.sync();
+      const planned = plan();
+      await listLog.write(planned.changes);
+      await node.sync();
+      return planned;
+    };
+    return this.#steps.run(owner, () => this.#pace.run(step));
+  }
+
+  /** A later line sees the effect of earlier lines of the request. */
+  #plan(
+    edited: EditedList,
+    edit: EntryEdit,
+    room: { entries: number; keys: number },
+    planned: Planned,
+  ): EntryEffect {
+    const { copy } = this.#parts.node;
+    const standing = (id: string) => planned.get(id) ?? (planned.has(id) ? null : copy.entry(id));
+    if (edit.kind === 'remove') {
+      const id = this.#idOf(edited, edit.value);
+      const there = id === null ? null : standing(id);
+      if (id === null || there === null) return 'absent';
+      planned.set(id, null);
+      if (copy.entry(id) === null) {
+        room.entries -= 1;
+        room.keys -= there.keys.length;
+      }
+      return 'removed';
+    }
+    const entry = this.#entryOf(edited, edit.ask, room);
+    const id = entryId(entry);
+    const before = standing(id);
+    if (before?.reason === entry.reason && before.expiresAt === entry.expiresAt) return 'unchanged';
+    planned.set(id, entry);
+    if (before !== null) return 'changed';
+    if (copy.entry(id) === null) {
+      room.entries += 1;
+      room.keys += entry.keys.length;
+    }
+    return 'added';
+  }
+
+  /** The id that an entry for this value would have; null when the list cannot have one. */
+  #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
+    const { kind } = this.#contentOf(owner, list);
+    const read = this.#read(owner, kind, value);
+    return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
+  }
+
+  /** Throws UnknownList, ListRefusal. `room` counts what the same request adds. */
+  #entryOf(
+    { owner, list, who }: EditedList,
+    { value, reason, expiresAt }: NewEntry,
+    room: RoomTaken = { entries: 0, keys: 0 },
+  ): ListEntry {
+    const { clock } = this.#parts;
+    const { kind, attribute } = this.#contentOf(owner, list);
+    const read = this.#read(owner, kind, value);
+    if (!read.ok) throw new ListRefusal(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`);
+    if (expiresAt !== null && expiresAt <= clock()) {
+      throw new ListRefusal('expiresAt is in the past; leave it out for an entry without an end.');
+    }
+    const entry = { owner, list, kind, attribute, value: read.value, keys: read.keys, reason, who };
+    const made = { ...entry, addedAt: clock(), expiresAt };
+    const why = noRoom(this.#parts.node.copy, made, room);
+    if (why !== null) throw new ListRefusal(why);
+    return made;
+  }
+
+  async #note(edited: EditedList, before: ListEntry | null, after: ListEntry | null, reason: string | null) {
+    const { owner, list, who } = edited;
+    const platform = platformOf(owner);
+    const shown = (entry: ListEntry | null) => {
+      if (entry === null) return null;
+      const { kind, value, reason, expiresAt } = this.shown(entry);
+      return { kind, value, reason, expiresAt };
+    };
+    const entry = { who, action: 'list', platform, subject: list, reason } as const;
+    const known = after ?? before;
+    // Notes about a client are forgotten with it.
+    const client =
+      known?.kind === 'client' && platform !== null ? this.#parts.clientKeys.of(platform, known.value) : null;
+    await this.#parts.audit.note({ ...entry, before: shown(before), after: shown(after) }, client);
+  }
+
+  async #noteMany(
+    { owner, list, who }: EditedList,
+    effects: readonly (EntryEffect | ListRefusal)[],
+    sha256: string,
+  ) {
+    const counts = Object.groupBy(effects, (effect) => (effect instanceof ListRefusal ? 'refused' : effect));
+    const made = Object.fromEntries(
+      (['added', 'changed', 'removed'] as const).map((effect) => [effect, counts[effect]?.length ?? 0]),
+    );
+    if (Object.values(made).every((count) => count === 0)) return;
+    const platform = platformOf(owner);
+    const entry = { who, action: 'list', platform, subject: list } as const;
+    const after = { ...made, lines: effects.length, sha256 };
+    await this.#parts.audit.note({ ...entry, after, reason: 'many at once' });
+  }
+}
+
+function platformOf(owner: ListOwner): PlatformName | null {
+  return owner === '*' ? null : owner;
+}
+
+/** What all shared lists may hold. */
+export const LIST_LIMITS = {
+  entriesPerList: 100_000,
+  /** So that no platform takes the room of the others. */
+  entriesPerPlatform: 250_000,
+  /** Each node holds them in memory. */
+  entriesInAll: 500_000,
+  listsPerOwner: 200,
+  /** Networks that the ranges of a list consist of. */
+  keysPerList: 1_000_000,
+};
+
+interface RoomTaken {
+  readonly entries: number;
+  readonly keys: number;
+}
+
+/** Why the list has no room for an entry, for the caller; null when it has. */
+export function noRoom(
+  copy: ListCopy,
+  entry: ListEntry,
+  taken: RoomTaken,
+  limits = LIST_LIMITS,
+): string | null {
+  const { owner, list } = entry;
+  if (copy.entry(entryId(entry)) !== null) return null;
+  const entries = copy.list(owner, list);
+  if ((entries?.size ?? 0) + taken.entries >= limits.entriesPerList)
+    return `A list has at most ${limits.entriesPerList} entries.`;
+  if (owner !== INSTALLATION && copy.entriesOf(owner) + taken.entries >= limits.entriesPerPlatform)
+    return `The lists of a platform have at most ${limits.entriesPerPlatform} entries together.`;
+  if (copy.size + taken.entries >= limits.entriesInAll)
+    return `All lists together have at most ${limits.entriesInAll} entries.`;
+  if (copy.keysOn(owner, list) + taken.keys + entry.keys.length > limits.keysPerList)
+    return `The ranges of a list may be made of at most ${limits.keysPerList} networks; use prefixes like /16, /24 and /32, or /32, /48 and /64.`;
+  return null;
+}
+
+function whyNotMade(copy: ListCopy, { owner, list }: EditedList, content: ListContent): string | null {
+  if (!isName(list)) return LIST_NAME_RULE;
+  const fault = findContentFault(content);
+  if (fault !== null) return `"attribute" ${fault}.`;
+  const { kind } = content;
+  if (kind === 'client' && isInstallation(owner))
+    return 'A client belongs to one platform, so a list of the whole installation holds none.';
+  if (copy.madeBy(owner).length >= LIST_LIMITS.listsPerOwner)
+    return `A platform has at most ${LIST_LIMITS.listsPerOwner} lists.`;
+  return null;
+}

@@ -1,0 +1,268 @@
+import { Type } from '#base/json-schema.ts';
+import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
+import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
+import {
+  addHintCounts,
+  countHint,
+  type HintCounts,
+  type HintLabel,
+  SentHintsSchema,
+  sentHintsOf,
+} from '#checkout/metrics/sent-hints.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { type ClientState, token, type VerdictEvent } from '#decision/payer/client-state.ts';
+import { SILENCE } from '#decision/payer/silence.ts';
+import { eachOf } from '#history/statistics/sums.ts';
+import type { Registers } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+
+export const ReportingSchema = named(
+  'Reporting',
+  shape(
+    'What the platform sends, as all nodes see it: whether it still reports outcomes, and what it tells of payers',
+    {
+      hints: SentHintsSchema,
+      newestAt: nullable(epochMs('Of the newest report; null: there never was one')),
+      usualMs: nullable(
+        Type.Number({
+          description:
+            'Within so many milliseconds after the grant 95 % of the reports usually come, to within a quarter; null where hardly any came',
+        }),
+      ),
+      awaited: count('Orders that were granted after the newest report'),
+      awaitedSince: nullable(epochMs('Of the first of them; null without any')),
+      unreportedShare: nullable(
+        Type.Number({
+          description:
+            'Of the orders granted within a week and longer ago than that time: of which nothing was reported, from 0 to 1',
+        }),
+      ),
+      stopped: yesNo(
+        'The platform usually reports, and told nothing of 50 or more orders for three times as long as it usually takes',
+      ),
+    },
+  ),
+);
+
+export type Reporting = Shape<typeof ReportingSchema>;
+
+const HOUR_MS = 3_600_000;
+/** A week. */
+const HOURS_MAX = 168;
+const GROWTH = 1.25;
+/** With more of them the older ones count half, so that the usual time is that of lately. */
+const DELAYS_MAX = 10_000;
+/** Further platforms are not watched, so that memory is bounded. */
+const PLATFORMS_MAX = 200;
+const SHARED_EVERY_MS = 60_000;
+const TRIES_MAX = 5;
+
+/** What was seen of a platform's reports and requests. Times are epoch ms. */
+interface Seen {
+  newestAt: number | null;
+  /** Orders that were granted after the newest report, and the first of them. */
+  awaited: number;
+  awaitedSince: number | null;
+  /** First reports by how long after the grant they came, in steps of GROWTH. */
+  readonly delays: Record<string, number>;
+  /** Orders by the hour in which they were first granted, and of how many of them something was reported. */
+  readonly hours: Record<string, [granted: number, reported: number]>;
+  hints: HintCounts;
+}
+
+interface ReportingParts {
+  readonly registers: Pick<Registers, 'read' | 'compareAndSet'>;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** Watches, together with the other nodes, what platforms report of their orders and tell of their payers. */
+export class ReportingWatch implements ReportsSeen {
+  readonly #parts: ReportingParts;
+  /** What this node saw and has not shared yet. */
+  readonly #own = new Map<PlatformName, Seen>();
+  /** What all nodes saw, as this one read it last. */
+  readonly #shared = new Map<PlatformName, Seen>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(parts: ReportingParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.share().catch(parts.onTrouble), SHARED_EVERY_MS).unref();
+  }
+
+  /** A verdict let a requisite be shown; `state` is the one after it. */
+  granted(platform: PlatformName, { events }: ClientState): void {
+    const asked = events.at(-1);
+    const own = this.#seenOf(platform);
+    if (asked === undefined || own === null || firstGrant(events, asked.order) !== asked) return;
+    own.awaited++;
+    own.awaitedSince ??= asked.at;
+    hourOf(own, asked.at)[0]++;
+  }
+
+  /** Something was reported of an order; `state` is the one before it. */
+  reported(platform: PlatformName, { events }: ClientState, orderRef: string, now: number): void {
+    const own = this.#seenOf(platform);
+    if (own === null) return;
+    Object.assign(own, { newestAt: now, awaited: 0, awaitedSince: null });
+    const grant = firstGrant(events, token(orderRef));
+    // Of one that was reported before, the first report counts.
+    if (grant === undefined || grant.settled) return;
+    const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
+    own.delays[step] = (own.delays[step] ?? 0) + 1;
+    hourOf(own, grant.at)[1]++;
+  }
+
+  /** Counts something that a request told of its payer. */
+  sent(platform: PlatformName, label: HintLabel, now: number): void {
+    const own = this.#seenOf(platform);
+    if (own !== null) countHint(own.hints, label, now);
+  }
+
+  /** Of the platforms that this node has met, as all nodes saw them a minute ago at most. */
+  known(): ReadonlyMap<PlatformName, Reporting> {
+    const now = this.#parts.clock();
+    return new Map([...this.#shared].map(([platform, seen]) => [platform, reportingOf(seen, now)]));
+  }
+
+  async of(platform: PlatformName): Promise<Reporting> {
+    return reportingOf(await this.#share(platform), this.#parts.clock());
+  }
+
+  /** Shares what this node saw, and learns what others did. */
+  async share(): Promise<void> {
+    for (const platform of new Set([...this.#own.keys(), ...this.#shared.keys()]))
+      await this.#share(platform);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.share().catch(this.#parts.onTrouble);
+  }
+
+  #seenOf(platform: PlatformName): Seen | null {
+    const own = this.#own.get(platform);
+    if (own !== undefined) return own;
+    if (!this.#shared.has(platform) && this.#own.size + this.#shared.size >= PLATFORMS_MAX) return null;
+    const nothing = nothingSeen();
+    this.#own.set(platform, nothing);
+    return nothing;
+  }
+
+  async #share(platform: PlatformName): Promise<Seen> {
+    const own = this.#own.get(platform);
+    this.#own.delete(platform);
+    try {
+      const seen = await this.#keep(`reporting ${platform}`, own ?? null);
+      this.#shared.set(platform, seen);
+      return seen;
+    } catch (error) {
+      // It is shared with the next try, and meanwhile more may have been seen.
+      if (own !== undefined) this.#own.set(platform, together(own, this.#own.get(platform) ?? nothingSeen()));
+      throw error;
+    }
+  }
+
+  async #keep(register: string, own: Seen | null): Promise<Seen> {
+    const { registers } = this.#parts;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const text = await registers.read(register);
+      const before: Seen = text === null ? nothingSeen() : JSON.parse(text);
+      if (own === null) return before;
+      const seen = together(before, own);
+      if (await registers.compareAndSet(register, text, JSON.stringify(seen))) return seen;
+    }
+    throw new StoreUnavailable(`other nodes wrote "${register}" each time before this one could`);
+  }
+}
+
+function nothingSeen(): Seen {
+  return { newestAt: null, awaited: 0, awaitedSince: null, delays: {}, hours: {}, hints: {} };
+}
+
+function firstGrant(events: readonly VerdictEvent[], order: string): VerdictEvent | undefined {
+  return events.find((event) => event.granted && event.order === order);
+}
+
+function hourOf({ hours }: Seen, at: number): [granted: number, reported: number] {
+  const hour = Math.floor(at / HOUR_MS);
+  hours[hour] ??= [0, 0];
+  return hours[hour];
+}
+
+/** What was seen before, and what another node saw meanwhile. */
+function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
+  const hasReport = newestAt !== null && newestAt > (before.newestAt ?? 0);
+  const awaited = hasReport ? meanwhile.awaited : before.awaited + meanwhile.awaited;
+  const since = hasReport ? meanwhile.awaitedSince : (before.awaitedSince ?? meanwhile.awaitedSince);
+  const newest = hasReport ? newestAt : before.newestAt;
+  const delays = sumsOf(before.delays, meanwhile.delays);
+  const hours = { ...before.hours };
+  for (const [hour, [granted, reported]] of Object.entries(meanwhile.hours)) {
+    const [grantedBefore, reportedBefore] = hours[hour] ?? [0, 0];
+    hours[hour] = [grantedBefore + granted, reportedBefore + reported];
+  }
+  return {
+    newestAt: newest,
+    awaited,
+    // A node may have granted before it could know of the report.
+    awaitedSince: since === null ? null : Math.max(since, newest ?? 0),
+    delays: totalOf(delays) > DELAYS_MAX ? eachOf(delays, (count) => count / 2) : delays,
+    hours: Object.fromEntries(Object.entries(hours).slice(-HOURS_MAX)),
+    hints: addHintCounts(before.hints, meanwhile.hints),
+  };
+}
+
+function sumsOf(a: Seen['delays'], b: Seen['delays']): Seen['delays'] {
+  const sums = { ...a };
+  for (const [step, count] of Object.entries(b)) sums[step] = (sums[step] ?? 0) + count;
+  return sums;
+}
+
+function totalOf(delays: Seen['delays']): number {
+  return Object.values(delays).reduce((sum, count) => sum + count, 0);
+}
+
+function reportingOf(
+  { newestAt, awaited, awaitedSince, delays, hours, hints }: Seen,
+  now: number,
+): Reporting {
+  const usualMs = usualMsOf(delays);
+  const ordersUntil = (endMs: number) => {
+    const over = Object.entries(hours).filter(([hour]) => (Number(hour) + 1) * HOUR_MS <= endMs);
+    const sum = (place: 0 | 1) => over.reduce((total, [, counts]) => total + counts[place], 0);
+    return { granted: sum(0), reported: sum(1) };
+  };
+  const due = ordersUntil(now - (usualMs ?? 0));
+  // An outage of its own must not make its silence usual.
+  const usual = ordersUntil(awaitedSince ?? now);
+  const isUsual = usualMs !== null && usual.reported >= SILENCE.usualShareMin * usual.granted;
+  return {
+    hints: sentHintsOf(hints, now),
+    newestAt,
+    usualMs,
+    awaited,
+    awaitedSince,
+    unreportedShare: due.granted === 0 ? null : Math.max(0, 1 - due.reported / due.granted),
+    stopped:
+      isUsual &&
+      awaited >= SILENCE.ordersMin &&
+      awaitedSince !== null &&
+      now - awaitedSince > SILENCE.times * usualMs,
+  };
+}
+
+/** The time within which 95 % of the delays are; null with too few of them. */
+function usualMsOf(delays: Seen['delays']): number | null {
+  const total = totalOf(delays);
+  if (total < SILENCE.ordersMin) return null;
+  let within = 0;
+  // Whole numbers as names of members come in their order.
+  const [step = 0] =
+    Object.entries(delays).find(([, count]) => {
+      within += count;
+      return within >= 0.95 * total;
+    }) ?? [];
+  return Math.round(SILENCE.finestMs * GROWTH ** Number(step));
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type Router from '@koa/router';
+import { strictRouter } from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameters.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import type { OpenApiDocument } from './document.ts';
+import { codesPage, columnsPage, factsPage } from './reference.ts';
+
+const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
+
+/** Paths are relative, so that the page also works behind a proxy that adds a prefix. */
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Client Scoring Service: API</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+  </head>
+  <body>
+    <p>Documents: <a href="docs">platform</a>, <a href="docs?of=callers">callers</a>. What rules may ask for: <a href="docs/facts">facts</a>. What the archive holds:
+      <a href="docs/columns">columns</a>. Why requests are refused: <a href="docs/codes">codes</a></p>
+    <div id="docs"></div>
+    <script src="docs/swagger-ui-bundle.js"></script>
+    <script src="docs/initializer.js"></script>
+  </body>
+</html>
+`;
+
+const INITIALIZER = `window.SwaggerUIBundle({
+  url: new URLSearchParams(location.search).get('of') === 'callers' ? 'docs/callers.json' : 'openapi.json',
+  dom_id: '#docs',
+  validatorUrl: null,
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+});
+`;
+
+/** Nothing comes from elsewhere and nothing goes elsewhere. Swagger UI sets styles by script, which needs no exception. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  // The only large answers given without a key. The system keeps what a slow reader has not taken; the
+  // service does not wait for it.
+  Connection: 'close',
+} as const;
+
+/**
+ * A document that the reader has not taken by then is broken off. Slow readers are cut off anyway, but their time starts
+ * again whenever the system takes another part.
+ */
+const ANSWER_MS_MAX = 8_000;
+
+/** A reader must take one part before it is cut off for taking nothing; fewer parts cost less. */
+const PART_BYTES = 256 * 1024;
+
+/** The package's files that the page needs; read when one is first asked for. */
+const ASSETS = [
+  asset('swagger-ui.css', 'text/css; charset=utf-8'),
+  asset('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+];
+
+/** A document as it is served: compact, in each encoding, with the tag that changes when it does. */
+export interface ServedDocument {
+  readonly tag: string;
+  readonly texts: Promise<Readonly<Record<'identity' | 'gzip' | 'br', Buffer>>>;
+}
+
+/** Made and compressed once, at the start; compressing is done on other threads. */
+export function servedDocument(document: OpenApiDocument): ServedDocument {
+  const identity = Buffer.from(JSON.stringify(document));
+  const tag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`;
+  const compressed = async () => {
+    const [zipped, br] = await Promise.all([
+      promisify(gzip)(identity),
+      promisify(brotliCompress)(identity, BROTLI),
+    ]);
+    return { identity, gzip: zipped, br };
+  };
+  return { tag, texts: compressed() };
+}
+
+/** The default takes a second for the last percent. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+/** The document of a listener at `/openapi.json`; no key is needed, since it tells nothing about anybody. */
+export function documentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
+  const router = strictRouter(basePath);
+  serveDocument(router, '/openapi.json', document);
+  return router;
+}
+
+/**
+ * The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents; with the facts
+ * that rules may ask for, the columns of the archive, and the codes of problems.
+ */
+export function docsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
+  const router = documentRoutes(platform, '');
+  serveDocument(router, '/docs/callers.json', callers);
+  serve(router, '/docs', 'text/html; charset=utf-8', () => PAGE);
+  router.get('/docs/', (ctx) => {
+    ctx.state.operation = 'docs';
+    // As a browser reads it below whatever prefix a proxy adds.
+    ctx.redirect('../docs');
+  });
+  serve(router, '/docs/facts', 'text/html; charset=utf-8', factsPage);
+  serve(router, '/docs/columns', 'text/html; charset=utf-8', columnsPage);
+  let codes: Promise<string> | null = null;
+  serve(router, '/docs/codes', 'text/html; charset=utf-8', () => (codes ??= codesOf(callers, platform)));
+  serve(router, '/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
+  for (const { name, type, parts } of ASSETS)
+    serve(router, `/docs/${name}`, type, () => Readable.from(parts()));
+  return router;
+}
+
+/** Read from the texts, so that nobody keeps the documents in memory. */
+async function codesOf(...served: readonly ServedDocument[]): Promise<string> {
+  const texts = await Promise.all(served.map(async ({ texts }) => (await texts).identity.toString()));
+  return codesPage(texts.map((text): OpenApiDocument => JSON.parse(text)));
+}
+
+function serve(
+  router: Router<RequestState>,
+  path: string,
+  type: string,
+  body: (ctx: RouteContext) => unknown,
+) {
+  router.get(path, async (ctx) => {
+    ctx.state.operation = 'docs';
+    ctx.set({ ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-cache' });
+    breakOffLate(ctx.res);
+    ctx.body = await body(ctx);
+  });
+}
+
+function serveDocument(router: Router<RequestState>, path: string, { tag, texts }: ServedDocument): void {
+  serve(router, path, 'application/json; charset=utf-8', async (ctx) => {
+    const encoding = ctx.acceptsEncodings('br', 'gzip') || 'identity';
+    ctx.vary('Accept-Encoding');
+    ctx.set('ETag', tag);
+    ctx.status = 200;
+    if (ctx.fresh) {
+      ctx.status = 304;
+      return null;
+    }
+    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding);
+    return (await texts)[encoding === 'br' || encoding === 'gzip' ? encoding : 'identity'];
+  });
+}
+
+function breakOffLate(res: ServerResponse): void {
+  const late = setTimeout(() => res.destroy(), ANSWER_MS_MAX);
+  res.once('close', () => clearTimeout(late));
+}
+
+/** Part by part it shows whether a reader takes anything, and all readers share the same parts. */
+function asset(name: string, type: string) {
+  let parts: readonly Buffer[] | null = null;
+  return { name, type, parts: () => (parts ??= partsOf(readFileSync(join(SWAGGER_UI, name)))) };
+}
+
+function partsOf(file: Buffer): readonly Buffer[] {
+  const count = Math.ceil(file.length / PART_BYTES);
+  return Array.from({ length: count }, (_, index) =>
+    file.subarray(index * PART_BYTES, (index + 1) * PART_BYTES),
+  );
+}

@@ -1,0 +1,355 @@
+import { readFileSync } from 'node:fs';
+import { pointerTo, writtenMoments } from '#base/shapes.ts';
+import type { AnswerSpec, Operation, RequestBodySpec } from '#checkout/http/operation/operation.ts';
+import { BAD_PARAMETER } from '#checkout/http/operation/parameters.ts';
+import { type Grant, grantLists, grantRefusals } from '#checkout/http/request/authenticate.ts';
+import { BODY_BYTES_MAX, bodyTooLarge, closed, UNSUPPORTED_TYPE } from '#checkout/http/request/body.ts';
+import { MALFORMED_BODY, ProblemSchema, type RefusalNote } from '#checkout/http/request/problems.ts';
+import {
+  HEADERS_TOO_LARGE,
+  INTERNAL_ERROR,
+  METHOD_NOT_ALLOWED,
+  NO_HTTP,
+  NOTHING_THERE,
+  OVERLOADED,
+  problemBody,
+  STATE_AWAY,
+  TOO_MANY_WAITING,
+  TOO_SLOW,
+  UNKNOWN_EXPECTATION,
+  UNKNOWN_KEY,
+} from '#checkout/http/request/refusals.ts';
+import { DECISION_ID_PATTERN } from '#decision/payer/client-key.ts';
+import {
+  Components,
+  type ExampleObject,
+  type HeaderObject,
+  type Json,
+  type MediaType,
+  type Pointer,
+  type ResponseObject,
+  withBlanks,
+} from './components.ts';
+import { exampleOf } from './example.ts';
+
+const PACKAGE: { readonly version: string } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+);
+
+type DescribedOperation = Omit<Operation<never>, 'run'>;
+
+interface DocumentSpec {
+  readonly title: string;
+  readonly description: string;
+  readonly serverUrl: string;
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly operations: readonly DescribedOperation[];
+  /** What the listener may answer to any request, besides what all listeners may; documented with every operation. */
+  readonly elsewhere: readonly RefusalNote[];
+  /** As the listener's. */
+  readonly isStrict: boolean;
+}
+
+const REQUEST_ID = '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11';
+
+const REQUEST_ID_PARAMETER = {
+  name: 'X-Request-Id',
+  in: 'header',
+  required: false,
+  description: "The caller's own id of the request; comes back in the answer and stands in the log",
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._~:/+=-]{1,128}$' },
+} as const;
+
+const HEADERS = {
+  'X-Request-Id': {
+    description: "The request's id: the one sent when it is safe to repeat, otherwise a new one",
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 128 },
+  },
+  'Cache-Control': {
+    description: 'Always no-store: an answer is for one caller and one moment',
+    required: true,
+    schema: { type: 'string', enum: ['no-store'] },
+  },
+  'X-Ignored-Members': {
+    description:
+      'Members of the body that the operation does not have, percent-encoded, ten at most: perhaps misspelt',
+    schema: { type: 'string' },
+  },
+  'X-Decision-Id': {
+    description: 'Names the decision record; leads to its explanation',
+    required: true,
+    schema: { type: 'string', pattern: DECISION_ID_PATTERN },
+  },
+  ETag: {
+    description: 'The revision in quotes: what If-Match takes',
+    required: true,
+    schema: { type: 'string', pattern: '^"[1-9][0-9]*"$' },
+  },
+  'Idempotent-Replayed': {
+    description: 'Only on an answer that was given before under the same Idempotency-Key',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'Retry-After': {
+    description: 'Seconds after which to try again',
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'WWW-Authenticate': {
+    description: 'Names the header that the access key belongs into',
+    required: true,
+    schema: { type: 'string' },
+  },
+  Allow: { description: 'Only with 405: the methods that the path takes', schema: { type: 'string' } },
+} as const;
+
+/** The document of one listener, made from what its routes are made from. */
+export function documentOf(spec: DocumentSpec): OpenApiDocument {
+  const components = new Components();
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const operation of spec.operations) {
+    const methods = paths[operation.path] ?? {};
+    methods[operation.method] = operationObject(operation, spec, components);
+    paths[operation.path] = methods;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: spec.title,
+      version: PACKAGE.version,
+      description: spec.description,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: spec.serverUrl }],
+    tags: spec.tags,
+    paths,
+    components: {
+      schemas: components.schemas(),
+      parameters: { 'X-Request-Id': REQUEST_ID_PARAMETER },
+      responses: components.responses.all(),
+      examples: components.examples.all(),
+      headers: usedHeaders(JSON.stringify([paths, components.responses.all()])),
+      securitySchemes: {
+        accessKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-KA-Access-Key',
+          description: 'The access key that the platform owner issued. Keep it as a secret.',
+        },
+      },
+    },
+  };
+}
+
+function operationObject(
+  operation: DescribedOperation,
+  spec: DocumentSpec,
+  components: Components,
+): OperationObject {
+  const { operationId, summary, description, tag, grant, parameters = [], body } = operation;
+  return {
+    operationId,
+    summary,
+    description,
+    tags: [tag],
+    security: grant === null ? [] : grantLists(grant).map((accessKey) => ({ accessKey })),
+    parameters: [
+      ...parameters.map(({ read: _, ...told }) => told),
+      { $ref: '#/components/parameters/X-Request-Id' },
+    ],
+    ...(body === null ? {} : { requestBody: requestBody(body, components, spec.isStrict) }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(operation.answers).map(([status, answer]) => [
+          status,
+          success(answer, components, operation.body !== null && !spec.isStrict),
+        ]),
+      ),
+      ...refusalsByStatus(operationId, refusalsOf(operation, spec), components),
+      default: components.responses.keep(
+        grant === null ? 'OtherWithoutKey' : 'Other',
+        operationId,
+        refusalResponse(
+          operationId,
+          'Any other refusal',
+          [...OF_EVERY_LISTENER, ...(grant === null ? spec.elsewhere : [])],
+          ['Allow'],
+          components,
+        ),
+      ),
+    },
+  };
+}
+
+/** What any request may be answered, whatever it asks for. */
+const OF_EVERY_LISTENER: readonly RefusalNote[] = [
+  INTERNAL_ERROR,
+  NOTHING_THERE,
+  METHOD_NOT_ALLOWED,
+  NO_HTTP,
+  TOO_SLOW,
+  UNKNOWN_EXPECTATION,
+  HEADERS_TOO_LARGE,
+];
+
+/** Its own refusals, and those that follow from what it takes: parameters, a body, a key. */
+function refusalsOf(
+  { refusals = [], parameters = [], grant, body }: DescribedOperation,
+  { isStrict, elsewhere }: Pick<DocumentSpec, 'isStrict' | 'elsewhere'>,
+): readonly RefusalNote[] {
+  return [
+    ...refusals,
+    ...(isStrict && (grant !== null || parameters.length > 0) ? [BAD_PARAMETER] : []),
+    ...(body === null || body.onlyLines === true
+      ? []
+      : [MALFORMED_BODY, bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
+    ...(body === null ? [] : [UNSUPPORTED_TYPE]),
+    ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
+  ];
+}
+
+function keyRefusals(grant: Grant): readonly RefusalNote[] {
+  return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY, TOO_MANY_WAITING, OVERLOADED];
+}
+
+function requestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {
+  for (const [name, schema] of Object.entries(shapes))
+    components.add(name, isStrict ? closed(withBlanks(schema)) : withBlanks(schema));
+  return {
+    required: true,
+    content: Object.fromEntries(
+      Object.entries(content).map(([type, { name, example }]) => [
+        type,
+        { schema: { $ref: pointerTo(name) }, example: example ?? exampleOf(shapes[name] ?? {}) },
+      ]),
+    ),
+  } as const;
+}
+
+function success(
+  { description, headers = [], content = {}, text }: AnswerSpec,
+  components: Components,
+  mayIgnore: boolean,
+): ResponseObject {
+  const media = Object.entries(content).map(([type, shape]): [string, MediaType] => [
+    type,
+    { schema: components.published(shape), example: writtenMoments(shape)(exampleOf(shape)) },
+  ]);
+  if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
+  return {
+    description,
+    headers: headerRefs([
+      ...(['X-Request-Id', 'Cache-Control'] as const),
+      ...(mayIgnore ? (['X-Ignored-Members'] as const) : []),
+      ...headers,
+    ]),
+    ...(media.length === 0 ? {} : { content: Object.fromEntries(media) }),
+  };
+}
+
+function refusalsByStatus(
+  operationId: string,
+  refusals: readonly RefusalNote[],
+  components: Components,
+): Record<string, Pointer> {
+  const byCode = new Map(refusals.map((one) => [one.name, one]));
+  const byStatus = Map.groupBy(byCode.values(), ({ example }) => example.status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => {
+      const named = group.toSorted((a, b) => a.name.localeCompare(b.name, 'en'));
+      const response = refusalResponse(
+        operationId,
+        named.map(({ when }) => when).join(' '),
+        named,
+        headersOf(Number(status)),
+        components,
+      );
+      return [String(status), components.responses.keep(titleOf(named), operationId, response)];
+    }),
+  );
+}
+
+/** Codes in the form of a name, like `StoreAwayTooManyWaiting`. */
+function titleOf(refusals: readonly RefusalNote[]): string {
+  return refusals
+    .map(({ name }) => name.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()))
+    .join('');
+}
+
+function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
+  if (status === 401) return ['WWW-Authenticate'];
+  return status === 429 || status === 503 ? ['Retry-After'] : [];
+}
+
+function refusalResponse(
+  operationId: string,
+  description: string,
+  refusals: readonly RefusalNote[],
+  headers: readonly (keyof typeof HEADERS)[],
+  components: Components,
+): ResponseObject {
+  return {
+    description,
+    headers: headerRefs(['X-Request-Id', 'Cache-Control', ...headers]),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            components.published(ProblemSchema),
+            {
+              type: 'object',
+              properties: { code: { type: 'string', enum: refusals.map(({ name }) => name) } },
+            },
+          ],
+        },
+        examples: Object.fromEntries(
+          refusals.map(({ name, when, example }) => [
+            name,
+            components.examples.keep(name, operationId, {
+              summary: when,
+              value: problemBody(example, REQUEST_ID),
+            }),
+          ]),
+        ),
+      },
+    },
+  };
+}
+
+function headerRefs(names: readonly (keyof typeof HEADERS)[]): Record<string, Json> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function usedHeaders(text: string): Readonly<Record<string, HeaderObject>> {
+  return Object.fromEntries(
+    Object.entries(HEADERS).filter(([name]) => text.includes(`"#/components/headers/${name}"`)),
+  );
+}
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Json[];
+  readonly parameters: readonly Json[];
+  readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
+  readonly responses: Readonly<Record<string, ResponseObject | Pointer>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: Json;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly Json[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Json>>;
+    /** Refusals, by the codes that they may have. */
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly examples: Readonly<Record<string, ExampleObject>>;
+    readonly parameters: Readonly<Record<string, Json>>;
+    readonly headers: Readonly<Record<string, HeaderObject>>;
+    readonly securitySchemes: Json;
+  };
+}

@@ -1,0 +1,133 @@
+import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { findFacts, type ListedFact, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
+import { TABLE_NAMES, TABLES } from '#history/archive/tables.ts';
+import type { ExampleObject, Pointer } from './components.ts';
+import type { OpenApiDocument } from './document.ts';
+
+interface Entry {
+  readonly word: string;
+  readonly meaning: string;
+}
+
+/** The fact catalogue as a page: what `/docs/facts` shows. */
+export function factsPage(): string {
+  return pageOf(
+    'Facts',
+    'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
+    findFacts(NONE_DECLARED, null)
+      .map(({ question, exampleIsFor, example, declares, facts }) => {
+        const entries = facts.map(factEntry);
+        return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n${declared(declares)}<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
+      })
+      .join('\n'),
+  );
+}
+
+/** Tables and columns of the archive as a page: what `/docs/columns` shows. */
+export function columnsPage(): string {
+  return pageOf(
+    'Tables of the archive',
+    'Times are UTC. What the rules saw are further columns of decisions, such as fact_paidCount; null where the rule set did not ask for the fact, or its value was not known: facts_not_known has its label then.',
+    listed(
+      TABLE_NAMES.map((table) => [
+        `${table}: ${TABLES[table].description}`,
+        TABLES[table].columns.map(({ name, type, description }) => ({
+          word: `${name} ${type === 'TIMESTAMP_MS' ? 'TIMESTAMP' : type}`,
+          meaning: description,
+        })),
+      ]),
+    ),
+  );
+}
+
+/** The codes of problems as a page: what `/docs/codes` shows. One that most operations have stands once, at the top. */
+export function codesPage(documents: readonly OpenApiDocument[]): string {
+  const all = documents.flatMap(refusalsIn);
+  const ids = [...new Set(all.map(({ operationId }) => operationId))];
+  const rows = [...Map.groupBy(all, ({ code, when }) => `${code} ${when}`).values()].flatMap((same) => {
+    const without = ids.filter((id) => same.every(({ operationId }) => operationId !== id));
+    if (without.length >= same.length)
+      return same.map((one) => ({ ...one, place: ids.indexOf(one.operationId) }));
+    const operationId = without.length === 0 ? 'all' : `all but ${without.join(', ')}`;
+    return same.slice(0, 1).map((one) => ({ ...one, operationId, place: -1 }));
+  });
+  const lines = rows
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ operationId, code, status, when, todo }) =>
+      ['<tr>', operationId, `<code>${code}</code>`, status, escaped(when), todo].join('<td>'),
+    );
+  return pageOf(
+    'Codes of problems',
+    'Why an operation refuses a request. Programs should go by the code. Repeat after Retry-After, with growing pauses, and a verdict with its Idempotency-Key.',
+    `<table>\n<tr><th>operation<th>code<th>status<th>when<th>what the caller does\n${lines.join('\n')}\n</table>`,
+  );
+}
+
+function refusalsIn({ paths, components }: OpenApiDocument) {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  return operations.flatMap(({ operationId, responses }) =>
+    Object.values(responses).flatMap((response) => {
+      const { content = {} } = '$ref' in response ? at(components.responses, response) : response;
+      return Object.values(content['application/problem+json']?.examples ?? {}).map((example) => {
+        const { summary: when, value } = at(components.examples, example);
+        return { operationId, code: value.code, status: value.status, when, todo: whatToDo(value) };
+      });
+    }),
+  );
+}
+
+function at<Part>(parts: Readonly<Record<string, Part>>, { $ref }: Pointer): Part {
+  const part = parts[$ref.replace(/^.*\//, '')];
+  if (part === undefined) throw new Error(`the document has no ${$ref}`);
+  return part;
+}
+
+/** By the kind of the refusal; the detail of each problem says more. */
+function whatToDo({ status, retryable }: ExampleObject['value']): string {
+  if (retryable) return 'repeats it';
+  if (status === 401 || status === 403) return 'asks for access, or signs in';
+  return [404, 409, 412, 422].includes(status)
+    ? 'looks at what is there now, and decides anew'
+    : 'mends the request';
+}
+
+function listed(parts: readonly (readonly [string, readonly Entry[]])[]): string {
+  const shown = parts.map(([heading, entries]) => `<h2>${escaped(heading)}</h2>\n${definitions(entries)}`);
+  return shown.join('\n');
+}
+
+function definitions(entries: readonly Entry[]): string {
+  const lines = entries.map(
+    ({ word, meaning }) => `<dt><code>${escaped(word)}</code></dt><dd>${escaped(meaning)}</dd>`,
+  );
+  return `<dl>\n${lines.join('\n')}\n</dl>`;
+}
+
+function declared(text: string | undefined): string {
+  if (text === undefined) return '';
+  return `<pre><code># ruleset.yaml\n${escaped(text)}</code></pre>\n`;
+}
+
+function pageOf(title: string, intro: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Client Scoring Service: ${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<h1>${escaped(title)}</h1>
+<p>${escaped(intro)}</p>
+${body}
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}
+
+/** How a rule writes the fact, with the type of its value. */
+function factEntry({ name, values, notes, description }: ListedFact): Entry {
+  const told = [...(values === TRUE_OR_FALSE ? [] : [values]), ...notes];
+  return { word: told.length === 0 ? name : `${name} (${told.join('; ')})`, meaning: description };
+}

@@ -1,0 +1,162 @@
+import { Type } from '#base/json-schema.ts';
+import { epochMs, list, named, nullable, oneOf, shape, word, writtenMoments, yesNo } from '#base/shapes.ts';
+import { type Audit, AuditEntrySchema } from '#checkout/access/audit.ts';
+import { ListEntrySchema } from '#checkout/lists/list-entry.ts';
+import { DecisionSchema } from '#decision/decision.ts';
+import { listValues } from '#decision/payer/attribute-values.ts';
+import type { ClientKey } from '#decision/payer/client-key.ts';
+import type { ClientState } from '#decision/payer/client-state.ts';
+import { readTallies } from '#decision/payer/day-tallies.ts';
+import { listDevices } from '#decision/payer/known-devices.ts';
+import type { PlatformNames } from '#decision/shared-lists.ts';
+import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
+import {
+  BindingEntrySchema,
+  OutcomeEntrySchema,
+  OverrideEntrySchema,
+  ScoreEntrySchema,
+} from '#state/journal.ts';
+import type { Store } from '#state/store.ts';
+import { ProposalSchema, Proposals, proposalView } from '#workbench/approvals/proposals.ts';
+import type { ListEditor } from '#workbench/lists/list-editor.ts';
+
+// Only lists of clients name one, and those are of no attribute.
+const { owner: _owner, keys: _keys, attribute: _attribute, ...listed } = ListEntrySchema.properties;
+
+export const ClientExportSchema = named(
+  'ClientExport',
+  shape('All that is held on a client', {
+    platform: word('Whose client it is', 'shop'),
+    clientIdKey: word('As the caller chose it', 'ann'),
+    at: epochMs('When it was read'),
+    state: nullable(
+      Type.Record(Type.Unknown(), {
+        description:
+          'What decides next time, member by member; devices as pseudonyms and orders as tokens; null: none',
+      }),
+    ),
+    lists: list(shape('An entry of a shared list of the platform', listed), 'Where it is listed'),
+    proposals: list(ProposalSchema, 'What was proposed about it'),
+    audit: list(AuditEntrySchema, 'Who did what about it or looked at it, oldest first'),
+    decisions: list(DecisionSchema, 'All that are kept, newest first'),
+    history: list(
+      oneOf(
+        'kind',
+        {
+          score: named('KeptScore', ScoreEntrySchema),
+          outcome: named('KeptOutcome', OutcomeEntrySchema),
+          binding: named('KeptBinding', BindingEntrySchema),
+          override: named('KeptOverride', OverrideEntrySchema),
+        },
+        'An entry as it is kept; `kind` says which members it has',
+      ),
+      'What else happened, as it is kept, newest first; devices as pseudonyms',
+    ),
+    complete: yesNo(
+      'Nothing is missing since the first contact; otherwise older parts are kept no longer, cannot be read, or lie in an archive that this node does not have',
+    ),
+  }),
+);
+
+export interface ClientExportParts {
+  readonly store: Store;
+  readonly decisions: DecisionLookup;
+  readonly listEditor: ListEditor;
+  readonly names: PlatformNames;
+  readonly audit: Audit;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** The JSON of a ClientExport, a piece at a time; that somebody read it is noted before the first. */
+export async function* clientExport(
+  { store, decisions, listEditor, names, audit, clock }: ClientExportParts,
+  client: ClientKey,
+  who: string,
+): AsyncGenerator<string> {
+  const { platform, clientIdKey } = client;
+  await audit.noteReading(who, client);
+  const { state, stamp } = await store.load(client);
+  const lists = await listEditor.aboutClient(platform, clientIdKey);
+  const proposals = new Proposals(store.registers, audit, store.clientKeys, clock);
+  const head = {
+    platform,
+    clientIdKey,
+    at: clock(),
+    state: stamp.raw === null ? null : legibleState(state),
+    lists: lists.map(({ owner, keys, attribute, id, version, ...entry }) => entry),
+    proposals: (await proposals.about(client)).map(proposalView),
+  };
+  const naming = namingDevices((id) => names.nameOf(platform, id));
+  yield JSON.stringify(writtenMoments(ClientExportSchema)(head), naming).slice(0, -1);
+  const isAuditWhole = yield* member('audit', audit.about(client));
+  const seen = { oldestAt: Number.POSITIVE_INFINITY };
+  const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
+  const isHistoryWhole = yield* member('history', noting(decisions.allHistory(client), seen), naming);
+  const isFromTheFirst = seen.oldestAt <= (state.firstSeenAt ?? Number.POSITIVE_INFINITY);
+  yield `,"complete":${isAuditWhole && areDecisionsWhole && isHistoryWhole && isFromTheFirst}}`;
+}
+
+/** The state with its packed lists as people may read them. */
+function legibleState(state: ClientState) {
+  const { knownDevices, dayTallies, attributeValues, lastAt } = state;
+  return {
+    ...state,
+    knownDevices: {
+      fingerprints: listDevices(knownDevices.fingerprints, lastAt),
+      ips: listDevices(knownDevices.ips, lastAt),
+    },
+    attributeValues: listValues(attributeValues),
+    dayTallies: readTallies(dayTallies).map(({ amounts, ...tally }) => ({
+      ...tally,
+      amounts: Object.fromEntries(amounts),
+    })),
+  };
+}
+
+type Pages<Item, End> = AsyncGenerator<readonly Item[], End>;
+
+type Replacer = (member: string, value: unknown) => unknown;
+
+/** For JSON in which devices have the platform's own names. */
+function namingDevices(nameOf: (pseudonym: string) => string): Replacer {
+  return (member, value) => {
+    if (typeof value === 'string')
+      return ['fingerprint', 'ip', 'id', 'formerId'].includes(member) ? nameOf(value) : value;
+    return member === 'networks' && Array.isArray(value) ? value.map((one) => nameOf(String(one))) : value;
+  };
+}
+
+/** A member that is a list, written as its pages come; returns how the pages ended. */
+async function* member<End>(
+  name: 'audit' | 'decisions' | 'history',
+  pages: Pages<unknown, End>,
+  replacer?: Replacer,
+): AsyncGenerator<string, End> {
+  const write = writtenMoments(ClientExportSchema.properties[name]);
+  yield `,${JSON.stringify(name)}:[`;
+  let isFirst = true;
+  for (;;) {
+    const { value, done } = await pages.next();
+    if (done === true) {
+      yield ']';
+      return value;
+    }
+    if (value.length === 0) continue;
+    yield `${isFirst ? '' : ','}${JSON.stringify(write(value), replacer).slice(1, -1)}`;
+    isFirst = false;
+  }
+}
+
+/** The pages; notes the time of the oldest item. */
+async function* noting<Item extends { readonly at: number }, End>(
+  pages: Pages<Item, End>,
+  seen: { oldestAt: number },
+): Pages<Item, End> {
+  for (;;) {
+    const { value, done } = await pages.next();
+    if (done === true) return value;
+    for (const { at } of value) seen.oldestAt = Math.min(seen.oldestAt, at);
+    yield value;
+  }
+}

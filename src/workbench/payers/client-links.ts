@@ -1,0 +1,353 @@
+import { DAY_MS } from '#base/duration.ts';
+import { Type } from '#base/json-schema.ts';
+import { searchSteps } from '#base/paced-steps.ts';
+import * as s from '#base/shapes.ts';
+import type { ListCopy } from '#checkout/lists/list-node.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { live, type Override, overrideGroup } from '#decision/payer/client-state.ts';
+import { VERDICTS } from '#decision/rules/rule-set.ts';
+import type { PlatformNames } from '#decision/shared-lists.ts';
+import { readableValue } from '#decision/shared-lists.ts';
+import { reportedResult } from '#history/archive/order-status.ts';
+import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { asOfShape } from '#history/archive/read/as-of.ts';
+import {
+  byText,
+  DEVICE_CLIENTS_MAX,
+  DEVICE_KINDS,
+  type Device,
+  deviceValue,
+  type LinkedOrder,
+  type LinksAsk,
+  readingLinks,
+  type SeenClient,
+  TIES,
+  type Web,
+  webAround,
+} from '#history/archive/read/linked-clients.ts';
+import type { Store } from '#state/store.ts';
+
+const ORDERS_PER_CLIENT_MAX = 500;
+
+const money = (description: string) => Type.Number({ minimum: 0, description });
+
+const LinkedOrdersSchema = s.named(
+  'LinkedOrders',
+  s.shape('Orders by what became of them; those whose last outcome is technical are left out', {
+    paid: s.count('Paid, and not taken back'),
+    reversed: s.count('Paid and taken back'),
+    unpaid: s.count('A requisite was shown, or nobody asked here, and it was not paid'),
+    turnedAway: s.count('No requisite was shown, so that nobody could pay'),
+    unknown: s.count('A requisite was shown, and nothing was reported'),
+  }),
+);
+
+const LinkedMoneySchema = Type.Record(
+  s.named(
+    'LinkedMoney',
+    s.shape('Amounts of orders by what became of them', {
+      paid: money('Of those paid'),
+      reversed: money('Of those taken back'),
+      unpaid: money('Of those unpaid'),
+    }),
+  ),
+  { description: 'By currency, in its units' },
+);
+
+const RefusedSchema = s.named(
+  'RefusedPayers',
+  s.shape('Whom a block would refuse who paid so far, and what they paid', {
+    clients: s.count('Whom it would refuse, payers or not'),
+    payers: s.count('Of these, clients with a paid order that was not taken back'),
+    orders: s.count('Their paid orders'),
+    money: Type.Record(money('Sum'), { description: 'What they paid, by currency' }),
+  }),
+);
+
+const LinkedDeviceSchema = s.named(
+  'LinkedDevice',
+  s.shape('A device, or an address', {
+    kind: s.choice(DEVICE_KINDS, 'What it is'),
+    value: s.word(
+      'As shared lists of the platform take it, and no other platform knows it, like hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
+      'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
+    ),
+    ofClient: s.yesNo('The client itself was seen on it'),
+    firstAt: s.epochMs('When one of the clients shown was first seen on it'),
+    lastAt: s.epochMs('When one of them was last seen on it'),
+    clients: s.count('Clients of the platform that were seen on it within the time looked at'),
+    followed: s.yesNo(`False: on it are more than ${DEVICE_CLIENTS_MAX} clients, and it links nobody`),
+    lists: s.list(Type.String(), 'Shared lists that hold this very value now'),
+    refused: s.nullable(RefusedSchema),
+  }),
+);
+
+const LinkedClientSchema = s.named(
+  'LinkedClient',
+  s.shape('A client that is linked to the one asked about', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    tie: s.meaning(TIES, 'How it is linked to the client'),
+    devices: s.list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
+    firstAt: s.nullable(s.epochMs('When it was first seen on one of the devices shown; null: on none')),
+    lastAt: s.nullable(s.epochMs('When it was last seen on one of them; null: on none')),
+    orders: LinkedOrdersSchema,
+    money: LinkedMoneySchema,
+    verdicts: s.shape('What it was answered', {
+      GET_NEW: s.count('Answers'),
+      GET_SAME_STICKY: s.count('Answers'),
+      WAIT: s.count('Answers'),
+      BLOCK: s.count('Answers'),
+    }),
+    cut: s.yesNo(`It has more orders; the newest ${ORDERS_PER_CLIENT_MAX} are counted`),
+    override: s.nullable(overrideGroup),
+    lists: s.list(Type.String(), 'Shared lists that it is on now by its clientIdKey'),
+    proposed: s.yesNo('It is one of those who might be blocked together; see `proposal`'),
+  }),
+);
+
+export const ClientLinksSchema = s.named(
+  'ClientLinks',
+  s.shape('Who shares devices and addresses with a client', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    from: s.epochMs('Since when was looked'),
+    asOf: Type.Optional(asOfShape),
+    complete: s.yesNo('False: a part of the archive or of the journal could not be read, or was too much'),
+    devices: s.list(LinkedDeviceSchema, 'Those of the client first, then by how many clients they link'),
+    clients: s.list(LinkedClientSchema, 'The client itself first, then the closest ties'),
+    cut: s.shape('What is there and not shown', {
+      devices: s.count('Devices and addresses'),
+      clients: s.count('Clients; those with the weakest ties are left out first'),
+    }),
+    proposal: s.shape(
+      'Whom a list could block together: linked more closely than by a single address, without an override TRUSTED, and with no more orders paid than unpaid or taken back; nobody where none of them has one of these',
+      { clients: s.list(Type.String(), 'Who'), refused: RefusedSchema },
+    ),
+  }),
+);
+
+export type ClientLinks = s.Shape<typeof ClientLinksSchema>;
+export type LinkedClient = s.Shape<typeof LinkedClientSchema>;
+export type RefusedPayers = s.Shape<typeof RefusedSchema>;
+
+/** How far to look: `depth` 1 is whom the client shares something with, 2 also whom those share something with. */
+export interface LinksBounds {
+  readonly days: number;
+  readonly depth: number;
+  readonly clients: number;
+}
+
+/** Rings live for weeks. */
+export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
+export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
+
+/** With `asOf` as was known then, epoch ms; null: as it is now. */
+export function linksAsk({ days, depth, clients }: LinksBounds, asOf: number | null, now: number): LinksAsk {
+  return { depth, from: Math.max(0, (asOf ?? now) - days * DAY_MS), asOf, clientsMax: clients };
+}
+
+/** What else is known of clients and devices besides what they did. */
+export interface LinksParts {
+  readonly store: Store;
+  readonly archive: ArchiveReader;
+  /** This node's copy of the shared lists. */
+  readonly lists: ListCopy;
+  readonly names: PlatformNames;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** Whom a client shares devices and addresses with; null when nothing is known of it. */
+export async function clientLinks(
+  parts: LinksParts,
+  platform: PlatformName,
+  clientIdKey: string,
+  ask: LinksAsk,
+): Promise<ClientLinks | null> {
+  const { store, lists, names, now } = parts;
+  const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
+  if (stamp.raw === null) return null;
+  const found = await readingLinks(parts, platform, ask, async (reading) => {
+    const web = await webAround(reading, clientIdKey, ask);
+    const shown = [...web.ties.keys()];
+    const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
+    const overrides = ask.asOf === null ? null : await reading.overridesOf(shown);
+    const asOf = await reading.asOf();
+    return { web, orders, overrides, asOf, complete: !reading.isIncomplete() };
+  });
+  const shownClients = [...found.web.ties.keys()];
+  const overrides = found.overrides ?? (await overridesNow(store, platform, shownClients));
+  const listsWith = (kind: 'client' | Device['kind'], value: string) =>
+    lists.namesHolding(platform, kind, value, now);
+  const clients = proposing(
+    clientsIn(found.web, found.orders).map((one) => ({
+      ...one,
+      override: live(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
+      lists: listsWith('client', one.clientIdKey),
+    })),
+  );
+  const devices = devicesIn(found.web, clientIdKey, clients).map((one) => ({
+    ...one,
+    lists: listsWith(one.kind, one.value),
+  }));
+  const proposed = clients.filter((one) => one.proposed);
+  const shown = (kind: Device['kind'], value: string) =>
+    readableValue({ kind, value }, (hmac) => names.nameOf(platform, hmac));
+  return {
+    clientIdKey,
+    from: ask.from,
+    ...(found.asOf === undefined ? {} : { asOf: found.asOf }),
+    complete: found.complete,
+    devices: devices.map((one) => ({ ...one, value: shown(one.kind, one.value) })),
+    clients: clients.map((one) => ({ ...one, devices: one.devices.map((value) => shown('ip', value)) })),
+    cut: found.web.cut,
+    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: refusedBy(proposed) },
+  };
+}
+
+type CountedClient = Omit<LinkedClient, 'override' | 'lists' | 'proposed'>;
+
+function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[]): readonly CountedClient[] {
+  const links = new Set(
+    devices.filter((one) => one.seen.length > 1).map(({ device }) => deviceValue(device)),
+  );
+  const seenBy = Map.groupBy(seen, ({ clientIdKey }) => clientIdKey);
+  const ordersBy = Map.groupBy(orders, ({ clientIdKey }) => clientIdKey);
+  return [...ties].map(([clientIdKey, tie]) => {
+    const own = seenBy.get(clientIdKey) ?? [];
+    return {
+      clientIdKey,
+      tie,
+      devices: own
+        .map(deviceValue)
+        .filter((value) => links.has(value))
+        .toSorted(byText),
+      ...(own.length === 0 ? { firstAt: null, lastAt: null } : spanOf(own)),
+      ...figuresOf(ordersBy.get(clientIdKey) ?? []),
+    };
+  });
+}
+
+/** From the first to the last time of some, of which there is one at least. */
+function spanOf(seen: readonly SeenClient[]) {
+  const [firsts, lasts] = [seen.map(({ firstAt }) => firstAt), seen.map(({ lastAt }) => lastAt)];
+  return { firstAt: Math.min(...firsts), lastAt: Math.max(...lasts) };
+}
+
+type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'technical';
+
+/** A failure of an order that was turned away proves nothing, and a grant opens that order again. */
+function statusOf({ report, granted, verdicts }: LinkedOrder): Status {
+  const result = report === null ? null : reportedResult(report);
+  if (result === 'PAID') return 'paid';
+  if (result === 'REVERSED') return 'reversed';
+  if (result === 'TECHNICAL') return 'technical';
+  const wasAsked = VERDICTS.some((verdict) => verdicts[verdict] > 0);
+  if (!granted && (wasAsked || result === 'TURNED_AWAY')) return 'turnedAway';
+  return result === 'UNPAID' ? 'unpaid' : 'unknown';
+}
+
+function figuresOf(orders: readonly LinkedOrder[]) {
+  const counts = { paid: 0, reversed: 0, unpaid: 0, turnedAway: 0, unknown: 0, technical: 0 };
+  const sums: Record<string, { paid: number; reversed: number; unpaid: number }> = {};
+  const verdicts = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
+  for (const order of orders) {
+    const status = statusOf(order);
+    counts[status] += 1;
+    for (const verdict of VERDICTS) verdicts[verdict] += order.verdicts[verdict];
+    const { amount, currency } = order;
+    if (amount === null || currency === null || !isAboutMoney(status)) continue;
+    const before = sums[currency] ?? { paid: 0, reversed: 0, unpaid: 0 };
+    sums[currency] = { ...before, [status]: sumOf(before[status], amount) };
+  }
+  const { technical, ...known } = counts;
+  return { orders: known, money: sums, verdicts, cut: orders.length >= ORDERS_PER_CLIENT_MAX };
+}
+
+function isAboutMoney(status: Status): status is 'paid' | 'reversed' | 'unpaid' {
+  return status === 'paid' || status === 'reversed' || status === 'unpaid';
+}
+
+const DIGITS = 12;
+
+/** Without the rounding digits of doubles. */
+function sumOf(a: number, b: number): number {
+  return Number((a + b).toPrecision(DIGITS));
+}
+
+function proposing(clients: readonly Omit<LinkedClient, 'proposed'>[]): readonly LinkedClient[] {
+  const mayBe = clients.filter(
+    (one) => one.tie !== 'address' && one.override !== 'TRUSTED' && one.orders.paid <= harmOf(one),
+  );
+  const isHarmful = mayBe.some((one) => harmOf(one) > 0);
+  return clients.map((one) => ({ ...one, proposed: isHarmful && mayBe.includes(one) }));
+}
+
+function harmOf({ orders }: Pick<LinkedClient, 'orders'>): number {
+  return orders.unpaid + orders.reversed;
+}
+
+/** The paying clients whom a list with these clients would refuse. */
+export function refusedBy(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
+  const payers = clients.filter(({ orders }) => orders.paid > 0);
+  const sums: Record<string, number> = {};
+  for (const one of payers)
+    for (const [currency, { paid }] of Object.entries(one.money))
+      if (paid > 0) sums[currency] = sumOf(sums[currency] ?? 0, paid);
+  return {
+    clients: clients.length,
+    payers: payers.length,
+    orders: payers.reduce((sum, { orders }) => sum + orders.paid, 0),
+    money: sums,
+  };
+}
+
+type CountedDevice = Omit<ClientLinks['devices'][number], 'lists'>;
+
+function devicesIn(
+  { devices, seen }: Web,
+  clientIdKey: string,
+  clients: readonly LinkedClient[],
+): readonly CountedDevice[] {
+  const seenOn = Map.groupBy(seen, deviceValue);
+  const known = new Map(clients.map((one) => [one.clientIdKey, one]));
+  const counted = devices.map(({ device, clients: number, seen: all }) => {
+    const here = seenOn.get(deviceValue(device)) ?? [];
+    const shown = all.flatMap((one) => known.get(one.clientIdKey) ?? []);
+    return {
+      kind: device.kind,
+      value: deviceValue(device),
+      ofClient: here.some((one) => one.clientIdKey === clientIdKey),
+      ...spanOf(here),
+      clients: number,
+      followed: all.length > 0,
+      refused: all.length > 0 && shown.length === all.length ? refusedBy(shown) : null,
+    };
+  });
+  return counted.toSorted(
+    (a, b) =>
+      Number(b.ofClient) - Number(a.ofClient) ||
+      linksOf(b) - linksOf(a) ||
+      b.lastAt - a.lastAt ||
+      byText(a.value, b.value),
+  );
+}
+
+function linksOf({ followed, clients }: CountedDevice): number {
+  return followed ? clients : 0;
+}
+
+async function overridesNow(
+  store: Store,
+  platform: PlatformName,
+  clients: readonly string[],
+): Promise<ReadonlyMap<string, Override | null>> {
+  const found = await searchSteps.map(clients, (some) =>
+    Promise.all(
+      some.map(async (clientIdKey) => {
+        const { state } = await store.load(store.clientKeys.of(platform, clientIdKey));
+        return [clientIdKey, state.override] as const;
+      }),
+    ),
+  );
+  return new Map(found);
+}

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeOwnFolder } from '#base/files/folders.ts';
+import { parseJsonObject } from '#base/files/json-object.ts';
+import { NamedError } from '#base/named-error.ts';
+import type { Audit } from '#checkout/access/audit.ts';
+import type { ScoringService } from '#checkout/scoring/scoring.ts';
+import {
+  type ClientKey,
+  clientNumber,
+  isClientHash,
+  isPlatformName,
+  type PlatformName,
+} from '#decision/payer/client-key.ts';
+import { syncFolder } from '#history/archive/archive-log.ts';
+import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { RETENTION } from '#state/retention.ts';
+import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { Proposals } from '#workbench/approvals/proposals.ts';
+import type { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
+import type { ListEditor } from '#workbench/lists/list-editor.ts';
+
+interface ErasedClient {
+  /** When the erasure began, epoch ms. */
+  readonly at: number;
+  readonly platform: PlatformName;
+  /** Salted by the store, so that it leads to nobody without the store. */
+  readonly clientHash: string;
+}
+
+/** The ledger cannot be used; the message says what to do. */
+export class LedgerRefused extends NamedError {}
+
+/**
+ * A file of erasures, a line each, that lies outside every backup: a restored store has forgotten whom it had erased
+ * since, and learns it from here. The first line names the ledger, so that a store knows how much of it it has seen.
+ */
+export class ErasureLedger {
+  readonly id: string;
+  readonly #path: string;
+  /** As of a length of the file, which only grows. */
+  #known: { readonly bytes: number; readonly times: ReadonlyMap<string, number> } | null = null;
+
+  /** Makes the file where there is none. Throws LedgerRefused. */
+  constructor(path: string) {
+    this.#path = path;
+    try {
+      makeOwnFolder(dirname(path));
+      if (!existsSync(path)) {
+        const head = `${JSON.stringify({ ledger: randomUUID() })}\n`;
+        writeFileSync(path, head, { flag: 'wx', mode: 0o600, flush: true });
+        syncFolder(dirname(path));
+      }
+      const text = readFileSync(path, 'utf8');
+      // A line that a crash cut off stays as it is, and the next entry begins a new line.
+      if (!text.endsWith('\n')) appendFileSync(path, '\n', { flush: true });
+      this.id = idIn(text);
+    } catch (cause) {
+      if (cause instanceof LedgerRefused) throw cause;
+      throw new LedgerRefused(
+        `ERASURE_LEDGER names ${path}, which cannot be read and written; check the path and its permissions`,
+        { cause },
+      );
+    }
+  }
+
+  /**
+   * On the disk when this resolves. Throws StoreUnavailable: an erasure that cannot be noted does not happen, and is
+   * tried again.
+   */
+  async append(erased: ErasedClient): Promise<void> {
+    try {
+      await appendFile(this.#path, `${JSON.stringify(erased)}\n`, { flush: true });
+    } catch (cause) {
+      throw new StoreUnavailable(`the erasure ledger ${this.#path} cannot be written`, { cause });
+    }
+  }
+
+  /** When a client was last erased, epoch ms; undefined when the ledger does not know of it. Throws StoreUnavailable. */
+  timeOf(clientHash: string): number | undefined {
+    try {
+      const bytes = statSync(this.#path).size;
+      if (this.#known?.bytes !== bytes) {
+        // Of several lines of a client the last is the newest.
+        const times = new Map(this.read().erased.map((one) => [one.clientHash, one.at]));
+        this.#known = { bytes, times };
+      }
+      return this.#known.times.get(clientHash);
+    } catch (cause) {
+      throw new StoreUnavailable(`the erasure ledger ${this.#path} cannot be read`, { cause });
+    }
+  }
+
+  /** In the order in which they were noted, and how many lines cannot be read. */
+  read(): { readonly erased: readonly ErasedClient[]; readonly unreadable: number } {
+    const [, ...lines] = readFileSync(this.#path, 'utf8').split('\n');
+    const told = lines.filter((line) => line !== '').map(erasedClient);
+    const erased = told.filter((one) => one !== null);
+    return { erased, unreadable: told.length - erased.length };
+  }
+}
+
+function idIn(text: string): string {
+  const id = parseJsonObject(text.slice(0, text.indexOf('\n') + 1))?.['ledger'];
+  if (typeof id === 'string') return id;
+  throw new LedgerRefused(
+    'ERASURE_LEDGER names a file that does not begin as an erasure ledger does; name another file, or put the ledger back',
+  );
+}
+
+function erasedClient(line: string): ErasedClient | null {
+  const { at, platform, clientHash } = parseJsonObject(line) ?? {};
+  if (typeof at !== 'number' || typeof platform !== 'string') return null;
+  return isPlatformName(platform) && isClientHash(clientHash) ? { at, platform, clientHash } : null;
+}
+
+interface ErasureParts {
+  readonly service: Pick<ScoringService, 'erase'>;
+  readonly store: Store;
+  readonly listEditor: ListEditor;
+  readonly evidence?: EvidenceDesk;
+  readonly audit: Audit;
+  /** Null without a ledger: then a backup brings back clients who were erased since. */
+  readonly ledger?: ErasureLedger | null;
+  readonly archive?: ArchiveReader | null;
+  /** How long the archive keeps rows, ms; as long as states are kept when absent. */
+  readonly archiveKeepMs?: number;
+}
+
+interface RepeatedErasures {
+  readonly clients: number;
+  /** Lines of the ledger that cannot be read. */
+  readonly unreadable: number;
+  /** The archive is away, so nobody knows yet whether it was restored to an earlier moment: ask again later. */
+  readonly waitsForArchive: boolean;
+}
+
+/** Erasures that were under way at once with a newer one may not be in a store that knows of the newer one. */
+const AT_ONCE_MS = 60_000;
+
+/** Forgets clients everywhere in the service. */
+export class Erasure {
+  readonly #parts: ErasureParts;
+
+  constructor(parts: ErasureParts) {
+    this.#parts = parts;
+  }
+
+  /** What still holds bytes of the client, in words; null when nothing does. Throws StoreUnavailable; then it must be repeated. */
+  async erase(who: string, client: ClientKey): Promise<string | null> {
+    const { ledger = null, service, store, listEditor } = this.#parts;
+    const { platform, clientIdKey, hash: clientHash } = client;
+    // The clock of the journal's erasure entries, which it is compared with, is this machine's, too.
+    const at = Date.now();
+    await ledger?.append({ at, platform, clientHash });
+    await service.erase(platform, clientIdKey);
+    await listEditor.forgetClient(platform, clientIdKey);
+    await this.#forget(who, client, null);
+    await this.#noteSeen(at);
+    return store.tracesOfErased();
+  }
+
+  /**
+   * Erases again the clients of the ledger whose erasure the store or the archive does not know, because it was
+   * restored to an earlier moment. Must run before anybody is served. Throws StoreUnavailable.
+   */
+  async repeat(): Promise<RepeatedErasures> {
+    const { ledger = null, store, listEditor, archiveKeepMs = 0 } = this.#parts;
+    if (ledger === null) return { clients: 0, unreadable: 0, waitsForArchive: false };
+    const { erased, unreadable } = ledger.read();
+    const oldest = Date.now() - Math.max(RETENTION.stateMs, archiveKeepMs);
+    const archivedTo = await this.#archivedTo();
+    const isBack = await this.#backAgain(archivedTo ?? Number.POSITIVE_INFINITY);
+    const back: ErasedClient[] = [];
+    for (const one of erased) if (one.at > oldest && (await isBack(one))) back.push(one);
+    const unique = new Map(back.map((one) => [one.clientHash, one]));
+    for (const { platform, clientIdKey } of await listEditor.listedAmong(new Set(unique.keys())))
+      await listEditor.forgetClient(platform, clientIdKey);
+    for (const { platform, clientHash: hash } of unique.values()) {
+      await store.erase({ platform, hash });
+      await this.#forget('service', { platform, hash }, 'erased before a backup was put back');
+    }
+    const newest = erased.at(-1);
+    if (newest !== undefined) await this.#noteSeen(newest.at);
+    return { clients: unique.size, unreadable, waitsForArchive: archivedTo === null };
+  }
+
+  /** Says of a line of the ledger whether something of the client may have come back since. */
+  async #backAgain(archivedTo: number): Promise<(erased: ErasedClient) => Promise<boolean>> {
+    const { store } = this.#parts;
+    const seenTo = Number((await store.registers.read(this.#register())) ?? 0);
+    const pending = new Set((await store.unshippedErasures()).map((entry) => entry.clientNumber));
+    return async ({ at, platform, clientHash }) => {
+      if (at > seenTo) return true;
+      if (at > archivedTo && !pending.has(clientNumber(clientHash))) return true;
+      if (at <= seenTo - AT_ONCE_MS) return false;
+      const { state } = await store.load({ platform, clientIdKey: '', hash: clientHash });
+      return state.firstSeenAt !== null && state.firstSeenAt <= at;
+    };
+  }
+
+  /** Up to when the archive knows erasures; Infinity without one, null while it cannot be read. */
+  async #archivedTo(): Promise<number | null> {
+    try {
+      return (await this.#parts.archive?.erasedTo()) ?? Number.POSITIVE_INFINITY;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      return null;
+    }
+  }
+
+  async #forget(
+    who: string,
+    client: Pick<ClientKey, 'platform' | 'hash'>,
+    reason: string | null,
+  ): Promise<void> {
+    await this.#parts.evidence?.forgetOrders(client.platform);
+    const { store, audit } = this.#parts;
+    await new Proposals(store.registers, audit, store.clientKeys, Date.now).forgetClient(client);
+    await audit.forget(who, client, reason);
+  }
+
+  #register(): string {
+    return `erasures-of-${this.#parts.ledger?.id ?? ''}`;
+  }
+
+  /** The store has followed the ledger up to here; when it is restored, it forgets that, too. */
+  async #noteSeen(at: number): Promise<void> {
+    const { ledger = null, store } = this.#parts;
+    if (ledger === null) return;
+    for (;;) {
+      const known = await store.registers.read(this.#register());
+      if (Number(known ?? 0) >= at) return;
+      if (await store.registers.compareAndSet(this.#register(), known, String(at))) return;
+    }
+  }
+}

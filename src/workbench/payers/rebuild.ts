@@ -1,0 +1,215 @@
+import { hash } from 'node:crypto';
+import type { Audit } from '#checkout/access/audit.ts';
+import { parseRollout } from '#checkout/rollout/rollout.ts';
+import { parseKnownSecret, SECRET_REGISTER } from '#checkout/scoring/signal-secret.ts';
+import { isGrant, lastWaitAfter } from '#decision/conclude-verdict.ts';
+import type { Decision } from '#decision/decision.ts';
+import { decimalText, moneyText } from '#decision/payer/amount.ts';
+import { endDueWait, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
+import { type ClientKey, parseDecisionId } from '#decision/payer/client-key.ts';
+import {
+  type ClientState,
+  deviceToken,
+  markStage,
+  rememberRequest,
+  token,
+  touch,
+  UNKNOWN_CLIENT,
+  type VerdictEvent,
+} from '#decision/payer/client-state.ts';
+import { withClockBack } from '#decision/payer/clock-came-back.ts';
+import { knownHints } from '#decision/payer/hints.ts';
+import { waitRemainingMs } from '#decision/payer/ladder.ts';
+import type { KnownOrder } from '#decision/payer/order.ts';
+import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
+import { contactByScore } from '#decision/score-hints.ts';
+import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
+import { clientKeysUnder, SALT_REGISTER } from '#state/client-salt.ts';
+import { type JournalEntry, recordedExposure } from '#state/journal.ts';
+import type { Store, StoredText, TextPlace } from '#state/store.ts';
+
+/** A stored text that cannot be read. */
+export interface Unreadable extends TextPlace {
+  readonly why: string;
+}
+
+/** Looks at every text of a store; `onLook` is called for each. */
+export async function* unreadableTexts(store: Store, onLook: () => void): AsyncGenerator<Unreadable> {
+  for await (const text of store.texts.all()) {
+    onLook();
+    const why = whyUnreadable(text);
+    if (why === null) continue;
+    yield { kind: text.kind, name: text.name, why };
+  }
+}
+
+function whyUnreadable({ kind, name, text }: StoredText): string | null {
+  try {
+    switch (kind) {
+      case 'client':
+        decodeClientState(text);
+        return null;
+      case 'document':
+        return readDocument(text);
+      case 'register':
+        return whyNoRegister(name, text);
+      default:
+        return kind satisfies never;
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function whyNoRegister(name: string, text: string): string | null {
+  if (name === 'rollout') return parseRollout(text) === null ? 'it holds no rollout' : null;
+  if (name === SECRET_REGISTER) parseKnownSecret(text);
+  if (name === SALT_REGISTER) clientKeysUnder(text);
+  return null;
+}
+
+function readDocument(text: string): string | null {
+  const document: unknown = JSON.parse(text);
+  const isDocument = typeof document === 'object' && document !== null && 'value' in document;
+  return isDocument ? null : 'it holds no document';
+}
+
+export interface RebuiltClient {
+  /** Why the state before could not be read. */
+  readonly why: string;
+  readonly state: ClientState;
+  /** Entries that it was made from; without any the client starts again. */
+  readonly entries: number;
+  /** Time of the oldest of them, epoch ms; null without any. */
+  readonly since: number | null;
+  /** They begin with the first contact. */
+  readonly complete: boolean;
+}
+
+interface RebuildParts {
+  readonly store: Store;
+  readonly decisions: DecisionLookup;
+  readonly audit: Audit;
+}
+
+/** Entries of one client that a state is rebuilt from: years of an ordinary payer. */
+const ENTRIES_MAX = 10_000;
+
+/**
+ * Replaces a state that cannot be read by one rebuilt from the client's records; one entry of the audit. Null when
+ * there is no state, or it can be read, or it changed meanwhile.
+ */
+export async function rebuildClient(
+  { store, decisions, audit }: RebuildParts,
+  client: ClientKey,
+  who: string,
+  reason: string,
+): Promise<RebuiltClient | null> {
+  const place = { kind: 'client', name: client.hash } as const;
+  const found = await store.texts.read(place);
+  const why = found === null ? null : whyUnreadable({ ...place, text: found.text });
+  if (found === null || why === null) return null;
+  const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
+  const told = rebuiltState(entries.toReversed());
+  // A number, once given, names a decision for good.
+  const seq = Math.max(told.seq, await store.texts.newestDecision(client.hash));
+  const state = { ...told, seq };
+  const next = encodeClientState(state);
+  if (!(await store.texts.replace(place, found.stamp, next))) return null;
+  await audit.note(
+    {
+      who,
+      action: 'client rebuilt',
+      platform: client.platform,
+      subject: client.clientIdKey,
+      before: digestOf(found.text),
+      after: digestOf(next),
+      reason,
+    },
+    client,
+  );
+  return { why, state, entries: entries.length, since: entries.at(-1)?.at ?? null, complete };
+}
+
+/** What the audit says of a text: which one it was, nothing of its content. */
+function digestOf(text: string) {
+  return { sha256: hash('sha256', text), bytes: Buffer.byteLength(text) };
+}
+
+/**
+ * A client's state from its records, oldest entry first. Amounts are as exact as facts keep them; the networks around
+ * an address are known again from the next score on.
+ */
+export function rebuiltState(entries: readonly JournalEntry[]): ClientState {
+  const orders = new Map<string, KnownOrder>();
+  return entries.reduce(
+    (state, entry) => after(withClockBack(state, entry.at), entry, orders),
+    UNKNOWN_CLIENT,
+  );
+}
+
+function after(state: ClientState, entry: JournalEntry, orders: Map<string, KnownOrder>): ClientState {
+  const { at } = entry;
+  switch (entry.kind) {
+    case 'score':
+      return contactByScore(state, entry.request, at).nextState;
+    case 'verdict':
+      return afterVerdict(state, entry.decision);
+    case 'outcome': {
+      const known = orders.get(entry.orderRef) ?? null;
+      const told = { ...(entry.report ?? entry.order), orderRef: entry.orderRef };
+      const { state: next, order } = repeatOutcome(
+        state,
+        known,
+        told,
+        at,
+        recordedExposure(entry.turnedAway),
+      );
+      orders.set(entry.orderRef, order);
+      return next;
+    }
+    case 'binding':
+      return setBinding(state, entry.binding, at);
+    case 'override':
+      return setOverride(state, entry.override, at);
+    case 'waitEnded':
+      return endDueWait(state, parseDecisionId(entry.decisionId)?.seq ?? 0, at);
+    default:
+      return entry satisfies never;
+  }
+}
+
+function afterVerdict(state: ClientState, decision: Decision): ClientState {
+  const { at, seq, ladderAfter, draw } = decision;
+  const requests = rememberRequest(state, eventOf(state, decision));
+  const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
+  return {
+    ...touch({ ...state, ...requests }, at),
+    seq,
+    lastVerdictAt: at,
+    lastVerdictBlocked: decision.verdict === 'BLOCK',
+    ladder: ladderAfter,
+    ...lastWaitAfter(decision, state, at),
+    stage,
+  };
+}
+
+function eventOf(state: ClientState, decision: Decision): VerdictEvent {
+  const { at, verdict, facts, orderRef, sellPointKey, ladderBefore } = decision;
+  const { fingerprints, ips } = knownHints(state.hints, at);
+  const { amount = '', currency = '', method = '' } = facts;
+  return {
+    at,
+    early: waitRemainingMs(ladderBefore, at) > 0,
+    granted: isGrant(verdict),
+    settled: false,
+    waited: verdict === 'WAIT',
+    blocked: verdict === 'BLOCK',
+    method: token(String(method)),
+    amount: moneyText(decimalText(amount), String(currency)),
+    order: token(orderRef),
+    sellPoint: token(sellPointKey),
+    fingerprint: deviceToken(fingerprints.at(-1) ?? null),
+    ip: deviceToken(ips.at(-1) ?? null),
+  };
+}

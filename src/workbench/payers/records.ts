@@ -1,0 +1,221 @@
+import { LRUCache } from 'lru-cache';
+import { Type } from '#base/json-schema.ts';
+import { searchSteps } from '#base/paced-steps.ts';
+import { type Shape, shape, word } from '#base/shapes.ts';
+import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { seeDevices } from '#checkout/scoring/device-sightings.ts';
+import type { Assessment } from '#decision/assess.ts';
+import { factsNow, type Standing } from '#decision/decide.ts';
+import type { Decision } from '#decision/decision.ts';
+import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
+import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
+import { type ClientState, momentFor, token } from '#decision/payer/client-state.ts';
+import { withClockBack } from '#decision/payer/clock-came-back.ts';
+import { knownHints } from '#decision/payer/hints.ts';
+import { type Ladder, settle } from '#decision/payer/ladder.ts';
+import { OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';
+import { recentOrder } from '#decision/payer/outcomes.ts';
+import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
+import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
+import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import {
+  DecisionLookup,
+  type HistoryPage,
+  type LookedUpDecision,
+  type LookedUpDecisions,
+} from '#history/archive/read/decision-lookup.ts';
+import { type Exploration, type ExplorationAsk, explore } from '#history/archive/read/exploration.ts';
+import type { LinksAsk } from '#history/archive/read/linked-clients.ts';
+import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
+import type { HistoryPlace } from '#state/journal.ts';
+import type { Store } from '#state/store.ts';
+import { type ClientExportParts, clientExport } from './client-export.ts';
+import { type ClientLinks, clientLinks, type LinksParts } from './client-links.ts';
+
+export interface RecordsParts {
+  readonly store: Store;
+  readonly ruleSource: RuleSource;
+  /** The archive with older decisions; null where the node has none. */
+  readonly archive?: ArchiveReader | null;
+  /** This node's copy of the shared lists; absent: nobody is on any list. */
+  readonly lists?: SharedLists;
+  /** Absent: nobody is held out of a rule. */
+  readonly holdoutDraw?: HoldoutDraw;
+  /** Of this node; absent: every pseudonym that is held is taken as it is. */
+  readonly secrets?: NodeSecrets;
+  /** How decisions keep the pseudonyms that rules compare with constants. */
+  readonly attributeHmacs?: AttributeHmacs;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** What the platform may see of a client. */
+export interface ClientView {
+  readonly state: ClientState;
+  /** The ladder as it stands now: forgotten after a long absence, as for the facts. */
+  readonly ladder: Ladder;
+  readonly facts: Assessment;
+  readonly rules: RuleSet;
+  readonly decisions: readonly Decision[];
+  /** Where more of the last decisions may lie. */
+  readonly unread: LookedUpDecisions['unread'];
+  /** The moment of the view, epoch ms. */
+  readonly now: number;
+}
+
+export const ReportedOrderSchema = shape('An order with the outcome that holds', {
+  clientIdKey: word('Whose it is'),
+  orderRef: word('The order'),
+  ...OrderOutcomeSchema.properties,
+  turnedAway: Type.Optional(turnedAway),
+});
+
+type ReportedOrder = Shape<typeof ReportedOrderSchema>;
+
+const RECENT_DECISIONS_MAX = 20;
+
+/** Whoever looks at the last hour does not miss ten seconds. */
+export const NOW_KEPT_MS = 10_000;
+
+const EXPLORED_MAX = 200;
+
+/** Questions about the past concern few of them. */
+const RULE_SETS_MAX = 8;
+
+/** The platform's questions: nothing here writes, counts, or moves a client. */
+export class Records {
+  readonly #parts: RecordsParts;
+  readonly #past: ArchiveReader;
+  readonly decisions: DecisionLookup;
+  /** Questions up to now, by what was asked. */
+  readonly #explored = new LRUCache<string, Promise<Exploration>>({ max: EXPLORED_MAX, ttl: NOW_KEPT_MS });
+  readonly #shelf: ArchivedRuleSets | null;
+  /** Of the shelf, by digest. */
+  readonly #ruleSets = new LRUCache<string, RuleSet>({ max: RULE_SETS_MAX });
+
+  constructor(parts: RecordsParts) {
+    this.#parts = parts;
+    const { store, archive = null } = parts;
+    this.#past = archive ?? ArchiveReader.withoutArchive(store);
+    this.decisions = new DecisionLookup(store, this.#past);
+    this.#shelf = archive === null ? null : new ArchivedRuleSets(archive.folder, null, parts.attributeHmacs);
+  }
+
+  /** Null when nothing is known of the client. */
+  async client(platform: PlatformName, clientIdKey: string): Promise<ClientView | null> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    const { state: stored, stamp } = await this.#parts.store.load(client);
+    if (stamp.raw === null) return null;
+    const state = withClockBack(stored, this.#parts.clock());
+    const { rules } = this.#parts.ruleSource.choose(client);
+    const [standing, { decisions, unread }] = await Promise.all([
+      this.#standing(client, state, rules),
+      this.decisions.ofClient(client, RECENT_DECISIONS_MAX),
+    ]);
+    const { now } = standing;
+    const ladder = settle(state, settingsOf(rules, platform).ladder, now);
+    return { state, ladder, facts: factsNow(rules, standing), rules, decisions, unread, now };
+  }
+
+  /**
+   * What happened to a client before a place (null: ever), newest first; null when nothing is known of it. Complete
+   * when it begins with the first contact: the journal forgets its oldest entries earlier than the state.
+   */
+  async history(
+    platform: PlatformName,
+    clientIdKey: string,
+    { limit, after }: { readonly limit: number; readonly after: HistoryPlace | null },
+  ): Promise<HistoryPage | null> {
+    const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
+    const { state, stamp } = await this.#parts.store.load(client);
+    if (stamp.raw === null) return null;
+    const { entries, complete, next } = await this.decisions.history(client, limit, after);
+    const oldestAt = entries.at(-1)?.at ?? Number.POSITIVE_INFINITY;
+    return {
+      entries,
+      next,
+      complete: complete && oldestAt <= (state.firstSeenAt ?? Number.NEGATIVE_INFINITY),
+    };
+  }
+
+  /** Whom a client shares devices and addresses with; null when nothing is known of it. */
+  links(
+    platform: PlatformName,
+    clientIdKey: string,
+    ask: LinksAsk,
+    known: Pick<LinksParts, 'lists' | 'names'>,
+  ): Promise<ClientLinks | null> {
+    const { store, clock } = this.#parts;
+    return clientLinks({ store, archive: this.#past, ...known, now: clock() }, platform, clientIdKey, ask);
+  }
+
+  /** The JSON of all that is held on a client, a piece at a time. */
+  export(
+    parts: Pick<ClientExportParts, 'listEditor' | 'names' | 'audit'>,
+    client: ClientKey,
+    who: string,
+  ): AsyncGenerator<string> {
+    const { store, clock } = this.#parts;
+    return clientExport({ ...parts, store, clock, decisions: this.decisions }, client, who);
+  }
+
+  /** The decisions of a time, and why the mix changed. Of what goes on still, one answer is for all who ask within some seconds. */
+  explore(ask: ExplorationAsk): Promise<Exploration> {
+    if (ask.to <= this.#parts.clock()) return explore(this.#past, ask);
+    const key = JSON.stringify(ask);
+    const known = this.#explored.get(key);
+    if (known !== undefined) return known;
+    const exploration = explore(this.#past, ask);
+    this.#explored.set(key, exploration);
+    exploration.catch(() => this.#explored.delete(key));
+    return exploration;
+  }
+
+  /** The decision of this id, where it is one of this platform. */
+  async decision(platform: PlatformName, decisionId: string): Promise<LookedUpDecision> {
+    const { decision, unread } = await this.decisions.decision(decisionId, platform);
+    return { decision: decision?.platform === platform ? decision : null, unread };
+  }
+
+  /** The rule set that decided, from the archive when this node no longer has it; null when neither keeps it. */
+  rulesBehind({ ruleVersion, digest }: Decision): RuleSet | null {
+    const known = this.#parts.ruleSource.ruleSetOf(digest) ?? this.#ruleSets.get(digest);
+    if (known !== undefined) return known;
+    const kept = this.#shelf?.get(ruleVersion, digest) ?? null;
+    if (kept !== null) this.#ruleSets.set(digest, kept);
+    return kept;
+  }
+
+  /** The reports about the orders of some decisions; orders without one are left out. */
+  async outcomesOf(decisions: readonly Decision[]): Promise<readonly ReportedOrder[]> {
+    const oneOfEach = new Map(
+      decisions.map((one) => [JSON.stringify([one.platform, one.clientIdKey, one.orderRef]), one]),
+    );
+    const known = await searchSteps.map([...oneOfEach.values()], (some) =>
+      Promise.all(some.map((decision) => this.#reported(decision))),
+    );
+    return known.flat();
+  }
+
+  async #reported({ platform, clientIdKey, orderRef }: Decision): Promise<readonly ReportedOrder[]> {
+    const { store } = this.#parts;
+    const client = store.clientKeys.of(platform, clientIdKey);
+    const { state, order: older } = await store.load(client, { orderRef });
+    const order = recentOrder(state.outcomes, token(orderRef)) ?? older;
+    if (order === null) return [];
+    const { outcome, cause, occurredAt, turnedAway } = order;
+    const exposed = turnedAway ? { turnedAway } : {};
+    return [{ clientIdKey, orderRef, outcome, cause, occurredAt, ...exposed }];
+  }
+
+  async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {
+    const now = momentFor(state, this.#parts.clock());
+    const hints = knownHints(state.hints, now);
+    const choice = { rules, arm: 'active' } as const;
+    const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets } = this.#parts;
+    const sightings = await seeDevices(this.#parts, { client, choice, state, hints, now });
+    return { client, state, sightings, lists, holdoutDraw, secrets, now };
+  }
+}

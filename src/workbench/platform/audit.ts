@@ -1,0 +1,78 @@
+import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import { AuditEntrySchema } from '#checkout/access/audit.ts';
+import { AUDIT_ACTIONS } from '#checkout/access/audit-actions.ts';
+import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import type { PlatformParts } from './parts.ts';
+
+const FILTERS = {
+  who: query.text('who', 'Only entries of whoever has this in the name, in any case'),
+  action: query.choice('action', AUDIT_ACTIONS, 'Only entries about this'),
+  from: query.instant('from', 'Only entries from then on'),
+  to: query.instant('to', 'Only entries from before'),
+};
+const AFTER = query.after(query.NUMBER_PLACES);
+const LIMIT = query.limit();
+
+const FaultSchema = shape('An entry that was changed, dropped or swapped', {
+  number: count('Its place in the audit'),
+  what: word('In a sentence'),
+});
+
+export const AuditPageSchema = named(
+  'AuditPage',
+  shape('Entries of the audit', {
+    entries: list(AuditEntrySchema, 'Newest first'),
+    unreadable: list(FaultSchema, 'Entries of any platform that were changed past recognition'),
+    next: nextPlace,
+  }),
+);
+
+const readAudit = operation({
+  route: 'get /v1/platform/audit',
+  summary: 'Who did what',
+  description:
+    'At the platform of whoever asks, newest first; the whole installation is shown all. An answer looks through some thousand entries: it may hold few that fit, or none, and `next` leads on. What told of an erased payer is gone.',
+  grant: 'audit',
+  isSearch: true,
+  parameters: [...Object.values(FILTERS), AFTER, LIMIT],
+  answers: jsonAnswer('A page', AuditPageSchema),
+  answer: async (
+    { ctx, caller: { platform } },
+    { audit }: PlatformParts,
+  ): Promise<Shape<typeof AuditPageSchema>> => {
+    const { next, ...found } = await audit.search(
+      { platform: isInstallation(platform) ? null : platform, ...query.readAll(ctx, FILTERS) },
+      AFTER.read(ctx),
+      LIMIT.read(ctx),
+    );
+    return { ...found, next: next === null ? null : String(next) };
+  },
+});
+
+export const AuditCheckSchema = named(
+  'AuditCheck',
+  shape('Whether the audit is as it was written', {
+    checkedAt: epochMs('When the newest entry was looked at'),
+    entries: count('Of the whole installation'),
+    forgotten: count('Of these, so many told of payers who were erased'),
+    faults: list(FaultSchema, 'None: the chain is whole'),
+  }),
+);
+
+const checkAudit = operation({
+  route: 'get /v1/platform/audit/check',
+  summary: 'Whether the audit was changed',
+  description:
+    'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. It shows nothing that somebody who writes the store chained anew: only the command finds that, by an entry kept elsewhere. Of entries of other platforms it says nothing but their number.',
+  grant: 'audit',
+  isSearch: true,
+  answers: jsonAnswer('What does not fit', AuditCheckSchema),
+  answer: async (_asked, { audit, clock }: PlatformParts): Promise<Shape<typeof AuditCheckSchema>> => {
+    const { check, faults } = await audit.verify();
+    return { checkedAt: clock(), entries: check.entries, forgotten: check.forgotten, faults };
+  },
+});
+
+export const AUDIT_OPERATIONS = chapter('Access', { readAudit, checkAudit });

@@ -1,0 +1,118 @@
+import { TLSSocket } from 'node:tls';
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '#checkout/access/caller.ts';
+import { HttpProblem, refusal } from '#checkout/http/request/problems.ts';
+import { NEEDS_KEY, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import type { Session, Sessions } from '#workbench/access/sessions.ts';
+
+type Context = ParameterizedContext<RequestState>;
+
+export const SESSION_ENDED = refusal(
+  'session-ended',
+  'The session of the cookie has ended.',
+  () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', NEEDS_KEY),
+);
+
+export const OTHER_SITE = refusal(
+  'other-site',
+  'A browser sends the cookie on behalf of another site.',
+  () =>
+    new HttpProblem(
+      403,
+      'request of another site',
+      'A session is taken from the console alone: Sec-Fetch-Site must be same-origin, or Origin the address of the console (PLATFORM_URL).',
+    ),
+);
+
+export const OTHER_PLATFORM = refusal(
+  'other-platform',
+  'The session of the cookie does not reach the platform that the header X-KA-Platform names.',
+  (platform: string) =>
+    new HttpProblem(
+      403,
+      'not provisioned',
+      `The person signed in in this browser may not see the platform "${platform.slice(0, 64)}"; load the page again.`,
+    ),
+  'bank',
+);
+
+/** The platform that the page shows: another tab may have signed in as somebody else. */
+const PLATFORM_HEADER = 'x-ka-platform';
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+type CookieName = 'session' | 'sign-in';
+
+/** Knows people by the cookie that their browser keeps. */
+export class BrowserSessions {
+  readonly sessions: Sessions;
+  /** Where people reach the console; null: wherever they do. */
+  readonly #url: URL | null;
+
+  constructor(sessions: Sessions, url: URL | null) {
+    this.sessions = sessions;
+    this.#url = url;
+  }
+
+  /** Who signed in; throws 401, or 403 when another site is behind the request. */
+  async callerOf(ctx: Context): Promise<Caller> {
+    const secret = this.secretOf(ctx);
+    if (secret === null) throw UNKNOWN_KEY.problem('The header X-KA-Access-Key is missing.');
+    this.refuseOtherSites(ctx);
+    const session = await this.sessions.find(secret);
+    if (session === null) throw SESSION_ENDED.problem();
+    const [platform = null] = ctx.req.headersDistinct[PLATFORM_HEADER] ?? [];
+    const caller = session.at(platform);
+    if (caller === null) throw OTHER_PLATFORM.problem(platform ?? '');
+    return caller;
+  }
+
+  /** The session of the browser, whatever it asks for. */
+  async find(ctx: Context): Promise<Session | null> {
+    const secret = this.secretOf(ctx);
+    return secret === null ? null : this.sessions.find(secret);
+  }
+
+  secretOf(ctx: Context): string | null {
+    return this.read(ctx, 'session');
+  }
+
+  /** Gives the browser the secret of a session, or takes it away. */
+  setSecret(ctx: Context, secret: string | null): void {
+    this.write(ctx, 'session', secret ?? '', `SameSite=Strict${secret === null ? '; Max-Age=0' : ''}`);
+  }
+
+  read(ctx: Context, name: CookieName): string | null {
+    return ctx.cookies.get(this.#nameOf(ctx, name)) ?? null;
+  }
+
+  write(ctx: Context, name: CookieName, value: string, attributes: string): void {
+    const secure = this.#isSecure(ctx) ? '; Secure' : '';
+    ctx.append('Set-Cookie', `${this.#nameOf(ctx, name)}=${value}; Path=/; HttpOnly${secure}; ${attributes}`);
+  }
+
+  /** SameSite knows no ports, and old browsers not even SameSite. A browser that says where it comes from is believed. */
+  refuseOtherSites(ctx: Context): void {
+    const { host, origin, 'sec-fetch-site': site } = ctx.req.headers;
+    if (site === 'same-origin') return;
+    const isSafe = SAFE_METHODS.has(ctx.method);
+    if (site !== undefined && !(isSafe && site === 'none')) throw OTHER_SITE.problem();
+    if (origin === undefined ? isSafe : this.#isOwn(origin, host)) return;
+    throw OTHER_SITE.problem();
+  }
+
+  #isOwn(origin: string, host = ''): boolean {
+    if (this.#url !== null) return origin === this.#url.origin;
+    return origin === `http://${host}` || origin === `https://${host}`;
+  }
+
+  /** Browsers accept a name with this prefix only over TLS, from exactly this host. */
+  #nameOf(ctx: Context, name: CookieName): string {
+    return this.#isSecure(ctx) ? `__Host-${name}` : name;
+  }
+
+  #isSecure({ req }: Context): boolean {
+    return this.#url === null ? req.socket instanceof TLSSocket : this.#url.protocol === 'https:';
+  }
+}

@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type TProperties, Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
+import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
+import { DatedReportSchema, OrderOutcomeSchema, sameResult, turnedAway } from '#decision/payer/order.ts';
+import type { ScoreRequest } from '#decision/requests.ts';
+import { ruleVersion } from '#decision/rules/rule-set.ts';
+import type { HistoryPage } from '#history/archive/read/decision-lookup.ts';
+import type { HistoryPlace, JournalEntry } from '#state/journal.ts';
+
+const at = s.epochMs('When it was accepted');
+
+const ScoredRequestSchema = s.shape('What the caller asked with', {
+  sellPointKey: s.word('Point of sale', 'shop-1'),
+  method: s.word('The selectedMethodKey'),
+  amount: s.word('The amountRequested'),
+  currency: s.nullable(s.word("The toPayCurrency; null: the platform's")),
+  jsOk: s.nullable(s.yesNo('The page executed JavaScript; null when the caller did not say')),
+  honeypotTriggered: s.yesNo('A trap field was filled in'),
+  fingerprintPresent: s.yesNo('A fingerprint came with it'),
+  ipPresent: s.yesNo('An IP came with it'),
+  userAgentPresent: s.yesNo('A User-Agent came with it'),
+  userAgentIsAutomated: s.yesNo('The User-Agent is that of a program'),
+  userAgentIsApp: s.yesNo("The User-Agent is that of a native app's HTTP library"),
+});
+
+function happened<const Kind extends string, P extends TProperties>(kind: Kind, told: string, members: P) {
+  const name = `History${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+  return s.named(name, s.shape(told, { kind: s.always(kind), at, ...members }));
+}
+
+export const HAPPENED = {
+  score: happened('score', 'A score was asked', {
+    request: ScoredRequestSchema,
+    ruleVersion,
+    answer: ScoreAnswerSchema,
+  }),
+  verdict: happened('verdict', 'A verdict was asked', { decision: DecisionSchema }),
+  outcome: happened('outcome', 'An outcome was reported, and counted or corrected', {
+    orderRef: s.word("The caller's order", 'order-1'),
+    ...OrderOutcomeSchema.properties,
+    amount: Type.Optional(
+      s.word(
+        'The money that the result is about, like "25.5 EUR": of a payment what was captured less what was taken back; absent when it is not known',
+      ),
+    ),
+    report: Type.Optional(s.named('DatedReport', DatedReportSchema)),
+    turnedAway: Type.Optional(turnedAway),
+  }),
+  binding: happened('binding', 'A binding was set or lifted', { binding: s.nullable(BindingSchema) }),
+  override: happened('override', 'An override was set or lifted', { override: s.nullable(OverrideSchema) }),
+  waitEnded: happened('waitEnded', 'A person ended a wait before its time', {
+    decisionId: s.word('The decision that imposed the wait'),
+    reason: s.word('Why', 'the payer called'),
+    by: s.word('Who, as the audit names it', 'ann'),
+  }),
+} as const;
+
+const HistoryEntrySchema = s.named(
+  'HistoryEntry',
+  s.oneOf('kind', HAPPENED, 'One thing that happened to a client; `kind` says which members it has'),
+);
+
+export const ClientHistorySchema = s.named(
+  'ClientHistory',
+  s.shape('What happened to a client', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    entries: s.list(HistoryEntrySchema, 'Newest first, at most `limit`'),
+    next: s.nextPlace,
+    complete: s.yesNo('False: other entries exist, or existed and are not kept any more, or cannot be read'),
+  }),
+);
+
+/** A score request as the platform sees it: whether a device was told, and not which. */
+type ScoredRequest = s.Shape<typeof ScoredRequestSchema>;
+
+/** One thing that happened to a client; `kind` says which members it has. Times are epoch ms. */
+export type HistoryEntry = s.Shape<typeof HistoryEntrySchema>;
+
+/** What happened to a client as the platform sees it, newest first. No HMACs. */
+export function viewOfHistory(
+  clientIdKey: string,
+  { entries, complete, next }: HistoryPage,
+): s.Shape<typeof ClientHistorySchema> {
+  return {
+    clientIdKey,
+    entries: withoutRepeats(entries).map(viewOfEntry),
+    next: next === null ? null : [next.at, next.place.ms, next.place.seq].join('-'),
+    complete,
+  };
+}
+
+/** As the `next` of a view has them. */
+export const HISTORY_PLACES = {
+  pattern: /^\d{1,15}(-\d{1,15}){2}$/,
+  read: (text: string): HistoryPlace => {
+    const [at = 0, ms = 0, seq = 0] = text.split('-').map(Number);
+    return { at, place: { ms, seq } };
+  },
+};
+
+/** Newest first, without reports that say of their order what was known already; the journal has those, too. */
+function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  const held = new Map<string, object>();
+  return entries
+    .toReversed()
+    .filter((entry) => {
+      if (entry.kind !== 'outcome') return true;
+      const { orderRef, order, report = order, settledAmount, turnedAway } = entry;
+      const before = held.get(orderRef);
+      const after = { ...order, settledAmount, turnedAway };
+      held.set(orderRef, after);
+      return !isDeepStrictEqual(before, after) || !sameResult(report, order);
+    })
+    .toReversed();
+}
+
+/** An entry of the journal as the platform sees it. */
+export function viewOfEntry(entry: JournalEntry): HistoryEntry {
+  const { at } = entry;
+  switch (entry.kind) {
+    case 'score': {
+      const { kind, ruleVersion, answer } = entry;
+      return { kind, at, request: scoredRequest(entry.request), ruleVersion, answer };
+    }
+    case 'verdict':
+      return { kind: entry.kind, at, decision: entry.decision };
+    case 'outcome': {
+      const { kind, orderRef, order, report, turnedAway, settledAmount } = entry;
+      const amount = settledAmount ?? entry.amount;
+      return {
+        kind,
+        at,
+        orderRef,
+        ...order,
+        ...(amount === undefined ? {} : { amount }),
+        ...(report === undefined ? {} : { report }),
+        ...(turnedAway ? { turnedAway } : {}),
+      };
+    }
+    case 'binding':
+      return { kind: entry.kind, at, binding: entry.binding };
+    case 'override':
+      return { kind: entry.kind, at, override: entry.override };
+    case 'waitEnded': {
+      const { kind, decisionId, reason, who: by } = entry;
+      return { kind, at, decisionId, reason, by };
+    }
+    default:
+      throw new Error(entry satisfies never);
+  }
+}
+
+/** Member by member, so that a future member of the request is not shown by mistake. */
+function scoredRequest(request: ScoreRequest): ScoredRequest {
+  return {
+    sellPointKey: request.sellPointKey,
+    method: request.method,
+    amount: request.amount,
+    currency: request.currency,
+    jsOk: request.jsOk,
+    honeypotTriggered: request.honeypotTriggered,
+    fingerprintPresent: request.fingerprint !== null,
+    ipPresent: request.ip !== null,
+    userAgentPresent: request.userAgentPresent,
+    userAgentIsAutomated: request.userAgentIsAutomated,
+    userAgentIsApp: request.userAgentIsApp,
+  };
+}

@@ -1,0 +1,49 @@
+import { type Asked, type Declared, type KeyedSpec, operation } from '#checkout/http/operation/operation.ts';
+import { requiredText } from '#checkout/http/operation/parameters.ts';
+import { type GatedSpec, type GateParts, gatedOperation } from '#workbench/platform/gated-operation.ts';
+
+/** The client that a request is about. Its id may be `..` or hold a slash, which no path carries unchanged. */
+const CLIENT_ID_KEY = requiredText('clientIdKey', 'As the caller chose it');
+
+export type AskedAboutClient<Body> = Asked<Body> & { readonly clientIdKey: string };
+
+/** An operation about one client; its parameter for the client is added. */
+interface ClientSpec<Parts, Body> extends Omit<KeyedSpec<Parts, Body>, 'answer'> {
+  readonly answer: (asked: AskedAboutClient<Body>, parts: Parts) => Promise<unknown>;
+}
+
+interface GatedClientSpec<Parts, Body> extends ClientSpec<Parts, Body> {
+  readonly gate: (asked: AskedAboutClient<Body>, parts: Parts) => ReturnType<GatedSpec<Parts, Body>['gate']>;
+}
+
+/** Declares an operation about the client that the query names. */
+export function clientOperation<Parts, Body = never>(spec: ClientSpec<Parts, Body>): Declared<Parts> {
+  return operation(withClient(spec));
+}
+
+/** The same of an operation whose change somebody else may have to approve. */
+export function gatedClientOperation<Parts extends GateParts, Body = never>({
+  gate,
+  ...spec
+}: GatedClientSpec<Parts, Body>): Declared<Parts> {
+  return gatedOperation({
+    ...withClient(spec),
+    gate: async (asked: Asked<Body>, parts: Parts) => gate(aboutClient(asked), parts),
+  });
+}
+
+function withClient<Parts, Body>({
+  parameters = [],
+  answer,
+  ...rest
+}: ClientSpec<Parts, Body>): KeyedSpec<Parts, Body> {
+  return {
+    ...rest,
+    parameters: [CLIENT_ID_KEY, ...parameters],
+    answer: async (asked, parts) => answer(aboutClient(asked), parts),
+  };
+}
+
+function aboutClient<Body>(asked: Asked<Body>): AskedAboutClient<Body> {
+  return { ...asked, clientIdKey: CLIENT_ID_KEY.read(asked.ctx) };
+}

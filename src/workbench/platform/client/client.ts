@@ -1,0 +1,435 @@
+import { Readable } from 'node:stream';
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { chapter, DONE, jsonAnswer, jsonBody } from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import { HttpProblem, notFound, refusal, tooMany } from '#checkout/http/request/problems.ts';
+import { BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
+import type { BeforeAndAfter } from '#checkout/scoring/scoring.ts';
+import { factsByLabel } from '#decision/assess.ts';
+import { DecisionSchema, isBot, paymentScoreText } from '#decision/decision.ts';
+import { type FactReading, factReading } from '#decision/facts/fact.ts';
+import { REQUEST_FACTS } from '#decision/facts/request.ts';
+import { ENDED_WAITS_MAX } from '#decision/payer/changes.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import {
+  BindingSchema,
+  clientGroup,
+  live,
+  OverrideSchema,
+  overrideGroup,
+} from '#decision/payer/client-state.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { LadderSchema } from '#decision/payer/ladder.ts';
+import { lastPaidAt, lastUnpaidAt } from '#decision/payer/outcomes.ts';
+import { formatPaymentScore, paymentScore } from '#decision/payer/payment-score.ts';
+import { ruleVersion, settingsOf } from '#decision/rules/rule-set.ts';
+import { unreadDecisions } from '#history/archive/unread-decisions.ts';
+import { ClientExportSchema } from '#workbench/payers/client-export.ts';
+import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '#workbench/payers/client-links.ts';
+import type { ClientView } from '#workbench/payers/records.ts';
+import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
+import type { PlatformParts } from '#workbench/platform/parts.ts';
+import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
+import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
+import { type AskedAboutClient, clientOperation, gatedClientOperation } from './client-id-key.ts';
+
+const ClientSchema = s.named(
+  'Client',
+  s.shape('What is known of a client', {
+    clientIdKey: s.word('As the caller chose it', 'ann'),
+    ruleVersion,
+    clientGroup,
+    paymentScore: paymentScoreText,
+    isBot,
+    signals: s.list(Type.String(), 'The bot signals that match now'),
+    firstSeenAt: s.nullable(s.epochMs('First contact')),
+    lastVerdictAt: s.nullable(s.epochMs('Last verdict')),
+    decisionCount: s.count('Decisions made'),
+    ladder: LadderSchema,
+    outcomes: s.shape('Final outcomes, each order counted once', {
+      paidCount: s.count('Paid orders'),
+      unpaidCount: s.count('Unpaid orders'),
+      lastPaidAt: s.nullable(s.epochMs('Last payment')),
+      lastUnpaidAt: s.nullable(s.epochMs('Last unpaid order')),
+    }),
+    binding: s.nullable(BindingSchema),
+    override: s.nullable(OverrideSchema),
+    facts: Type.Record(factReading, {
+      description:
+        'What the rules would see now, by label; none of a request, because nobody asks for anything',
+    }),
+    decisions: s.list(DecisionSchema, 'The last ones, newest first'),
+    unread: Type.Optional(unreadDecisions),
+  }),
+);
+
+/** A client as the platform sees it: state in words, facts by label, the last decisions. No HMACs. */
+function viewOfClient(
+  platform: PlatformName,
+  clientIdKey: string,
+  { state, ladder, facts, rules, decisions, unread, now }: ClientView,
+): s.Shape<typeof ClientSchema> {
+  const { outcomes } = state;
+  const finalCount = outcomes.paidCount + outcomes.unpaidCount;
+  const { smoothing } = settingsOf(rules, platform);
+  return {
+    clientIdKey,
+    ruleVersion: rules.version,
+    clientGroup: facts.clientGroup,
+    paymentScore: formatPaymentScore(paymentScore(outcomes.paidCount, finalCount, smoothing)),
+    isBot: facts.isBot,
+    signals: facts.signals,
+    firstSeenAt: state.firstSeenAt,
+    lastVerdictAt: state.lastVerdictAt,
+    decisionCount: state.seq,
+    ladder,
+    outcomes: {
+      paidCount: outcomes.paidCount,
+      unpaidCount: outcomes.unpaidCount,
+      lastPaidAt: lastPaidAt(outcomes),
+      lastUnpaidAt: lastUnpaidAt(outcomes),
+    },
+    binding: live(state.binding, now),
+    override: live(state.override, now),
+    facts: withoutRequest(factsByLabel(rules, facts.values)),
+    decisions,
+    ...(unread.length === 0 ? {} : { unread }),
+  };
+}
+
+/** Facts of a request, like its amount, are left out: nobody made a request. */
+function withoutRequest(facts: Readonly<Record<string, FactReading>>): Record<string, FactReading> {
+  return Object.fromEntries(Object.entries(facts).filter(([label]) => !Object.hasOwn(REQUEST_FACTS, label)));
+}
+
+/** Notes what a key changed about a client, and gives what is there now. */
+async function audited<T>(
+  { audit, clientKeys }: PlatformParts,
+  caller: Caller,
+  action: 'binding' | 'override' | 'wait ended',
+  clientIdKey: string,
+  { before, after }: BeforeAndAfter<T>,
+  reason: string | null = null,
+): Promise<T | null> {
+  const { platform, actor } = caller;
+  const entry = { who: actor.text, action, platform, subject: clientIdKey, before, after, reason };
+  await audit.note(entry, clientKeys.of(platform, clientIdKey));
+  return after;
+}
+
+const AFTER = query.after(HISTORY_PLACES);
+const LIMIT = query.limit();
+
+const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
+  notFound('Nothing is known of this client.'),
+);
+
+const readClient = clientOperation({
+  route: 'get /v1/platform/client',
+  summary: 'What is known of a client',
+  description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
+  grant: 'clients:read',
+  answers: jsonAnswer('As it stands', ClientSchema),
+  refusals: [UNKNOWN_CLIENT],
+  answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
+    const { platform } = caller;
+    const view = await records.client(platform, clientIdKey);
+    if (view === null) throw UNKNOWN_CLIENT.problem();
+    await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
+    return viewOfClient(platform, clientIdKey, view);
+  },
+});
+
+const readClientHistory = clientOperation({
+  route: 'get /v1/platform/client/history',
+  summary: 'What happened to a client',
+  description:
+    'Scores, verdicts, outcomes, bindings and overrides as they were accepted, newest first, each with the members that its `kind` has. Bindings and overrides that were lifted are null. Reports that say what was known already are left out; `report` is one that says something else than what holds. Fingerprints and IPs are not kept.',
+  grant: 'clients:read',
+  isSearch: true,
+  parameters: [AFTER, LIMIT],
+  answers: jsonAnswer(
+    'As far back as is kept and wanted; `complete` says whether that is all',
+    ClientHistorySchema,
+  ),
+  refusals: [UNKNOWN_CLIENT],
+  answer: async ({ ctx, caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
+    const { platform } = caller;
+    const page = { limit: LIMIT.read(ctx), after: AFTER.read(ctx) };
+    const history = await records.history(platform, clientIdKey, page);
+    if (history === null) throw UNKNOWN_CLIENT.problem();
+    await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
+    return viewOfHistory(clientIdKey, history);
+  },
+});
+
+const DAYS = query.whole(
+  'days',
+  { min: 1, default: LINKS_DEFAULT.days, max: LINKS_MAX.days },
+  'How many days are looked back over',
+);
+
+const DEPTH = query.whole(
+  'depth',
+  { min: 1, default: LINKS_DEFAULT.depth, max: LINKS_MAX.depth },
+  '1: whom the client shares something with; 2: also whom these share something with',
+);
+
+const AS_OF = query.instant(
+  'asOf',
+  'What was known at this moment, from which `days` are looked back over; absent: now',
+);
+
+const CLIENTS = query.limit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
+
+const readClientLinks = clientOperation({
+  route: 'get /v1/platform/client/links',
+  summary: 'Who shares devices and addresses with a client',
+  description:
+    'The clients of the platform that were seen on its devices and addresses, with what became of their orders; whom a list could block together, and which payers that would refuse. Of a device nothing but its HMAC is known.',
+  grant: 'clients:read',
+  isSearch: true,
+  parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
+  answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
+  refusals: [UNKNOWN_CLIENT],
+  answer: async ({ ctx, caller, clientIdKey }, parts: PlatformParts) => {
+    const { records, lists, names, audit, clientKeys, clock } = parts;
+    const { platform, actor } = caller;
+    const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
+    const ask = linksAsk(wanted, AS_OF.read(ctx), clock());
+    const links = await records.links(platform, clientIdKey, ask, { lists: lists.copy, names });
+    if (links === null) throw UNKNOWN_CLIENT.problem();
+    await audit.noteReading(actor.text, clientKeys.of(platform, clientIdKey));
+    return links;
+  },
+});
+
+const exportClient = clientOperation({
+  route: 'get /v1/platform/client/export',
+  summary: 'All that is held on a client, as one document',
+  description:
+    'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
+  grant: 'clients:read',
+  answers: jsonAnswer('Also when nothing is held', ClientExportSchema),
+  answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformParts) => {
+    const client = parts.clientKeys.of(caller.platform, clientIdKey);
+    const pieces = parts.records.export(parts, client, caller.actor.text);
+    const end = { done: true, value: undefined } as const;
+    const next = () => inTurn(() => pieces.next(), end);
+    // What is refused is refused before the document begins.
+    const first = await next();
+    ctx.type = 'json';
+    return Readable.from(
+      (async function* () {
+        for (let piece = first; piece.done !== true; piece = await next()) {
+          yield piece.value;
+          if (!(await isStillGranted())) throw new Error('the access key ended while the answer was sent');
+        }
+      })(),
+    );
+  },
+});
+
+const TracesLeftSchema = s.named(
+  'TracesLeft',
+  s.shape('What a client that was erased has left for a while', {
+    traces: s.word(
+      'What still holds bytes of it, and until when',
+      'The payer is erased, but the log of writes of SQLite still holds bytes of it, because another process reads the file.',
+    ),
+  }),
+);
+
+const TRACES_LEFT = {
+  description: 'Erased, and no question finds the client any more, but bytes of it are still on the disk',
+  content: { 'application/json': TracesLeftSchema },
+};
+
+const eraseClient = clientOperation({
+  route: 'delete /v1/platform/client',
+  summary: 'Forgets a client',
+  description:
+    'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
+  grant: 'erase',
+  answers: { ...DONE, 202: TRACES_LEFT },
+  answer: async ({ ctx, caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) => {
+    const traces = await erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey));
+    if (traces === null) return undefined;
+    ctx.status = 202;
+    return { traces };
+  },
+});
+
+const BindingBodySchema = Type.Object({
+  requisiteRef: s.key('Reference to the bound requisite', 'requisite-7'),
+  acceptorKeys: Type.Array(s.key('An acceptor', 'acceptor-1'), { minItems: 1, maxItems: 20 }),
+  method: Type.Optional(s.key('The only method that the binding fits; absent: all')),
+  expiresAt: Type.Optional(s.instant),
+});
+
+const bindClient = clientOperation({
+  route: 'put /v1/platform/client/binding',
+  summary: 'Binds a client to a requisite',
+  description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
+  grant: 'clients',
+  body: jsonBody('BindingBody', BindingBodySchema),
+  answers: jsonAnswer('The binding as it is kept', BindingSchema),
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
+    const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
+    const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
+    const change = await parts.service.setBinding(caller.platform, clientIdKey, binding);
+    return audited(parts, caller, 'binding', clientIdKey, change);
+  },
+});
+
+const unbindClient = clientOperation({
+  route: 'delete /v1/platform/client/binding',
+  summary: 'Lifts a binding',
+  description: 'The client is no longer bound.',
+  grant: 'clients',
+  answers: DONE,
+  answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
+    const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
+    await audited(parts, caller, 'binding', clientIdKey, change);
+  },
+});
+
+const OverrideBodySchema = Type.Object({
+  group: overrideGroup,
+  reason: s.text(1000, 'Why, for whoever reads it later', 'chargebacks'),
+  expiresAt: Type.Optional(s.instant),
+});
+
+const overrideClient = gatedClientOperation({
+  route: 'put /v1/platform/client/override',
+  summary: 'Blocks or trusts a client by decision',
+  description: "A person's decision, which goes before what the rules count. It lifts no wait.",
+  grant: 'clients',
+  body: jsonBody('OverrideBody', OverrideBodySchema),
+  answers: jsonAnswer('The override as it is kept', OverrideSchema),
+  refusals: [TOO_MANY_CHANGES],
+  gate: (asked) => overrideOf(asked),
+  answer: async (asked, { approvals }: PlatformParts) => {
+    const { platform, actor } = asked.caller;
+    return (await approvals.override({ platform, who: actor.text }, await overrideOf(asked))).after;
+  },
+});
+
+async function overrideOf({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof OverrideBodySchema>>) {
+  const { expiresAt, ...override } = await body();
+  return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
+}
+
+const liftOverride = clientOperation({
+  route: 'delete /v1/platform/client/override',
+  summary: 'Lifts an override',
+  description: 'The rules decide about the client again.',
+  grant: 'clients',
+  answers: DONE,
+  refusals: [TOO_MANY_CHANGES],
+  answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
+    parts.audit.admit(caller.actor.text, 'override');
+    const change = await parts.service.setOverride(caller.platform, clientIdKey, null, caller.actor.text);
+    await audited(parts, caller, 'override', clientIdKey, change);
+  },
+});
+
+const WaitEndSchema = s.named(
+  'WaitEnd',
+  s.shape('What came of it', {
+    ended: s.yesNo('False: this wait was ended before, in the last 24 hours'),
+  }),
+);
+
+const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
+
+const NO_WAIT_DUE = refusal('no-wait-due', 'The client has no wait to end.', () =>
+  noSuchWait('No wait of this client is due: it may ask again now. Nothing was changed.'),
+);
+
+const NEWER_WAIT = refusal(
+  'newer-wait',
+  'The client waits because of another decision.',
+  (decisionId: string) =>
+    noSuchWait(
+      `The wait that is due was imposed by ${decisionId}. Nothing was changed; look at what happened since, and name that decision.`,
+    ),
+  DECISION_ID,
+);
+
+function noSuchWait(detail: string): HttpProblem {
+  return new HttpProblem(409, 'no such wait', detail);
+}
+
+const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
+
+const TOO_MANY_WAITS_ENDED = refusal(
+  'too-many-waits-ended',
+  'Too many waits were ended in 24 hours, of this client or by this person.',
+  (whose: string) => tooMany(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
+  TOO_MANY_OF_PAYER,
+);
+
+const endWait = clientOperation({
+  route: 'post /v1/platform/client/wait/end',
+  summary: 'Ends a wait of a client now',
+  description: `The client may ask again at once, for a requisite if the rules have no other reason to refuse it. Level of
+the ladder, open attempt, counters and a block stay. The page of the payer does not know it: tell the payer to
+ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
+  grant: 'waits',
+  body: jsonBody(
+    'WaitEndBody',
+    Type.Object({
+      decisionId: s.key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
+      reason: s.text(1000, 'Why, for whoever reads it later', 'the payer called'),
+    }),
+  ),
+  answers: jsonAnswer('Also when it was ended before', WaitEndSchema),
+  refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],
+  answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
+    const { service, records } = parts;
+    const { platform, actor } = caller;
+    const { decisionId, reason } = await body();
+    const decision = await decisionOfId(platform, decisionId, records);
+    if (decision.clientIdKey !== clientIdKey) throw UNKNOWN_DECISION.problem();
+    if (decision.verdict !== 'WAIT') throw NO_WAIT_DUE.problem();
+    const effect = await service.endWait(decision, reason, actor);
+    switch (effect) {
+      case 'ended':
+      case 'repeated': {
+        const before = { decisionId, waitUntil: decision.ladderAfter.waitUntil };
+        await audited(parts, caller, 'wait ended', clientIdKey, { before, after: null }, reason);
+        return { ended: effect === 'ended' };
+      }
+      case 'notDue':
+        throw NO_WAIT_DUE.problem();
+      case 'newer':
+        throw NEWER_WAIT.problem(
+          (await service.imposedWait(platform, clientIdKey))?.decisionId ?? 'a newer decision',
+        );
+      case 'tooManyOfPayer':
+        throw TOO_MANY_WAITS_ENDED.problem(TOO_MANY_OF_PAYER);
+      case 'tooManyOfPerson':
+        throw TOO_MANY_WAITS_ENDED.problem(
+          `You ended ${BY_PERSON_MAX} waits in the last 24 hours, which is the limit for one person`,
+        );
+      default:
+        return effect satisfies never;
+    }
+  },
+});
+
+export const CLIENT_OPERATIONS = chapter('Clients', {
+  readClient,
+  readClientHistory,
+  readClientLinks,
+  exportClient,
+  eraseClient,
+  bindClient,
+  unbindClient,
+  overrideClient,
+  liftOverride,
+  endWait,
+});

@@ -1,0 +1,286 @@
+import { searchSteps } from '#base/paced-steps.ts';
+import { list, named, nullable, shape } from '#base/shapes.ts';
+import { type Asked, chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import { HttpProblem, notFound, refusal } from '#checkout/http/request/problems.ts';
+import { ARMS, type Decision, DecisionSchema } from '#decision/decision.ts';
+import type { DecisionFilter } from '#decision/decision-filter.ts';
+import {
+  type ClientKey,
+  DECISION_ID_PATTERN,
+  type PlatformName,
+  parseDecisionId,
+} from '#decision/payer/client-key.ts';
+import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { VERDICTS } from '#decision/rules/rule-set.ts';
+import {
+  type FoundDecisions,
+  FoundDecisionsSchema,
+  findInPages,
+  PAGE_DECISIONS_MAX,
+  withUnread,
+} from '#history/archive/read/found-decisions.ts';
+import { type UnreadDecisions, unreadText } from '#history/archive/unread-decisions.ts';
+import { RETENTION } from '#state/retention.ts';
+import { ExplanationSchema, explain, explainWithout } from '#workbench/authoring/explain/explain.ts';
+import { WhatIfThenSchema, whatIfThen } from '#workbench/authoring/explain/what-if.ts';
+import { type Records, ReportedOrderSchema } from '#workbench/payers/records.ts';
+import type { PlatformParts, RolloutParts } from './parts.ts';
+import {
+  queryVersion,
+  requiredVersion,
+  soundVersion,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+} from './rules/rule-version.ts';
+
+const DECISION_ID = query.pathText('decisionId', 'As in X-Decision-Id');
+
+export const UNKNOWN_DECISION = refusal(
+  'unknown-decision',
+  'The platform has no such decision, or it is past its retention.',
+  () => notFound('There is no such decision, or it is past its retention.'),
+);
+
+const UNREAD_DECISION = refusal(
+  'unread-decision',
+  'Files of the archive cannot be read, and the decision is nowhere else.',
+  (detail: string) =>
+    new HttpProblem(503, 'temporarily unavailable', detail, { headers: { 'Retry-After': '60' } }),
+  'Whether there is such a decision is not known: 1204 decisions from 2026-11-21T00:03:12.481Z to 2026-11-21T23:58:40.002Z lie in a file of the archive that cannot be read.',
+);
+
+export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
+
+/** The decision that the path names; refuses one that is not there, or that may lie in a file that cannot be read. */
+function namedDecision(
+  { ctx, caller }: Pick<Asked<never>, 'ctx' | 'caller'>,
+  records: Records,
+): Promise<Decision> {
+  return decisionOfId(caller.platform, DECISION_ID.read(ctx), records);
+}
+
+/** The same for one that a body names. */
+export async function decisionOfId(
+  platform: PlatformName,
+  decisionId: string,
+  records: Records,
+): Promise<Decision> {
+  const { decision, unread } = await records.decision(platform, decisionId);
+  if (decision !== null) return decision;
+  if (unread.length === 0) throw UNKNOWN_DECISION.problem();
+  throw UNREAD_DECISION.problem(
+    `Whether there is such a decision is not known: ${unread.map(unreadText).join('; ')}.`,
+  );
+}
+
+export const DecisionListSchema = named(
+  'DecisionList',
+  shape('Decisions, newest first', {
+    ...FoundDecisionsSchema.properties,
+    outcomes: nullable(
+      list(
+        ReportedOrderSchema,
+        'Of the orders of these decisions, those of which one was reported; null unless it is asked for',
+      ),
+    ),
+  }),
+);
+
+const DECISIONS_LISTED = { default: 50, max: 500 } as const;
+
+const ORDER_REF = query.text('orderRef', 'The order that the caller quotes');
+const CLIENT_ID_KEY = query.text('clientIdKey', 'A client; not looked at beside an orderRef');
+export const VERDICT = query.choice('verdict', VERDICTS, 'Only decisions with this verdict');
+const OUTCOME = query.choice(
+  'outcome',
+  ['PAID', 'UNPAID', 'UNKNOWN'] as const,
+  'Only decisions whose order came to this; beside neither orderRef nor clientIdKey',
+);
+
+/** What decisions have in common, besides a verdict and a time. */
+const COMMON = {
+  rule: query.text('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly'),
+  ruleVersion: queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10'),
+  clientGroup: query.choice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group'),
+  signal: query.text('signal', 'Only decisions in which this bot signal matched; compared exactly'),
+  flag: query.text('flag', 'Only decisions with this flag of flags.yaml; compared exactly'),
+  sellPointKey: query.text('sellPointKey', 'Only decisions at this point of sale; compared exactly'),
+  method: query.text('method', 'Only decisions about this payment method; compared exactly'),
+  arm: query.choice('arm', ARMS, 'Only decisions of the active version, or of those on trial'),
+  amountMin: query.amount('amountMin', 'Only decisions about at least this amount, in any currency'),
+  amountMax: query.amount('amountMax', 'Only decisions about at most this amount, in any currency'),
+};
+
+export const COMMON_FILTERS = Object.values(COMMON);
+
+const INCLUDE = query.choice(
+  'include',
+  ['outcomes'],
+  'Also what was reported about the orders that are listed',
+);
+const OWN = {
+  verdict: VERDICT,
+  requestId: query.text('requestId', 'Only the decision of this request, by its X-Request-Id'),
+  from: query.instant('from', 'Only decisions from this time on'),
+  to: query.instant('to', 'Only decisions before this time'),
+  after: query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId }),
+};
+const LIMIT = query.limit(DECISIONS_LISTED);
+
+const listDecisions = operation<PlatformParts>({
+  route: 'get /v1/platform/decisions',
+  summary: 'Decisions of an order or a client',
+  description:
+    'Newest first: of an order, of a client, or with neither of all. The other parameters leave out what does not fit. The look back ends at `limit` decisions, or after some thousands; `lookedAt` says how far it went.',
+  grant: 'decisions',
+  isSearch: true,
+  parameters: [
+    ORDER_REF,
+    CLIENT_ID_KEY,
+    VERDICT,
+    OWN.requestId,
+    ...COMMON_FILTERS,
+    OUTCOME,
+    OWN.from,
+    OWN.to,
+    OWN.after,
+    LIMIT,
+    INCLUDE,
+  ],
+  answers: jsonAnswer('The decisions that are kept', DecisionListSchema),
+  answer: async ({ ctx, caller }, parts) => {
+    const found = await listed(ctx, caller.platform, parts);
+    const isAsked = INCLUDE.read(ctx) !== null;
+    return { ...found, outcomes: isAsked ? await parts.records.outcomesOf(found.decisions) : null };
+  },
+});
+
+const readDecision = operation<PlatformParts>({
+  route: 'get /v1/platform/decisions/{decisionId}',
+  summary: 'One decision',
+  description: 'The record of one answered verdict.',
+  grant: 'decisions',
+  isSearch: true,
+  parameters: [DECISION_ID],
+  answers: jsonAnswer('The record', DecisionSchema),
+  refusals: DECISION_REFUSALS,
+  answer: (asked, { records }) => namedDecision(asked, records),
+});
+
+/** The decisions of an order, a client, or the whole platform that fit the filter, and how far back they were searched. */
+function listed(
+  ctx: query.RouteContext,
+  platform: PlatformName,
+  { records, clientKeys }: PlatformParts,
+): Promise<FoundDecisions> {
+  const limit = LIMIT.read(ctx);
+  const orderRef = ORDER_REF.read(ctx);
+  const clientIdKey = CLIENT_ID_KEY.read(ctx);
+  const filter = filterOf(ctx);
+  const outcome = OUTCOME.read(ctx);
+  if (outcome !== null) {
+    if (orderRef !== null || clientIdKey !== null)
+      throw query.BAD_PARAMETER.problem('The parameter outcome goes with neither orderRef nor clientIdKey.');
+    return records.decisions.find(platform, filter, limit, outcome);
+  }
+  if (orderRef !== null) return ofOrder(platform, orderRef, { records, filter, limit });
+  if (clientIdKey !== null) return ofClient(clientKeys.of(platform, clientIdKey), { records, filter, limit });
+  return records.decisions.find(platform, filter, limit);
+}
+
+interface Search {
+  readonly filter: DecisionFilter;
+  readonly limit: number;
+}
+
+async function ofOrder(
+  platform: PlatformName,
+  orderRef: string,
+  { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
+): Promise<FoundDecisions> {
+  const { decisions: all, unread } = await records.decisions.ofOrder(platform, orderRef);
+  const found = await findInPages(async () => all, filter, limit);
+  const { lookedAt } = found;
+  // Of an order with very many decisions the store gives the newest.
+  const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
+  return withUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
+}
+
+async function ofClient(
+  client: ClientKey,
+  { records, filter, limit }: Search & Pick<PlatformParts, 'records'>,
+): Promise<FoundDecisions> {
+  let before = filter.after?.clientHash === client.hash ? filter.after.seq : undefined;
+  let unread: readonly UnreadDecisions[] = [];
+  const nextPage = async () => {
+    const page = await records.decisions.ofClient(client, PAGE_DECISIONS_MAX, before);
+    before = page.decisions.at(-1)?.seq;
+    // Every page that asks the archive meets the same files.
+    if (page.unread.length > 0) unread = page.unread;
+    return page.decisions;
+  };
+  const found = await findInPages(nextPage, filter, limit);
+  return withUnread(found, unread);
+}
+
+function filterOf(ctx: query.RouteContext): DecisionFilter {
+  return { ...commonFilterOf(ctx), ...withoutNulls(query.readAll(ctx, OWN)) };
+}
+
+export function commonFilterOf(ctx: query.RouteContext) {
+  return withoutNulls(query.readAll(ctx, COMMON));
+}
+
+function withoutNulls<Members extends object>(
+  members: Members,
+): { readonly [Name in keyof Members]?: NonNullable<Members[Name]> };
+function withoutNulls(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
+/** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
+const explainDecision = operation<PlatformParts>({
+  route: 'get /v1/platform/decisions/{decisionId}/explanation',
+  summary: 'Why a decision fell as it did',
+  description:
+    'Every rule with its conditions and the values they saw, and whether the verdict is reproduced.',
+  grant: 'decisions',
+  isSearch: true,
+  parameters: [DECISION_ID],
+  answers: jsonAnswer(
+    'The explanation; without rules when neither this node nor its archive has the rule set that decided',
+    ExplanationSchema,
+  ),
+  refusals: DECISION_REFUSALS,
+  answer: async (asked, { records }) => {
+    const decision = await namedDecision(asked, records);
+    return searchSteps.run(async () => {
+      const rules = records.rulesBehind(decision);
+      if (rules !== null) return explain(rules, decision);
+      return explainWithout(decision, 'neither has this node loaded it nor does its archive keep it');
+    });
+  },
+});
+
+const VERSION = requiredVersion('version', 'The rule set to ask, like p2.v11');
+
+/** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
+const askDecisionWhatIf = operation<RolloutParts>({
+  route: 'get /v1/platform/decisions/{decisionId}/what-if',
+  summary: 'What another version would have answered then',
+  description:
+    'The same question on the recorded facts, the client as it was then. Null when the record lacks facts that the version asks; `missing` names them. The key needs both operations.',
+  grant: ['decisions', 'rules'],
+  parameters: [DECISION_ID, VERSION],
+  answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
+  refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
+  answer: async (asked, { records, loadedRules }) => {
+    const rules = soundVersion(VERSION.read(asked.ctx), loadedRules);
+    return whatIfThen(rules, await namedDecision(asked, records));
+  },
+});
+
+export const WHAT_IF_OPERATIONS = chapter('Decisions', { askDecisionWhatIf });
+
+export const DECISION_OPERATIONS = chapter('Decisions', { listDecisions, readDecision, explainDecision });

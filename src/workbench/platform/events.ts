@@ -1,0 +1,290 @@
+import { type TProperties, Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import {
+  type Asked,
+  chapter,
+  jsonAnswer,
+  jsonInSteps,
+  operation,
+} from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import { GrantWatch } from '#checkout/http/request/authenticate.ts';
+import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { EventFeed, FeedRecord } from '#history/archive/read/event-feed.ts';
+import type { JournalGap } from '#state/journal.ts';
+import { UnknownCursor } from '#state/store-errors.ts';
+import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
+import type { PlatformParts } from './parts.ts';
+
+/** CloudEvents 1.0 in JSON. */
+function cloudEvent<
+  const Name extends string,
+  const Data extends TProperties,
+  const Subject extends TProperties,
+>(type: Name, description: string, subject: Subject, data: Data) {
+  return s.named(
+    `${type.charAt(0).toUpperCase()}${type.slice(1)}Event`,
+    s.shape(description, {
+      specversion: s.always('1.0'),
+      id: s.word(
+        'Always the same for the same event: what was seen under it may be dropped',
+        'shop.0.0.1.m7v1k0',
+      ),
+      source: s.word('The platform, as a URI-reference', 'client-scoring/shop'),
+      type: s.always(type),
+      ...subject,
+      time: s.writtenInstant('When it was accepted'),
+      datacontenttype: s.always('application/json'),
+      data: s.shape('By type', data),
+    }),
+  );
+}
+
+function payerEvent<const Name extends string, const Data extends TProperties>(
+  type: Name,
+  description: string,
+  data: Data,
+) {
+  const subject = s.word('The payer, by a number of this installation; that of an erasure is the same');
+  const clientIdKey = s.word('The payer, as the caller chose it');
+  return cloudEvent(type, description, { subject }, { clientIdKey, ...data });
+}
+
+export const PlatformEventSchema = s.named(
+  'PlatformEvent',
+  s.oneOf(
+    'type',
+    {
+      verdict: payerEvent('verdict', 'A verdict was answered', HAPPENED.verdict.properties),
+      outcome: payerEvent(
+        'outcome',
+        'An outcome was reported; it may repeat what was known',
+        HAPPENED.outcome.properties,
+      ),
+      binding: payerEvent('binding', 'A binding was set or lifted', HAPPENED.binding.properties),
+      override: payerEvent('override', 'An override was set or lifted', HAPPENED.override.properties),
+      waitEnded: payerEvent(
+        'waitEnded',
+        'A person ended a wait before its time',
+        HAPPENED.waitEnded.properties,
+      ),
+      erasure: cloudEvent(
+        'erasure',
+        'A payer was erased: whoever keeps earlier events with this subject removes them',
+        {
+          subject: Type.Optional(
+            s.word(
+              'As in the events of the payer; absent when that is more than 30 days ago and nobody knows it any more: whoever keeps events from before it, and did not read on since, reads the feed anew from its beginning',
+            ),
+          ),
+        },
+        { kind: s.always('erasure'), at: s.epochMs('When it was accepted') },
+      ),
+      gap: cloudEvent(
+        'gap',
+        'Events were lost before the feed had them, of this or another platform',
+        {},
+        {
+          kind: s.always('gap'),
+          from: s.epochMs('About; 0 where nobody knows'),
+          to: s.epochMs('About; 0 where nobody knows'),
+          entries: s.count('How many, about; 0 where nobody knows'),
+        },
+      ),
+    },
+    'What happened, as a CloudEvent 1.0; `type` says what its data are',
+  ),
+);
+
+type PlatformEvent = s.Shape<typeof PlatformEventSchema>;
+
+function gapEvent(platform: PlatformName, { from, to, entries }: JournalGap): PlatformEvent {
+  const id = ['gap', from, to, entries].map(short).join('.');
+  return { ...envelope(platform, id, to), type: 'gap', data: { kind: 'gap', from, to, entries } };
+}
+
+function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed['numberOf']): PlatformEvent {
+  const { at, place } = record;
+  // A store that was restored numbers its entries from there again: the time tells them apart.
+  const id = [place.partition, place.ms, place.seq, at].map(short).join('.');
+  if (record.kind === 'erasure') {
+    const data = { kind: record.kind, at } as const;
+    const subject = record.clientNumber === '' ? {} : { subject: record.clientNumber };
+    return { ...envelope(platform, id, at), ...subject, type: 'erasure', data };
+  }
+  const { clientIdKey } = record;
+  const subject = numberOf(platform, clientIdKey);
+  return { ...envelope(platform, id, at), subject, ...typed({ clientIdKey }, viewOfEntry(record)) };
+}
+
+/** An event's type with its data. */
+function typed(about: { readonly clientIdKey: string }, entry: HistoryEntry) {
+  switch (entry.kind) {
+    case 'score':
+      throw new Error('a score is no event');
+    case 'verdict':
+      return { type: entry.kind, data: { ...about, ...entry } };
+    case 'outcome':
+      return { type: entry.kind, data: { ...about, ...entry } };
+    case 'binding':
+      return { type: entry.kind, data: { ...about, ...entry } };
+    case 'override':
+      return { type: entry.kind, data: { ...about, ...entry } };
+    case 'waitEnded':
+      return { type: entry.kind, data: { ...about, ...entry } };
+    default:
+      throw new Error(entry satisfies never);
+  }
+}
+
+function envelope(platform: PlatformName, id: string, at: number) {
+  return {
+    specversion: '1.0',
+    id: `${platform}.${id}`,
+    source: `client-scoring/${platform}`,
+    time: new Date(at).toISOString(),
+    datacontenttype: 'application/json',
+  } as const;
+}
+
+function short(part: string | number): string {
+  return typeof part === 'number' ? part.toString(36) : part;
+}
+
+/** Less than proxies wait for an answer. */
+const WAIT_SECONDS_MAX = 20;
+
+/** Requests of one key that wait at once: each reader has one, and a second when its connection broke. */
+const WAITING_MAX = 8;
+
+const PLACE = /^([0-9]{1,15}|1(\.([0-9a-z]{1,8}(-[0-9a-z]{1,4})?)?){64})$/;
+
+const AFTER = query.after(query.textPlaces(PLACE));
+const LIMIT = query.limit();
+const WAIT = query.whole(
+  'wait',
+  { min: 0, default: 0, max: WAIT_SECONDS_MAX },
+  'Seconds to wait while there is no event',
+);
+
+const PageSchema = s.named(
+  'EventPage',
+  s.shape('What happened to the clients of a platform', {
+    events: s.list(
+      PlatformEventSchema,
+      'Oldest first, at most about `limit`; it may be empty although more follows',
+    ),
+    next: s.word('Where to read on, also behind no events', '1'),
+  }),
+);
+
+const readEvents = operation({
+  route: 'get /v1/platform/events',
+  summary: 'What happened, oldest first',
+  description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
+which stays valid while the archive keeps its rows. Each event comes at least once, and the events of a payer in
+their order; the \`id\` of an event never changes, so that what was seen before can be dropped. What was lost before
+the feed had it is an event of the type \`gap\`. With \`wait\` an answer without events comes after that time, or when the
+node shuts down.`,
+  grant: 'events',
+  parameters: [AFTER, LIMIT, WAIT],
+  answers: jsonAnswer('A page of events', PageSchema),
+  answer: async (asked, { feed, waiting }: PlatformParts) => {
+    const { ctx, caller } = asked;
+    const question = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
+    const waitSeconds = WAIT.read(ctx);
+    if (waitSeconds > 0 && waiting.of(caller.credential.id) >= WAITING_MAX)
+      throw TOO_MANY_AT_ONCE.problem('access key');
+    waiting.take(caller.credential.id);
+    const end = new WaitEnd(asked, waitSeconds * 1000);
+    try {
+      const text = await nextPage(asked, feed, question, end);
+      ctx.type = 'json';
+      return text;
+    } catch (error) {
+      if (error instanceof UnknownCursor) throw query.badParameter(UNKNOWN_PLACE);
+      throw error;
+    } finally {
+      end.stop();
+      waiting.giveBack(caller.credential.id);
+    }
+  },
+});
+
+export const EVENT_OPERATIONS = chapter('Events', { readEvents });
+
+const UNKNOWN_PLACE =
+  'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the list begins anew.';
+
+/** When a request must not wait any longer: its time is up, its connection closed, or its key ended. */
+class WaitEnd {
+  readonly came: Promise<void>;
+  readonly #grant: GrantWatch;
+  readonly #timer: NodeJS.Timeout;
+  #hasCome: boolean;
+
+  constructor({ ctx, isStillGranted }: Asked<never>, waitMs: number) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.came = promise;
+    this.#hasCome = waitMs === 0;
+    const come = () => {
+      this.#hasCome = true;
+      resolve();
+    };
+    this.#timer = setTimeout(come, waitMs);
+    this.#grant = new GrantWatch(isStillGranted);
+    this.#grant.ended.then(come);
+    ctx.res.once('close', come);
+  }
+
+  get hasCome(): boolean {
+    return this.#hasCome;
+  }
+
+  /** Throws 401 when the key was revoked or has expired meanwhile. */
+  requireGrant(): void {
+    if (this.#grant.hasEnded)
+      throw UNKNOWN_KEY.problem('The access key was revoked or has expired while its request waited.');
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#grant.stop();
+  }
+}
+
+/** The JSON of the next page, which has no events only when the waiting time is over; '' when nobody waits for it any more. */
+async function nextPage(
+  { caller: { platform }, inTurn }: Asked<never>,
+  feed: EventFeed,
+  { after, limit }: { readonly after: string | null; readonly limit: number },
+  end: WaitEnd,
+): Promise<string> {
+  for (let from = after; ; ) {
+    const watch = feed.watch(platform);
+    try {
+      const page = await inTurn(() => pageText(feed, platform, from, limit), null);
+      if (page === null) return '';
+      end.requireGrant();
+      if (!page.isEmpty || end.hasCome || feed.hasEnded) return page.text;
+      from = page.cursor;
+      await Promise.race([watch.news(from), end.came]);
+    } finally {
+      watch.close();
+    }
+  }
+}
+
+async function pageText(feed: EventFeed, platform: PlatformName, after: string | null, limit: number) {
+  const { cursor, ended, gaps, records } = await feed.page(platform, after, limit);
+  const events = [
+    ...gaps.map((gap) => gapEvent(platform, gap)),
+    ...records.map((record) => eventOf(platform, record, feed.numberOf)),
+  ];
+  const text = await jsonInSteps({
+    events: events.map(s.writtenMoments(PlatformEventSchema)),
+    next: cursor ?? feed.beginning,
+  });
+  return { text, cursor, isEmpty: ended && events.length === 0 };
+}

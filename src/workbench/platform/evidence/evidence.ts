@@ -1,0 +1,329 @@
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { chapter, DONE, jsonAnswer, kindBody, operation } from '#checkout/http/operation/operation.ts';
+import { pathText, type RouteContext } from '#checkout/http/operation/parameters.ts';
+import {
+  HttpProblem,
+  MALFORMED_BODY,
+  notFound,
+  refusal,
+  tooMany,
+  unavailable,
+} from '#checkout/http/request/problems.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { isRuleVersion, type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import type { DraftText } from '#decision/rules/text/draft-text.ts';
+import type { Question } from '#history/evidence/question.ts';
+import { QUESTIONS } from '#history/evidence/questions.ts';
+import {
+  ALL_WAITING_MAX,
+  EvidenceDeskBusy,
+  NoArchive,
+  PLATFORM_WAITING_MAX,
+} from '#workbench/evidence/evidence-desk.ts';
+import { type EvidenceJob, JOB_STATES } from '#workbench/evidence/evidence-task.ts';
+import { hangUp } from '#workbench/platform/hang-up.ts';
+import type { EvidenceParts } from '#workbench/platform/parts.ts';
+import { DRAFT_UNSOUND, draftText, draftUnsound } from '#workbench/platform/rules/drafts/draft-body.ts';
+import {
+  soundVersion,
+  TOO_HEAVY,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+  versionInBody,
+  withinLimits,
+} from '#workbench/platform/rules/rule-version.ts';
+
+const KINDS = QUESTIONS.map(({ kind }) => kind);
+
+export const EvidenceJobSchema = s.named(
+  'EvidenceJob',
+  s.shape('Something that is worked out from the archive', {
+    jobId: s.word('Leads to it, and to its result, for seven days', '0b7c61ff-3a0e'),
+    platform: s.word('Whose it is; * is the owner of the installation', 'shop'),
+    kind: s.choice(KINDS, 'What was asked'),
+    options: Type.Record(Type.Unknown(), {
+      description: 'What was asked for besides, by the names in the body',
+    }),
+    ruleSets: s.list(
+      s.shape('A rule set by its files', { ruleVersion, digest: s.digestWord('Over its files') }),
+      'Those that were named, as they were when it was asked',
+    ),
+    from: s.nullable(s.epochMs('Decisions from this time on; null: from the first')),
+    to: s.nullable(s.epochMs('Decisions before this time; null: to the last')),
+    asOf: s.nullable(s.epochMs('What was known then; null: all that is known')),
+    state: s.choice(JOB_STATES, 'How far it is'),
+    askedBy: s.word('Who asked, as the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
+    askedAt: s.epochMs('When it was asked for'),
+    startedAt: s.nullable(s.epochMs('When its turn came')),
+    endedAt: s.nullable(s.epochMs('When it was over')),
+    progress: s.nullable(s.shape('How far the work is', { done: s.count('Decisions'), of: s.count('All') })),
+    trouble: s.nullable(s.word('Why it failed; null unless it did')),
+  }),
+);
+
+export type JobView = s.Shape<typeof EvidenceJobSchema>;
+
+const QuestionSchema = s.shape('A question, for a page that asks it', {
+  kind: s.choice(KINDS, 'As the body names it'),
+  title: s.word('In words', 'What each rule was worth'),
+  options: s.list(
+    s.shape('Something that it leaves open', {
+      name: s.word('As the body has it', 'version'),
+      kind: s.choice(['version', 'versions', 'choice', 'text', 'texts', 'time', 'number'], 'What it takes'),
+      description: s.word('What it says', 'A rule set, like p2.v11; absent: the one that decided last'),
+      isRequired: s.yesNo('It must be there'),
+      values: s.list(s.word('One of them'), 'Of a choice'),
+      form: s.nullable(s.word('How a value is written')),
+    }),
+    'Besides the time',
+  ),
+});
+
+export const EvidenceJobListSchema = s.named(
+  'EvidenceJobList',
+  s.shape('What may be asked, and what was of late', {
+    questions: s.list(QuestionSchema, 'All of them'),
+    jobs: s.list(EvidenceJobSchema, 'Newest first; at most 40 are kept'),
+  }),
+);
+
+const OpenedEvidenceSchema = s.named(
+  'OpenedEvidence',
+  s.shape('A job with its result', {
+    job: EvidenceJobSchema,
+    result: Type.Union(
+      [
+        s.oneOf(
+          'kind',
+          Object.fromEntries(QUESTIONS.map(({ kind, schema }) => [kind, schema])),
+          'What the command "rules" of that kind prints with --json',
+        ),
+        Type.Null(),
+      ],
+      { description: 'Null unless it is done' },
+    ),
+  }),
+);
+
+const NO_ARCHIVE = refusal(
+  'no-archive',
+  "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
+  (why: string) => new HttpProblem(409, 'no archive', why),
+  'There is no archive on this node, because ARCHIVE_DIR is off.',
+);
+
+const DESK_BUSY = refusal(
+  'evidence-busy',
+  'The node works on one at a time, and its queue for all platforms is full.',
+  () =>
+    unavailable(
+      `This node works on one question at a time, for the platforms in turns, and ${ALL_WAITING_MAX} already wait. Try again when one of them is done.`,
+    ),
+);
+
+const QUEUE_FULL = refusal('evidence-queue-full', 'The queue of the platform is full.', () =>
+  tooMany(
+    `A node works on one question at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
+    10,
+  ),
+);
+
+const SPAN_BACKWARDS = ['/to', 'must be after from'] as const;
+
+const SPAN_MEMBERS = {
+  from: Type.Optional(s.instant),
+  to: Type.Optional(s.instant),
+  asOf: Type.Optional({
+    ...s.instant,
+    description: 'What was known then: only decisions and reports that had come by this time',
+  }),
+} as const;
+
+const BODY = kindBody(
+  'EvidenceBody',
+  'kind',
+  Object.fromEntries(
+    QUESTIONS.map(({ kind, options, example }) => [
+      kind,
+      {
+        name: `${kind[0]?.toUpperCase()}${kind.slice(1)}Body`,
+        schema: Type.Object({
+          kind: s.always(kind),
+          ...Object.fromEntries(
+            options.map((one) => [one.name, one.isRequired ? one.schema : Type.Optional(one.schema)]),
+          ),
+          ...SPAN_MEMBERS,
+        }),
+        example: { kind, ...example },
+      },
+    ]),
+  ),
+);
+
+const askEvidence = operation({
+  route: 'post /v1/platform/evidence',
+  summary: 'A question to recorded decisions',
+  description:
+    'Asks for what the command "rules" of the kind prints. It is worked out from the archive in a process of its own. A version is one in RULES_DIR, or a draft that the platform keeps. The same question within ten minutes leads to the same job.',
+  grant: 'rules',
+  body: BODY,
+  answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
+  refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
+  answer: async ({ ctx, caller, body }, parts: EvidenceParts) => {
+    const { kind, value } = await body();
+    const question = QUESTIONS.find((one) => one.kind === kind);
+    if (question === undefined) throw new Error(`no question ${kind} was declared`);
+    return jobFor(caller, question, value, parts, hangUp(ctx));
+  },
+});
+
+/** The job for a question, as the caller sees it. Throws when there is no archive, or the desk is full. */
+async function jobFor(
+  caller: Caller,
+  question: Question,
+  given: Readonly<Record<string, unknown>>,
+  parts: EvidenceParts,
+  hungUp: AbortSignal,
+): Promise<JobView> {
+  const asked = question.options.filter(({ name }) => given[name] !== undefined);
+  const options = Object.fromEntries(asked.map(({ name }) => [name, given[name]]));
+  const ruleSets: Record<string, string> = {};
+  let draft: DraftText | null = null;
+  for (const { name, kind } of asked) {
+    const version = options[name];
+    if (kind !== 'version' || typeof version !== 'string') continue;
+    const named = versionInBody(name, version);
+    const kept = await keptDraft(caller, named, parts, hungUp);
+    if (kept === null) ruleSets[version] = soundVersion(named, parts.loadedRules).digest;
+    else [draft, ruleSets[version]] = [kept.draft, kept.digest];
+  }
+  // Nobody would hear of the job.
+  hungUp.throwIfAborted();
+  const task = { kind: question.kind, options, ruleSets, ...spanOf(caller, given) };
+  try {
+    return jobView(await parts.evidence.ask(caller, task, draft));
+  } catch (error) {
+    if (error instanceof NoArchive) throw NO_ARCHIVE.problem(error.message);
+    if (error instanceof EvidenceDeskBusy) throw (error.isOfOwn ? QUEUE_FULL : DESK_BUSY).problem();
+    throw error;
+  }
+}
+
+async function keptDraft(
+  { platform }: Caller,
+  version: RuleVersion,
+  { desk, drafts }: EvidenceParts,
+  hungUp: AbortSignal,
+): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
+  const opened = await drafts.open(platform, version);
+  if (opened === null) return null;
+  const draft = draftText({ version, files: opened.files });
+  const begun = { ...draft, from: null };
+  const { digest, problems } = await withinLimits(() => desk.check(platform, begun, null, hungUp));
+  if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
+  return { draft, digest };
+}
+
+/** Null for a key of the whole installation, which sees all platforms. */
+function spanOf({ platform }: Caller, given: Readonly<Record<string, unknown>>) {
+  const span = {
+    from: toEpochMs(given['from']),
+    to: toEpochMs(given['to']),
+    asOf: toEpochMs(given['asOf']),
+  };
+  if (span.from !== null && span.to !== null && span.to <= span.from)
+    throw MALFORMED_BODY.problem(...SPAN_BACKWARDS);
+  return { platform: isInstallation(platform) ? null : platform, ...span };
+}
+
+const UNKNOWN_JOB = refusal('unknown-job', 'The platform has no such job, or it was long ago.', () =>
+  notFound('There is no such job; what was worked out is kept for seven days. Ask again.'),
+);
+
+const JOB_ID = pathText('jobId', 'As it was answered when the job was asked for');
+
+const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
+  kind,
+  title,
+  options: options.map(({ name, kind, description, isRequired, values, form }) => {
+    return { name, kind, description, isRequired, values, form };
+  }),
+}));
+
+const listEvidence = operation({
+  route: 'get /v1/platform/evidence',
+  summary: 'What was worked out of late',
+  description:
+    'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
+  grant: 'rules',
+  answers: jsonAnswer('Newest first', EvidenceJobListSchema),
+  answer: async ({ caller }, { evidence }: EvidenceParts) => ({
+    questions: SHOWN_QUESTIONS,
+    jobs: (await evidence.jobStore.seenBy(caller.platform)).map(jobView),
+  }),
+});
+
+const readEvidence = operation({
+  route: 'get /v1/platform/evidence/{jobId}',
+  summary: 'How far a job is, and what it came to',
+  description: 'Any node answers, whichever works on it. Kept for seven days, across restarts.',
+  grant: 'rules',
+  parameters: [JOB_ID],
+  answers: jsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
+  refusals: [UNKNOWN_JOB],
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    const job = await requiredJob(ctx, caller, parts);
+    // The result is kept a moment before its job is done; whoever removed it then would cancel the job instead of forgetting it.
+    const isDone = job.state === 'done';
+    const result = isDone ? await parts.evidence.jobStore.result(job) : null;
+    return { job: jobView(job), result };
+  },
+});
+
+const removeEvidence = operation({
+  route: 'delete /v1/platform/evidence/{jobId}',
+  summary: 'Stop a job, or forget what it came to',
+  description:
+    'One that is under way ends within a second or two, on whichever node; one that is over is forgotten. The owner of the installation stops what is under way of any platform.',
+  grant: 'rules',
+  parameters: [JOB_ID],
+  answers: DONE,
+  refusals: [UNKNOWN_JOB],
+  answer: async ({ ctx, caller }, parts: EvidenceParts) => {
+    await parts.evidence.remove(await requiredJob(ctx, caller, parts));
+  },
+});
+
+async function requiredJob(
+  ctx: RouteContext,
+  caller: Caller,
+  { evidence }: EvidenceParts,
+): Promise<EvidenceJob> {
+  const job = await evidence.jobStore.get(caller.platform, JOB_ID.read(ctx));
+  if (job === null) throw UNKNOWN_JOB.problem();
+  return job;
+}
+
+function jobView({
+  task,
+  seenAt: _seen,
+  credential: _whose,
+  oldestRead: _read,
+  ...job
+}: EvidenceJob): JobView {
+  const { ruleSets, platform: _of, ...asked } = task;
+  const named = Object.entries(ruleSets).flatMap(([version, digest]) =>
+    isRuleVersion(version) ? [{ ruleVersion: version, digest }] : [],
+  );
+  return { ...asked, ...job, ruleSets: named };
+}
+
+export const EVIDENCE_OPERATIONS = chapter('Evidence', {
+  askEvidence,
+  listEvidence,
+  readEvidence,
+  removeEvidence,
+});

@@ -1,0 +1,196 @@
+import { DAY_MS } from '#base/duration.ts';
+import { Type } from '#base/json-schema.ts';
+import { choice, count, epochMs, list, named, nullable, shape, word } from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
+import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
+import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
+import { asOfShape } from '#history/archive/read/as-of.ts';
+import {
+  CAUSE_NAMES,
+  EXPLORED_MS_MAX,
+  type ExplorationAsk,
+  SPAN_NAMES,
+  SPLIT_NAMES,
+  slotsUpTo,
+  type TimeSpan,
+} from '#history/archive/read/exploration.ts';
+import { UnreadDecisionsSchema } from '#history/archive/unread-decisions.ts';
+import { NOW_KEPT_MS } from '#workbench/payers/records.ts';
+import { COMMON_FILTERS, commonFilterOf, VERDICT } from './decisions.ts';
+import type { PlatformParts } from './parts.ts';
+
+const counted = shape('Decisions of a time', {
+  part: count('With the verdict'),
+  whole: count('With any verdict'),
+});
+
+const counts = (description: string) => list(count('Decisions'), `${description}, slot by slot`);
+
+export const ExplorationSchema = named(
+  'Exploration',
+  shape('What was decided over a time', {
+    exploration: shape('From archive and journal as one', {
+      stepMs: Type.Integer({ minimum: 1, description: 'Length of a slot, milliseconds' }),
+      slots: list(epochMs('Beginning of a slot, in whole steps of UTC'), 'Oldest first'),
+      all: counts('Decisions that fit, whatever their verdict'),
+      values: list(
+        shape('Decisions with a value of the split in common', {
+          value: nullable(word('Null: all values beside the most frequent ones', 'WAIT')),
+          decisions: counts('With the verdict'),
+          money: Type.Record(list(Type.Number(), 'Slot by slot'), {
+            description:
+              'With include=money, what they asked for, by currency; an order counts once, when it was first asked for',
+          }),
+          orders: nullable(
+            shape(
+              'With include=money, the same orders by what came of them; a technical failure is left out',
+              {
+                granted: counts('A requisite was shown within the time'),
+                paid: counts('Granted and paid, and not taken back'),
+              },
+            ),
+          ),
+        }),
+        'The most frequent first; a decision counts under each of its signals and flags',
+      ),
+      change: nullable(
+        shape('What is different from the time that it is compared with', {
+          before: counted,
+          after: counted,
+          contributions: list(
+            shape('Of a dimension the value that explains most of the difference', {
+              dimension: choice(CAUSE_NAMES, 'The dimension'),
+              value: word('The value'),
+              before: counted,
+              after: counted,
+              difference: Type.Number({ description: 'So many more than there would be without it' }),
+              share: Type.Number({ description: 'Of the whole difference: 1 is all' }),
+            }),
+            'The likely cause first',
+          ),
+        }),
+      ),
+      gaps: list(
+        shape('Entries that were lost, or wait to be shipped and are too many', {
+          from: epochMs('About'),
+          to: epochMs('About'),
+          entries: count('About'),
+        }),
+        'Within the time',
+      ),
+      unreadable: list(UnreadDecisionsSchema, 'Within the time; what they hold is counted nowhere'),
+      upTo: nullable(epochMs('What was decided since then is not counted; null: all is')),
+      asOf: Type.Optional(asOfShape),
+    }),
+  }),
+);
+
+const BY = query.choice(
+  'by',
+  SPLIT_NAMES.filter((name) => name !== 'attribute'),
+  'What decisions are split by; absent: verdict',
+);
+const ATTRIBUTE = query.text('attribute', 'Splits decisions by this attribute, whatever `by` says', {
+  pattern: ATTRIBUTE_NAME_PATTERN,
+});
+const FROM = query.instant('from', 'The beginning; absent: as `span` says');
+const SPAN = query.choice('span', SPAN_NAMES, 'Without from: how long it is, in whole slots; absent: day');
+const TO = query.instant('to', 'The end; absent: now, of at most ten seconds ago, or `asOf`');
+const AS_OF = query.instant(
+  'asOf',
+  'What was known at this moment, which must not be before from; absent: now',
+);
+const AGAINST_FROM = query.instant('againstFrom', 'The beginning of the time that it is compared with');
+const AGAINST_TO = query.instant('againstTo', 'Its end; absent: where the other begins');
+const PLATFORM = query.text('platform', 'With a key of the whole installation: one platform; absent: all', {
+  pattern: PLATFORM_NAME_PATTERN,
+});
+
+const INCLUDE = query.choice(
+  'include',
+  ['money'],
+  'Also what was asked for, granted and paid, which looks at every order',
+);
+
+const readExploration = operation({
+  route: 'get /v1/platform/explore',
+  summary: 'Why the mix of verdicts changed',
+  description:
+    'Counts of decisions over a time, split by what they have in common. Compared with another time, it says what contributes to the difference, the likely cause first: a value ranks by its share of the difference less its share of everything before.',
+  grant: FIGURES_OR_RULES,
+  isSearch: true,
+  parameters: [
+    SPAN,
+    FROM,
+    TO,
+    BY,
+    ATTRIBUTE,
+    VERDICT,
+    ...COMMON_FILTERS,
+    AGAINST_FROM,
+    AGAINST_TO,
+    AS_OF,
+    PLATFORM,
+    INCLUDE,
+  ],
+  answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
+  answer: async ({ ctx, caller }, { records, clock }: PlatformParts) => ({
+    exploration: await records.explore(askOf(ctx, caller, clock())),
+  }),
+});
+
+export const EXPLORE_OPERATIONS = chapter('Console', { readExploration });
+
+function askOf(ctx: query.RouteContext, caller: Caller, now: number): ExplorationAsk {
+  const asOf = AS_OF.read(ctx);
+  const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
+  const from = FROM.read(ctx);
+  const wanted = from === null ? slotsUpTo(to, SPAN.read(ctx) ?? 'day') : { from, to };
+  const span = sound(wanted, 'to must be after from');
+  if (asOf !== null && asOf < span.from)
+    throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
+  const againstFrom = AGAINST_FROM.read(ctx);
+  const against = againstFrom === null ? null : { from: againstFrom, to: AGAINST_TO.read(ctx) ?? span.from };
+  return {
+    ...span,
+    platform: platformOf(ctx, caller),
+    ...splitOf(ctx),
+    verdict: VERDICT.read(ctx),
+    filter: commonFilterOf(ctx),
+    against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
+    asOf,
+    money: INCLUDE.read(ctx) !== null,
+  };
+}
+
+function splitOf(ctx: query.RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
+  const attribute = ATTRIBUTE.read(ctx);
+  if (attribute === null) return { by: BY.read(ctx) ?? 'verdict' };
+  if (isAttributeName(attribute)) return { by: 'attribute', attribute };
+  throw query.BAD_PARAMETER.problem(`The parameter attribute has ${ATTRIBUTE_NAME_FORM}.`);
+}
+
+/** The same for all who ask within ten seconds, so that it is worked out once. */
+function endOfNow(now: number): number {
+  return (Math.floor(now / NOW_KEPT_MS) + 1) * NOW_KEPT_MS;
+}
+
+function sound(span: TimeSpan, rule: string): TimeSpan {
+  const lengthMs = span.to - span.from;
+  if (lengthMs > 0 && lengthMs <= EXPLORED_MS_MAX) return span;
+  throw query.BAD_PARAMETER.problem(`The parameter ${rule}, by at most ${EXPLORED_MS_MAX / DAY_MS} days.`);
+}
+
+/** Null for all platforms. */
+function platformOf(ctx: query.RouteContext, { platform }: Caller): PlatformName | null {
+  const named = PLATFORM.read(ctx);
+  if (named !== null && !isPlatformName(named))
+    throw query.BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');
+  if (isInstallation(platform)) return named;
+  if (named === null || named === platform) return platform;
+  throw query.BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
+}

@@ -1,0 +1,74 @@
+import { Type } from '#base/json-schema.ts';
+import { epochMs, named, shape, word } from '#base/shapes.ts';
+import {
+  type AnswerSpec,
+  type Asked,
+  type Declared,
+  type KeyedSpec,
+  operation,
+} from '#checkout/http/operation/operation.ts';
+import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import type { Approvals } from '#workbench/approvals/approvals.ts';
+import { ProposalRefused, type ProposedChange } from '#workbench/approvals/proposals.ts';
+
+/** A change that somebody else may have to approve, and the secret of the key that it would let in. */
+type GatedChange = ProposedChange & { readonly secret?: string };
+
+/** What turns a change that needs approval into a proposal. */
+export interface GateParts {
+  readonly approvals: Pick<Approvals, 'propose'>;
+}
+
+export interface GatedSpec<Parts, Body> extends KeyedSpec<Parts, Body> {
+  /** The change that it asks for. */
+  readonly gate: (asked: Asked<Body>, parts: Parts) => Promise<GatedChange>;
+}
+
+/** Declares an operation whose change somebody else may have to approve: it then answers 202 with the proposal. */
+export function gatedOperation<Parts extends GateParts, Body = never>({
+  gate,
+  answer,
+  answers,
+  refusals = [],
+  ...rest
+}: GatedSpec<Parts, Body>): Declared<Parts> {
+  return operation<Parts, Body>({
+    ...rest,
+    answers: { ...answers, ...PROPOSED },
+    refusals: [...refusals, NOT_PROPOSED],
+    answer: async (asked, parts) => {
+      const { secret: key, ...change } = await gate(asked, parts);
+      const { platform, actor } = asked.caller;
+      const propose = () => parts.approvals.propose(platform, change, actor);
+      const proposal = await orRefused(propose, NOT_PROPOSED.problem, ProposalRefused);
+      if (proposal === null) return answer(asked, parts);
+      asked.ctx.status = 202;
+      return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt, ...(key && { key }) };
+    },
+  });
+}
+
+const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
+  202: {
+    description: 'Nothing was changed: somebody else has to approve it first (APPROVALS=required)',
+    content: {
+      'application/json': named(
+        'MadeProposal',
+        shape('What waits for somebody else', {
+          proposalId: word('Names it', '5f0c1d2e3a4b'),
+          expiresAt: epochMs('Until when it can be approved'),
+          key: Type.Optional(
+            word('The secret of a new key, which is shown only now and let in once it is approved'),
+          ),
+        }),
+      ),
+    },
+  },
+};
+
+const NOT_PROPOSED = refusal(
+  'not-proposed',
+  'It needs the approval of somebody else, and cannot be proposed like this.',
+  (detail: string) => new HttpProblem(409, 'not proposed', detail),
+  'p2.v10 is active already',
+);

@@ -1,0 +1,80 @@
+import { Type } from '#base/json-schema.ts';
+import { choice, named, shape, word } from '#base/shapes.ts';
+import { chapter, jsonAnswer, openOperation, operation } from '#checkout/http/operation/operation.ts';
+import { ReportingSchema } from '#workbench/monitoring/reporting.ts';
+import type { PlatformParts } from './parts.ts';
+
+const LivenessSchema = named(
+  'Liveness',
+  shape('The process runs', { status: choice(['live'], 'Always so') }),
+);
+
+const ReadinessSchema = named(
+  'Readiness',
+  shape('Whether the process should get traffic', {
+    status: choice(['ready', 'not ready'], 'In a word'),
+    why: Type.Optional(
+      word(
+        'Why not; of a ready process, what needs attention',
+        'The clients on Redis at 10.0.0.5:6379 get 503: NOREPLICAS Not enough good replicas to write.',
+      ),
+    ),
+  }),
+);
+
+const NO_KEY = 'No key is needed.';
+
+/** Asked by those who decide whether the node gets traffic, and is healthy. */
+export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
+
+const readLiveness = openOperation({
+  route: `get ${HEALTH_PATHS[0]}`,
+  description: NO_KEY,
+  label: 'livez',
+  summary: 'Whether the process runs',
+  answers: jsonAnswer('It does', LivenessSchema),
+  answer: async () => ({ status: 'live' }),
+});
+
+const readReadiness = openOperation({
+  route: `get ${HEALTH_PATHS[1]}`,
+  description: NO_KEY,
+  label: 'readyz',
+  summary: 'Whether the process should get traffic',
+  answers: {
+    ...jsonAnswer('It should', ReadinessSchema),
+    503: {
+      description: 'It should not: it is shutting down, or its store takes no writes',
+      content: { 'application/json': ReadinessSchema },
+    },
+  },
+  answer: async (ctx, { readiness }: PlatformParts) => {
+    const { ready, why = '' } = await readiness();
+    ctx.status = ready ? 200 : 503;
+    return { status: ready ? 'ready' : 'not ready', ...(why === '' ? {} : { why }) };
+  },
+});
+
+const readMetrics = openOperation({
+  route: `get ${HEALTH_PATHS[2]}`,
+  description: NO_KEY,
+  label: 'metrics',
+  summary: 'Prometheus metrics',
+  answers: { 200: { description: 'The exposition format of Prometheus', text: true } },
+  answer: async (ctx, { metrics }: PlatformParts) => {
+    ctx.set('Content-Type', metrics.registry.contentType);
+    return metrics.exposition();
+  },
+});
+
+const readReporting = operation({
+  route: 'get /v1/platform/reporting',
+  summary: 'Whether the platform reports outcomes',
+  description: 'As all nodes see it.',
+  grant: 'figures',
+  answers: jsonAnswer('What is known of its reports', ReportingSchema),
+  answer: ({ caller: { platform } }, { reporting }: PlatformParts) => reporting(platform),
+});
+
+export const REPORTING_OPERATIONS = chapter('Console', { readReporting });
+export const HEALTH_OPERATIONS = chapter('Health', { readLiveness, readReadiness, readMetrics });

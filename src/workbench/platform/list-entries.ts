@@ -1,0 +1,281 @@
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import { pageOf, textPlaces } from '#checkout/http/operation/parameters.ts';
+import type { GrantWatch } from '#checkout/http/request/authenticate.ts';
+import { bodyOf } from '#checkout/http/request/body.ts';
+import { HttpProblem, malformedBody } from '#checkout/http/request/problems.ts';
+import { ListEntrySchema, type StoredEntry } from '#checkout/lists/list-entry.ts';
+import type { ListNode } from '#checkout/lists/list-node.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { NAME_PATTERN } from '#decision/rules/rule-set.ts';
+import {
+  type ListContent,
+  type ListOwner,
+  listedAttribute,
+  listKind,
+  remarkOnValue,
+} from '#decision/shared-lists.ts';
+import { LIST_CHANGES_MAX } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import {
+  type EditedList,
+  type EntryEdit,
+  type EntryEffect,
+  type ListEditor,
+  ListRefusal,
+  REASON_CHARACTERS_MAX,
+} from '#workbench/lists/list-editor.ts';
+import {
+  isBlankLine,
+  keyEnded,
+  LINES_MAX,
+  lineValue,
+  type RefusedLine,
+  refusedLine,
+  tooManyLines,
+  unavailableLine,
+} from './lines.ts';
+
+const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
+
+export const ListEntryViewSchema = s.named(
+  'ListEntry',
+  s.shape('One entry of a shared list', {
+    value,
+    reason,
+    who,
+    addedAt,
+    expiresAt,
+    hasEnded: s.yesNo('It is past its end, and does not count any more'),
+    change: s.count('The number of the change that wrote it'),
+    remark: Type.Optional(s.word('What somebody who lists this value should know')),
+  }),
+);
+
+export const ListEntriesSchema = s.named(
+  'ListEntries',
+  s.shape('Entries of a shared list', {
+    list: s.word('Its name', 'blocked-devices'),
+    kind: listKind,
+    attribute: Type.Optional(listedAttribute),
+    total: s.count('How many entries it has'),
+    entries: s.list(ListEntryViewSchema, 'What was changed last comes first'),
+    next: s.nextPlace,
+  }),
+);
+
+export const SharedListSchema = s.named(
+  'SharedList',
+  s.shape('A shared list', {
+    list: s.word('Its name', 'blocked-devices'),
+    kind: listKind,
+    attribute: Type.Optional(listedAttribute),
+    entries: s.count('How many it has'),
+    ended: s.count('How many of them are past their end'),
+    changedAt: s.epochMs('When an entry was last added or changed, or it was made'),
+    ofInstallation: s.yesNo('It belongs to the whole installation and holds for every platform'),
+  }),
+);
+
+export const SharedListsSchema = s.named(
+  'SharedLists',
+  s.shape('The shared lists as this node holds them', {
+    lists: s.list(SharedListSchema, 'Of the own platform, and those of the whole installation; by name'),
+    next: s.nextPlace,
+    ageMs: s.nullable(s.count('Since the node compared its copy with the store, ms; null: it never could')),
+    isStale: s.yesNo('That is too long ago: changes of the last seconds may be missing'),
+  }),
+);
+
+export function viewOfEntry(
+  entry: StoredEntry,
+  { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
+): s.Shape<typeof ListEntryViewSchema> {
+  const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
+  const remark = remarkOnValue(entry);
+  return {
+    value,
+    reason,
+    who,
+    addedAt,
+    expiresAt,
+    hasEnded: hasEnded(entry, now),
+    change: version,
+    ...(remark === null ? {} : { remark }),
+  };
+}
+
+interface EntriesAsk {
+  readonly after: number | null;
+  readonly limit: number;
+  readonly now: number;
+  readonly editor: ListEditor;
+}
+
+/** The newest entries of a list, from before the change `after` where it is one, at most `limit`. */
+export function viewOfEntries(
+  name: string,
+  content: ListContent,
+  entries: ReadonlyMap<string, StoredEntry> | null,
+  { now, editor, ...asked }: EntriesAsk,
+): s.Shape<typeof ListEntriesSchema> {
+  const all = [...(entries?.values() ?? [])];
+  const { page, next } = pageOf(all, ({ version }) => version, asked);
+  return {
+    list: name,
+    ...contentView(content),
+    total: all.length,
+    entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
+    next,
+  };
+}
+
+/** The lists that keys of a platform may see. */
+export function viewOfLists(
+  node: ListNode,
+  platform: PlatformName,
+  { now, ...asked }: { readonly now: number; readonly after: string | null; readonly limit: number },
+): s.Shape<typeof SharedListsSchema> {
+  const { ageMs, isStale } = node.report();
+  const owners = new Set<ListOwner>([platform, '*']);
+  const made = [...owners].flatMap((owner) => node.copy.madeBy(owner));
+  const { page, next } = pageOf(made, placeOfList, asked, 'ascending');
+  const lists = page.map((one) => viewOfList(node, one, now));
+  return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
+}
+
+/** By name; two owners may have lists of one name. */
+function placeOfList({ list: name, owner }: StoredEntry): string {
+  return isInstallation(owner) ? `${name}*` : name;
+}
+
+export const LIST_PLACES = textPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
+
+export function viewOfList(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
+  const { owner, list: name, addedAt } = made;
+  const entries = [...(node.copy.list(owner, name)?.values() ?? [])];
+  return {
+    list: name,
+    ...contentView(made),
+    entries: entries.length,
+    ended: entries.filter((entry) => hasEnded(entry, now)).length,
+    changedAt: entries.at(-1)?.addedAt ?? addedAt,
+    ofInstallation: isInstallation(owner),
+  };
+}
+
+/** The attribute only where there is one. */
+export function contentView({ kind, attribute }: ListContent) {
+  return attribute === null ? { kind } : { kind, attribute };
+}
+
+function hasEnded({ expiresAt }: StoredEntry, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now;
+}
+
+export const ListLineSchema = Type.Object(
+  {
+    value: s.key('What is put on the list, or taken from it'),
+    remove: Type.Optional(Type.Boolean({ description: 'True takes it from the list' })),
+    reason: Type.Optional(s.text(REASON_CHARACTERS_MAX, 'Why; needed unless it is removed')),
+    expiresAt: Type.Optional(s.instant),
+  },
+  { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },
+);
+
+const lineBody = bodyOf(ListLineSchema);
+
+/** A line that was read, or why it cannot be. */
+export type ReadLine =
+  | { readonly line: number; readonly edit: EntryEdit; readonly value: string }
+  | RefusedLine;
+
+/** What a line did, or why it did nothing. */
+export type ToldLine =
+  | { readonly line: number; readonly value: string; readonly result: EntryEffect }
+  | RefusedLine;
+
+/**
+ * Changes a list by lines of one JSON object each and gives a result a line, in the same order:
+ * `{line, value, result}` or `{line, error, code, detail, retryable}`. A bad line does not stop the others.
+ */
+export async function* editList(
+  lines: AsyncIterable<Buffer | null>,
+  editor: ListEditor,
+  edited: EditedList,
+  grant: GrantWatch,
+): AsyncGenerator<object> {
+  let batch: ReadLine[] = [];
+  let number = 0;
+  for await (const bytes of lines) {
+    if (grant.hasEnded) break;
+    number++;
+    if (number > LINES_MAX) {
+      batch.push(tooManyLines(number));
+      break;
+    }
+    if (isBlankLine(bytes) || isCommentLine(bytes)) continue;
+    batch.push(readListLine(number, bytes));
+    if (batch.length < LIST_CHANGES_MAX) continue;
+    yield* await results(batch, editor, edited);
+    batch = [];
+  }
+  yield* await results(grant.hasEnded ? [] : batch, editor, edited);
+  if (grant.hasEnded) yield keyEnded(batch[0]?.line ?? number + 1, 'done');
+}
+
+/** Files of values that people keep have lines that begin with "#". */
+function isCommentLine(bytes: Buffer | null): boolean {
+  return bytes?.toString('utf8', 0, COMMENT_BYTES).trimStart().startsWith('#') ?? false;
+}
+
+const COMMENT_BYTES = 100;
+
+/** One line of a bulk change: what it asks for, or what is wrong with it. */
+export function readListLine(line: number, bytes: Buffer | null): ReadLine {
+  try {
+    const { value, remove = false, reason, expiresAt } = lineBody(lineValue(bytes));
+    if (remove) return { line, value, edit: { kind: 'remove', value } };
+    if (reason === undefined) throw malformedBody('/reason is required.');
+    const ask = { value, reason, expiresAt: toEpochMs(expiresAt) };
+    return { line, value, edit: { kind: 'put', ask } };
+  } catch (error) {
+    if (error instanceof HttpProblem) return refusedLine(line, error);
+    throw error;
+  }
+}
+
+async function results(
+  batch: readonly ReadLine[],
+  editor: ListEditor,
+  edited: EditedList,
+): Promise<readonly object[]> {
+  try {
+    return await changeByLines(batch, editor, edited);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return batch.map((read) => ('edit' in read ? unavailableLine(read.line, 'done') : read));
+  }
+}
+
+/** Changes a list by a batch of lines, and says of each what it did. Throws StoreUnavailable. */
+export async function changeByLines(
+  batch: readonly ReadLine[],
+  editor: ListEditor,
+  edited: EditedList,
+): Promise<readonly ToldLine[]> {
+  const edits = batch.flatMap((read) => ('edit' in read ? [read.edit] : []));
+  const effects = edits.length === 0 ? [] : await editor.change(edited, edits);
+  const inTurn = effects.values();
+  return batch.map((read) => {
+    if (!('edit' in read)) return read;
+    const { line, value } = read;
+    const effect = inTurn.next().value;
+    if (effect === undefined) throw new Error(`line ${line} has no effect`);
+    return effect instanceof ListRefusal
+      ? { line, error: 'not for this list', code: 'not-for-list', detail: effect.message, retryable: false }
+      : { line, value, result: effect };
+  });
+}

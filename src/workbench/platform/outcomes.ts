@@ -1,0 +1,276 @@
+import { Readable } from 'node:stream';
+import { Type } from '#base/json-schema.ts';
+import { choice, instant, key, named, shape, word } from '#base/shapes.ts';
+import { chapter, operation, type RequestBody } from '#checkout/http/operation/operation.ts';
+import type { GrantWatch } from '#checkout/http/request/authenticate.ts';
+import { bodyOf, contentType, readJson, requireContentType } from '#checkout/http/request/body.ts';
+import { HttpProblem, MALFORMED_BODY } from '#checkout/http/request/problems.ts';
+import { INTERNAL_ERROR } from '#checkout/http/request/refusals.ts';
+import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
+import { AmountTooPrecise, type OrderReport } from '#checkout/scoring/order-report.ts';
+import type { OutcomeRecorder, OutcomeResult } from '#checkout/scoring/scoring.ts';
+import {
+  DECIMAL_CHARACTERS_MAX,
+  DECIMAL_PATTERN,
+  normalAmount,
+  REQUESTED_CURRENCY_PATTERN,
+} from '#decision/payer/amount.ts';
+import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
+import { toEpochMs } from '#decision/payer/instant.ts';
+import { outcome, outcomeCause } from '#decision/payer/order.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import {
+  answerLines,
+  isBlankLine,
+  keyEnded,
+  LINES,
+  LINES_MAX,
+  lineResult,
+  lineValue,
+  refusedLine,
+  tooManyLines,
+  unavailableLine,
+} from './lines.ts';
+import type { PlatformParts } from './parts.ts';
+
+const PAID = { const: 'PAID' };
+const REVERSED = { const: 'REVERSED' };
+const GIVEN = { type: 'string', minLength: 1 };
+const ZERO_PATTERN = '^0+(\\.0+)?$';
+
+const OutcomeBodySchema = Type.Object(
+  {
+    clientIdKey: key('Stable identifier of the client'),
+    orderRef: key("Caller's order identifier, opaque to the service"),
+    outcome,
+    cause: Type.Optional(outcomeCause),
+    occurredAt: Type.Optional(instant),
+    amount: Type.Optional(
+      Type.String({
+        pattern: DECIMAL_PATTERN,
+        maxLength: DECIMAL_CHARACTERS_MAX,
+        description:
+          'With PAID: all that was captured for the order so far; absent: what was asked for. With REVERSED: all that was taken back so far; absent: all of it. At most the digits after the point that ISO 4217 gives the currency. A JSON string, not a number',
+      }),
+    ),
+    currency: Type.Optional(
+      Type.String({
+        pattern: REQUESTED_CURRENCY_PATTERN,
+        description: "Of the amount; absent: that of the order, or else the platform's",
+      }),
+    ),
+  },
+  // A rule about two members stands by itself, where its refusal can say what to do.
+  {
+    told: {
+      allOf: [
+        { not: { properties: { outcome: PAID, cause: GIVEN }, required: ['cause'] } },
+        {
+          not: {
+            properties: { outcome: PAID, amount: { type: 'string', pattern: ZERO_PATTERN } },
+            required: ['amount'],
+          },
+        },
+        {
+          if: { properties: { amount: GIVEN }, required: ['amount'] },
+          // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
+          then: {
+            anyOf: [
+              { properties: { outcome: PAID } },
+              { properties: { cause: REVERSED }, required: ['cause'] },
+            ],
+          },
+          else: { not: { properties: { currency: GIVEN }, required: ['currency'] } },
+        },
+      ],
+    },
+  },
+);
+
+const outcomeBody = bodyOf(OutcomeBodySchema);
+
+const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
+const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause REVERSED'] as const;
+const STRAY_CURRENCY = ['/currency', 'goes only with an amount'] as const;
+const NOTHING_PAID = ['/amount', 'is 0; report what was captured, or leave the amount out'] as const;
+
+/** One outcome out of a request body; throws 400 when it is none. */
+function outcomeReport(value: unknown): OrderReport {
+  const { clientIdKey, orderRef, outcome, cause, occurredAt, amount, currency } = outcomeBody(value);
+  if (outcome === 'PAID' && cause !== undefined) throw MALFORMED_BODY.problem(...STRAY_CAUSE);
+  const report = { clientIdKey, orderRef, outcome, cause: cause ?? null, occurredAt: toEpochMs(occurredAt) };
+  if (amount === undefined) {
+    if (currency !== undefined) throw MALFORMED_BODY.problem(...STRAY_CURRENCY);
+    return report;
+  }
+  if (outcome !== 'PAID' && cause !== 'REVERSED') throw MALFORMED_BODY.problem(...STRAY_AMOUNT);
+  if (outcome === 'PAID' && normalAmount(amount) === '0') throw MALFORMED_BODY.problem(...NOTHING_PAID);
+  return { ...report, money: { amount, currency: currency?.toUpperCase() ?? null } };
+}
+
+/** The answer to a report whose amount has more digits than its currency; otherwise the error itself. */
+function asRefusal(error: unknown): unknown {
+  return error instanceof AmountTooPrecise ? MALFORMED_BODY.problem('/amount', error.message) : error;
+}
+
+/** Lines that are worked on at the same time; those of one client keep their order. */
+const LINES_UNDER_WAY_MAX = 32;
+
+/** Lines that are read before their turn, so that their orders can be looked up together. */
+const LINES_AHEAD_MAX = 1000;
+
+/** What a line says, or why it says nothing. */
+interface ReadLine {
+  readonly line: number;
+  readonly report: OrderReport | null;
+  readonly error: unknown;
+}
+
+/**
+ * Takes outcomes, one JSON object a line, and gives a result a line, in the same order:
+ * `{line, clientIdKey, orderRef, result}` or `{line, error, detail, retryable}`. A bad line does not stop the others.
+ */
+export async function* recordOutcomes(
+  lines: AsyncIterable<Buffer | null>,
+  recorder: OutcomeRecorder,
+  grant: GrantWatch,
+  onFault: (error: unknown) => void,
+): AsyncGenerator<object> {
+  const underWay: Promise<object>[] = [];
+  let number = 0;
+  const ahead: AsyncIterable<ReadLine> = Readable.from(readLines(lines, recorder), {
+    highWaterMark: LINES_AHEAD_MAX,
+  });
+  for await (const read of ahead) {
+    if (grant.hasEnded) break;
+    number = read.line;
+    underWay.push(resultLine(read, recorder, onFault));
+    const first = underWay.length < LINES_UNDER_WAY_MAX ? undefined : underWay.shift();
+    if (first !== undefined) yield await first;
+  }
+  for (const result of underWay) yield await result;
+  if (grant.hasEnded) yield keyEnded(number + 1, 'recorded');
+}
+
+async function* readLines(
+  lines: AsyncIterable<Buffer | null>,
+  recorder: OutcomeRecorder,
+): AsyncGenerator<ReadLine> {
+  let line = 0;
+  for await (const bytes of lines) {
+    line++;
+    if (!isBlankLine(bytes) || line > LINES_MAX) yield readLine(line, bytes, recorder);
+    if (line > LINES_MAX) return;
+  }
+}
+
+function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder): ReadLine {
+  if (line > LINES_MAX) return { line, report: null, error: null };
+  try {
+    const report = outcomeReport(lineValue(bytes));
+    recorder.expect(report);
+    return { line, report, error: null };
+  } catch (error) {
+    return { line, report: null, error };
+  }
+}
+
+async function resultLine(
+  { line, report, error }: ReadLine,
+  recorder: OutcomeRecorder,
+  onFault: (error: unknown) => void,
+): Promise<object> {
+  if (line > LINES_MAX) return tooManyLines(line);
+  try {
+    if (report === null) throw error;
+    return { line, ...toldResult(report, await recorder.record(report)) };
+  } catch (caught) {
+    const error = asRefusal(caught);
+    if (error instanceof HttpProblem) return refusedLine(line, error);
+    if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
+      return unavailableLine(line, 'recorded');
+    }
+    // The lines around it are payments, too: one that meets a fault keeps none of them from being recorded.
+    onFault(error);
+    return refusedLine(line, INTERNAL_ERROR.problem());
+  }
+}
+
+function toldResult({ clientIdKey, orderRef }: OrderReport, { effect: result, ...askedBy }: OutcomeResult) {
+  return { clientIdKey, orderRef, result, ...askedBy };
+}
+
+const OutcomeResultSchema = named(
+  'OutcomeResult',
+  shape('What the report did', {
+    clientIdKey: word('As reported', 'ann'),
+    orderRef: word('As reported', 'order-1'),
+    result: choice(
+      OUTCOME_EFFECTS,
+      'recorded: the first of its order; superseded: it changed what holds; unchanged: it says what holds already; outweighed: a failure, which takes no payment back; stale: what is known is newer or stronger; unknownPayer: the payer was erased since, and the report changes nothing',
+    ),
+    askedBy: Type.Optional(
+      choice(
+        ['anotherClient'],
+        'Another client of the platform asked for the order, and the reported one did not: check which clientIdKey you report under. The report counts all the same. Absent: nobody else is known to have asked, or this client did',
+      ),
+    ),
+  }),
+);
+
+const OutcomeLineResultSchema = lineResult('OutcomeLineResult', OutcomeResultSchema.properties);
+
+/** One outcome, or lines of them, which are read while they are answered. */
+const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
+  content: {
+    'application/json': {
+      name: 'OutcomeBody',
+      example: {
+        clientIdKey: 'ann',
+        orderRef: 'order-1',
+        outcome: 'PAID',
+        occurredAt: '2026-11-21T10:00:00Z',
+      },
+    },
+    [LINES]: {
+      name: 'OutcomeBody',
+      example: { clientIdKey: 'bob', orderRef: 'order-2', outcome: 'UNPAID', cause: 'EXPIRED' },
+    },
+  },
+  shapes: { OutcomeBody: OutcomeBodySchema },
+  read: async (req) => {
+    requireContentType(req, 'application/json', LINES);
+    return contentType(req) === LINES ? 'lines' : outcomeReport(await readJson(req));
+  },
+};
+
+const reportOutcomes = operation({
+  route: 'post /v1/platform/outcomes',
+  summary: 'What became of an order',
+  description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are all that was captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID. askedBy says that another client asked for the order; the report counts all the same.`,
+  grant: 'outcomes',
+  body: OUTCOMES_BODY,
+  answers: {
+    200: {
+      description: 'What the report did; for many, a line each',
+      content: { 'application/json': OutcomeResultSchema, [LINES]: OutcomeLineResultSchema },
+    },
+  },
+  answer: async (asked, { service, log }: PlatformParts) => {
+    const { platform } = asked.caller;
+    const report = await asked.body();
+    if (report === 'lines') {
+      const { requestId } = asked.ctx.state;
+      const onFault = (err: unknown) => log.error({ requestId, err }, 'unexpected error');
+      return answerLines(asked, (lines, grant) =>
+        recordOutcomes(lines, service.outcomes(platform), grant, onFault),
+      );
+    }
+    const result = await service.outcome(platform, report).catch((error: unknown) => {
+      throw asRefusal(error);
+    });
+    return toldResult(report, result);
+  },
+});
+
+export const OUTCOME_OPERATIONS = chapter('Outcomes', { reportOutcomes });

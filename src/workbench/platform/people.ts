@@ -1,0 +1,112 @@
+import { Type } from '#base/json-schema.ts';
+import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { grantable, INSTALLATION, including, OPERATIONS } from '#checkout/access/access-keys.ts';
+import { chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import { notFound, refusal } from '#checkout/http/request/problems.ts';
+import { ROLES, type Role } from '#workbench/access/roles.ts';
+import type { PlatformParts } from './parts.ts';
+import { signed } from './session.ts';
+
+const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), description: 'A role' });
+
+export const PeopleSchema = named(
+  'People',
+  shape('Who is signed in, and who may sign in', {
+    provider: nullable(
+      word('The host of the identity provider; null: people sign in with keys alone', 'login.example.com'),
+    ),
+    roles: list(
+      shape('Which claim of the provider gives a role (OIDC_ROLES)', {
+        claim: word('By its name, or a path with points', 'groups'),
+        value: word('What it is, or has in its list', 'fraud-team'),
+        role,
+        platform: word('Where; * is every platform, and the installation', 'shop'),
+        operations: list(choice(OPERATIONS, 'An operation'), 'What the role may do there'),
+      }),
+      'Empty: people sign in with keys alone',
+    ),
+    people: list(
+      shape('Somebody who is signed in', {
+        id: word(
+          'By which signOutPerson knows them: the subject at the provider, or a key',
+          'person:248289761001',
+        ),
+        who: word('As the audit names them', 'person:248289761001 (ann@example.com)'),
+        access: list(
+          shape('What gives them access', {
+            platform: word('Where; * is every platform, and the installation', 'shop'),
+            role: nullable(role),
+          }),
+          'A null role: a key',
+        ),
+        sessions: list(
+          shape('A browser', {
+            beganAt: epochMs('When they signed in'),
+            usedAt: epochMs('When it was last used, to the minute; half an hour without use ends it'),
+            endsAt: epochMs('When it ends however much it is used; with its key, if that is sooner'),
+          }),
+          'Newest first',
+        ),
+      }),
+      'By name',
+    ),
+  }),
+);
+
+const listPeople = operation({
+  route: 'get /v1/platform/people',
+  summary: 'Who is signed in, and who may sign in',
+  description:
+    'Those whose roles and keys are of the platform; people with a role or a key of the whole installation, and its roles, are shown to its own keys and people alone. listKeys shows who has a key.',
+  grant: 'keys',
+  isSearch: true,
+  answers: jsonAnswer('By name', PeopleSchema),
+  answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof PeopleSchema>> => {
+    const people = await parts.sessions.people(platform);
+    const isToldOf = (name: string) => platform === INSTALLATION || name === platform;
+    return {
+      provider: parts.providerHost,
+      roles: parts.sessions.roles
+        .filter((one) => isToldOf(one.platform))
+        .map(({ claim, value, role, platform }) => {
+          const isAtAll = platform === INSTALLATION;
+          const operations = including(ROLES[role]).filter(
+            (one) => isAtAll || grantable(platform).includes(one),
+          );
+          return { claim, value, role, platform, operations };
+        }),
+      people: people.map(({ actor, access, sessions }) => ({
+        id: actor.id,
+        who: actor.text,
+        access: access.map(({ platform, role }) => ({ platform, role })),
+        sessions: sessions.map(({ beganAt, usedAt, endsAt }) => ({ beganAt, usedAt, endsAt })),
+      })),
+    };
+  },
+});
+
+const NOT_SIGNED_IN = refusal(
+  'not-signed-in',
+  'Nobody with that id is signed in, as far as this platform may know.',
+  (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
+  'person:248289761001',
+);
+
+const signOutPerson = operation({
+  route: 'post /v1/platform/people/sign-out',
+  summary: 'Signs somebody out',
+  description:
+    'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. A person who still has a role or a key can sign in again: take these away first.',
+  grant: 'keys',
+  body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it', 'person:248289761001') })),
+  answers: { 204: { description: 'Nobody with that id is signed in here now' } },
+  refusals: [NOT_SIGNED_IN],
+  answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {
+    const { id: subject } = await body();
+    const ended = await sessions.endOf(subject, caller.platform);
+    if (ended === 0) throw NOT_SIGNED_IN.problem(subject);
+    await audit.note({ ...signed(caller), action: 'sign-out', subject, after: { sessions: ended } });
+  },
+});
+
+export const PEOPLE_OPERATIONS = chapter('Access', { listPeople, signOutPerson });

@@ -1,0 +1,110 @@
+import { Type } from '#base/json-schema.ts';
+import { list, named, nextPlace, shape, text } from '#base/shapes.ts';
+import { grants } from '#checkout/access/access-keys.ts';
+import { chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
+import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import {
+  draftOf,
+  isProposedBy,
+  PROPOSAL_STATES,
+  ProposalRefused,
+  ProposalSchema,
+  type ProposalState,
+  proposalView,
+} from '#workbench/approvals/proposals.ts';
+import type { PlatformParts } from './parts.ts';
+
+const STATES = [
+  'open',
+  'approved',
+  'failed',
+  'rejected',
+  'expired',
+  'replaced',
+] as const satisfies ProposalState[];
+
+const STATE = query.choice(
+  'state',
+  STATES,
+  `Only those that stand so: ${STATES.map((one) => `${one} ${PROPOSAL_STATES[one]}`).join('; ')}`,
+);
+
+const PROPOSAL_IN_PATH = query.pathText('proposalId', 'As the answer that made it names it');
+
+const BODY = jsonBody(
+  'ProposalDecisionBody',
+  Type.Object({ reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference') }),
+);
+
+export const PROPOSAL_REFUSED = refusal(
+  'proposal-refused',
+  'It is not open, is your own, or what it was made on has changed.',
+  (detail: string) => new HttpProblem(409, 'proposal refused', detail),
+  'ann proposed it; somebody else approves it',
+);
+
+export const ProposalListSchema = named(
+  'ProposalList',
+  shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPlace }),
+);
+
+const listProposals = operation({
+  route: 'get /v1/platform/proposals',
+  summary: 'What waits for somebody else, or did',
+  description:
+    'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
+  grant: ANY_OF_THE_PLATFORM,
+  parameters: [STATE, ...query.PAGE_IN_TIME],
+  answers: jsonAnswer('With what each would change', ProposalListSchema),
+  answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {
+    const wanted = STATE.read(ctx);
+    const all = await approvals.all(caller.platform);
+    const seesDrafts = grants(caller, 'operate') || grants(caller, 'rules');
+    const seen = all.filter(
+      (one) =>
+        grants(caller, 'approve') ||
+        isProposedBy(one, caller.actor) ||
+        (seesDrafts && draftOf(one.change) !== undefined),
+    );
+    const { page, next } = query.pageInTime(
+      ctx,
+      seen.filter(({ state }) => wanted === null || state === wanted),
+      ({ proposedAt, proposalId }) => [proposedAt, proposalId],
+    );
+    return { proposals: page.map(proposalView), next };
+  },
+});
+
+const WAYS = {
+  approve: {
+    summary: 'Approves a proposal and carries it out',
+    description:
+      'Once, and only if it would still do what it was proposed for. Whoever approves has another owner than whoever proposed; of a draft only where APPROVALS is required.',
+  },
+  reject: { summary: 'Returns a proposal', description: 'Nothing is changed; the reason says why not.' },
+} as const;
+
+const decide = (way: keyof typeof WAYS) =>
+  operation({
+    route: `post /v1/platform/proposals/{proposalId}/${way}`,
+    ...WAYS[way],
+    grant: 'approve',
+    parameters: [PROPOSAL_IN_PATH],
+    body: BODY,
+    answers: jsonAnswer('As it stands now', ProposalSchema),
+    refusals: [PROPOSAL_REFUSED],
+    answer: async ({ ctx, caller, body }, { approvals }: PlatformParts) => {
+      const { platform, actor } = caller;
+      const { reason } = await body();
+      const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
+      return proposalView(await orRefused(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
+    },
+  });
+
+export const PROPOSAL_OPERATIONS = chapter('Approvals', {
+  listProposals,
+  approveProposal: decide('approve'),
+  rejectProposal: decide('reject'),
+});

@@ -1,0 +1,121 @@
+import type Router from '@koa/router';
+import { grants } from '#checkout/access/access-keys.ts';
+import { actorOfPerson } from '#checkout/access/caller.ts';
+import { strictRouter } from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameters.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';
+import type { Session } from '#workbench/access/sessions.ts';
+import type { PlatformParts } from './parts.ts';
+import { hasTriedTooOften, noteRefused, startSession } from './session.ts';
+
+/** An attempt, and where in the page it began: the part of its address behind the host. */
+interface KeptAttempt extends SignInAttempt {
+  readonly back: string;
+}
+
+const ATTEMPT_SECONDS_MAX = 600;
+const BACK_CHARACTERS_MAX = 1_000;
+
+/** The routes that lead a browser to the provider and back. */
+export function providerRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
+  const router = strictRouter('/session');
+  const { browsers, log } = parts;
+  const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
+    // Messages of the library name what did not fit; tokens are in none of them.
+    log.warn({ requestId: ctx.state.requestId, outcome, why: reasonOf(error) }, 'a sign-in came to nothing');
+    ctx.redirect(`../?sign-in=${outcome}`);
+  };
+  router.get('/sign-in', async (ctx) => {
+    ctx.state.operation = 'sign-in';
+    try {
+      const { url, attempt } = await provider.begin();
+      const kept: KeptAttempt = { ...attempt, back: backOf(ctx.query['back']) };
+      browsers.write(ctx, 'sign-in', textOf(kept), `SameSite=Lax; Max-Age=${ATTEMPT_SECONDS_MAX}`);
+      ctx.redirect(url.href);
+    } catch (error) {
+      fail(ctx, 'away', error);
+    }
+  });
+  router.get('/callback', async (ctx) => {
+    ctx.state.operation = 'sign-in';
+    const attempt = attemptOf(browsers.read(ctx, 'sign-in'));
+    if (attempt === null) return fail(ctx, 'refused', 'this browser has begun no sign-in, or too long ago');
+    // Anybody can lead a browser here: that ends no sign-in of it, and counts against nobody.
+    if (ctx.query['state'] !== attempt.state)
+      return fail(ctx, 'refused', 'the state is not the one of the sign-in that this browser began');
+    browsers.write(ctx, 'sign-in', '', 'SameSite=Lax; Max-Age=0');
+    if (hasTriedTooOften(ctx, parts))
+      return fail(ctx, 'refused', 'too many sign-ins of this address were refused within a minute');
+    let person: Person;
+    try {
+      person = await provider.finish(ctx.querystring, attempt);
+    } catch (error) {
+      noteRefused(ctx, parts);
+      return fail(ctx, 'refused', error);
+    }
+    await enter(ctx, person, attempt.back);
+  });
+
+  async function enter(ctx: RouteContext, person: Person, back: string): Promise<void> {
+    const session = await startSession(ctx, parts, { kind: 'person', ...person });
+    await endKeysWithoutRole(person, session, parts);
+    const caller = session?.at(null) ?? null;
+    if (caller === null) {
+      noteRefused(ctx, parts);
+      return fail(ctx, 'no-role', `person:${person.sub}`);
+    }
+    ctx.state.caller = caller;
+    const after = { roles: person.items };
+    await parts.audit.note({ who: caller.actor.text, action: 'sign-in', after });
+    ctx.redirect(`../${back}`);
+  }
+  return router;
+}
+
+/** The keys of a person end where the roles that the provider tells now let him keep none. */
+async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformParts) {
+  const ended = await parts.keys.revokeOf(actorOfPerson(person).id, (platform) => {
+    const there = session?.at(platform) ?? null;
+    return there !== null && grants(there, 'keys');
+  });
+  for (const { id, platform, owner, operations } of ended)
+    await parts.audit.note({
+      who: 'service',
+      action: 'key revoked',
+      platform,
+      subject: id,
+      before: { owner, operations },
+      reason: 'its owner signed in without a role that keeps keys there',
+    });
+}
+
+/** Only a query and a place within the page itself, never another address. */
+function backOf(given: string | string[] | undefined): string {
+  const isPlace = typeof given === 'string' && /^(\?platform=[a-z0-9*-]+)?(#\/[^\s\\]*)?$/.test(given);
+  return isPlace && given.length <= BACK_CHARACTERS_MAX ? given : '';
+}
+
+function textOf(attempt: KeptAttempt): string {
+  return Buffer.from(JSON.stringify(attempt)).toString('base64url');
+}
+
+/** Whatever the cookie holds, state, nonce and verifier must fit what the provider says. */
+function attemptOf(text: string | null): KeptAttempt | null {
+  try {
+    const { state, nonce, verifier, back } = JSON.parse(Buffer.from(text ?? '', 'base64url').toString());
+    const given = [state, nonce, verifier, back];
+    if (!given.every((one) => typeof one === 'string')) return null;
+    return { state, nonce, verifier, back: backOf(back) };
+  } catch {
+    return null;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof StoreUnavailable) throw error;
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}

@@ -1,0 +1,96 @@
+import { type TSchema, Type } from '#base/json-schema.ts';
+import { showing } from '#base/shapes.ts';
+import { TooManyTurns } from '#base/work/turns.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { jsonBody } from '#checkout/http/operation/operation.ts';
+import { HttpProblem, orRefused, refusal, unavailable } from '#checkout/http/request/problems.ts';
+import { formatProblem, type Problem } from '#decision/rules/problem.ts';
+import { type RuleVersion, versionText } from '#decision/rules/rule-set.ts';
+import type { DraftText } from '#decision/rules/text/draft-text.ts';
+import {
+  DRAFTS_AT_HAND_MAX,
+  PLATFORM_DRAFTS_MAX,
+  type RuleDesk,
+} from '#workbench/authoring/desk/rule-desk.ts';
+import type { DraftFiles } from '#workbench/authoring/drafts.ts';
+import { versionInBody } from '#workbench/platform/rules/rule-version.ts';
+
+/** Twice what a version's files may come to when they are opened, for what JSON adds. */
+export const DRAFT_BYTES_MAX = 1024 * 1024;
+
+/** A whole one: a draft is read as it stands, without the version that it was made from. */
+const FILES_EXAMPLE = {
+  'ruleset.yaml':
+    'ruleVersion: p2.v11\ndescription: An example.\nsettings: { currency: EUR, scoringLimits: false }\n',
+  'groups.yaml':
+    'rules:\n  - { name: has-paid, priority: 10, conditions: { all: [{ fact: paidCount, operator: greaterThan, value: 0 }] }, event: { type: group, params: { group: PAYING } } }\notherwise: NEW\n',
+  'bot-signals.yaml':
+    'threshold: 4\nrules:\n  - { name: trap-field, conditions: { all: [{ fact: honeypotTriggered, operator: equal, value: true }] }, event: { type: signal, params: { weight: 4 } } }\n',
+  'verdicts.yaml':
+    'rules:\n  - { name: bot, priority: 10, conditions: { all: [{ fact: isBot, operator: equal, value: true }] }, event: { type: verdict, params: { verdict: BLOCK, reason: A bot. } } }\notherwise: { verdict: GET_NEW, reason: No reason to hold the payer back. }\n',
+  'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n',
+};
+
+export const DRAFT_FILES = showing(
+  Type.Record(Type.String({ wellFormed: true }), {
+    description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
+  }),
+  FILES_EXAMPLE,
+);
+
+/** A rule set that somebody works on, as a body carries it. */
+export const DRAFT_MEMBERS = {
+  version: versionText('What the draft is called, like p2.v11'),
+  files: DRAFT_FILES,
+} as const;
+
+export const DRAFT_UNSOUND = refusal(
+  'draft-unsound',
+  'It has problems; only what is sound is kept, or tried.',
+  (version: string, done: string, problems: string) =>
+    new HttpProblem(
+      422,
+      'draft not sound',
+      `${version} is not ${done}, because it is not sound:\n${problems}`,
+    ),
+  'p2.v11',
+  'kept',
+  'verdicts.yaml:12:17  unknown fact "waitServd"; did you mean "waitServed"?',
+);
+
+/** The answer for a draft that is not sound; `done` says what was to happen to it. */
+export function draftUnsound(
+  version: RuleVersion,
+  done: 'kept' | 'tried',
+  problems: readonly Problem[],
+): HttpProblem {
+  return DRAFT_UNSOUND.problem(version, done, problems.map(formatProblem).join('\n'));
+}
+
+/** A body that brings the files of a draft along, so that it may be larger than others. */
+export function draftBody<S extends TSchema>(name: string, schema: S) {
+  return jsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
+}
+
+/** Throws 400 when the draft has no name of a version. */
+export function draftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
+  return { version: versionInBody('version', version), files: Object.entries(files) };
+}
+
+export const DESK_FULL = refusal(
+  'desk-full',
+  'The node has no room for another draft, of all platforms or of this one.',
+  () =>
+    unavailable(
+      `This node works on at most ${DRAFTS_AT_HAND_MAX} drafts at once, and on ${PLATFORM_DRAFTS_MAX} of one platform, and has as many already. Try again in a moment.`,
+    ),
+);
+
+/** Works on a draft when its turn at the desk has come; 503 when too many wait already. */
+export function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
+  return orRefused(
+    () => desk.atHand(platform, work),
+    () => DESK_FULL.problem(),
+    TooManyTurns,
+  );
+}

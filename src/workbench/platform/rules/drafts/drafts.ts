@@ -1,0 +1,285 @@
+import { Type } from '#base/json-schema.ts';
+import { count, list, named, nextPlace, type Shape, shape, text } from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import {
+  BAD_PARAMETER,
+  PAGE_IN_TIME,
+  type Parameter,
+  pageInTime,
+  text as parameterText,
+} from '#checkout/http/operation/parameters.ts';
+import {
+  badRequest,
+  HttpProblem,
+  notFound,
+  refusal,
+  orRefused as refusedOr,
+} from '#checkout/http/request/problems.ts';
+import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
+import { type RuleVersion, versionText } from '#decision/rules/rule-set.ts';
+import { ProposalRefused, ProposalSchema, proposalView } from '#workbench/approvals/proposals.ts';
+import {
+  DRAFT_DAYS_MAX,
+  DRAFTS_MAX,
+  DraftChanged,
+  type DraftSummary,
+  DraftSummarySchema,
+  TooManyDrafts,
+} from '#workbench/authoring/drafts.ts';
+import { AT_EXAMPLE } from '#workbench/openapi/example.ts';
+import type { RuleParts } from '#workbench/platform/parts.ts';
+import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
+import { BAD_VERSION, VERSION_IN_PATH, versionInBody } from '#workbench/platform/rules/rule-version.ts';
+import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, draftBody } from './draft-body.ts';
+
+/** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
+
+const SummarySchema = named('DraftSummary', DraftSummarySchema);
+
+export const DraftListSchema = named(
+  'DraftList',
+  shape('The drafts of the platform', {
+    drafts: list(SummarySchema, 'Those changed last first'),
+    next: nextPlace,
+    bytesMax: count('The most that a draft takes as JSON'),
+  }),
+);
+
+export const DraftSchema = named(
+  'Draft',
+  shape('A draft with its files', { ...DraftSummarySchema.properties, files: DRAFT_FILES }),
+);
+
+const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
+
+const BAD_REVISION = refusal(
+  'bad-revision',
+  'If-Match is not written as a revision.',
+  (detail: string) => badRequest(detail),
+  IF_MATCH_FORM,
+);
+
+/** Null when the caller sent none. */
+const IF_MATCH: Parameter<number | null> = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of what the change was made on; absent: there is no such draft yet',
+  schema: { type: 'string', pattern: '^"[1-9][0-9]{0,14}"$' },
+  read: ({ req }) => {
+    const given = req.headers['if-match'];
+    if (given === undefined) return null;
+    const [, digits] = /^"([1-9]\d{0,14})"$/.exec(given) ?? [];
+    if (digits !== undefined) return Number(digits);
+    throw BAD_REVISION.problem(IF_MATCH_FORM);
+  },
+};
+
+const UNKNOWN_DRAFT = refusal(
+  'unknown-draft',
+  'The platform has no such draft.',
+  (version: string) =>
+    notFound(
+      `There is no draft ${version} of this platform: it was discarded, or nobody changed it for ${DRAFT_DAYS_MAX} days.`,
+    ),
+  'p2.v11',
+);
+
+const NOT_PROPOSED = refusal(
+  'draft-not-proposed',
+  'No proposal to release such a draft of the platform is open.',
+  (version: string, platform: string) =>
+    notFound(
+      `No proposal to release a draft ${version} of ${platform} is open; GET /v1/platform/proposals lists those that are.`,
+    ),
+  'p2.v11',
+  'shop',
+);
+
+const DRAFT_CHANGED = refusal(
+  'draft-changed',
+  'It is not at the revision that If-Match names; nothing was changed.',
+  (detail: string) => new HttpProblem(412, 'draft changed', detail),
+  changedText('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
+);
+
+const TOO_MANY = refusal(
+  'too-many-drafts',
+  'The platform has as many drafts as it may; nothing was changed.',
+  (platform: string) =>
+    new HttpProblem(
+      409,
+      'too many drafts',
+      `${platform} has ${DRAFTS_MAX} drafts, which is the most. Discard one that nobody needs any more.`,
+    ),
+  'shop',
+);
+
+function changedText(
+  version: string,
+  now: Pick<DraftSummary, 'changedBy' | 'changedAt'> | null,
+  basis: number | null,
+): string {
+  if (now === null) return `${version} was discarded meanwhile. Keep yours under a name, or leave it.`;
+  const when = new Date(now.changedAt).toISOString();
+  if (basis === null)
+    return `There is a draft ${version} already, changed by ${now.changedBy} at ${when}. Open it, or choose another name.`;
+  return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
+}
+
+const listDrafts = operation({
+  route: 'get /v1/platform/rules/drafts',
+  summary: 'Rule sets that people work on',
+  description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
+  grant: 'rules',
+  parameters: PAGE_IN_TIME,
+  answers: jsonAnswer('A page', DraftListSchema),
+  answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftListSchema>> => {
+    const { page, next } = pageInTime(ctx, await drafts.list(caller.platform), ({ changedAt, version }) => [
+      changedAt,
+      version,
+    ]);
+    return { drafts: page, next, bytesMax: DRAFT_BYTES_MAX };
+  },
+});
+
+const PLATFORM = parameterText(
+  'platform',
+  'With a key of the whole installation: the platform whose proposed draft is read as it would be released',
+  { pattern: PLATFORM_NAME_PATTERN },
+);
+
+const readDraft = operation({
+  route: 'get /v1/platform/rules/drafts/{version}',
+  summary: 'A draft with its files',
+  description:
+    'As it was written last. The owner of the installation reads a proposed draft of a platform as it would be released: with the sections and cases of other platforms, from the version that it was begun with.',
+  grant: 'rules',
+  parameters: [VERSION_IN_PATH, PLATFORM],
+  answers: withETag(jsonAnswer('The draft', DraftSchema)),
+  refusals: [BAD_VERSION, UNKNOWN_DRAFT, NOT_PROPOSED, PROPOSAL_REFUSED],
+  answer: async ({ ctx, caller }, { drafts, approvals }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
+    const version = VERSION_IN_PATH.read(ctx);
+    const other = otherPlatform(PLATFORM.read(ctx), caller);
+    const opened =
+      other === null
+        ? await drafts.open(caller.platform, version)
+        : await refusedOr(
+            () => approvals.openProposedDraft(other, version),
+            PROPOSAL_REFUSED.problem,
+            ProposalRefused,
+          );
+    if (opened === null)
+      throw other === null ? UNKNOWN_DRAFT.problem(version) : NOT_PROPOSED.problem(version, other);
+    ctx.set('ETag', `"${opened.draft.revision}"`);
+    return { ...opened.draft, files: opened.files };
+  },
+});
+
+/** Null for the draft of the caller's own platform. */
+function otherPlatform(named: string | null, { platform }: Caller): PlatformName | null {
+  if (named === null || named === platform) return null;
+  if (!isInstallation(platform))
+    throw BAD_PARAMETER.problem('The parameter platform is for keys of the whole installation.');
+  if (isPlatformName(named)) return named;
+  throw BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');
+}
+
+const WriteBodySchema = Type.Object({
+  from: versionText('The version that it was begun with'),
+  files: DRAFT_FILES,
+});
+
+const writeDraft = operation({
+  route: 'put /v1/platform/rules/drafts/{version}',
+  summary: 'Keeps what was typed',
+  description: `Sound or not, in the store and not in RULES_DIR. Only if nobody changed it since the revision that If-Match names; without If-Match only if there is none yet. A platform has ${DRAFTS_MAX} drafts at most.`,
+  grant: 'rules',
+  parameters: [VERSION_IN_PATH, IF_MATCH],
+  body: draftBody('WriteDraftBody', WriteBodySchema),
+  answers: withETag(jsonAnswer('As it is kept now', SummarySchema)),
+  refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
+  answer: async ({ ctx, caller, body }, { desk, drafts }: RuleParts): Promise<DraftSummary> => {
+    const version = VERSION_IN_PATH.read(ctx);
+    const basis = IF_MATCH.read(ctx);
+    const { platform, actor } = caller;
+    const draft = await atDesk(desk, caller, async () => {
+      const { from, files } = await body();
+      const written = { version, from: versionInBody('from', from), files };
+      return orRefused(version, platform, basis, () => drafts.write(platform, written, basis, actor.text));
+    });
+    ctx.set('ETag', `"${draft.revision}"`);
+    return draft;
+  },
+});
+
+const proposeDraft = operation({
+  route: 'post /v1/platform/rules/drafts/{version}/proposal',
+  summary: 'Proposes the release of a draft',
+  description:
+    'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass. Its release keeps the sections and cases of other platforms, as the version has them that it was begun with.',
+  grant: 'rules',
+  parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
+  body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
+  answers: jsonAnswer('What waits for an operator', ProposalSchema),
+  refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED, DESK_FULL],
+  answer: async ({ ctx, caller, body }, { approvals, desk }: RuleParts) => {
+    const version = VERSION_IN_PATH.read(ctx);
+    const revision = IF_MATCH.read(ctx);
+    if (revision === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
+    const { platform, actor } = caller;
+    const asked = { version, platform, revision, ...(await body()) };
+    const propose = () => atDesk(desk, caller, () => approvals.proposeDraft(asked, actor));
+    return proposalView(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
+  },
+});
+
+const discardDraft = operation({
+  route: 'delete /v1/platform/rules/drafts/{version}',
+  summary: 'Discards a draft',
+  description:
+    'Only if nobody changed it since the revision that If-Match names. What lies in RULES_DIR stays.',
+  grant: 'rules',
+  parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
+  answers: DONE,
+  refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED],
+  answer: async ({ ctx, caller }, { drafts, audit }: RuleParts) => {
+    const version = VERSION_IN_PATH.read(ctx);
+    const basis = IF_MATCH.read(ctx);
+    if (basis === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
+    const { platform, actor } = caller;
+    const { revision, changedBy } = await orRefused(version, platform, basis, () =>
+      drafts.discard(platform, version, basis),
+    );
+    const before = { revision, changedBy };
+    await audit.note({ who: actor.text, action: 'draft', platform, subject: version, before });
+  },
+});
+
+function withETag(answers: ReturnType<typeof jsonAnswer>) {
+  return { 200: { ...answers[200], headers: ['ETag'] as const } };
+}
+
+async function orRefused<T>(
+  version: RuleVersion,
+  platform: string,
+  basis: number | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DraftChanged) throw DRAFT_CHANGED.problem(changedText(version, error.now, basis));
+    throw error instanceof TooManyDrafts ? TOO_MANY.problem(platform) : error;
+  }
+}
+
+export const DRAFT_OPERATIONS = chapter('Rules', {
+  listDrafts,
+  readDraft,
+  writeDraft,
+  discardDraft,
+  proposeDraft,
+});

@@ -1,0 +1,273 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { Type } from '#base/json-schema.ts';
+import * as s from '#base/shapes.ts';
+import { isInstallation } from '#checkout/access/access-keys.ts';
+import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import { DOMAINS } from '#decision/facts/fact.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { LadderSettings } from '#decision/payer/ladder.ts';
+import { location, ProblemSchema } from '#decision/rules/problem.ts';
+import {
+  DIGEST_PATTERN,
+  type Holdout,
+  type Rule,
+  type RuleSet,
+  type RuleVersion,
+  ruleVersion,
+} from '#decision/rules/rule-set.ts';
+import { ConstantSchema } from '#decision/rules/text/constant.ts';
+import { ProposalRefused } from '#workbench/approvals/proposals.ts';
+import { RuleCoverageSchema } from '#workbench/authoring/cases/cases.ts';
+import { lostCasesMember } from '#workbench/authoring/desk/examine.ts';
+import { DraftRefused } from '#workbench/authoring/draft.ts';
+import { gatedOperation } from '#workbench/platform/gated-operation.ts';
+import { hangUp } from '#workbench/platform/hang-up.ts';
+import type { RuleParts } from '#workbench/platform/parts.ts';
+import { BAD_VERSION, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH, withinLimits } from './rule-version.ts';
+
+const RuleFolderSchema = s.named(
+  'RuleFolder',
+  s.shape('A rule set on this node', {
+    version: ruleVersion,
+    sound: s.yesNo('False: it has problems, and decides nothing'),
+    released: s.yesNo('False for a draft, and for one that is not sound'),
+    digest: s.nullable(s.digestWord('SHA-256 over its files; null when it is not sound')),
+    description: s.word("The analyst's words; empty when it is not sound", 'A longer first wait.'),
+  }),
+);
+
+export const RuleFolderListSchema = s.named(
+  'RuleFolderList',
+  s.shape('The rule sets on this node', {
+    versions: s.list(RuleFolderSchema, 'Newest first'),
+    writable: s.yesNo('False: this node may not write to RULES_DIR, so that no draft can be kept there'),
+  }),
+);
+
+const LadderSettingsSchema = s.shape('Waits of the cooldown ladder', {
+  levelsMs: s.list(Type.Integer({ minimum: 1 }), 'Wait of level 1, 2 and so on, in milliseconds'),
+  ladders: Type.Record(s.list(Type.Integer({ minimum: 1 }), 'The same, of one ladder'), {
+    description: 'The ladders that rules name, by name',
+  }),
+  resetAfterMs: Type.Integer({
+    minimum: 1,
+    description: 'A client who asks for nothing this long starts afresh',
+  }),
+  resetsAfterMs: Type.Record(
+    Type.Integer({ minimum: 1, description: 'The same, after waits on one ladder' }),
+    {
+      description: 'Of the named ladders that differ in it, by name',
+    },
+  ),
+});
+
+const problems = s.list(ProblemSchema, 'In the order of reading');
+
+export const OpenedRuleFolderSchema = s.named(
+  'OpenedRuleFolder',
+  s.shape('A rule set with its files', {
+    ...RuleFolderSchema.properties,
+    filesDigest: s.nullable(
+      s.word('SHA-256 over its files, sound or not; null when something cannot be read, or is not shown'),
+    ),
+    whole: s.yesNo('False: a text was cut, because it is long'),
+    files: s.list(
+      s.shape('A file', {
+        path: s.word('Below the folder', 'ladder.yaml'),
+        text: s.word('As it stands', 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n'),
+      }),
+      'All but release.json',
+    ),
+    problems,
+    ladder: s.nullable(LadderSettingsSchema),
+    platforms: s.list(
+      s.shape('A platform with a ladder of its own', {
+        name: s.word('Its name', 'asked-too-early'),
+        ladder: LadderSettingsSchema,
+      }),
+      'Empty when there is none',
+    ),
+    rules: s.list(
+      s.shape('A rule', {
+        name: s.word('Its name', 'asked-too-early'),
+        at: location,
+        gives: Type.Unsafe<string | number>({
+          type: ['string', 'number'],
+          description: 'A group, a weight or a verdict',
+        }),
+        holdout: s.nullable(
+          s.word('The share of the clients for whom it is skipped, and up to which amounts'),
+        ),
+      }),
+      'By file, in the order of asking',
+    ),
+    facts: s.list(
+      s.shape('A fact that the rules ask for', {
+        label: s.word('With its window, like "verdicts(10m)"', 'attemptOpen'),
+        domain: s.oneOf('type', DOMAINS, 'What values the fact can have'),
+        unit: s.nullable(s.word('Of its values; null: none')),
+        description: s.word('What it counts', 'A requisite was granted and is not paid yet'),
+      }),
+      'Each once',
+    ),
+    constants: s.list(ConstantSchema, 'In the order of the files'),
+    coverage: s.nullable(RuleCoverageSchema),
+  }),
+);
+
+const listRuleFolders = operation({
+  route: 'get /v1/platform/rules/versions',
+  summary: 'The rule sets on this node',
+  description: 'Newest first, also those that are refused because they have problems.',
+  grant: 'rules:read',
+  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema),
+  answer: async (_asked, { loadedRules }: RuleParts) => ({
+    versions: loadedRules
+      .versions()
+      .toReversed()
+      .map((version) => summary(version, loadedRules)),
+    writable: await access(loadedRules.rulesDir, constants.W_OK).then(
+      () => true,
+      () => false,
+    ),
+  }),
+});
+
+const readRuleFolder = operation({
+  route: 'get /v1/platform/rules/versions/{version}',
+  summary: 'A rule set with its files',
+  description:
+    'Its files as text, its problems or its ladder, rules, facts and coverage by cases. A key of a platform is shown neither the sections nor the cases of other platforms: the files say so in their first line.',
+  grant: 'rules:read',
+  parameters: [VERSION_IN_PATH],
+  answers: jsonAnswer(
+    'The rule set; one that is not sound has problems instead of ladder and coverage',
+    OpenedRuleFolderSchema,
+  ),
+  refusals: [BAD_VERSION, UNKNOWN_VERSION, TOO_HEAVY],
+  answer: async (
+    { ctx, caller },
+    { loadedRules, desk }: RuleParts,
+  ): Promise<s.Shape<typeof OpenedRuleFolderSchema>> => {
+    const version = VERSION_IN_PATH.read(ctx);
+    const opened = await withinLimits(() => desk.open(caller.platform, version, hangUp(ctx)));
+    if (opened === null) throw UNKNOWN_VERSION.problem(version);
+    const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
+    const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
+    return {
+      ...summary(version, loadedRules),
+      files,
+      filesDigest,
+      whole: isWhole,
+      constants,
+      ...(ruleSet === null
+        ? { ...UNSOUND, problems }
+        : { ...outlineOf(ruleSet, caller.platform), coverage, problems: [] }),
+    };
+  },
+});
+
+function summary(version: RuleVersion, loadedRules: LoadedRules): s.Shape<typeof RuleFolderSchema> {
+  const ruleSet = loadedRules.get(version);
+  return {
+    version,
+    sound: ruleSet !== null,
+    released: ruleSet?.released ?? false,
+    digest: ruleSet?.digest ?? null,
+    description: ruleSet?.description ?? '',
+  };
+}
+
+const UNSOUND = { ladder: null, platforms: [], rules: [], facts: [], coverage: null } as const;
+
+/** `2 %`, or `2 %, up to 100 EUR` */
+function holdoutText({ share, maxAmounts }: Holdout): string {
+  const percent = `${Number((share * 100).toFixed(2))} %`;
+  const amounts = Object.entries(maxAmounts ?? {}).map(([currency, amount]) => `${amount} ${currency}`);
+  return amounts.length === 0 ? percent : `${percent}, up to ${amounts.join(', ')}`;
+}
+
+/** A ladder without the places of its levels, which explanations tell. */
+function waitsOf({ levelsMs, ladders, resetAfterMs, resetsAfterMs }: LadderSettings): LadderSettings {
+  return { levelsMs, ladders, resetAfterMs, resetsAfterMs };
+}
+
+/** What the console draws and asks for: the ladder, the rules with their places, the facts with their kinds. */
+function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
+  const { groups, signals, verdicts, flags, settings, platforms, facts } = ruleSet;
+  const place = (rules: readonly Rule<object>[], gives: (index: number) => string | number) =>
+    rules.map(({ name, at, holdout }, index) => ({
+      name,
+      at,
+      gives: gives(index),
+      holdout: holdout === undefined ? null : holdoutText(holdout),
+    }));
+  return {
+    ladder: waitsOf(settings.ladder),
+    platforms: [...platforms]
+      .filter(([name]) => isInstallation(reader) || name === reader)
+      .map(([name, { ladder }]) => ({ name, ladder: waitsOf(ladder) })),
+    rules: [
+      ...place(groups.rules, (index) => groups.rules[index]?.params.group ?? ''),
+      ...place(signals.rules, (index) => signals.rules[index]?.params.weight ?? 0),
+      ...place(verdicts.rules, (index) => verdicts.rules[index]?.params.verdict ?? ''),
+      ...place(flags.rules, (index) => flags.rules[index]?.params.flag ?? ''),
+    ],
+    facts: facts
+      .filter(({ fact }) => fact.kind !== 'concluded')
+      .map(({ label, fact: { domain, unit, description } }) => ({ label, domain, unit, description })),
+  };
+}
+
+const ReleaseBodySchema = Type.Object({
+  digest: s.showing(
+    Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
+    s.DIGEST_EXAMPLE,
+  ),
+  reason: s.text(1000, 'Why, for the audit log', 'longer first wait'),
+});
+
+const ReleasedVersionSchema = s.named(
+  'ReleasedVersion',
+  s.shape('A version that may decide, and never changes', {
+    version: ruleVersion,
+    digest: s.digestWord('SHA-256 over its files'),
+    lostCases: lostCasesMember,
+  }),
+);
+
+const RELEASE_REFUSED = refusal(
+  'release-refused',
+  'It cannot be released: it has findings, failed cases or none, is released already, or was changed meanwhile.',
+  (detail: string) => new HttpProblem(409, 'release refused', detail),
+  '2 cases of p2.v11 failed; mend them, or what they expect, first',
+);
+
+const releaseVersion = gatedOperation({
+  route: 'post /v1/platform/rules/versions/{version}/release',
+  summary: 'Fixes a version for good',
+  description:
+    'As the command "rules release": when nothing is found in it and all its cases pass. From then on it may decide, once somebody rolls it out, and its files never change.',
+  grant: 'operate',
+  parameters: [VERSION_IN_PATH],
+  body: jsonBody('ReleaseBody', ReleaseBodySchema),
+  answers: jsonAnswer('It is released', ReleasedVersionSchema),
+  refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
+  gate: async (asked) => releaseOf(asked),
+  answer: async (asked, { approvals }: RuleParts) => {
+    const change = await releaseOf(asked);
+    const { platform, actor } = asked.caller;
+    const release = () => withinLimits(() => approvals.release({ platform, who: actor.text }, change));
+    const lost = await orRefused(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
+    return { version: change.version, digest: change.digest, lostCases: lost };
+  },
+});
+
+async function releaseOf({ ctx, body }: Asked<s.Shape<typeof ReleaseBodySchema>>) {
+  return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
+}
+
+export const RULE_FOLDER_OPERATIONS = chapter('Rules', { listRuleFolders, readRuleFolder, releaseVersion });

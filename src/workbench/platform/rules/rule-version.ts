@@ -1,0 +1,105 @@
+import { LimitExceeded } from '#base/work/background-work.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import {
+  badRequest,
+  HttpProblem,
+  MALFORMED_BODY,
+  notFound,
+  orRefused,
+  refusal,
+} from '#checkout/http/request/problems.ts';
+import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import {
+  isRuleVersion,
+  RULE_VERSION_FORM,
+  RULE_VERSION_PATTERN,
+  type RuleSet,
+  type RuleVersion,
+} from '#decision/rules/rule-set.ts';
+
+export const BAD_VERSION = refusal(
+  'bad-version',
+  'The version in the path is not written as one.',
+  (version: string) =>
+    badRequest(
+      `${JSON.stringify(version.slice(0, 100))} is no name of a version, which is ${RULE_VERSION_FORM}.`,
+    ),
+  'before',
+);
+
+export const UNSOUND_VERSION = refusal(
+  'unsound-version',
+  'The version has problems.',
+  (version: string) =>
+    badRequest(`${version} has problems; mend it first. The console's page Rules lists them.`),
+  'p2.v12',
+);
+
+export const UNKNOWN_VERSION = refusal(
+  'unknown-version',
+  'This node has no such rule set.',
+  (version: string) => notFound(`There is no rule set ${version} on this node.`),
+  'p2.v99',
+);
+
+const PATTERN = { pattern: RULE_VERSION_PATTERN };
+
+export const VERSION_IN_PATH: query.Parameter<RuleVersion> = {
+  ...query.pathText('version', 'A rule set, like p2.v11', PATTERN),
+  read: ({ params: { version = '' } }) => {
+    if (isRuleVersion(version)) return version;
+    throw BAD_VERSION.problem(version);
+  },
+};
+
+/** A version in a query; null when it is absent. */
+export function queryVersion(name: string, description: string): query.Parameter<RuleVersion | null> {
+  const text = query.text(name, description, PATTERN);
+  const read: query.Parameter<RuleVersion | null>['read'] = (ctx) => {
+    const version = text.read(ctx);
+    if (version === null || isRuleVersion(version)) return version;
+    throw query.badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
+  };
+  return { ...text, read };
+}
+
+/** The same that must be there. */
+export function requiredVersion(name: string, description: string): query.Parameter<RuleVersion> {
+  const version = queryVersion(name, description);
+  const read: query.Parameter<RuleVersion>['read'] = (ctx) => {
+    const given = version.read(ctx);
+    if (given !== null) return given;
+    throw query.badParameter(`The parameter ${name} is required.`);
+  };
+  return { ...version, required: true, read };
+}
+
+export function versionInBody(member: string, text: string): RuleVersion {
+  if (isRuleVersion(text)) return text;
+  throw MALFORMED_BODY.problem(`/${member}`, `must be ${RULE_VERSION_FORM}`);
+}
+
+export const TOO_HEAVY = refusal(
+  'rule-set-too-heavy',
+  'Work on the rule set took more computing time or memory than a node gives it.',
+  (limit: string) =>
+    new HttpProblem(
+      422,
+      'rule set too heavy',
+      `The node gave up: ${limit}. The commands rules check, rules test and rules diff have no such limit.`,
+    ),
+  'it took more than 8 s of computing time',
+);
+
+/** Work on rule files; TOO_HEAVY when it takes too much. */
+export function withinLimits<T>(work: () => Promise<T>): Promise<T> {
+  return orRefused(work, TOO_HEAVY.problem, LimitExceeded);
+}
+
+/** The rule set of a version; 400 when it cannot be compared, 404 when there is none. */
+export function soundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
+  const ruleSet = loadedRules.get(version);
+  if (ruleSet !== null) return ruleSet;
+  const isRefused = loadedRules.refused().some((one) => one.version === version);
+  throw (isRefused ? UNSOUND_VERSION : UNKNOWN_VERSION).problem(version);
+}

@@ -1,0 +1,203 @@
+import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '#base/shapes.ts';
+import { grants, INSTALLATION, KEY_EXAMPLE, OPERATIONS, triedKeyId } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import {
+  chapter,
+  DONE,
+  jsonAnswer,
+  jsonBody,
+  openOperation,
+  operation,
+} from '#checkout/http/operation/operation.ts';
+import * as query from '#checkout/http/operation/parameters.ts';
+import {
+  ANY_OF_THE_PLATFORM,
+  callerOf,
+  grantedOf,
+  grantRefusals,
+} from '#checkout/http/request/authenticate.ts';
+import { HttpProblem, refusal, tooMany } from '#checkout/http/request/problems.ts';
+import { callerAddress } from '#checkout/http/request/rate-limit.ts';
+import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
+import { networkOf } from '#decision/addresses.ts';
+import type { Session, SignedIn } from '#workbench/access/sessions.ts';
+import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
+import type { PlatformParts } from './parts.ts';
+
+export const SessionSchema = named(
+  'Session',
+  shape('What whoever asks may do', {
+    who: word('As the audit names it', 'key 3f9a0c51d2e7 of risk-team'),
+    owner: nullable(
+      word('The person or team that answers for it; null of a key that was issued without an owner'),
+    ),
+    platform: word('Whose clients, orders and decisions it sees', 'shop'),
+    platforms: list(word('A platform; * is the whole installation', 'shop'), 'Where it may do something'),
+    operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
+    expiresAt: nullable(writtenInstant('When the key ends; null: it does not')),
+  }),
+);
+
+function sessionView(
+  caller: Caller,
+  platforms: readonly string[] = [caller.platform],
+): Shape<typeof SessionSchema> {
+  const { platform, actor, expiresAt } = caller;
+  const operations = OPERATIONS.filter((one) => grants(caller, one));
+  return { who: actor.text, owner: actor.owner, platform, platforms, operations, expiresAt };
+}
+
+/** Whoever may act at all platforms is shown those that ever had a key. */
+async function platformsOf(ctx: query.RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
+  const platforms = (await browsers.find(ctx))?.platforms ?? [];
+  const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
+  return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
+}
+
+const readSession = operation({
+  route: 'get /v1/platform/session',
+  summary: 'What whoever asks may do',
+  description: 'For any operation of the platform. The console shows the pages that belong to them.',
+  grant: ANY_OF_THE_PLATFORM,
+  answers: jsonAnswer('Where, and which operations', SessionSchema),
+  answer: async ({ ctx, caller }, parts: PlatformParts) =>
+    sessionView(caller, await platformsOf(ctx, parts, caller)),
+});
+
+export const SignInSchema = named(
+  'SignIn',
+  shape('How to sign in', {
+    session: nullable(SessionSchema),
+    provider: nullable(
+      word('The host of the identity provider; null: with a key alone', 'login.example.com'),
+    ),
+  }),
+);
+
+const readSignIn = openOperation({
+  route: 'get /v1/platform/sign-in',
+  label: 'sign-in',
+  summary: 'How to sign in',
+  description:
+    'No key is needed: the console asks before anybody has signed in. For a browser that is signed in the answer is that of readSession.',
+  answers: jsonAnswer('What the console offers', SignInSchema),
+  refusals: [OTHER_SITE, OTHER_PLATFORM, ...grantRefusals(ANY_OF_THE_PLATFORM)],
+  answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
+    const { browsers, providerHost: provider } = parts;
+    browsers.refuseOtherSites(ctx);
+    if ((await browsers.find(ctx)) === null) return { session: null, provider };
+    const caller = await browsers.callerOf(ctx);
+    grantedOf(caller, ANY_OF_THE_PLATFORM);
+    return { session: sessionView(caller, await platformsOf(ctx, parts, caller)), provider };
+  },
+});
+
+/** Per address: enough for a person who mistypes, too few for somebody who guesses. */
+const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
+
+const TOO_MANY_REFUSED = refusal('too-many-refused', 'Too many sign-ins of the address were refused.', () =>
+  tooMany('Too many sign-ins were refused; try again in a minute.', 60),
+);
+
+const signIn = openOperation({
+  route: 'post /v1/platform/session',
+  label: 'sign-in',
+  summary: 'Sign in with a key',
+  description:
+    'For browsers, which then need no key: they keep the secret of a session in a cookie that no script can read. It ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
+  body: jsonBody('SignInBody', shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) })),
+  answers: jsonAnswer('As readSession answers from now on', SessionSchema),
+  refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
+  answer: async (ctx, parts: PlatformParts, body) => {
+    parts.browsers.refuseOtherSites(ctx);
+    const { key } = await body();
+    // A key that is right is never refused: whoever shares an address with somebody who guesses is not kept out.
+    const caller = await callerWith(ctx, key, parts).catch((error: unknown) => {
+      if (!(error instanceof HttpProblem)) throw error;
+      if (hasTriedTooOften(ctx, parts)) throw TOO_MANY_REFUSED.problem();
+      noteRefused(ctx, parts);
+      throw error;
+    });
+    await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
+    await parts.audit.note({ ...signed(caller), action: 'sign-in' });
+    return sessionView(caller);
+  },
+});
+
+function addressOf({ req }: query.RouteContext, { rateLimit }: PlatformParts): string {
+  return networkOf(callerAddress(req, rateLimit.trustedProxies));
+}
+
+export function hasTriedTooOften(ctx: query.RouteContext, parts: PlatformParts): boolean {
+  return !parts.refusedSignIns.isFree(addressOf(ctx, parts), REFUSED_SIGN_INS);
+}
+
+export function noteRefused(ctx: query.RouteContext, parts: PlatformParts): void {
+  parts.refusedSignIns.takeNow(addressOf(ctx, parts), REFUSED_SIGN_INS);
+}
+
+/** Replaces the session that the browser had; null, and no session, when the person may do nothing. */
+export async function startSession(
+  ctx: query.RouteContext,
+  parts: PlatformParts,
+  who: SignedIn,
+): Promise<Session | null> {
+  await endSession(ctx, parts, 'this');
+  const { browsers } = parts;
+  const secret = await browsers.sessions.start(who);
+  const session = await browsers.sessions.find(secret);
+  if (session === null) await browsers.sessions.end(secret, 'this');
+  browsers.setSecret(ctx, session === null ? null : secret);
+  return session;
+}
+
+/** Throws 401 or 403; the log then tells which key it was. */
+async function callerWith(ctx: query.RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
+  const tried = triedKeyId(text);
+  if (tried !== null) ctx.state.noted = { triedKeyId: tried };
+  const caller = callerOf(await keys.authenticate(text.trim()));
+  grantedOf(caller, ANY_OF_THE_PLATFORM);
+  ctx.state.noted = {};
+  ctx.state.caller = caller;
+  return caller;
+}
+
+const SESSIONS = query.choice(
+  'sessions',
+  ['this', 'all'],
+  'Which of whoever signed in end; this one by default',
+);
+
+const signOut = openOperation({
+  route: 'delete /v1/platform/session',
+  label: 'sign-out',
+  summary: 'Sign out',
+  description: 'Ends the session of the cookie, or all sessions of whoever signed in, in every browser.',
+  parameters: [SESSIONS],
+  answers: DONE,
+  refusals: [OTHER_SITE],
+  answer: async (ctx, parts: PlatformParts) => {
+    parts.browsers.refuseOtherSites(ctx);
+    await endSession(ctx, parts, SESSIONS.read(ctx) ?? 'this');
+    parts.browsers.setSecret(ctx, null);
+  },
+});
+
+async function endSession(
+  ctx: query.RouteContext,
+  { browsers, audit }: PlatformParts,
+  which: 'this' | 'all',
+): Promise<void> {
+  const secret = browsers.secretOf(ctx);
+  if (secret === null) return;
+  const caller = (await browsers.sessions.find(secret))?.at(null) ?? null;
+  const ended = await browsers.sessions.end(secret, which);
+  if (caller !== null)
+    await audit.note({ ...signed(caller), action: 'sign-out', after: { sessions: ended } });
+}
+
+export function signed({ actor, platform }: Caller) {
+  return { who: actor.text, platform };
+}
+
+export const SESSION_OPERATIONS = chapter('Console', { readSession, readSignIn, signIn, signOut });

@@ -1,0 +1,59 @@
+import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
+import { RETENTION } from '#state/retention.ts';
+import { PLATFORM_SHARES } from './listener-shares.ts';
+import type { PlatformParts } from './parts.ts';
+
+export const SettingsSchema = named(
+  'Settings',
+  shape('What this node is set to; it is changed in its environment', {
+    platform: word('Of whoever asks; * is the whole installation', 'shop'),
+    approvals: choice(['off', 'required'], 'Whether somebody else approves what reaches most payers'),
+    limits: shape('How much may be asked', {
+      perSecond: count('Requests of callers from one address; 0: any number'),
+      burst: count('At once, before that counts'),
+      atOnce: count('Of one key or session here, at the listener of platforms'),
+    }),
+    keptMs: shape('How long what is kept, in ms', {
+      clients: count('What is known of a payer, after the last change'),
+      decisions: count('Decisions in the store'),
+      archive: nullable(count('Decisions and outcomes in the archive; null: nothing is archived')),
+      audit: count('Entries of the audit'),
+    }),
+    repeatsErasures: yesNo('Whether who was erased is erased again after a backup is put back'),
+    callers: shape('Where the client library reaches this node', {
+      port: count('0: the system chose one'),
+      tls: yesNo('Whether it speaks TLS itself'),
+      basePath: word('Before every path; empty, or like /scoring', '/scoring'),
+    }),
+  }),
+);
+
+const readSettings = operation({
+  route: 'get /v1/platform/settings',
+  summary: 'What the service is set to',
+  description:
+    'As the node that answers read it at its start. The console shows it; nothing of it is secret.',
+  grant: ANY_OF_THE_PLATFORM,
+  answers: jsonAnswer('Of this node', SettingsSchema),
+  answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {
+    const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;
+    const { archiveKeepMs = RETENTION.stateMs, decisionsHotMs = RETENTION.decisionMs } = parts;
+    return {
+      platform,
+      approvals: requiresApproval === true ? 'required' : 'off',
+      limits: { perSecond: rateLimit.ratePerSecond, burst: rateLimit.burst, atOnce: PLATFORM_SHARES.keyMax },
+      keptMs: {
+        clients: RETENTION.stateMs,
+        decisions: archive === null ? RETENTION.decisionMs : decisionsHotMs,
+        archive: archive === null ? null : archiveKeepMs,
+        audit: RETENTION.auditMs,
+      },
+      repeatsErasures: erasureLedger !== null,
+      callers: { port: caller.port, tls: caller.tls !== undefined, basePath },
+    };
+  },
+});
+
+export const SETTINGS_OPERATIONS = chapter('Console', { readSettings });

@@ -1,0 +1,379 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NamedError } from '#base/named-error.ts';
+import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from '#checkout/rollout/fleet.ts';
+import { stageOf } from '#checkout/rollout/guard.ts';
+import { isTakenUp, type LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import {
+  advance,
+  type Candidate,
+  type Goal,
+  previousActive,
+  type Rollout,
+  type RolloutChange,
+  RolloutSchema,
+  repaired,
+  takeBack,
+  totalOf,
+  type VersionRef,
+  versionRef,
+} from '#checkout/rollout/rollout.ts';
+import { sharedCounts } from '#checkout/rollout/trial-counts.ts';
+import type { Decision } from '#decision/decision.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import type { RuleVersion } from '#decision/rules/rule-set.ts';
+import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rules-dir.ts';
+import type { Tallies } from '#state/store.ts';
+import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
+import { TrialSchema, viewOfTrial } from './trial-view.ts';
+
+/** The rollout was refused; nothing was changed. The message says why. */
+export class RolloutRefused extends NamedError {}
+
+export const RolloutStatusSchema = named(
+  'RolloutStatus',
+  shape('The rollout and the fleet', {
+    rollout: nullable(RolloutSchema),
+    unreadable: yesNo('What is stored as the rollout is damaged; nodes continue, and a rollback rewrites it'),
+    nodes: nullable(list(NodeSchema, 'Those heard of in the last 10 s; null for a key of one platform')),
+    trials: list(TrialSchema, 'Of each candidate'),
+    previous: nullable(versionRef('Where a rollback leads when nothing is on trial; null: nowhere')),
+  }),
+);
+
+export type RolloutStatus = Shape<typeof RolloutStatusSchema>;
+
+export const FollowingSchema = named(
+  'Following',
+  shape('A change of the rollout, and who follows it', {
+    rollout: RolloutSchema,
+    following: list(NodeSchema, 'Nodes that follow it'),
+    lagging: list(NodeSchema, 'Nodes that do not yet'),
+    compared: nullable(
+      word('How a version that now decides for more than 20 % would have answered lately; null otherwise'),
+    ),
+  }),
+);
+
+export type FollowReport = Shape<typeof FollowingSchema>;
+
+/** Nodes follow within 2 s; this leaves room for a slow one. */
+const FOLLOW_TIMEOUT_MS = 6_000;
+const FOLLOW_POLL_MS = 100;
+
+/** The viewer of the rollout: a platform sees its own figures and orders, the owner of the installation all. */
+interface Viewer {
+  /** Null for the owner of the installation. */
+  readonly platform: PlatformName | null;
+  readonly decisionOf: (decisionId: string) => Promise<Decision | null>;
+}
+
+export async function rolloutStatus(
+  fleet: Fleet,
+  tallies: Tallies,
+  { platform, decisionOf }: Viewer,
+): Promise<RolloutStatus> {
+  const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
+  const rollout = stored?.rollout ?? null;
+  const view = async (of: Rollout, candidate: Candidate) => {
+    const counts = await sharedCounts(tallies, stageOf(candidate).trial);
+    return viewOfTrial(of, candidate, counts, platform, decisionOf);
+  };
+  return {
+    rollout: rollout === null || platform === null ? rollout : withoutOthers(rollout),
+    unreadable: stored !== null && rollout === null,
+    nodes: platform === null ? nodes : null,
+    trials: rollout === null ? [] : await Promise.all(rollout.candidates.map((one) => view(rollout, one))),
+    previous: rollout === null ? null : previousActive(rollout),
+  };
+}
+
+/** Without the names and figures of other platforms, which a platform must not see. */
+function withoutOthers(rollout: Rollout): Rollout {
+  const history = rollout.history.map(({ acceptedDifference: _, ...entry }) =>
+    entry.action === 'guard' ? { ...entry, reason: 'By the clients of all platforms.' } : entry,
+  );
+  return { ...rollout, history };
+}
+
+interface AskedChange extends RolloutChange {
+  /** The revision that the person saw: a newer one is refused. Null: any. */
+  readonly revision: number | null;
+  /** It may decide for more than LITTLE_PERCENT although it answers very differently from the active one. */
+  readonly acceptDifference?: boolean;
+  /** A return to a version that was active before, which one person may do alone. */
+  readonly emergency?: boolean;
+}
+
+/** The share of clients that versions on trial may decide for together before their answers are compared. */
+const LITTLE_PERCENT = 20;
+
+/** Whether a version would decide for so many clients that most would feel a mistake in it. */
+export function isFar(goal: Goal): boolean {
+  if (goal.mode !== 'canary') return goal.mode === 'active';
+  return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
+}
+
+interface ChangeParts extends ComparedOn {
+  readonly fleet: Fleet;
+  readonly rules: LoadedRules;
+}
+
+/**
+ * What a change of the rollout would do, if nobody changed anything meanwhile: the differences are of each version, and
+ * none when it is for few, or a return. Throws RolloutRefused when it may not be made now.
+ */
+export async function foresee(
+  parts: ChangeParts,
+  version: RuleVersion,
+  goal: Goal,
+  { revision, acceptDifference = false, emergency = false, at }: AskedChange,
+) {
+  const { fleet, rules } = parts;
+  const to = await eligible(rules, version, goal);
+  const shares = goal.mode === 'canary' ? (goal.also ?? []) : [];
+  const also = await Promise.all(
+    shares.map(async (one) => ({ ...(await eligible(rules, one.version, goal)), percent: one.percent })),
+  );
+  const stored = await running(fleet);
+  const { rollout } = stored;
+  if (rollout === null) throw new RolloutRefused(UNREADABLE);
+  requireRevision(rollout, revision);
+  const all = [to, ...also];
+  const isActive = all.some((one) => one.version === rollout.active.version);
+  if (isActive) throw new RolloutRefused(`${rollout.active.version} is active already`);
+  if (emergency) requireReturn(rollout, to, goal);
+  for (const one of all) await requireOnEveryNode(fleet, one);
+  const isNew = isFar(goal) && !emergency;
+  const differences = isNew ? await differencesOf(parts, rollout, all, at) : [];
+  requireAccepted(differences, acceptDifference);
+  return { stored, rollout, to, also, differences };
+}
+
+/** Brings a version to the goal and waits until every node follows. Throws RolloutRefused. */
+export async function rollOut(
+  parts: ChangeParts,
+  version: RuleVersion,
+  goal: Goal,
+  change: AskedChange,
+): Promise<FollowReport> {
+  const foreseen = await foresee(parts, version, goal, change);
+  const { stored, rollout, to, also, differences } = foreseen;
+  const { who, at, reason, emergency = false } = change;
+  const accepted = differences.flatMap(({ much }) => much).join('; ');
+  const made = {
+    who,
+    at,
+    reason,
+    ...(accepted === '' ? {} : { acceptedDifference: accepted }),
+    ...(emergency ? { emergency } : {}),
+  };
+  const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
+  const compared = differences.map((one) => one.compared).join('; ');
+  const next = advance(rollout, to, wanted, made);
+  const report = await writeRollout(parts.fleet, stored, next, compared === '' ? null : compared);
+  if (goal.mode !== 'shadow')
+    for (const one of [to, ...also]) forgetRolledBack(join(parts.rules.rulesDir, one.version));
+  return report;
+}
+
+/** In an emergency one person may return only to what was active before. */
+function requireReturn({ history }: Rollout, { version, digest }: VersionRef, goal: Goal): void {
+  const wasActive = history.some(
+    ({ action, to, digest: then }) =>
+      (action === 'start' || action === 'active' || action === 'repair') && to === version && then === digest,
+  );
+  if (goal.mode === 'active' && wasActive) return;
+  throw new RolloutRefused(
+    `an emergency only makes a version active again that was active before, with the same files; ${version} was not`,
+  );
+}
+
+type VersionDifference = Difference & Pick<VersionRef, 'version'>;
+
+async function differencesOf(
+  { rules, ...on }: ChangeParts,
+  { active, candidates }: Rollout,
+  versions: readonly VersionRef[],
+  at: number,
+): Promise<readonly VersionDifference[]> {
+  const found: VersionDifference[] = [];
+  for (const { version, digest } of versions) {
+    const ruleSet = rules.withDigest(digest);
+    const candidate = candidates.find((one) => one.version === version) ?? null;
+    if (ruleSet !== null)
+      found.push({
+        version,
+        ...(await differenceOf(on, ruleSet, rules.withDigest(active.digest), candidate, at)),
+      });
+  }
+  return found;
+}
+
+/** Throws RolloutRefused when versions answer very differently, unless that is accepted. */
+function requireAccepted(differences: readonly VersionDifference[], acceptDifference: boolean): void {
+  const others = differences.filter(({ much }) => much.length > 0);
+  if (others.length === 0 || acceptDifference) return;
+  const each = others.map(
+    ({ version, much }) => `${version} answers very differently from the active version: ${much.join('; ')}`,
+  );
+  throw new RolloutRefused(
+    `${each.join('. ')}. Look at "rules diff", and begin with a canary of up to ${LITTLE_PERCENT} %; if that is intended, pass --accept-difference (acceptDifference: true), which the audit keeps`,
+  );
+}
+
+/** The version on this node's disk, if it may be brought to the goal. */
+async function eligible(rules: LoadedRules, version: RuleVersion, { mode }: Goal): Promise<VersionRef> {
+  // Somebody may have made or released it a moment ago, past this node.
+  await isTakenUp(() => rules.isAsOnDisk(version));
+  const ruleSet = rules.get(version);
+  if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
+  if (mode === 'shadow' || ruleSet.released) return { version, digest: ruleSet.digest };
+  throw new RolloutRefused(
+    `${version} is a draft, which may only be shadowed; run "rules release ${version}" first`,
+  );
+}
+
+const UNREADABLE =
+  'what the store holds as the rollout cannot be read; the nodes continue with what they have; "rules rollback" rewrites it from them, and then a version can be rolled out';
+
+/**
+ * Takes one candidate back, or with null all of them; without any, returns to the version before. A stored rollout
+ * that cannot be read is rewritten from what the nodes follow, without candidates. A version that was taken back is
+ * marked on the disk where it is done, so that no first start chooses it. Throws RolloutRefused.
+ */
+export async function rollBack(
+  fleet: Fleet,
+  rulesDir: string,
+  { revision, who, at, reason }: AskedChange,
+  version: RuleVersion | null = null,
+): Promise<FollowReport> {
+  const change = { who, at, reason };
+  const stored = await running(fleet);
+  const { rollout } = stored;
+  if (rollout === null) return writeRollout(fleet, stored, await rolloutOfNodes(fleet, change));
+  requireRevision(rollout, revision);
+  const { active, candidates } = rollout;
+  const next = takeBack(rollout, change, { version });
+  if (next === null)
+    throw new RolloutRefused(
+      version === null
+        ? 'there is no candidate and no earlier version to return to'
+        : `${version} is not on trial; ${onTrialText(candidates)}`,
+    );
+  if (candidates.length === 0) await requireOnEveryNode(fleet, next.active);
+  const report = await writeRollout(fleet, stored, next);
+  const deciding = candidates.length === 0 ? [active] : candidates.filter(({ mode }) => mode === 'canary');
+  for (const back of deciding)
+    if (version === null || back.version === version) noteRolledBack(join(rulesDir, back.version), change);
+  return report;
+}
+
+function onTrialText(candidates: readonly Candidate[]): string {
+  if (candidates.length === 0)
+    return 'nothing is; "rules rollback" without a version returns to the one before';
+  return `on trial: ${candidates.map(({ version }) => version).join(', ')}`;
+}
+
+function requireRevision({ revision, history }: Rollout, seen: number | null): void {
+  if (seen === null || seen === revision) return;
+  const last = history.at(-1);
+  const why = last === undefined ? '' : `: ${last.action} to ${last.to} by ${last.who} (${last.reason})`;
+  throw new RolloutRefused(
+    `the rollout is at revision ${revision} by now, not at ${seen}${why}; look at it again`,
+  );
+}
+
+/** What the node with the newest revision decides with. */
+async function rolloutOfNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
+  const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  if (newest === undefined) throw new RolloutRefused(NO_NODE);
+  return repaired(newest.revision, newest.active, change);
+}
+
+const NO_NODE =
+  'no node is running on this store, so nobody would follow; start a node, and check that this command uses its store';
+
+async function running(fleet: Fleet): Promise<StoredRollout> {
+  // The nodes first: none of them follows a revision before it is stored.
+  const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
+  const stored = await fleet.read();
+  if (stored === null && newest === undefined)
+    throw new RolloutRefused(
+      'no node has ever started on this store; the first start chooses the first version',
+    );
+  const held = stored?.rollout ?? null;
+  const isBehind = newest !== undefined && held !== null && held.revision < newest.revision;
+  if (stored !== null && !isBehind) return stored;
+  const what = held === null ? 'has lost the rollout' : `holds revision ${held.revision} of the rollout`;
+  throw new RolloutRefused(
+    `the store ${what}, and the nodes follow revision ${newest?.revision}: "rules restore-rollout --reason TEXT" writes that back first`,
+  );
+}
+
+async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
+  let problems: readonly string[] = [];
+  // A node reports a newly deployed folder with its next heartbeat.
+  const isEverywhere = await isTakenUp(async () => {
+    problems = lackedBy(await fleet.nodes(), to);
+    return problems.length === 0;
+  });
+  if (!isEverywhere) {
+    throw new RolloutRefused(`${problems.join('; ')}; deploy the same files to every node's RULES_DIR first`);
+  }
+}
+
+/** Why nodes cannot follow a version, a sentence each. */
+function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): readonly string[] {
+  const problems = nodes.map((node) => {
+    const loaded = node.versions.find((candidate) => candidate.version === version);
+    if (loaded?.digest === digest) return null;
+    if (loaded !== undefined)
+      return `${nodeName(node)} has ${version} with digest ${loaded.digest.slice(0, 12)} instead of ${digest.slice(0, 12)}`;
+    const refused = node.refused.some((candidate) => candidate.version === version);
+    return `${nodeName(node)} ${refused ? 'refuses' : 'lacks'} ${version}`;
+  });
+  return problems.filter((problem) => problem !== null);
+}
+
+/** Writes what follows on `stored`, and waits until every node follows it. Throws RolloutRefused. */
+export async function writeRollout(
+  fleet: Fleet,
+  stored: StoredRollout | null,
+  next: Rollout,
+  compared: string | null = null,
+): Promise<FollowReport> {
+  if ((await fleet.nodes()).length === 0) throw new RolloutRefused(NO_NODE);
+  if (!(await fleet.write(stored, next))) {
+    throw new RolloutRefused(
+      'somebody else changed the rollout at the same time; look at "rules status" and try again',
+    );
+  }
+  return { ...(await awaitNodes(fleet, next)), compared };
+}
+
+/** Resolves when every live node follows the revision, or after a while with those that do not. */
+async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowReport, 'compared'>> {
+  const deadline = performance.now() + FOLLOW_TIMEOUT_MS;
+  for (;;) {
+    const nodes = await fleet.nodes();
+    const lagging = nodes.filter(({ revision }) => revision < rollout.revision);
+    if (lagging.length === 0 || performance.now() > deadline) {
+      const following = nodes.filter((node) => !lagging.includes(node));
+      return { rollout, following, lagging };
+    }
+    await sleep(FOLLOW_POLL_MS);
+  }
+}
+
+export function nodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'pid' | 'nodeId'>): string {
+  return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
+}
+
+function whyNotLoaded(version: RuleVersion, rules: LoadedRules): string {
+  const refused = rules.refused().find((folder) => folder.version === version);
+  if (refused !== undefined) return `${version} is not sound:\n${refused.problems.join('\n')}`;
+  const there = rules.all().map((ruleSet) => ruleSet.version);
+  return `there is no rule set ${version}; there are: ${there.join(', ')}`;
+}

@@ -1,0 +1,211 @@
+import { DAY_MS } from '#base/duration.ts';
+import { searchSteps } from '#base/paced-steps.ts';
+import { AccessKeys } from '#checkout/access/access-keys.ts';
+import { stageOf } from '#checkout/rollout/guard.ts';
+import type { Candidate } from '#checkout/rollout/rollout.ts';
+import { sharedCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
+import { isGrant } from '#decision/conclude-verdict.ts';
+import type { Decision } from '#decision/decision.ts';
+import { heldOutThen } from '#decision/holdout.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { lackingLabels, prepareRedecision } from '#decision/redecision.ts';
+import { type RuleSet, VERDICTS } from '#decision/rules/rule-set.ts';
+import type { Store, Tallies } from '#state/store.ts';
+
+/** How a version would answer compared with the active one, for the person who decides about it. */
+export interface Difference {
+  /** Why it answers very differently from the active one, a sentence each; empty when it does not. */
+  readonly much: readonly string[];
+  readonly compared: string;
+}
+
+/** A platform's newest decisions since a time, epoch ms. */
+export type DecidedLately = (
+  platform: PlatformName,
+  from: number,
+  limit: number,
+) => Promise<readonly Decision[]>;
+
+/** Where it is looked up what versions are compared on. */
+export interface ComparedOn {
+  readonly store: Pick<Store, 'documents' | 'tallies'>;
+  readonly decidedLately: DecidedLately;
+}
+
+/** Of the payers that were compared: a change of thresholds moves a few, a mistake moves most. */
+const SHARE_MAX = 0.1;
+/** With fewer payers a share says nothing. */
+const PAYERS_MIN = 20;
+const DECISIONS_MAX = 5_000;
+const DECISIONS_OF_PLATFORM_MAX = 1_000;
+const DECISIONS_OF_PLATFORM_MIN = 100;
+
+/** Of one platform, by payers: what the active version did with them, and what the other would have done. */
+interface PlatformDifference {
+  readonly platform: string;
+  readonly letPay: number;
+  readonly heldBack: number;
+  readonly turned: Readonly<Record<'BLOCK' | 'WAIT' | 'let', number>>;
+  /** Payers who cannot be compared, because their records lack facts that the version asks for. */
+  readonly incomparable: number;
+  readonly missing: readonly string[];
+}
+
+/** Compares a version with what the active one answered to each payer last, over the last day, or with what its shadow showed. */
+export async function differenceOf(
+  on: ComparedOn,
+  rules: RuleSet,
+  active: RuleSet | null,
+  candidate: Candidate | null,
+  now: number,
+): Promise<Difference> {
+  const platforms = await comparedPlatforms(on, rules, now);
+  const { verdict } = rules.verdicts.otherwise;
+  const closes = !isGrant(verdict) && verdict !== active?.verdicts.otherwise.verdict;
+  const much = [
+    ...(closes ? [`its verdicts end with otherwise: ${verdict}, where those of the active one do not`] : []),
+    ...platforms.filter(isMuch).map(sentenceOf),
+  ];
+  const shadow = await shadowFigures(on.store.tallies, rules, candidate);
+  if (shadow === null) much.push(...platforms.filter(isIncomparable).map(incomparableSentence));
+  else if (shadow.otherwise > SHARE_MAX * shadow.compared) much.push(shadowSentence(shadow));
+  return { much, compared: comparedSentence(platforms, shadow) };
+}
+
+async function comparedPlatforms(
+  { store, decidedLately }: ComparedOn,
+  rules: RuleSet,
+  now: number,
+): Promise<readonly PlatformDifference[]> {
+  const keys = await new AccessKeys(store.documents, () => now).list();
+  const names = [
+    ...new Set(keys.filter(({ operations }) => operations.includes('verdict')).map((key) => key.platform)),
+  ];
+  const share = Math.floor(DECISIONS_MAX / Math.max(1, names.length));
+  const limit = Math.min(DECISIONS_OF_PLATFORM_MAX, Math.max(DECISIONS_OF_PLATFORM_MIN, share));
+  const compared: PlatformDifference[] = [];
+  for (const name of names) {
+    compared.push(await comparePlatform(name, rules, await decidedLately(name, now - DAY_MS, limit)));
+  }
+  return compared.filter(({ letPay, heldBack }) => letPay + heldBack > 0);
+}
+
+async function comparePlatform(
+  platform: string,
+  rules: RuleSet,
+  decisions: readonly Decision[],
+): Promise<PlatformDifference> {
+  const payers = lastOfEach(decisions.filter(({ arm }) => arm === 'active'));
+  const missing = new Set<string>();
+  const redecide = prepareRedecision(rules);
+  const statuses = await searchSteps.map(payers, async (some) =>
+    some.map((decision) => {
+      // Who was held out of a rule then is held out of it here.
+      const again = redecide(decision, heldOutThen(decision.holdout));
+      if (again.kind !== 'decided') {
+        for (const label of lackingLabels(again)) missing.add(label);
+        return 'incomparable';
+      }
+      const then = again.concluded.verdict;
+      if (isGrant(then) === isGrant(decision.verdict)) return 'same';
+      return then === 'BLOCK' || then === 'WAIT' ? then : 'let';
+    }),
+  );
+  const times = (status: (typeof statuses)[number]) => statuses.filter((one) => one === status).length;
+  const letPay = payers.filter(({ verdict }) => isGrant(verdict)).length;
+  return {
+    platform,
+    letPay,
+    heldBack: payers.length - letPay,
+    turned: { BLOCK: times('BLOCK'), WAIT: times('WAIT'), let: times('let') },
+    incomparable: times('incomparable'),
+    missing: [...missing].toSorted(),
+  };
+}
+
+/** The newest decision about each payer; they come newest first. */
+function lastOfEach(decisions: readonly Decision[]): readonly Decision[] {
+  const last = new Map<string, Decision>();
+  for (const decision of decisions)
+    if (!last.has(decision.clientIdKey)) last.set(decision.clientIdKey, decision);
+  return [...last.values()];
+}
+
+function isMuch({ letPay, heldBack, turned, incomparable }: PlatformDifference): boolean {
+  const payers = letPay + heldBack - incomparable;
+  return payers >= PAYERS_MIN && turned.BLOCK + turned.WAIT + turned.let > SHARE_MAX * payers;
+}
+
+function isIncomparable({ letPay, heldBack, incomparable }: PlatformDifference): boolean {
+  return incomparable >= PAYERS_MIN && incomparable > (letPay + heldBack) / 2;
+}
+
+function incomparableSentence({ platform, missing }: PlatformDifference): string {
+  return `nobody knows what it would answer on ${platform}, where the last decisions did not record ${missing.join(', ')}; bring it to shadow first`;
+}
+
+function sentenceOf({ platform, letPay, heldBack, turned }: PlatformDifference): string {
+  const away = (['BLOCK', 'WAIT'] as const)
+    .filter((verdict) => turned[verdict] > 0)
+    .map(
+      (verdict) =>
+        `${verdict} ${figure(turned[verdict])} of ${figure(letPay)} recent payers of ${platform} that the active one let pay`,
+    );
+  const back =
+    turned.let === 0 ? [] : [`let ${figure(turned.let)} of ${figure(heldBack)} pay that it held back`];
+  return `it would ${[...away, ...back].join(', and ')}`;
+}
+
+/**
+ * The result of a shadow: how often it would have let payers through whom the active version held back, or the other
+ * way round.
+ */
+interface ShadowFigures {
+  readonly compared: number;
+  readonly otherwise: number;
+  /** The most frequent of these; null when there is none. */
+  readonly most: string | null;
+}
+
+/** What its shadow showed so far; null when it is not one, or answered too few. */
+async function shadowFigures(
+  tallies: Tallies,
+  { version, digest }: RuleSet,
+  candidate: Candidate | null,
+): Promise<ShadowFigures | null> {
+  if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
+    return null;
+  const counts = await sharedCounts(tallies, stageOf(candidate).trial);
+  const { compared, differences } = sumTrialCounts(counts, null).shadow;
+  if (compared < PAYERS_MIN) return null;
+  const others = differences.filter(
+    ({ change }) => letsPay(change) !== letsPay(change.split(' -> ')[1] ?? ''),
+  );
+  const otherwise = others.reduce((sum, { count }) => sum + count, 0);
+  return { compared, otherwise, most: others[0]?.change ?? null };
+}
+
+/** The verdict in `GET_NEW/rule`, the form of answers in a trial. */
+function letsPay(answer: string): boolean {
+  return VERDICTS.some((verdict) => answer.startsWith(`${verdict}/`) && isGrant(verdict));
+}
+
+function shadowSentence({ compared, otherwise, most }: ShadowFigures): string {
+  const mostly = most === null ? '' : `, most often ${most}`;
+  return `as a shadow it would have let or held back ${figure(otherwise)} of ${figure(compared)} otherwise${mostly}`;
+}
+
+function comparedSentence(platforms: readonly PlatformDifference[], shadow: ShadowFigures | null): string {
+  const sum = (of: (platform: PlatformDifference) => number) =>
+    platforms.reduce((total, platform) => total + of(platform), 0);
+  const payers = sum(({ letPay, heldBack }) => letPay + heldBack);
+  const seen = shadow === null ? '' : `; ${shadowSentence(shadow)}`;
+  if (payers === 0)
+    return `nobody asked for a verdict in the last day, so there is nothing to compare with${seen}`;
+  const others = sum(({ turned }) => turned.BLOCK + turned.WAIT + turned.let);
+  return `of ${figure(payers)} payers who asked in the last day it would let or hold back ${figure(others)} otherwise${seen}`;
+}
+
+function figure(count: number): string {
+  return count.toLocaleString('en-US');
+}

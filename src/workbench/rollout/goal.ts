@@ -1,0 +1,56 @@
+import { NamedError } from '#base/named-error.ts';
+import { whyUnguarded } from '#checkout/rollout/guard.ts';
+import { type Goal, type Share, totalOf, whyNoDraw } from '#checkout/rollout/rollout.ts';
+import { type GivenObjective, objectiveText } from '#decision/objective.ts';
+import type { RuleVersion } from '#decision/rules/rule-set.ts';
+
+/** What only a canary has, beside what a trial is judged by. */
+export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
+
+/** More would leave no clients to compare with. */
+export const ALSO_MAX = 9;
+
+/** What somebody asks for, as a body or the options of a command say it. */
+interface AskedGoal {
+  readonly version: RuleVersion;
+  readonly mode: Goal['mode'];
+  readonly percent: number | undefined;
+  /** In percentage points. */
+  readonly guard: number | undefined;
+  readonly also: readonly Share[] | undefined;
+  readonly judged: GivenObjective;
+}
+
+/** A goal that cannot be; the message goes on from the name of the member. */
+export class BadGoal extends NamedError {
+  readonly member: string;
+
+  constructor(member: string, message: string) {
+    super(message);
+    this.member = member;
+  }
+}
+
+/** Throws BadGoal. */
+export function goalOf({ version, mode, percent, guard, also, judged }: AskedGoal): Goal {
+  if (mode !== 'canary') {
+    const stray = Object.entries({ percent, guard, also, ...judged }).find(
+      ([, value]) => value !== undefined,
+    );
+    if (stray !== undefined) throw new BadGoal(stray[0], 'goes only with a canary');
+    return { mode };
+  }
+  if (percent === undefined) throw new BadGoal('percent', 'is required for a canary');
+  const others = also ?? [];
+  if (others.length > ALSO_MAX)
+    throw new BadGoal('also', `names ${others.length} candidates; at most ${ALSO_MAX} are allowed`);
+  const shares = [{ version, percent }, ...others];
+  const noDraw = whyNoDraw(shares);
+  if (noDraw !== null) throw new BadGoal('also', noDraw);
+  const objective = objectiveText(judged);
+  const canary = { mode, percent, also: others, ...(objective === null ? {} : { objective }) } as const;
+  if (guard === undefined) return { ...canary, guardPoints: null };
+  const refusal = whyUnguarded(totalOf(shares));
+  if (refusal !== null) throw new BadGoal('guard', refusal);
+  return { ...canary, guardPoints: guard };
+}

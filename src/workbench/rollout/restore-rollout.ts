@@ -1,0 +1,60 @@
+import type { Fleet, NodeView } from '#checkout/rollout/fleet.ts';
+import { type Rollout, type RolloutChange, repaired, writtenAgain } from '#checkout/rollout/rollout.ts';
+import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
+
+/**
+ * Writes back the rollout that the nodes follow, where the store has lost it or holds an older one: the one that is remembered
+ * beside the data, or where that is older, too, the version that decides on the nodes, without candidates. Throws RolloutRefused.
+ */
+export async function restoreRollout(
+  fleet: Fleet,
+  remembered: Rollout | null,
+  change: RolloutChange,
+): Promise<FollowReport> {
+  const newest = newestOf(await fleet.nodes());
+  const stored = await fleet.read();
+  const held = stored?.rollout ?? null;
+  const followed = newest?.revision ?? 0;
+  const known = remembered !== null && remembered.revision >= followed ? remembered : null;
+  if (held !== null && !isBehind(held, known, followed))
+    throw new RolloutRefused(
+      `the store holds revision ${held.revision} of the rollout, and nobody knows a newer one: there is nothing to write back`,
+    );
+  const above = Math.max(held?.revision ?? 0, followed);
+  if (known !== null) return writeRollout(fleet, stored, writtenAgain(known, above, change));
+  if (newest !== null) return writeRollout(fleet, stored, repaired(above, newest.active, change));
+  throw new RolloutRefused(
+    'no rollout is remembered in DATA_DIR, and no node is running on this store; start a node, or run this where one ran',
+  );
+}
+
+function isBehind(held: Rollout, known: Rollout | null, followed: number): boolean {
+  if (known === null) return held.revision < followed;
+  if (held.revision < known.revision) return true;
+  return held.revision === known.revision && JSON.stringify(held) !== JSON.stringify(known);
+}
+
+/**
+ * Has the nodes follow what the store holds, although they know a newer rollout: somebody has accepted the store as it is. An empty
+ * one is given the remembered rollout. Returns the rollout that holds from now on; null: the next node that starts begins one.
+ */
+export async function acceptRollout(
+  fleet: Fleet,
+  remembered: Rollout | null,
+  change: RolloutChange,
+): Promise<Rollout | null> {
+  const newest = newestOf(await fleet.nodes());
+  const stored = await fleet.read();
+  const rollout = stored === null ? remembered : stored.rollout;
+  if (rollout === null) return null;
+  const above = Math.max(remembered?.revision ?? 0, newest?.revision ?? 0);
+  const isFollowed = stored !== null && rollout.revision >= above;
+  if (isFollowed) return rollout;
+  const next = writtenAgain(rollout, above, change);
+  if (await fleet.write(stored, next)) return next;
+  throw new RolloutRefused('somebody else changed the rollout at the same time; accept the store again');
+}
+
+function newestOf(nodes: readonly NodeView[]): NodeView | null {
+  return nodes.toSorted((a, b) => b.revision - a.revision)[0] ?? null;
+}

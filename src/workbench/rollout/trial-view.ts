@@ -1,0 +1,124 @@
+import { Type } from '#base/json-schema.ts';
+import { choice, count, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { breachOf, COMPARED_SHARES, gainsOf } from '#checkout/rollout/guard.ts';
+import type { Candidate, Rollout } from '#checkout/rollout/rollout.ts';
+import {
+  type ArmCounts,
+  ArmCountsSchema,
+  type ClientCounts,
+  sumTrialCounts,
+  type TrialCounts,
+} from '#checkout/rollout/trial-counts.ts';
+import type { Decision } from '#decision/decision.ts';
+import { earliestAnswer, objectiveOf } from '#decision/objective.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
+import { shareInterval } from '#history/statistics/intervals.ts';
+
+const interval = nullable(
+  shape(
+    'A share of the clients, for paid of those with an outcome, with its 95 % interval, 0 to 1; null without one',
+    {
+      value: Type.Number(),
+      low: Type.Number(),
+      high: Type.Number(),
+    },
+  ),
+);
+
+const ClientShareSchema = shape('A share of the clients of both versions', {
+  name: choice(
+    COMPARED_SHARES.map(({ name }) => name),
+    'Of what',
+  ),
+  active: interval,
+  candidate: interval,
+});
+
+type ClientShare = Shape<typeof ClientShareSchema>;
+
+export const TrialSchema = named(
+  'TrialCounts',
+  shape('What was seen of the trial of a candidate', {
+    version: Type.Unsafe<RuleVersion>(ruleVersion),
+    trial: word('Names the trial'),
+    arms: shape('By version', { active: ArmCountsSchema, candidate: ArmCountsSchema }),
+    earliest: nullable(
+      epochMs(
+        'When the experiment answers at the earliest, later by the days that reversals take where the objective does not say them; null of a shadow, and where the objective is damaged',
+      ),
+    ),
+    shares: list(ClientShareSchema, 'Of a canary'),
+    breach: nullable(
+      word(
+        'Why the guard takes the canary back, by the clients of all platforms; null while it does not, and for a key of one platform',
+      ),
+    ),
+    gains: list(
+      Type.String(),
+      'In what the canary is better by more than the points of its guard, which takes nothing back for that; empty for a key of one platform',
+    ),
+    shadow: shape('Answers of a shadow compared with those given', {
+      compared: count('Verdicts that both decided'),
+      different: count('Of these, answered otherwise'),
+      differences: list(
+        shape('A kind of difference', {
+          change: word('Like "WAIT/attempt-unpaid -> BLOCK/bot-blocked"'),
+          count: count('How often'),
+          sampleOrders: list(Type.String(), 'Some orderRefs to look at'),
+        }),
+        'By kind',
+      ),
+    }),
+    candidateErrors: count('Decisions for which the candidate threw'),
+  }),
+);
+
+export type TrialView = Shape<typeof TrialSchema>;
+
+/**
+ * What all nodes saw of the candidate's trial: on one platform, or with null on all. `decisionOf` reads the
+ * decisions behind sample orders; those that are gone are left out.
+ */
+export async function viewOfTrial(
+  rollout: Rollout,
+  candidate: Candidate,
+  counts: TrialCounts,
+  platform: PlatformName | null,
+  decisionOf: (decisionId: string) => Promise<Decision | null>,
+): Promise<TrialView> {
+  const { trial } = counts;
+  const { arms, shadow, candidateErrors } = sumTrialCounts(counts, platform);
+  const differences = await Promise.all(
+    shadow.differences.map(async ({ change, count, sampleDecisions }) => {
+      const decisions = await Promise.all(sampleDecisions.map(decisionOf));
+      const sampleOrders = decisions.filter((one) => one !== null).map(({ orderRef }) => orderRef);
+      return { change, count, sampleOrders };
+    }),
+  );
+  return {
+    version: candidate.version,
+    trial,
+    arms,
+    earliest: earliestOf(candidate),
+    shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
+    breach: platform === null ? breachOf(rollout, candidate, arms) : null,
+    gains: platform === null ? gainsOf(rollout, candidate, arms) : [],
+    shadow: { ...shadow, differences },
+    candidateErrors,
+  };
+}
+
+/** When the experiment of a canary answers at the earliest; null of a shadow, and where its objective is damaged. */
+function earliestOf({ mode, stageSince, objective }: Candidate): number | null {
+  const judged = objectiveOf(objective ?? null);
+  return mode === 'canary' && judged !== null ? earliestAnswer(stageSince, judged) : null;
+}
+
+function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
+  return COMPARED_SHARES.map(({ name, of, final }) => {
+    const share = (clients: ClientCounts) =>
+      shareInterval(of(clients), final ? clients.seen : clients.paid + clients.unpaid);
+    return { name, active: share(active.clients), candidate: share(candidate.clients) };
+  });
+}

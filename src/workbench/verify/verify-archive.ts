@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { BackgroundWork } from '#base/work/background-work.ts';
+import { atOnce } from '#base/work/turns.ts';
+import { Archive } from '#history/archive/archive.ts';
+import type { Segment } from '#history/archive/archive-log.ts';
+import { keptSaltOf } from '#history/archive/archived-salt.ts';
+import { whileFrozen } from '#history/archive/frozen-archive.ts';
+import { between } from '#history/evidence/source/evidence.ts';
+import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
+import type { VerifyWorks } from './verify-thread.ts';
+
+interface VerifyAsk {
+  readonly archiveDir: string;
+  /** Where the fetched segments are, and those that could not be fetched. */
+  readonly segmentsDir?: string;
+  readonly missing?: readonly Segment[];
+  readonly rulesDir: string;
+  /** Those at hand: without the one under which attributes were kept, rules that compare them say nothing. */
+  readonly signalSecrets: readonly string[];
+  /** Epoch ms; null for all. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly threads: number;
+  readonly onProgress: (checked: number, rows: number) => void;
+}
+
+const THREAD = new URL('./verify-thread.ts', import.meta.url);
+
+/** What one thread may keep, besides its engine. */
+const THREAD_MIB_MAX = 2048;
+
+/** Decides all archived decisions again from their facts and rule sets, segments in parallel. */
+export function verifyArchive(ask: VerifyAsk): Promise<Verification> {
+  return whileFrozen(ask.segmentsDir ?? ask.archiveDir, async (frozen, leftOut) => {
+    const sum = await verifySegments(frozen, ask);
+    const decided = [...(ask.missing ?? []), ...leftOut].filter(
+      ({ table, from, to }) => table === 'decisions' && overlaps(ask, from, to),
+    );
+    return { ...sum, unreadable: [...decided.map(({ name }) => name), ...sum.unreadable] };
+  });
+}
+
+function overlaps(span: Pick<VerifyAsk, 'from' | 'to'>, from: number, to: number): boolean {
+  return (span.from === null || to >= span.from) && (span.to === null || from <= span.to);
+}
+
+async function verifySegments(
+  frozen: string,
+  { from, to, threads, onProgress, archiveDir, rulesDir, signalSecrets }: VerifyAsk,
+): Promise<Verification> {
+  const archive = new Archive(frozen);
+  const segments = archive.segments(archive.read(), { table: 'decisions', from, to });
+  const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
+  if (segments.length === 0) return NOTHING_VERIFIED;
+  const where = between('decided_at', from, to).join(' AND ');
+  const turns = atOnce(Math.max(1, threads));
+  const elsewhere = new BackgroundWork<VerifyWorks>(THREAD, {
+    where: 'thread',
+    memoryMiB: THREAD_MIB_MAX,
+    turns,
+  });
+  const salt = keptSaltOf(archiveDir);
+  let sum = NOTHING_VERIFIED;
+  try {
+    await Promise.all(
+      segments.map(async (segment) => {
+        const task = { archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt };
+        const part = await elsewhere.run('verify', task);
+        sum = addVerifications(sum, part);
+        onProgress(sum.checked, rows);
+      }),
+    );
+  } finally {
+    await elsewhere.close();
+  }
+  // A client was erased meanwhile: segments that are gone are not damaged.
+  if (sum.unreadable.length > 0 && !existsSync(frozen)) throw new Error('the archive was rewritten');
+  return sum;
+}

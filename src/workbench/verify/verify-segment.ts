@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import type { Decision } from '#decision/decision.ts';
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import type { ClientKeys } from '#decision/payer/client-key.ts';
+import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
+import type { Archive } from '#history/archive/archive.ts';
+import type { Segment } from '#history/archive/archive-log.ts';
+import type { Duck, DuckRow } from '#history/archive/duck.ts';
+import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
+import { decisionOf } from '#history/archive/tables.ts';
+import { plus } from '#history/statistics/sums.ts';
+import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
+import { rederive } from '#workbench/authoring/explain/explain.ts';
+
+/** Decides every decision of a segment again from its recorded facts. */
+export async function verifySegment(
+  duck: Duck,
+  archive: Archive,
+  segment: Segment,
+  where: string,
+  rulesOf: RulesOf,
+  clientKeys: ClientKeys,
+): Promise<Verification> {
+  let sum = NOTHING_VERIFIED;
+  try {
+    for await (const rows of duck.stream(`SELECT * FROM ${archive.source([segment])} WHERE ${where}`))
+      sum = rows.map((row) => verifyRow(row, rulesOf, clientKeys)).reduce(addVerifications, sum);
+    return sum;
+  } catch {
+    return { ...sum, unreadable: [segment.name] };
+  }
+}
+
+export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
+
+/** Rule sets by digest: those that the archive keeps, then those of RULES_DIR. */
+export function keptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): RulesOf {
+  const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
+  const known = new Map<string, RuleSet | null>();
+  const find: RulesOf = ({ ruleVersion, digest }) => {
+    const here = loadRuleSet(join(rulesDir, ruleVersion));
+    const fromFolder = here.ok && here.ruleSet.digest === digest ? withHmacs(here.ruleSet, hmacs) : null;
+    return shelf.get(ruleVersion, digest) ?? fromFolder;
+  };
+  return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
+}
+
+function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Verification {
+  const checked = { ...NOTHING_VERIFIED, checked: 1 };
+  const decision = readDecision(row, clientKeys);
+  if (decision === null) return { ...checked, damagedRows: 1 };
+  const rules = rulesOf(decision);
+  if (rules === null)
+    return { ...checked, withoutRules: { [`${decision.ruleVersion} ${decision.digest.slice(0, 12)}`]: 1 } };
+  const differences = rederive(rules, decision);
+  if (differences === null) return { ...checked, withoutSecret: 1 };
+  const members = differences.map(({ member }) => member);
+  if (members.length === 0) return { ...checked, reproduced: 1 };
+  const { decisionId, orderRef } = decision;
+  return { ...checked, notReproduced: 1, mismatches: [{ decisionId, orderRef, members }] };
+}
+
+function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
+  try {
+    return decisionOf(row, clientKeys);
+  } catch {
+    return null;
+  }
+}
+
+export interface Verification {
+  readonly checked: number;
+  readonly reproduced: number;
+  readonly notReproduced: number;
+  /** With the members that differ. */
+  readonly mismatches: readonly { decisionId: string; orderRef: string; members: readonly string[] }[];
+  /** Decisions whose rule set is nowhere any more, by `version digest`. */
+  readonly withoutRules: Readonly<Record<string, number>>;
+  /** Decisions whose rules compare a pseudonym with constants, and its SIGNAL_SECRET is not at hand. */
+  readonly withoutSecret: number;
+  /** Rows that were changed. */
+  readonly damagedRows: number;
+  readonly unreadable: readonly string[];
+}
+
+const MISMATCHES_MAX = 20;
+
+export const NOTHING_VERIFIED: Verification = {
+  checked: 0,
+  reproduced: 0,
+  notReproduced: 0,
+  mismatches: [],
+  withoutRules: {},
+  withoutSecret: 0,
+  damagedRows: 0,
+  unreadable: [],
+};
+
+export function addVerifications(a: Verification, b: Verification): Verification {
+  return {
+    checked: a.checked + b.checked,
+    reproduced: a.reproduced + b.reproduced,
+    notReproduced: a.notReproduced + b.notReproduced,
+    mismatches: [...a.mismatches, ...b.mismatches].slice(0, MISMATCHES_MAX),
+    withoutRules: { ...b.withoutRules, ...plus(a.withoutRules, b.withoutRules) },
+    withoutSecret: a.withoutSecret + b.withoutSecret,
+    damagedRows: a.damagedRows + b.damagedRows,
+    unreadable: [...a.unreadable, ...b.unreadable],
+  };
+}

@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  AWAITED_EVENTS_MAX,
+  AWAITED_MS_MAX,
+  amountOfOrder,
+  compact,
+  EVENT_WINDOW_MS_MAX,
+  EVENTS_MAX,
+  isNewClient,
+  live,
+  rememberRequest,
+  settleOrder,
+  touch,
+  touchByScore,
+  UNKNOWN_CLIENT,
+  type VerdictEvent,
+} from '#decision/payer/client-state.ts';
+import { tallyOutcome } from '#decision/payer/outcomes.ts';
+import { asStored, encodeClientState } from '#decision/payer/state-document.ts';
+import { anyLife, live as lived } from '../../rule-fixtures/random-life.ts';
+import { eventAt } from './event-at.ts';
+
+const BINDING = { requisiteRef: 'r', acceptorKeys: ['a'], method: null, expiresAt: null };
+const OVERRIDE = { group: 'TRUSTED', reason: 'known', by: 'ann', at: 1, expiresAt: null } as const;
+
+describe('what is known of a client', () => {
+  it('is nothing before the first contact, and a score alone does not change that', () => {
+    expect(isNewClient(UNKNOWN_CLIENT)).to.equal(true);
+    const hints = {
+      scoredAt: 1,
+      shown: [{ hint: { kind: 'fingerprint', id: 'f' }, lastAt: 1 }],
+      asked: [],
+    } as const;
+    expect(isNewClient(touch({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
+  });
+
+  it('is something after a verdict, an outcome, a binding or an override', () => {
+    const paid = { outcome: 'PAID', cause: null, occurredAt: 1, token: 'a' } as const;
+    const outcomes = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, paid);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, seq: 1 })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes })).to.equal(false);
+    const failed = { outcome: 'UNPAID', cause: 'TECHNICAL', occurredAt: 1, token: 'a' } as const;
+    const technical = tallyOutcome(UNKNOWN_CLIENT.outcomes, null, failed);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, outcomes: technical })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, binding: BINDING })).to.equal(false);
+    expect(isNewClient({ ...UNKNOWN_CLIENT, override: OVERRIDE })).to.equal(false);
+  });
+
+  it('keeps the time of the first contact, and never goes back in time', () => {
+    const first = touch(UNKNOWN_CLIENT, 100);
+    expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
+    expect(touch(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
+    expect(touchByScore(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
+    expect(touch(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
+  });
+
+  it('forgets requests that no window reaches: exactly as old as the longest one is too old', () => {
+    const now = 10 * EVENT_WINDOW_MS_MAX;
+    const events = [eventAt(now - EVENT_WINDOW_MS_MAX), eventAt(now - EVENT_WINDOW_MS_MAX + 1)];
+    expect(rememberEvent(events, eventAt(now)).map(({ at }) => at)).to.deep.equal([
+      now - EVENT_WINDOW_MS_MAX + 1,
+      now,
+    ]);
+  });
+
+  it('awaits the outcome of an attempt for 30 days, and of 8 attempts', () => {
+    const now = 2 * AWAITED_MS_MAX;
+    const attempt = { granted: true } as const;
+    const remembered = (events: readonly VerdictEvent[]) =>
+      rememberEvent(events, eventAt(now)).map(({ at }) => at);
+    const tooOld = now - AWAITED_MS_MAX;
+    expect(remembered([eventAt(tooOld, attempt), eventAt(tooOld + 1, attempt)])).to.deep.equal([
+      tooOld + 1,
+      now,
+    ]);
+    const old = now - 2 * EVENT_WINDOW_MS_MAX;
+    const many = Array.from({ length: AWAITED_EVENTS_MAX + 3 }, (_, n) => eventAt(old + n, attempt));
+    expect(remembered(many)).to.deep.equal([...many.slice(3).map(({ at }) => at), now]);
+  });
+
+  it('awaits no outcome that was reported, and none of a request that was not granted', () => {
+    const old = eventAt(1, { granted: true });
+    const now = 1 + EVENT_WINDOW_MS_MAX;
+    expect(rememberEvent([old], eventAt(now))).to.have.lengthOf(2);
+    expect(rememberEvent(settleOrder([old], 'o'), eventAt(now))).to.have.lengthOf(1);
+    expect(rememberEvent([eventAt(1)], eventAt(now))).to.have.lengthOf(1);
+  });
+
+  it('gives the amount of an order by its newest attempt, or else by its newest request', () => {
+    const asked = [eventAt(1, { amount: '1 EUR' }), eventAt(2, { amount: '2 EUR' })];
+    expect(amountOfOrder(asked, 'o')).to.equal('2 EUR');
+    expect(amountOfOrder([eventAt(0, { amount: '5 EUR', granted: true }), ...asked], 'o')).to.equal('5 EUR');
+    expect(amountOfOrder(asked, 'other')).to.equal(null);
+  });
+
+  it(`remembers the newest ${EVENTS_MAX} requests`, () => {
+    let events: readonly VerdictEvent[] = [];
+    for (let at = 1; at <= EVENTS_MAX + 5; at++) events = rememberEvent(events, eventAt(at));
+    expect(events.length).to.equal(EVENTS_MAX);
+    expect(events[0]?.at).to.equal(6);
+  });
+
+  it('has a binding until the moment it expires', () => {
+    const expiring = { ...BINDING, expiresAt: 100 };
+    expect(live(expiring, 99)).to.equal(expiring);
+    expect(live(expiring, 100)).to.equal(null);
+    expect(live(BINDING, 100)).to.equal(BINDING);
+    expect(live(null, 100)).to.equal(null);
+  });
+});
+
+const DAY_MS = 24 * 3600_000;
+
+/** The remembered requests after another one. */
+function rememberEvent(events: readonly VerdictEvent[], event: VerdictEvent): readonly VerdictEvent[] {
+  return rememberRequest({ ...UNKNOWN_CLIENT, events }, event).events;
+}
+
+describe('a compacted payer', () => {
+  it('always gets the answers of the whole one', () => {
+    const moment = fc.constantFrom(1, 0.5, 0.1);
+    fc.assert(
+      fc.property(anyLife, moment, (life, part) => {
+        const whole = lived(life);
+        const swept = lived({
+          ...life,
+          rest: (state, now) => {
+            const sweptAt = Math.floor(state.lastAt + part * Math.max(0, now - state.lastAt));
+            return asStored(compact(state, sweptAt));
+          },
+        });
+        expect(swept.verdicts.map(({ decision }) => decision)).to.deep.equal(
+          whole.verdicts.map(({ decision }) => decision),
+        );
+        expect(swept.scores).to.deep.equal(whole.scores);
+        expect(swept.state.outcomes).to.deep.equal(whole.state.outcomes);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps attempts whose outcome is awaited for 30 days, and no device or address after a day', () => {
+    const event = { ...eventAt(1), granted: true, settled: false };
+    const hints = {
+      scoredAt: 1,
+      shown: [{ hint: { kind: 'ip', id: 'hmac' }, lastAt: 1 }],
+      asked: [{ request: 'r', at: 1, changes: 0, knew: [] }],
+    } as const;
+    const state = { ...UNKNOWN_CLIENT, lastAt: 1, events: [event], hints };
+    expect(compact(state, DAY_MS)).to.deep.equal(state);
+    expect(compact(state, 1 + DAY_MS)).to.deep.equal({ ...state, hints: null });
+    expect(encodeClientState(compact(state, 1 + DAY_MS))).not.to.include('hmac');
+    expect(compact(state, 1 + 30 * DAY_MS)).to.deep.equal({ ...state, hints: null, events: [] });
+  });
+});

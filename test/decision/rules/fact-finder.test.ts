@@ -1,0 +1,19 @@
+import { expect } from 'chai';
+import { OTHER_WORDS } from '#decision/facts/other-words.ts';
+import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { findFacts } from '#decision/rules/fact-finder.ts';
+
+describe('looking for a fact', () => {
+  const found = (word: string) =>
+    findFacts(NONE_DECLARED, word).flatMap(({ facts }) => facts.map(({ name }) => name));
+
+  it('finds each one by all that other products call it', () => {
+    for (const [words, facts] of OTHER_WORDS) expect(found(words), words).to.include.members([...facts]);
+  });
+
+  it('reads such a word as others write it', () => {
+    expect(found('Device_Age')).to.include('secondsSinceFingerprintFirstSeen');
+    expect(found('cardVelocity')).to.include('clientsOnAttribute');
+    expect(found('no such thing')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { FactReading } from '#decision/facts/fact.ts';
+import { type Condition, comparisonsIn } from '#decision/rules/condition.ts';
+import { matcher } from '#decision/rules/matcher.ts';
+import { complement, moveNegations } from '#decision/rules/negation.ts';
+import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
+import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
+
+const DEPTH = 3;
+const RUNS = 300;
+
+const anyFacts = anyCondition(SMALL_FACTS, DEPTH);
+const assignments = allAssignments(SMALL_FACTS);
+const whollyKnown = assignments.filter((values) => !values.includes(null));
+const partlyKnown = assignments.filter((values) => values.includes(null));
+
+function fact(name: string) {
+  const found = SMALL_FACTS.find(({ ref }) => ref.name === name);
+  if (found === undefined) throw new Error(`there is no fact ${name}`);
+  return found.ref;
+}
+
+/** Some of the ways in which the values that are missing could be. */
+function completions(values: readonly FactReading[]): readonly (readonly FactReading[])[] {
+  return whollyKnown.filter((whole) =>
+    values.every((value, place) => value === null || value === whole[place]),
+  );
+}
+
+describe('moving "not" to the comparisons', () => {
+  it('changes nothing where every value is known', () => {
+    fc.assert(
+      fc.property(anyFacts, fc.constantFrom(...whollyKnown), (condition, values) => {
+        expect(matcher(moveNegations(condition))(values)).to.equal(matcher(condition)(values));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('lets nothing match that some value of an unknown fact would not match', () => {
+    const asksForNoKnowledge = (condition: Condition) =>
+      comparisonsIn([condition]).every(({ operator }) => operator !== 'known');
+    fc.assert(
+      fc.property(
+        anyFacts.filter(asksForNoKnowledge),
+        fc.constantFrom(...partlyKnown),
+        (condition, values) => {
+          if (!matcher(moveNegations(condition))(values)) return;
+          const others = completions(values).filter((whole) => !matcher(condition)(whole));
+          expect(others).to.deep.equal([]);
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('leaves no "not", and the same condition where there was none', () => {
+    fc.assert(
+      fc.property(anyFacts, (condition) => {
+        const moved = moveNegations(condition);
+        expect(JSON.stringify(moved)).not.to.include('"not"');
+        expect(moveNegations(moved)).to.equal(moved);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('makes "any" of "not all", and the opposite of each comparison', () => {
+    const few = compare(fact('few'), 'greaterThan', 1);
+    const some = compare(fact('some'), 'in', [1, 2]);
+    const known = compare(fact('flag'), 'known', true);
+    expect(moveNegations(not(allOf(few, some, known)))).to.deep.equal(
+      anyOf(
+        compare(fact('few'), 'lessThanInclusive', 1),
+        compare(fact('some'), 'notIn', [1, 2]),
+        compare(fact('flag'), 'known', false),
+      ),
+    );
+  });
+
+  it('keeps the name of a condition, and loses it where the condition must fail', () => {
+    const flag = compare(fact('flag'), 'equal', true);
+    const named: Condition = { kind: 'reference', name: 'flagged', condition: flag, at: HERE };
+    expect(moveNegations(allOf(named))).to.deep.equal(allOf(named));
+    expect(moveNegations(not(named))).to.deep.equal(compare(fact('flag'), 'notEqual', true));
+  });
+});
+
+describe('the complement of a condition', () => {
+  it('holds exactly where the condition does not, also where a value is not known', () => {
+    fc.assert(
+      fc.property(anyFacts, fc.constantFrom(...assignments), (condition, values) => {
+        const holds = matcher(moveNegations(condition))(values);
+        expect(matcher(complement(condition))(values)).to.equal(!holds);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});

@@ -1,0 +1,18 @@
+import { expect } from 'chai';
+import { factColumn, factLabel, factType, typeOfColumn } from '#history/archive/fact-columns.ts';
+
+describe('the column of a fact', () => {
+  for (const [label, column] of [
+    ['paidCount', 'fact_paidCount'],
+    ['verdicts(10m)', 'fact_verdicts_10m'],
+    ['distinctAttribute(card 1h)', 'fact_distinctAttribute_card_1h'],
+    ['clientsOnAttribute(cardNumber 7d)', 'fact_clientsOnAttribute_card_number_7d'],
+    ['clientsOnAttribute(card_1h 7d)', 'fact_clientsOnAttribute_card__1h_7d'],
+    ['clientsOnAttribute(card_ 7d)', 'fact_clientsOnAttribute_card___7d'],
+  ] as const)
+    it(`of ${label} is ${column}, which leads back to it`, () => {
+      expect(factColumn(label)).to.equal(column);
+      expect(factLabel(column)).to.equal(label);
+      expect([factType(label), typeOfColumn(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
+    });
+});

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import type { NodeView } from '#checkout/rollout/fleet.ts';
+import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
+import { formatStatus } from '#workbench/commands/rules/rollout.ts';
+import { currentRules } from '../../../service/current-rules.ts';
+
+const { version, digest } = currentRules();
+const ACTIVE = { version, digest };
+
+/** The report of a node. */
+function report(pid: number, hasStaleLists = false): NodeView {
+  return {
+    nodeId: `node-${pid}`,
+    host: 'h',
+    pid,
+    startedAt: 0,
+    seenAt: 0,
+    revision: 1,
+    active: ACTIVE,
+    versions: [],
+    refused: [],
+    trouble: null,
+    hasStaleLists,
+  };
+}
+
+const status = (...nodes: readonly NodeView[]) => statusAfter([], nodes);
+
+const statusAfter = (history: readonly RolloutEntry[], nodes: readonly NodeView[] = []) =>
+  formatStatus(
+    {
+      rollout: { revision: 1, active: ACTIVE, candidates: [], ended: [], history },
+      unreadable: false,
+      nodes,
+      trials: [],
+      previous: null,
+    },
+    1000,
+  );
+
+describe('rules status', () => {
+  it('marks a return that one person made alone in an emergency', () => {
+    const entry = { at: 0, who: 'ann', action: 'active', from: null, to: version, digest } as const;
+    const shown = (marked: object) =>
+      statusAfter([{ ...entry, reason: 'r', ...marked }])
+        .split('\n')
+        .at(-1);
+    expect(shown({ emergency: true })).to.match(/ {2}ann {2}active, emergency {2}p2\.v10 +r$/);
+    expect(shown({})).to.match(/ {2}ann {2}active {2}p2\.v10 +r$/);
+  });
+
+  it('says which nodes have stale shared lists, and nothing while every node follows them', () => {
+    expect(status(report(1), report(2, true), report(3, false)).match(/^Shared lists .*$/gm)).to.deep.equal([
+      'Shared lists on h/2 could not be compared with the store for more than 10 s; changes since then do not count there.',
+    ]);
+    expect(status(report(1), report(2))).not.to.include('Shared lists');
+  });
+});

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { until } from '../../../servers/until.ts';
+import { describeConsole, NARROW } from '../console-tab.ts';
+
+describeConsole("the console's page Lists", (tab) => {
+  it('starts a list, shows what is on it and why, and takes it off again', async () => {
+    await tab.open('#/settings/lists', NARROW);
+    const { page } = tab;
+    await page.locator('input[name=list]').fill('blocked-devices');
+    await page.getByLabel('Holds').selectOption('fingerprint');
+    await tab.button('Make the list').click();
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill('device-of-a-ring');
+    await form.getByLabel('Reason').fill('a ring of accounts');
+    await form.getByLabel('Last day').fill('2099-12-31');
+    await tab.button('Put it on the list …').click();
+    await tab.button('Put it on the list').click();
+    await page.getByRole('heading', { name: 'blocked-devices: 1 entry' }).waitFor();
+    const row = page.getByRole('row', { name: /a ring of accounts/ });
+    expect(await row.textContent()).to.match(/^hmac:[\w-]{22}.*2100-01-01 00:00:00Remove …$/);
+    expect(await page.locator('main').textContent()).not.to.include('device-of-a-ring');
+    await tab.expectNoFindings();
+    await row.getByRole('button', { name: 'Remove …' }).click();
+    await tab.button('Take it off the list').click();
+    await page.getByText('Nothing is on the list blocked-devices').waitFor();
+  });
+
+  it('shows what is on a list, and no way to change it, to who may only read', async () => {
+    await tab.openOwn(await tab.seeded.keyFor('lists:read'), '#/settings/lists/blocked-devices');
+    const { page } = tab;
+    await page.getByText('Nothing is on the list blocked-devices').waitFor();
+    expect(await page.getByRole('heading', { name: 'Put on blocked-devices' }).count()).to.equal(0);
+    expect(await page.getByLabel('Value').count()).to.equal(0);
+  });
+
+  it('says in the service’s words what a list cannot hold', async () => {
+    await tab.open('#/settings/lists/blocked-networks');
+    const { page } = tab;
+    await page.getByLabel('Holds').selectOption('ip');
+    await tab.button('Make the list').click();
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill('203.0.113.9/24');
+    await form.getByLabel('Reason').fill('a ring of accounts');
+    await tab.button('Put it on the list …').click();
+    await tab.button('Put it on the list').click();
+    await page
+      .getByText('"203.0.113.9/24" does not begin where the range does; write 203.0.113.0/24.')
+      .waitFor();
+  });
+
+  it('makes a list of an attribute under the name that callers use', async () => {
+    await tab.open('#/settings/lists/suspect-wallets', NARROW);
+    const { page } = tab;
+    const attribute = page.getByRole('textbox', { name: /^Attribute/ });
+    expect(await attribute.count()).to.equal(0);
+    await page.getByLabel('Holds').selectOption('attribute');
+    await attribute.fill('wallet');
+    await tab.expectNoFindings();
+    await tab.button('Make the list').click();
+    await page.getByRole('row', { name: /suspect-wallets\s*values of wallet/ }).waitFor();
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill('wallet-of-a-ring');
+    await form.getByLabel('Reason').fill('a ring of accounts');
+    await tab.button('Put it on the list …').click();
+    await tab.button('Put it on the list').click();
+    await page.getByRole('heading', { name: 'suspect-wallets: 1 entry' }).waitFor();
+    expect(await page.locator('main').textContent()).not.to.include('wallet-of-a-ring');
+  });
+
+  it('takes many values at once, finds one of them, and saves them all', async () => {
+    await tab.shop.ask('PUT', 'lists/many-methods', { kind: 'method' });
+    await tab.shop.ask('PUT', 'lists/many-methods/entries?value=method-0', { reason: 'first' });
+    await tab.open('#/settings/lists/many-methods');
+    const { page } = tab;
+    const values = Array.from({ length: 120 }, (_, index) => `method-${index + 1}`);
+    const form = page.locator('form', { has: tab.button('Put it on the list …') });
+    await form.getByLabel('Value').fill(`${values.join('\n')}\n{"value":"","reason":"none"}\n`);
+    await form.getByLabel('Reason').fill('a test of many');
+    await tab.button('Put it on the list …').click();
+    await page.getByRole('heading', { name: 'Put 121 values on many-methods?' }).waitFor();
+    await tab.button('Put it on the list').click();
+    await page.getByText('120 lines added').waitFor();
+    await page.getByText(/^line 121: /).waitFor();
+    await page.getByRole('heading', { name: 'many-methods: 121 entries' }).waitFor();
+    await page.getByText('no end').first().waitFor();
+    const saved = page.waitForEvent('download');
+    await tab.button('Save all as NDJSON').click();
+    const text = readFileSync(await (await saved).path(), 'utf8');
+    expect(text.trimEnd().split('\n').length).to.equal(121);
+    expect(JSON.parse(text.split('\n')[0] ?? '')).to.include({
+      value: 'method-120',
+      reason: 'a test of many',
+    });
+    await page.getByLabel('Find a value').fill('method-7');
+    await tab.button('Find').click();
+    await until(
+      'the one is shown',
+      async () => (await page.getByRole('button', { name: 'Remove …' }).count()) === 1,
+    );
+    await page.getByRole('row', { name: /^method-7 / }).waitFor();
+    await tab.expectNoFindings();
+  });
+});
