@@ -10,6 +10,7 @@ import {
 import {
   type AskedAttribute,
   CLIENTS_ON_DEVICE_MAX,
+  countsByName,
   type DeviceKind,
   type SharingCounts,
   type Sightings,
@@ -21,7 +22,7 @@ import { token } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { markBits, markBitsAfterPayment } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { stepOf, stepsOf } from '#decision/payer/verdict-steps.ts';
+import { stepAhead, stepOf, stepsOf } from '#decision/payer/verdict-steps.ts';
 import {
   type JournalRecord,
   journalText,
@@ -100,8 +101,8 @@ export class StoredClients {
     }
     const devices = { fingerprint: this.#count(ask, 'fingerprint'), ip: this.#count(ask, 'ip') };
     if (ask.attributes === undefined) return devices;
-    const attributes = new Map(ask.attributes.map((asked) => [asked.name, this.#countWithValue(ask, asked)]));
-    return { ...devices, attributes };
+    const counted = ask.attributes.map((asked) => [asked.name, this.#countWithValue(ask, asked)] as const);
+    return { ...devices, attributes: countsByName(counted) };
   }
 
   notePayment({ client: { hash }, since, isUnpaid }: NotedPayment): void {
@@ -225,7 +226,9 @@ export class StoredClients {
     const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
     const verdictsIn = (windowMs: number) => {
       const { ring, first } = stepsOf(windowMs, ask.at);
-      return (this.#verdicts.get(device) ?? []).filter((at) => stepOf(ring, at) >= first).length;
+      const end = stepAhead(ring, ask.at);
+      const steps = (this.#verdicts.get(device) ?? []).map((at) => stepOf(ring, at));
+      return steps.filter((step) => step >= first && step < end).length;
     };
     return new Map(
       windowsMs.map((windowMs) => {
