@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { isGrant } from '#decision/conclude-verdict.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { NO_HOLDOUTS } from '#decision/holdout.ts';
 import { platformName } from '#decision/payer/client-key.ts';
@@ -8,6 +9,7 @@ import { Simulation } from '#decision/simulation.ts';
 import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
 import { Replays } from '#history/evidence/backtest/replay.ts';
 import { SeenDevices } from '#history/evidence/source/shared-devices.ts';
+import { recordedExposure } from '#state/journal.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
 const PLATFORM = platformName('demo');
@@ -42,13 +44,13 @@ function outcome(
   orderRef: string,
   paid: boolean,
   exposure: Exposure = 'notAsked',
-): Input {
+) {
   const report = { outcome: paid ? 'PAID' : 'UNPAID', cause: null, occurredAt: at } as const;
   const told = { kind: 'outcome', at, platform: PLATFORM, clientIdKey, clientHash: 0n } as const;
-  return { ...told, orderRef, report, exposure };
+  return { ...told, orderRef, report, exposure } satisfies Input;
 }
 
-function score(at: number, clientIdKey: string, device: string): Input {
+function score(at: number, clientIdKey: string, device: string) {
   const request = {
     sellPointKey: 'shop-1',
     method: 'card',
@@ -62,7 +64,8 @@ function score(at: number, clientIdKey: string, device: string): Input {
     userAgentIsAutomated: false,
     userAgentIsApp: false,
   };
-  return { kind: 'score', at, platform: PLATFORM, clientIdKey, clientHash: 0n, request };
+  const scored = { kind: 'score', at, platform: PLATFORM, clientIdKey, clientHash: 0n, request } as const;
+  return scored satisfies Input;
 }
 
 function verdicts(inputs: readonly Input[], side: number = 0, sides: number = 1) {
@@ -107,16 +110,13 @@ describe('replays side by side', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        let at = START;
-        const inputs = steps.map(({ client, device, order, kind, afterMs }): Input => {
-          at += afterMs;
-          if (kind === 'score') return score(at, client, device);
-          return kind === 'verdict' ? asked(at, client, order) : outcome(at, client, order, kind === 'paid');
-        });
-        const lived = byClient(withSightings(inputs));
-        const one = verdicts(lived);
-        expect(verdicts(lived, 1, 2)).to.deep.equal(one);
-        expect(one).to.deep.equal(byClient(inSimulation(inputs)).map(({ verdict }) => verdict));
+        const history = withSightings(recordedBySimulation(steps));
+        const recorded = byClient(history).flatMap((input) =>
+          input.kind === 'verdict' ? [input.verdict] : [],
+        );
+        const one = verdicts(byClient(history));
+        expect(one).to.deep.equal(recorded);
+        expect(verdicts(byClient(history), 1, 2)).to.deep.equal(one);
       }),
       { numRuns: 50 },
     );
@@ -145,28 +145,37 @@ function withSightings(inputs: readonly Input[]): readonly Input[] {
   });
 }
 
-interface Verdict {
-  readonly clientIdKey: string;
-  readonly verdict: string;
+interface Step {
+  readonly client: string;
+  readonly device: string;
+  readonly order: string;
+  readonly kind: string;
+  readonly afterMs: number;
 }
 
-function inSimulation(inputs: readonly Input[]): readonly Verdict[] {
+/** The history of steps that a simulation lives through: verdicts are recorded as it gave them, reports as it knew the order. */
+function recordedBySimulation(steps: readonly Step[]): readonly Input[] {
   const simulation = new Simulation(RULES, PLATFORM);
-  return inputs.flatMap((input) => {
-    const { clientIdKey, at } = input;
-    switch (input.kind) {
-      case 'score':
-        simulation.score(clientIdKey, input.request, at);
-        return [];
-      case 'verdict': {
-        const request = { ...input, currency: null, requestId: 'r', arm: 'active' } as const;
-        return { clientIdKey, verdict: simulation.verdict(clientIdKey, request, at).verdict };
-      }
-      case 'outcome':
-        simulation.outcome(clientIdKey, input.orderRef, input.report, at);
-        return [];
-      default:
-        return [];
+  const granted = new Map<string, boolean>();
+  let at = START;
+  return steps.map(({ client, device, order, kind, afterMs }): Input => {
+    at += afterMs;
+    const orderOfClient = `${client} ${order}`;
+    if (kind === 'score') {
+      const scored = score(at, client, device);
+      simulation.score(client, scored.request, at);
+      return scored;
     }
+    if (kind === 'verdict') {
+      const request = asked(at, client, order);
+      const lived = { ...request, currency: null, requestId: 'r', arm: 'active' } as const;
+      const { verdict } = simulation.verdict(client, lived, at);
+      granted.set(orderOfClient, isGrant(verdict) || granted.get(orderOfClient) === true);
+      return { ...request, verdict };
+    }
+    const exposure = recordedExposure(granted.get(orderOfClient) === false ? true : undefined);
+    const reported = outcome(at, client, order, kind === 'paid', exposure);
+    simulation.outcome(client, order, reported.report, at);
+    return reported;
   });
 }
