@@ -6,13 +6,13 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { deviceIds, notedNames } from './clients.ts';
+import { NO_TEXT, readStamped } from './compare-and-set.ts';
 import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
 import { textOrNothing, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
 const forgetClient = new RedisScript('forget-client-4.lua');
-const readText = new RedisScript('read-text-1.lua');
 const forgetJournal = new RedisScript('forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
@@ -30,7 +30,7 @@ type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 interface StampedState {
   /** Null where there is none, or none that can be read. */
   readonly state: ClientState | null;
-  /** '' where there is none. */
+  /** NO_TEXT where there is none. */
   readonly stamp: string;
 }
 
@@ -69,7 +69,7 @@ export class ClientErasure {
         valuesNoted.map((id) => redis.attributeKey(platform, id)),
         hash,
       );
-      const newest = stamp === '' ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
+      const newest = stamp === NO_TEXT ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
       // They have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
@@ -93,11 +93,10 @@ export class ClientErasure {
   }
 
   /** A damaged state may be no text that could be compared, so a stamp of its bytes stands for it. */
-  #readState(state: string): Promise<StampedState> {
-    return readText.on(this.#door, [state], [], (_what, reply) => {
-      if (!Array.isArray(reply)) return { state: null, stamp: '' };
-      return { state: stateOf(String(reply[0])), stamp: String(reply[1]) };
-    });
+  async #readState(key: string): Promise<StampedState> {
+    const stored = await readStamped(this.#door, key);
+    if (stored === null) return { state: null, stamp: NO_TEXT };
+    return { state: stateOf(stored.text), stamp: stored.stamp };
   }
 
   /** From sorted sets of clients. */

@@ -31,6 +31,7 @@ import {
   writerField,
 } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
+import { compareAndSet, NO_TEXT, stampOf } from './compare-and-set.ts';
 import type { RedisCommands, RedisConnection, RedisDoor } from './connection/connection.ts';
 import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
@@ -82,8 +83,6 @@ function namesIndex(connection: RedisConnection): DocumentIndex {
   };
 }
 
-const compareAndSet = new RedisScript('compare-and-set-1.lua');
-
 export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
   const { commands, runOn } = door;
   return {
@@ -101,14 +100,14 @@ export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
 }
 
 /** Writes a register if it still holds `expected`, and tells nobody; false when it does not. */
-export async function setRegister(
+export function setRegister(
   door: RedisDoor,
   name: string,
   expected: string | null,
   next: string,
 ): Promise<boolean> {
-  const args = [expected === null ? '0' : '1', expected ?? '', next];
-  return (await compareAndSet.on(door, [redis.registerKey(name)], args, wholeOf)) === 1;
+  const stamp = expected === null ? NO_TEXT : stampOf(expected);
+  return compareAndSet(door, redis.registerKey(name), stamp, next);
 }
 
 /**

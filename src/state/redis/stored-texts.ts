@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Versions } from '#state/documents.ts';
 import { documentPrefix, registerKey, stateKey } from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
@@ -10,13 +9,10 @@ import {
   type TextKind,
   type TextPlace,
 } from '#state/store.ts';
+import { compareAndSet, readStamped, stampOf } from './compare-and-set.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import type { ClientErasure } from './erasure.ts';
-import { RedisScript } from './script.ts';
-
-const readText = new RedisScript('read-text-1.lua');
-const replaceText = new RedisScript('replace-text-1.lua');
 
 /** Keys that one step looks at: well under a millisecond, in which no request is served. */
 const SCAN_KEYS = 500;
@@ -41,26 +37,17 @@ export function redisStoredTexts(
     }
   };
   const door = { connection, runOn: calls.on };
-  const replaceOne = (key: string, args: readonly string[]) =>
-    replaceText.on(door, [key], args, (_what, reply) => reply === 1);
   return {
     all: () => allTexts(connection, calls),
-    read: (place) =>
-      readText.on(door, [keyOf(place)], [], (_what, reply) => {
-        if (!Array.isArray(reply)) return null;
-        const [text = '', stamp = ''] = reply.map(String);
-        return { text, stamp };
-      }),
+    read: (place) => readStamped(door, keyOf(place)),
     replace: async (place, stamp, next) => {
-      const keptMs = place.kind === 'client' ? String(RETENTION.stateMs) : '';
-      const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs];
-      const replaced = await replaceOne(keyOf(place), args);
+      const keptMs = place.kind === 'client' ? RETENTION.stateMs : undefined;
+      const replaced = await compareAndSet(door, keyOf(place), stamp, next, keptMs);
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },
     states: (from) => statesPage(connection, calls, from),
-    replaceState: (clientHash, text, next) =>
-      replaceOne(stateKey(clientHash), [hash('sha1', text), '1', next, '']),
+    replaceState: (clientHash, text, next) => compareAndSet(door, stateKey(clientHash), stampOf(text), next),
     newestDecision: (clientHash) => erasure.newestDecision(clientHash),
   };
 }

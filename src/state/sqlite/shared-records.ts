@@ -21,6 +21,7 @@ import {
   writerField,
 } from '#state/store.ts';
 import { textOf } from '#state/stored-parts.ts';
+import { comparedTexts, NO_TEXT, stampOf } from './compare-and-set.ts';
 import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -91,16 +92,13 @@ export function sqliteVersions({ db, read, write }: SqliteFile): VersionTable {
   };
 }
 
-export function sqliteRegisters({ db, read, write }: SqliteFile, versions: Versions): Registers {
-  const one = db.prepare('SELECT value FROM registers WHERE name = ?');
-  const put = db.prepare(
-    'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
-  );
-  const textIn = (name: string) => textOf(one.get(name)?.['value']);
+export function sqliteRegisters(file: SqliteFile, versions: Versions): Registers {
+  const registers = comparedTexts(file, { table: 'registers', name: 'name', text: 'value' });
   return {
-    read: (name) => read(() => textIn(name)),
+    read: async (name) => (await registers.read(name))?.text ?? null,
     compareAndSet: async (name, expected, next) => {
-      const written = await write(() => textIn(name) === expected && put.run(name, next).changes > 0);
+      const stamp = expected === null ? NO_TEXT : stampOf(expected);
+      const written = await registers.compareAndSet(name, stamp, next);
       if (written) await versions.changed(name);
       return written;
     },

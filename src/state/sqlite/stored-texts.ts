@@ -3,6 +3,7 @@ import type { Versions } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
 import { followedName, type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '#state/store.ts';
 import { textOf } from '#state/stored-parts.ts';
+import { comparedTexts, stampOf } from './compare-and-set.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** The table of each kind of text, and the prefix of its names there. */
@@ -16,36 +17,30 @@ const PLACES = {
 const PAGE_ROWS = 500;
 
 /** The texts in the tables of clients, documents and registers. */
-export function sqliteStoredTexts(
-  { db, clock, read, readPage, write }: SqliteFile,
-  versions: Versions,
-): StoredTexts {
+export function sqliteStoredTexts(file: SqliteFile, versions: Versions): StoredTexts {
+  const { db, clock, read, readPage } = file;
+  const texts = {
+    client: comparedTexts(file, PLACES.client),
+    document: comparedTexts(file, PLACES.document),
+    register: comparedTexts(file, PLACES.register),
+  } satisfies Record<TextKind, unknown>;
   const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
   );
   const keep = db.prepare('UPDATE clients SET expires_at = ? WHERE client = ?');
-  const smaller = db.prepare('UPDATE clients SET state = ? WHERE client = ? AND state = ?');
   return {
     all: () => allTexts(db, readPage),
-    read: ({ kind, name }) =>
-      read(() => {
-        const { table, name: column, text, prefix } = PLACES[kind];
-        const sql = `SELECT ${text} AS text, hex(${text}) AS stamp FROM ${table} WHERE ${column} = ?`;
-        const row = db.prepare(sql).get(prefix + name);
-        return row === undefined ? null : { text: String(row['text']), stamp: String(row['stamp']) };
-      }),
+    read: ({ kind, name }) => texts[kind].read(PLACES[kind].prefix + name),
     replace: async (place, stamp, next) => {
       const { kind, name } = place;
-      const replaced = await write(() => {
-        const { table, name: column, text, prefix } = PLACES[kind];
-        const where = `WHERE ${column} = ? AND hex(${text}) = ?`;
-        const args = [prefix + name, stamp] as const;
-        if (next === null) return db.prepare(`DELETE FROM ${table} ${where}`).run(...args).changes > 0;
-        const { changes } = db.prepare(`UPDATE ${table} SET ${text} = ? ${where}`).run(next, ...args);
-        if (changes > 0 && kind === 'client') keep.run(clock() + RETENTION.stateMs, name);
-        return changes > 0;
-      });
+      const longer = () => void keep.run(clock() + RETENTION.stateMs, name);
+      const replaced = await texts[kind].compareAndSet(
+        PLACES[kind].prefix + name,
+        stamp,
+        next,
+        kind === 'client' ? longer : undefined,
+      );
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },
@@ -56,7 +51,7 @@ export function sqliteStoredTexts(
           .map(({ name, text }) => ({ name: String(name), text: String(text) }));
         return { states: rows, next: rows.length < PAGE_ROWS ? null : (rows.at(-1)?.name ?? null) };
       }),
-    replaceState: (clientHash, text, next) => write(() => smaller.run(next, clientHash, text).changes > 0),
+    replaceState: (clientHash, text, next) => texts.client.compareAndSet(clientHash, stampOf(text), next),
     newestDecision: (clientHash) => read(() => Number(newest.get(clientHash)?.['newest'] ?? 0)),
   };
 }

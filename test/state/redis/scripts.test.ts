@@ -4,6 +4,7 @@ import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { installationKey, journalKey, journalLossKey, notesKey, partitionOf } from '#state/keys.ts';
 import { commitCall, commitScriptOf, KEPT } from '#state/redis/clients.ts';
+import { compareAndSet, readStamped, stampOf } from '#state/redis/compare-and-set.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { keyCountOf, RedisScript } from '#state/redis/script.ts';
@@ -29,7 +30,7 @@ interface Writing {
 const NOW = String(Date.now());
 
 const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
-  'compare-and-set-1.lua': { keys: [k1], args: ['0', '', 'next'], numbers: [1] },
+  'compare-and-set-1.lua': { keys: [k1], args: ['', '1', 'next', '1000'], numbers: [2, 4] },
   'forget-client-4.lua': { keys: [k1, k2, k3, k4], args: ['', 'shop', 'entry', '5'], numbers: [4] },
   'probe-1.lua': { keys: [k1], args: ['1000', 'node', '0', '0'], numbers: [1, 3, 4] },
   'add-to-tally-1.lua': { keys: [k1], args: ['node', '1', '1000', 'paid', '2'], numbers: [2, 3, 5] },
@@ -174,14 +175,34 @@ describeWithServer('redis-server', 'a Lua script', () => {
       expect(await connection.commands.exists(['{l}2', '{l}3'])).to.equal(0);
     });
 
-    it('replace-text-1.lua, to the text that was read and to when it ends', async () => {
+    it('compare-and-set-1.lua, to the text that was read and to when it ends', async () => {
       const { commands } = connection;
-      await commands.set('{t}', 'text', { expiration: { type: 'PX', value: 3_600_000 } });
-      const stamp = String(Object(await run('read-text-1.lua', ['{t}']))[1]);
-      expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'next', '')).to.equal(1);
-      expect(await run('replace-text-1.lua', ['{t}'], stamp, '1', 'late', '')).to.equal(0);
+      const change = (...args: readonly string[]) => run('compare-and-set-1.lua', ['{t}'], ...args);
+      expect(await change('', '1', 'text', '3600000')).to.equal(1);
+      expect(await change('', '1', 'late', '')).to.equal(0);
+      expect(await change(stampOf('text'), '1', 'next', '')).to.equal(1);
+      expect(await change(stampOf('text'), '1', 'late', '')).to.equal(0);
       expect(await commands.get('{t}')).to.equal('next');
       expect(await commands.pTTL('{t}')).to.be.within(3_000_000, 3_600_000);
+      expect(await change(stampOf('next'), '0', '', '')).to.equal(1);
+      expect(await commands.exists('{t}')).to.equal(0);
+    });
+
+    it('and a text that is no UTF-8 is replaced by the stamp of its bytes', async () => {
+      const { commands } = connection;
+      const door = {
+        connection,
+        runOn:
+          () =>
+          <T>(call: () => Promise<T>) =>
+            call(),
+      };
+      await commands.set('{t}', Buffer.from([0x7b, 0xff, 0x7d]));
+      const { text = '', stamp = '' } = (await readStamped(door, '{t}')) ?? {};
+      expect(text).to.equal('{\ufffd}');
+      expect(await compareAndSet(door, '{t}', stampOf(text), 'late')).to.equal(false);
+      expect(await compareAndSet(door, '{t}', stamp, 'mended')).to.equal(true);
+      expect(await commands.get('{t}')).to.equal('mended');
     });
   });
 

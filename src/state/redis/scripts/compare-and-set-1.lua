@@ -1,20 +1,24 @@
 --[[
-  Replaces a text only if it is still the one that was read.
+  Writes or removes a text only if it is still the one that was read.
 
-  KEYS[1] the register
+  KEYS[1] the text
 
-  ARGV[1] '1' when ARGV[2] was read, '0' when there was nothing
-  ARGV[2] the text that was read
-  ARGV[3] the text to write
+  ARGV[1] stamp of the text that was read: the sha1 of its bytes, '' when there was nothing
+  ARGV[2] '1' to write ARGV[3], '0' to remove the text
+  ARGV[3] the next text
+  ARGV[4] kept for, ms; '' to leave its end as it is
 
-  Returns 1 when it was written, 0 when somebody else was faster.
+  Returns 1 when it was done, 0 when the text has changed.
 ]]
-local was_there = whole(1) == 1
+local removes = whole(2) == 0
+if ARGV[4] ~= '' then whole(4) end
 local current = redis.call('GET', KEYS[1])
-if was_there then
-  if current ~= ARGV[2] then return 0 end
-elseif current then
-  return 0
+if (current and redis.sha1hex(current) or '') ~= ARGV[1] then return 0 end
+if removes then
+  redis.call('UNLINK', KEYS[1])
+elseif ARGV[4] == '' then
+  redis.call('SET', KEYS[1], ARGV[3], 'KEEPTTL')
+else
+  redis.call('SET', KEYS[1], ARGV[3], 'PX', whole(4))
 end
-redis.call('SET', KEYS[1], ARGV[3])
 return 1
