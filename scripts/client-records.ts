@@ -6,7 +6,7 @@ import { callerDocument } from '#workbench/platform/caller-document.ts';
 import { platformDocument } from '#workbench/platform/platform-operations.ts';
 
 /**
- * Writes src/sdk/records.ts, the shapes that the client library sends and gets, from the OpenAPI documents:
+ * Writes src/sdk/records.ts, the shapes that the client library sends and gets, and the queries that it takes, from the OpenAPI documents:
  * `node scripts/client-records.ts`. A test fails when the file is stale.
  */
 
@@ -70,6 +70,17 @@ const RENAMED: Readonly<Record<string, string>> = {
   VerdictBody: 'VerdictRequest',
 };
 
+/** Which operation takes the query, by the name that the library gives it. */
+const QUERIES: Readonly<Record<string, string>> = {
+  DecisionQuery: 'listDecisions',
+  LinksQuery: 'readClientLinks',
+  ListEntryQuery: 'readListEntries',
+  PageQuery: 'readClientHistory',
+};
+
+/** A whole number with at most so many values is written as these. */
+const LISTED_NUMBERS_MAX = 2;
+
 /** Fewer are equal by chance. */
 const BASE_MEMBERS_MIN = 3;
 
@@ -84,9 +95,21 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly default?: number;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly patternProperties?: Readonly<Record<string, Schema>>;
+}
+
+interface QueryParameter {
+  readonly name: string;
+  readonly in: 'query';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
 }
 
 type Schemas = Readonly<Record<string, Schema>>;
@@ -111,7 +134,17 @@ export function clientRecords(): string {
     schemas,
     asked.map(({ responses }) => successes(responses)),
   );
-  return formatted(new Records(schemas, sent).text(sent.union(got)));
+  const records = new Records(schemas, sent);
+  const queries = Object.entries(QUERIES).map(([name, id]) =>
+    records.query(name, found(operations, id).parameters.filter(isOptionalInQuery)),
+  );
+  return formatted([records.text(sent.union(got)), ...queries].join('\n'));
+}
+
+/** Parameters that must be there are arguments of the library's methods. */
+function isOptionalInQuery(parameter: unknown): parameter is QueryParameter {
+  const { in: place, required }: { in?: unknown; required?: unknown } = Object(parameter);
+  return place === 'query' && required === false;
 }
 
 function found(operations: readonly OperationObject[], id: string): OperationObject {
@@ -178,6 +211,22 @@ class Records {
       .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b), 'en'))
       .map((name) => this.#declaration(nameOf(name), this.#schemas[name] ?? {}, this.#sent.has(name)));
     return [HEADER, ...shared, ...records].join('\n');
+  }
+
+  query(name: string, parameters: readonly QueryParameter[]): string {
+    const members = parameters.map(({ name, description, schema }) => {
+      const absent = schema.default === undefined ? '' : `; ${schema.default} when absent`;
+      return `/** ${description}${absent} */\nreadonly ${name}?: ${this.#asked(schema)} | undefined;`;
+    });
+    return `export interface ${name} {\n${members.join('\n')}\n}\n`;
+  }
+
+  #asked(schema: Schema): string {
+    const { format, minimum = 0, maximum = Number.MAX_VALUE } = schema;
+    if (format === 'date-time') return 'Date | string';
+    if (maximum - minimum < LISTED_NUMBERS_MAX)
+      return Array.from({ length: maximum - minimum + 1 }, (_, place) => minimum + place).join(' | ');
+    return this.#type(schema, true);
   }
 
   #example(name: string): Schema {

@@ -1,5 +1,4 @@
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
-import { VERDICTS } from '#decision/rules/rule-set.ts';
+import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { table } from '#workbench/commands/print.ts';
 import type { Use } from './driver.ts';
 import type { Replay } from './replay.ts';

@@ -1,5 +1,6 @@
-import { CLIENT_GROUPS, type ClientGroup } from '#decision/payer/client-state.ts';
-import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
+import type { ClientGroup } from '#decision/payer/client-state.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   areaUnderCurve,
   brierScore,

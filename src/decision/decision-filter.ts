@@ -1,7 +1,12 @@
-import type { Arm, Decision } from './decision.ts';
+import type { Decision } from './decision.ts';
+import {
+  FILTER_MEMBERS,
+  type FilterMember,
+  type FilterName,
+  type FilterValues,
+  isFilterName,
+} from './filter-members.ts';
 import { clientNumber } from './payer/client-key.ts';
-import type { ClientGroup } from './payer/client-state.ts';
-import type { Verdict } from './rules/rule-set.ts';
 
 /**
  * A decision's place in the list of all decisions of a platform: newest first, within a millisecond by client and
@@ -37,56 +42,57 @@ function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   return b.seq - a.seq;
 }
 
-/** Which decisions to find; members that are left out match all. Names are compared exactly. */
-export interface DecisionFilter {
-  readonly verdict?: Verdict;
-  readonly rule?: string;
-  readonly ruleVersion?: string;
-  readonly clientGroup?: ClientGroup;
-  /** A bot signal that matched. */
-  readonly signal?: string;
-  /** A flag that it was recorded with. */
-  readonly flag?: string;
-  readonly sellPointKey?: string;
-  readonly requestId?: string;
-  readonly method?: string;
-  readonly arm?: Arm;
-  /** The amount that was asked for, whatever its currency; both are included. */
-  readonly amountMin?: number;
-  readonly amountMax?: number;
-  /** Decided at or after `from` and before `to`, epoch ms. */
-  readonly from?: number;
-  readonly to?: number;
+/** Which decisions to find, by `FILTER_MEMBERS`; members that are left out match all. */
+export type DecisionFilter = Partial<FilterValues<typeof FILTER_MEMBERS>> & {
   /** Only what is listed after this position. */
   readonly after?: DecisionPosition;
+};
+
+/** A member of a filter that asks for something, with what it asks for. */
+export interface Asked {
+  readonly member: FilterMember;
+  readonly wanted: string | number;
+}
+
+/** What a filter asks for, besides a position. */
+export function askedMembers(
+  filter: {
+    readonly [Name in FilterName]?: string | number | null | undefined;
+  },
+): readonly Asked[] {
+  const names = Object.keys(filter).filter(isFilterName);
+  return names.flatMap((name) => {
+    const wanted = filter[name] ?? null;
+    return wanted === null ? [] : [{ member: FILTER_MEMBERS[name], wanted }];
+  });
 }
 
 export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean {
-  const { verdict, rule, ruleVersion, clientGroup, signal, flag, sellPointKey, requestId } = filter;
-  const { method, arm, from, to, after } = filter;
+  const { after } = filter;
   return (
-    (verdict === undefined || decision.verdict === verdict) &&
-    (rule === undefined || decision.rule === rule) &&
-    (ruleVersion === undefined || decision.ruleVersion === ruleVersion) &&
-    (clientGroup === undefined || decision.clientGroup === clientGroup) &&
-    (signal === undefined || decision.signals.includes(signal)) &&
-    (flag === undefined || decision.flags?.includes(flag) === true) &&
-    (sellPointKey === undefined || decision.sellPointKey === sellPointKey) &&
-    (requestId === undefined || decision.requestId === requestId) &&
-    (method === undefined || decision.facts['method'] === method) &&
-    (arm === undefined || decision.arm === arm) &&
-    (from === undefined || decision.at >= from) &&
-    (to === undefined || decision.at < to) &&
     (after === undefined || isAfter(decision, after)) &&
-    fitsAmount(decision, filter)
+    askedMembers(filter).every((asked) => fits(decision, asked))
   );
 }
 
-function fitsAmount({ facts: { amount } }: Decision, { amountMin, amountMax }: DecisionFilter): boolean {
-  if (amountMin === undefined && amountMax === undefined) return true;
-  return (
-    typeof amount === 'number' && amount >= (amountMin ?? 0) && amount <= (amountMax ?? Number.MAX_VALUE)
-  );
+function fits(decision: Decision, { member: { compared, comparison }, wanted }: Asked): boolean {
+  const value: unknown =
+    'fact' in compared ? decision.facts[compared.fact] : Reflect.get(decision, compared.member);
+  const hasOrder = typeof value === 'number' && typeof wanted === 'number';
+  switch (comparison) {
+    case 'equals':
+      return value === wanted;
+    case 'includes':
+      return Array.isArray(value) && value.includes(wanted);
+    case 'atLeast':
+      return hasOrder && value >= wanted;
+    case 'atMost':
+      return hasOrder && value <= wanted;
+    case 'before':
+      return hasOrder && value < wanted;
+    default:
+      return comparison satisfies never;
+  }
 }
 
 /** The time before which all matching decisions were made, epoch ms; null when the newest may match. */

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
+import { CLIENT_GROUPS } from './decision-words.ts';
 import type { FactReading } from './facts/fact.ts';
 import { DIGITS, decisionId, digitValue, type PlatformName } from './payer/client-key.ts';
-import { CLIENT_GROUPS } from './payer/client-state.ts';
 import { type Ladder, waitRemainingMs } from './payer/ladder.ts';
 import { formatPaymentScore } from './payer/payment-score.ts';
 import type { FactRef } from './rules/condition.ts';

@@ -1,5 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
+import type { ARMS } from './decision-words.ts';
 import { type FactReading, factReading } from './facts/fact.ts';
 import { HoldoutSchema } from './holdout.ts';
 import { DECISION_ID_PATTERN, tenant } from './payer/client-key.ts';
@@ -15,8 +16,6 @@ import {
 } from './rules/rule-set.ts';
 
 /** Which rule set of a rollout decided. */
-export const ARMS = ['active', 'candidate'] as const;
-
 export type Arm = (typeof ARMS)[number];
 
 /** As text, so that each decision of the trial has it as it was when the trial began. */

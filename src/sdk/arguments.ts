@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from './errors.ts';
-import type { Decision } from './records.ts';
 
 /** The interface's limit of identifiers and methods, in code points (section 8). */
 const KEY_LENGTH_MAX = 256;
@@ -87,56 +86,4 @@ function checkedText(name: string, value: unknown): string {
 
 function typeOf(value: unknown): string {
   return value === null ? 'null' : typeof value;
-}
-
-/** Which decisions to find, and which page of them. */
-export interface DecisionQuery {
-  readonly orderRef?: string | undefined;
-  readonly clientIdKey?: string | undefined;
-  readonly verdict?: Decision['verdict'] | undefined;
-  readonly rule?: string | undefined;
-  readonly ruleVersion?: string | undefined;
-  readonly clientGroup?: Decision['clientGroup'] | undefined;
-  /** A bot signal that matched. */
-  readonly signal?: string | undefined;
-  /** A flag of flags.yaml that it was recorded with. */
-  readonly flag?: string | undefined;
-  /** The outcome of the order, as far as the archive knows; not together with orderRef or clientIdKey. */
-  readonly outcome?: 'PAID' | 'UNPAID' | 'UNKNOWN' | undefined;
-  /** Decimal texts like `25.00`, in any currency. */
-  readonly amountMin?: string | undefined;
-  readonly amountMax?: string | undefined;
-  /** At or after `from` and before `to`: RFC 3339. */
-  readonly from?: Date | string | undefined;
-  readonly to?: Date | string | undefined;
-  /** The `next` of the page before. */
-  readonly after?: string | undefined;
-  /** Also the outcomes reported for the listed orders. */
-  readonly include?: 'outcomes' | undefined;
-  /** From 1 to 500; 50 when absent. */
-  readonly limit?: number | undefined;
-}
-
-/** Which page of a list. */
-export interface PageQuery {
-  /** The `next` of the page before. */
-  readonly after?: string | undefined;
-  /** From 1 to 500; 100 when absent. */
-  readonly limit?: number | undefined;
-}
-
-export interface LinksQuery {
-  /** The most clients to show, from 1 to 200; 50 when absent. */
-  readonly limit?: number | undefined;
-  /** How many days to look back, from 1 to 400; 60 when absent. */
-  readonly days?: number | undefined;
-  /** 1: clients that share something with this one; 2, the default: also clients that share something with those. */
-  readonly depth?: 1 | 2 | undefined;
-  /** As of this time: RFC 3339. */
-  readonly asOf?: Date | string | undefined;
-}
-
-export interface ListEntryQuery extends PageQuery {
-  /** Only the entry for this value. */
-  readonly value?: string | undefined;
 }

@@ -1,6 +1,5 @@
 /** What `client-scoring-client` offers. */
 
-export type { DecisionQuery, LinksQuery, ListEntryQuery, PageQuery } from './arguments.ts';
 export type { Attempt, CallOptions, ConnectionOptions } from './connection.ts';
 export {
   BadRequestError,

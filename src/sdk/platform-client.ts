@@ -1,15 +1,5 @@
 import { type Answer, doneOf, jsonOf } from './answer.ts';
-import {
-  checkKey,
-  checkWholeNumber,
-  type DecisionQuery,
-  jsonText,
-  type LinksQuery,
-  type ListEntryQuery,
-  type PageQuery,
-  pathSegment,
-  queryText,
-} from './arguments.ts';
+import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pause } from './connection.ts';
 import type * as records from './records.ts';
 
@@ -103,7 +93,7 @@ export class PlatformClient {
   /** The client's history, newest first. Throws NotFoundError when nothing is known of it. */
   async clientHistory(
     clientIdKey: string,
-    query: PageQuery = {},
+    query: records.PageQuery = {},
     options?: CallOptions,
   ): Promise<records.ClientHistory> {
     checkLimit(query);
@@ -117,7 +107,7 @@ export class PlatformClient {
    */
   async clientLinks(
     clientIdKey: string,
-    query: LinksQuery = {},
+    query: records.LinksQuery = {},
     options?: CallOptions,
   ): Promise<records.ClientLinks> {
     checkLimit(query);
@@ -161,7 +151,7 @@ export class PlatformClient {
   }
 
   /** A page of matching decisions of an order, a client or all, newest first, and how far the search went. */
-  async decisions(query: DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
+  async decisions(query: records.DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
     checkLimit(query);
     return jsonOf(await this.#search(`decisions${queryText(query)}`, options));
   }
@@ -197,7 +187,7 @@ export class PlatformClient {
   }
 
   /** The lists of the platform and those of the whole installation by name, as the node that answers holds them. */
-  async lists(query: PageQuery = {}, options?: CallOptions): Promise<records.SharedLists> {
+  async lists(query: records.PageQuery = {}, options?: CallOptions): Promise<records.SharedLists> {
     checkLimit(query);
     return jsonOf(await this.#send('GET', `lists${queryText(query)}`, undefined, options));
   }
@@ -205,7 +195,7 @@ export class PlatformClient {
   /** A page of a list, newest change first; `after` continues after a page. */
   async listEntries(
     list: string,
-    query: ListEntryQuery = {},
+    query: records.ListEntryQuery = {},
     options?: CallOptions,
   ): Promise<records.ListEntries> {
     checkLimit(query);
@@ -388,6 +378,6 @@ function decisionPath(decisionId: string): string {
   return `decisions/${pathSegment('decisionId', decisionId)}`;
 }
 
-function checkLimit({ limit }: PageQuery): void {
+function checkLimit({ limit }: records.PageQuery): void {
   if (limit !== undefined) checkWholeNumber('limit', limit, 1);
 }

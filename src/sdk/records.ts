@@ -1060,3 +1060,73 @@ export interface WaitEndedEvent {
   readonly datacontenttype: 'application/json';
   readonly data: HistoryWaitEnded & { readonly clientIdKey: string };
 }
+
+export interface DecisionQuery {
+  /** The order that the caller quotes */
+  readonly orderRef?: string | undefined;
+  /** A client; not looked at beside an orderRef */
+  readonly clientIdKey?: string | undefined;
+  /** Only decisions with this verdict */
+  readonly verdict?: VerdictCommand | undefined;
+  /** Only the decision of this request, by its X-Request-Id */
+  readonly requestId?: string | undefined;
+  /** Only decisions by this rule, or by "otherwise"; compared exactly */
+  readonly rule?: string | undefined;
+  /** Only decisions of this rule set, like p2.v10 */
+  readonly ruleVersion?: string | undefined;
+  /** Only decisions about clients of this group */
+  readonly clientGroup?: ClientGroup | undefined;
+  /** Only decisions in which this bot signal matched; compared exactly */
+  readonly signal?: string | undefined;
+  /** Only decisions with this flag of flags.yaml; compared exactly */
+  readonly flag?: string | undefined;
+  /** Only decisions at this point of sale; compared exactly */
+  readonly sellPointKey?: string | undefined;
+  /** Only decisions about this payment method; compared exactly */
+  readonly method?: string | undefined;
+  /** Only decisions of the active version, or of those on trial */
+  readonly arm?: 'active' | 'candidate' | undefined;
+  /** Only decisions about at least this amount, in any currency */
+  readonly amountMin?: string | undefined;
+  /** Only decisions about at most this amount, in any currency */
+  readonly amountMax?: string | undefined;
+  /** Only decisions whose order came to this; beside neither orderRef nor clientIdKey */
+  readonly outcome?: 'PAID' | 'UNPAID' | 'UNKNOWN' | undefined;
+  /** Only decisions from this time on; RFC 3339 */
+  readonly from?: Date | string | undefined;
+  /** Only decisions before this time; RFC 3339 */
+  readonly to?: Date | string | undefined;
+  /** The `next` of the answer before; absent: from the beginning */
+  readonly after?: string | undefined;
+  /** The most to list; 50 when absent */
+  readonly limit?: number | undefined;
+  /** Also what was reported about the orders that are listed */
+  readonly include?: 'outcomes' | undefined;
+}
+
+export interface LinksQuery {
+  /** How many days are looked back over; 60 when absent */
+  readonly days?: number | undefined;
+  /** 1: whom the client shares something with; 2: also whom these share something with; 2 when absent */
+  readonly depth?: 1 | 2 | undefined;
+  /** What was known at this moment, from which `days` are looked back over; absent: now; RFC 3339 */
+  readonly asOf?: Date | string | undefined;
+  /** The most to list; 50 when absent */
+  readonly limit?: number | undefined;
+}
+
+export interface ListEntryQuery {
+  /** Only the entry for this value */
+  readonly value?: string | undefined;
+  /** The `next` of the answer before; absent: from the beginning */
+  readonly after?: string | undefined;
+  /** The most to list; 100 when absent */
+  readonly limit?: number | undefined;
+}
+
+export interface PageQuery {
+  /** The `next` of the answer before; absent: from the beginning */
+  readonly after?: string | undefined;
+  /** The most to list; 100 when absent */
+  readonly limit?: number | undefined;
+}

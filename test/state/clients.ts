@@ -197,7 +197,7 @@ export async function commitEachKind(store: Store, client: ClientKey): Promise<v
   }
 }
 
-function ruleVersion(text: string): RuleVersion {
+export function ruleVersion(text: string): RuleVersion {
   if (!isRuleVersion(text)) throw new Error(text);
   return text;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { array, assert, boolean, constantFrom, integer, option, property, record, string } from 'fast-check';
+import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { platformName } from '#decision/payer/client-key.ts';
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
 import { OUTCOMES } from '#decision/payer/order.ts';
 import { type JournalEntry, journalText, parseJournalText } from '#state/journal.ts';
 

@@ -1,4 +1,4 @@
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { type Fact, YES_NO } from './fact.ts';
 import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
 import { KNOWN_DEVICE_FACTS } from './known-devices.ts';

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import type { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { type AttributeValues, forgetValues, NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import { type DayTallies, dayOf, forgetTallies, NO_DAY_TALLIES, tallyRequests } from './day-tallies.ts';
 import { type AskedScore, type Hints, rememberedHints } from './hints.ts';
@@ -11,8 +12,6 @@ import { type Exposure, exposureOf } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
 /** The payer's segment (interface, section 2.2). */
-export const CLIENT_GROUPS = ['NEW', 'STICKY', 'PAYING', 'TRUSTED', 'BLOCKED'] as const;
-
 export type ClientGroup = (typeof CLIENT_GROUPS)[number];
 
 export const clientGroup = meaning<ClientGroup>(

@@ -1,5 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, meaning, showing } from '#base/shapes.ts';
+import type { VERDICTS } from '#decision/decision-words.ts';
 import type { ConcludedFact, FactReading, FactValue, SharingQuestions } from '#decision/facts/fact.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute, DeclaredAttributes } from '#decision/payer/attributes.ts';
@@ -50,9 +51,6 @@ export function versionNameRefusal(text: string): string {
 export function hasDraftName(version: RuleVersion): boolean {
   return version.includes('-');
 }
-
-/** The interface's verdicts (section 4.2). */
-export const VERDICTS = ['GET_NEW', 'GET_SAME_STICKY', 'WAIT', 'BLOCK'] as const;
 
 export type Verdict = (typeof VERDICTS)[number];
 

@@ -60,13 +60,20 @@ type ColumnNames = Readonly<Record<string, string | null>>;
  */
 export class RecordColumns<S extends TObject> {
   readonly columns: readonly Column[];
+  readonly #names: ColumnNames;
   readonly #members: Field;
   readonly #cell: keyof Cells;
 
   constructor(schema: S, names: ColumnNames, cell: keyof Cells = 'record') {
+    this.#names = names;
     this.#cell = cell;
     this.#members = objectField(schema, { names, path: '', prefix: '' });
     this.columns = this.#members.columns;
+  }
+
+  /** The column of a member that is kept in one. */
+  columnOf(member: string): string {
+    return this.#names[member] ?? snakeCase(member);
   }
 
   source(facts: FactTypes): JsonSource {

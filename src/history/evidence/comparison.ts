@@ -1,5 +1,6 @@
 import { choice, count, list, type Shape, shape, word } from '#base/shapes.ts';
-import { byVerdict, VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import { VERDICTS } from '#decision/decision-words.ts';
+import { byVerdict, type Verdict } from '#decision/rules/rule-set.ts';
 import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
 import { clusteredInterval } from '#history/statistics/intervals.ts';
 import { plus } from '#history/statistics/sums.ts';

@@ -1,7 +1,8 @@
 import { counted } from '#base/counted.ts';
 import { always, count, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { VERDICTS } from '#decision/decision-words.ts';
 import { timeText } from '#decision/payer/instant.ts';
-import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   type Cell,
   type Column,

@@ -1,4 +1,5 @@
-import { byVerdict, VERDICTS } from '#decision/rules/rule-set.ts';
+import { VERDICTS } from '#decision/decision-words.ts';
+import { byVerdict } from '#decision/rules/rule-set.ts';
 import {
   type Duck,
   type DuckRow,

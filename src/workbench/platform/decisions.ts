@@ -3,7 +3,7 @@ import { list, named, nullable, shape } from '#base/shapes.ts';
 import { type Asked, chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '#checkout/http/request/problems.ts';
-import { ARMS, type Decision, DecisionSchema } from '#decision/decision.ts';
+import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import type { DecisionFilter } from '#decision/decision-filter.ts';
 import {
   type ClientKey,
@@ -11,8 +11,6 @@ import {
   type PlatformName,
   parseDecisionId,
 } from '#decision/payer/client-key.ts';
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
-import { VERDICTS } from '#decision/rules/rule-set.ts';
 import {
   type FoundDecisions,
   FoundDecisionsSchema,
@@ -25,14 +23,9 @@ import { RETENTION } from '#state/retention.ts';
 import { ExplanationSchema, explain, explainWithout } from '#workbench/authoring/explain/explain.ts';
 import { WhatIfThenSchema, whatIfThen } from '#workbench/authoring/explain/what-if.ts';
 import { type Records, ReportedOrderSchema } from '#workbench/payers/records.ts';
+import { FILTER_PARAMETERS, LOOKUP_PARAMETERS } from './filter-parameters.ts';
 import type { PlatformParts, RolloutParts } from './parts.ts';
-import {
-  queryVersion,
-  requiredVersion,
-  soundVersion,
-  UNKNOWN_VERSION,
-  UNSOUND_VERSION,
-} from './rules/rule-version.ts';
+import { requiredVersion, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from './rules/rule-version.ts';
 
 const DECISION_ID = query.pathText('decisionId', 'As in X-Decision-Id');
 
@@ -89,29 +82,10 @@ export const DecisionListSchema = named(
 
 const DECISIONS_LISTED = { default: 50, max: 500 } as const;
 
-const ORDER_REF = query.text('orderRef', 'The order that the caller quotes');
-const CLIENT_ID_KEY = query.text('clientIdKey', 'A client; not looked at beside an orderRef');
-export const VERDICT = query.choice('verdict', VERDICTS, 'Only decisions with this verdict');
-const OUTCOME = query.choice(
-  'outcome',
-  ['PAID', 'UNPAID', 'UNKNOWN'] as const,
-  'Only decisions whose order came to this; beside neither orderRef nor clientIdKey',
-);
+const { orderRef: ORDER_REF, clientIdKey: CLIENT_ID_KEY, outcome: OUTCOME } = LOOKUP_PARAMETERS;
+const { verdict: VERDICT, requestId: REQUEST_ID, from: FROM, to: TO, ...COMMON } = FILTER_PARAMETERS;
 
 /** What decisions have in common, besides a verdict and a time. */
-const COMMON = {
-  rule: query.text('rule', 'Only decisions by this rule, or by "otherwise"; compared exactly'),
-  ruleVersion: queryVersion('ruleVersion', 'Only decisions of this rule set, like p2.v10'),
-  clientGroup: query.choice('clientGroup', CLIENT_GROUPS, 'Only decisions about clients of this group'),
-  signal: query.text('signal', 'Only decisions in which this bot signal matched; compared exactly'),
-  flag: query.text('flag', 'Only decisions with this flag of flags.yaml; compared exactly'),
-  sellPointKey: query.text('sellPointKey', 'Only decisions at this point of sale; compared exactly'),
-  method: query.text('method', 'Only decisions about this payment method; compared exactly'),
-  arm: query.choice('arm', ARMS, 'Only decisions of the active version, or of those on trial'),
-  amountMin: query.amount('amountMin', 'Only decisions about at least this amount, in any currency'),
-  amountMax: query.amount('amountMax', 'Only decisions about at most this amount, in any currency'),
-};
-
 export const COMMON_FILTERS = Object.values(COMMON);
 
 const INCLUDE = query.choice(
@@ -119,13 +93,7 @@ const INCLUDE = query.choice(
   ['outcomes'],
   'Also what was reported about the orders that are listed',
 );
-const OWN = {
-  verdict: VERDICT,
-  requestId: query.text('requestId', 'Only the decision of this request, by its X-Request-Id'),
-  from: query.instant('from', 'Only decisions from this time on'),
-  to: query.instant('to', 'Only decisions before this time'),
-  after: query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId }),
-};
+const AFTER = query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = query.limit(DECISIONS_LISTED);
 
 const listDecisions = operation<PlatformParts>({
@@ -139,12 +107,12 @@ const listDecisions = operation<PlatformParts>({
     ORDER_REF,
     CLIENT_ID_KEY,
     VERDICT,
-    OWN.requestId,
+    REQUEST_ID,
     ...COMMON_FILTERS,
     OUTCOME,
-    OWN.from,
-    OWN.to,
-    OWN.after,
+    FROM,
+    TO,
+    AFTER,
     LIMIT,
     INCLUDE,
   ],
@@ -225,7 +193,7 @@ async function ofClient(
 }
 
 function filterOf(ctx: query.RouteContext): DecisionFilter {
-  return { ...commonFilterOf(ctx), ...withoutNulls(query.readAll(ctx, OWN)) };
+  return withoutNulls(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
 }
 
 export function commonFilterOf(ctx: query.RouteContext) {

@@ -20,7 +20,8 @@ import {
 } from '#history/archive/read/exploration.ts';
 import { UnreadDecisionsSchema } from '#history/archive/unread-decisions.ts';
 import { NOW_KEPT_MS } from '#workbench/payers/records.ts';
-import { COMMON_FILTERS, commonFilterOf, VERDICT } from './decisions.ts';
+import { COMMON_FILTERS, commonFilterOf } from './decisions.ts';
+import { FILTER_PARAMETERS } from './filter-parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const counted = shape('Decisions of a time', {
@@ -129,7 +130,7 @@ const readExploration = operation({
     TO,
     BY,
     ATTRIBUTE,
-    VERDICT,
+    FILTER_PARAMETERS.verdict,
     ...COMMON_FILTERS,
     AGAINST_FROM,
     AGAINST_TO,
@@ -159,7 +160,7 @@ function askOf(ctx: query.RouteContext, caller: Caller, now: number): Exploratio
     ...span,
     platform: platformOf(ctx, caller),
     ...splitOf(ctx),
-    verdict: VERDICT.read(ctx),
+    verdict: FILTER_PARAMETERS.verdict.read(ctx),
     filter: commonFilterOf(ctx),
     against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
     asOf,

@@ -6,10 +6,11 @@ import type { Candidate } from '#checkout/rollout/rollout.ts';
 import { sharedCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import { isGrant } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
+import { VERDICTS } from '#decision/decision-words.ts';
 import { heldOutThen } from '#decision/holdout.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { lackingLabels, prepareRedecision } from '#decision/redecision.ts';
-import { type RuleSet, VERDICTS } from '#decision/rules/rule-set.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Store, Tallies } from '#state/store.ts';
 
 /** How a version would answer compared with the active one, for the person who decides about it. */

@@ -1,7 +1,8 @@
 import { spellOutInvisible } from '#base/invisible-characters.ts';
+import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { NONE_DECLARED } from '#decision/payer/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
-import { CLIENT_GROUPS, type ClientGroup } from '#decision/payer/client-state.ts';
+import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
 import { nearestName, type Problem, sortProblems, suggest } from '#decision/rules/problem.ts';
 import { BREACH_MEANINGS, type MeantBreaches, PROMISE_BREACHES } from '#decision/rules/promises.ts';

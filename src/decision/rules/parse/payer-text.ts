@@ -1,7 +1,6 @@
 import type { Node } from 'yaml';
+import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
-import { VERDICTS } from '#decision/rules/rule-set.ts';
 import { refined, telling, text } from './form.ts';
 import type { YamlFile } from './yaml-file.ts';
 

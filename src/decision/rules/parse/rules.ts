@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
+import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { type Condition, foldCondition } from '#decision/rules/condition.ts';
 import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
 import {
@@ -13,7 +13,6 @@ import {
   type ReasonPart,
   type Rule,
   type SignalParams,
-  VERDICTS,
   type Verdict,
   type VerdictParams,
   weightOfSignals,

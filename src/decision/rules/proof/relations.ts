@@ -1,6 +1,6 @@
 import { DAY_MS } from '#base/duration.ts';
+import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { countsWholeDays, YES_NO } from '#decision/facts/fact.ts';
-import { CLIENT_GROUPS } from '#decision/payer/client-state.ts';
 import { resetsOf } from '#decision/payer/ladder.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';

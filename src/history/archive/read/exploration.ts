@@ -1,5 +1,6 @@
 import type { DecisionFilter } from '#decision/decision-filter.ts';
 import { attributeLabel } from '#decision/facts/attribute.ts';
+import { FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { NOT_KNOWN } from '#decision/rules/condition-text.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
@@ -17,24 +18,31 @@ import {
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
 import { type AsOf, knownAt } from './as-of.ts';
-import { filterCondition, type Past, type Source, unreadOf } from './past.ts';
+import { comparedColumn, filterCondition, type Past, type Source, unreadOf } from './past.ts';
 
 /** What decisions may be split by, as SQL over the table of decisions; an attribute by the columns that it may have. */
 const SPLITS = {
-  verdict: 'verdict',
-  rule: 'rule',
-  signal: 'unnest(signals)',
-  flag: 'unnest(flags)',
-  group: 'client_group',
+  verdict: valueSql('verdict'),
+  rule: valueSql('rule'),
+  signal: valueSql('signal'),
+  flag: valueSql('flag'),
+  group: valueSql('group'),
   platform: 'platform',
-  pointOfSale: 'sell_point_key',
-  method: 'fact_method',
-  version: 'rule_version',
-  arm: 'arm',
+  pointOfSale: valueSql('pointOfSale'),
+  method: valueSql('method'),
+  version: valueSql('version'),
+  arm: valueSql('arm'),
   bot: "if(is_bot, 'bot', 'no bot')",
   waitLevel: "if(verdict = 'WAIT', ladder_after_level::VARCHAR, NULL)",
   attribute: '',
 } as const;
+
+/** SQL: the value that a member of a filter is compared with; of a list each of its values. */
+function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
+  const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
+  const column = comparedColumn(compared);
+  return comparison === 'includes' ? `unnest(${column})` : column;
+}
 
 export type SplitName = keyof typeof SPLITS;
 

@@ -1,6 +1,7 @@
+import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
 import type { Override } from '#decision/payer/client-state.ts';
-import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import { type Bind, type DuckRow, flagOf, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
 import {

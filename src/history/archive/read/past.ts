@@ -1,5 +1,11 @@
 import { archiveReadings, NobodyWaits } from '#base/paced-steps.ts';
-import type { DecisionFilter, DecisionPosition } from '#decision/decision-filter.ts';
+import {
+  type Asked,
+  askedMembers,
+  type DecisionFilter,
+  type DecisionPosition,
+} from '#decision/decision-filter.ts';
+import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts';
 import { clientNumber } from '#decision/payer/client-key.ts';
 import { type Archive, type Bounds, type ErasedClients, withoutThese } from '#history/archive/archive.ts';
 import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '#history/archive/archive-log.ts';
@@ -14,10 +20,11 @@ import {
   type Statement,
   textOf,
 } from '#history/archive/duck.ts';
+import { factColumn } from '#history/archive/fact-columns.ts';
 import { link } from '#history/archive/frozen-archive.ts';
 import { dayOf } from '#history/archive/period.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { emptyTable, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
+import { emptyTable, RECORDS, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import type { UnshippedSpan } from './unshipped-rows.ts';
 
@@ -214,34 +221,43 @@ export function unreadOf({ from, to, rows: decisions, why }: LeftOut): UnreadDec
 }
 
 /** SQL: that a decision fits, as `fitsFilter` says. */
-export function filterCondition(
-  filter: {
-    readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined;
-  },
-  bind: Bind,
-): string {
-  const when = <T>(value: T | null | undefined, sql: (value: T) => string) =>
-    value === null || value === undefined ? [] : [sql(value)];
-  const equals = (column: string, value: string | null | undefined) =>
-    when(value, (text) => `${column} = ${bind(text)}`);
+export function filterCondition(filter: AskedFilter, bind: Bind): string {
+  const { after, ...members } = filter;
   return [
     'true',
-    ...equals('verdict', filter.verdict),
-    ...equals('rule', filter.rule),
-    ...equals('rule_version', filter.ruleVersion),
-    ...equals('client_group', filter.clientGroup),
-    ...when(filter.signal, (signal) => `list_contains(signals, ${bind(signal)})`),
-    ...when(filter.flag, (flag) => `coalesce(list_contains(flags, ${bind(flag)}), false)`),
-    ...equals('sell_point_key', filter.sellPointKey),
-    ...equals('request_id', filter.requestId),
-    ...equals('fact_method', filter.method),
-    ...equals('arm', filter.arm),
-    ...when(filter.amountMin, (least) => `fact_amount >= ${least}`),
-    ...when(filter.amountMax, (most) => `fact_amount <= ${most}`),
-    ...when(filter.from, (from) => `decided_at >= make_timestamp_ms(${from})`),
-    ...when(filter.to, (to) => `decided_at < make_timestamp_ms(${to})`),
-    ...when(filter.after, afterSql),
+    ...askedMembers(members).map((asked) => askedSql(asked, bind)),
+    ...(after === undefined || after === null ? [] : [afterSql(after)]),
   ].join(' AND ');
+}
+
+type AskedFilter = { readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined };
+
+function askedSql({ member, wanted }: Asked, bind: Bind): string {
+  const { compared, comparison, value } = member;
+  const column = comparedColumn(compared);
+  switch (comparison) {
+    case 'includes':
+      return `list_contains(${column}, ${wantedSql(wanted, value, bind)})`;
+    case 'equals':
+    case 'atLeast':
+    case 'atMost':
+    case 'before':
+      return `${column} ${OPERATORS[comparison]} ${wantedSql(wanted, value, bind)}`;
+    default:
+      return comparison satisfies never;
+  }
+}
+
+const OPERATORS = { equals: '=', atLeast: '>=', atMost: '<=', before: '<' } as const;
+
+function wantedSql(wanted: string | number, value: FilterValueKind, bind: Bind): string {
+  if (typeof wanted === 'string') return bind(wanted);
+  return value === 'moment' ? `make_timestamp_ms(${wanted})` : String(wanted);
+}
+
+/** The column of `decisions` that a member of a filter is compared with. */
+export function comparedColumn(compared: FilterMember['compared']): string {
+  return 'fact' in compared ? factColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
 }
 
 /** What `isAfter` says, in SQL. */

@@ -1,3 +1,4 @@
+import { VERDICTS } from '#decision/decision-words.ts';
 import { NO_SIGHTINGS, NOBODY_SEEN, type SharingCounts, type Sightings } from '#decision/facts/fact.ts';
 import { decimalText } from '#decision/payer/amount.ts';
 import type { Attributes } from '#decision/payer/attributes.ts';
@@ -5,7 +6,7 @@ import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts
 import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/client-state.ts';
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import type { AskedVerdict, ScoreRequest } from '#decision/requests.ts';
-import { VERDICTS, type Verdict } from '#decision/rules/rule-set.ts';
+import type { Verdict } from '#decision/rules/rule-set.ts';
 import { type BatchCell, type Duck, type DuckBatch, numberOf } from '#history/archive/duck.ts';
 import {
   clientBatches,

@@ -1,3 +1,4 @@
+import { VERDICTS } from '#decision/decision-words.ts';
 import { DeviceBook } from '#decision/device-book.ts';
 import { valuesAsked } from '#decision/facts/attribute.ts';
 import {
@@ -20,7 +21,7 @@ import { type Hints, knownHints, withUnansweredScore } from '#decision/payer/hin
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import { countsAs } from '#decision/payer/outcomes.ts';
 import { PAYMENT_NOTED_MS, SIGHTING_MARKS, sightingMarks } from '#decision/payer/sighting-marks.ts';
-import { type RuleSet, VERDICTS } from '#decision/rules/rule-set.ts';
+import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
   type Duck,

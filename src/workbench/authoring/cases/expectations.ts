@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { secondsInWords } from '#base/duration.ts';
 import { OTHERWISE } from '#decision/decision.ts';
+import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import { holdoutShares } from '#decision/holdout.ts';
 import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { CLIENT_GROUPS, type OverrideGroup } from '#decision/payer/client-state.ts';
+import type { OverrideGroup } from '#decision/payer/client-state.ts';
 import type { Outcome, OutcomeCause } from '#decision/payer/order.ts';
 import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
 import { nameText } from '#decision/rules/condition-text.ts';
@@ -30,7 +31,7 @@ import {
 } from '#decision/rules/parse/form.ts';
 import type { Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Location } from '#decision/rules/problem.ts';
-import { type ParsedRules, type RuleSet, VERDICTS } from '#decision/rules/rule-set.ts';
+import type { ParsedRules, RuleSet } from '#decision/rules/rule-set.ts';
 import type { SharedLists } from '#decision/shared-lists.ts';
 import {
   exemptLines,

@@ -2,6 +2,7 @@ import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { type DecisionFilter, fitsFilter } from '#decision/decision-filter.ts';
+import type { FilterName } from '#decision/filter-members.ts';
 import {
   type ClientKey,
   decisionId,
@@ -18,6 +19,7 @@ import {
   LOOKED_AT_DECISIONS_MAX,
   PAGE_DECISIONS_MAX,
 } from '#history/archive/read/found-decisions.ts';
+import { filterCondition } from '#history/archive/read/past.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import type { TableName } from '#history/archive/tables.ts';
 import { unreadText } from '#history/archive/unread-decisions.ts';
@@ -25,7 +27,16 @@ import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { clientKey, TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
-import { decisionFor, newClient, newPlatform, paymentOf, T0, verdict } from '../../../state/clients.ts';
+import {
+  decisionFor,
+  newClient,
+  newPlatform,
+  paymentOf,
+  ruleVersion,
+  T0,
+  verdict,
+  verdictOn,
+} from '../../../state/clients.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
@@ -238,6 +249,46 @@ describeOnStores('decisions by what they have in common', (store) => {
   });
   after(() => place?.release());
 
+  it('match each member of a filter in SQL as in memory', async () => {
+    const fresh = newClient();
+    const decide = async (orderRef: string, at: number, unlike: Partial<Decision>) => {
+      const change = verdictOn(fresh, await store().load(fresh), orderRef, at);
+      const plain = change.decision ?? decisionFor(fresh, 1, orderRef, at);
+      const decision = { ...plain, ...unlike, facts: { ...plain.facts, ...unlike.facts } };
+      const { platform, clientIdKey } = fresh;
+      const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
+      expect(await store().commit({ ...change, decision, entry })).to.equal('committed');
+      return decision;
+    };
+    const plain = await decide('order-1', T0 + 2, {});
+    const other = await decide('order-2', T0 + 4, {
+      verdict: 'WAIT',
+      rule: 'cautious',
+      ruleVersion: ruleVersion('p1.v2'),
+      clientGroup: 'PAYING',
+      signals: ['honeypot'],
+      flags: ['unusual'],
+      sellPointKey: 'shop-2',
+      arm: 'candidate',
+      facts: { method: 'card', amount: 25 },
+    });
+    const filters: readonly DecisionFilter[] = Object.values(wantedOf(other)).flat();
+    const inMemory = [plain, other].map((decision) => filters.map((filter) => fitsFilter(decision, filter)));
+    expect(inMemory[1]).to.deep.equal(filters.map((_, index) => index % 2 === 0));
+    for (const isShipped of [false, true]) {
+      if (isShipped) await place.shipAll();
+      // One question for all of them, because each takes a while.
+      const rows = await place.reader().reading((past) =>
+        past.rows((source, bind) => {
+          const answers = filters.map((filter) => filterCondition(filter, bind));
+          return `SELECT [${answers.map((sql) => `coalesce(${sql}, false)`)}]::VARCHAR AS fits
+            FROM ${source('decisions', { platform: fresh.platform })} ORDER BY seq`;
+        }),
+      );
+      expect(rows.map(({ fits }) => JSON.parse(String(fits)))).to.deep.equal(inMemory);
+    }
+  });
+
   it('match a filter in the journal as in the archive', async () => {
     const fresh = newClient();
     const { platform } = fresh;
@@ -296,6 +347,26 @@ describeOnStores('decisions by what they have in common', (store) => {
     expect(await orders('UNKNOWN')).to.deep.equal({ orders: ['order-2'], lookedAt });
   });
 });
+
+/** By member of a filter one that a decision fits, and one that it does not. */
+function wantedOf({ requestId }: Decision) {
+  return {
+    verdict: [{ verdict: 'WAIT' }, { verdict: 'BLOCK' }],
+    requestId: [{ requestId }, { requestId: 'another' }],
+    rule: [{ rule: 'cautious' }, { rule: 'otherwise' }],
+    ruleVersion: [{ ruleVersion: 'p1.v2' }, { ruleVersion: 'p1.v1' }],
+    clientGroup: [{ clientGroup: 'PAYING' }, { clientGroup: 'NEW' }],
+    signal: [{ signal: 'honeypot' }, { signal: 'honey' }],
+    flag: [{ flag: 'unusual' }, { flag: 'usual' }],
+    sellPointKey: [{ sellPointKey: 'shop-2' }, { sellPointKey: 'shop-1' }],
+    method: [{ method: 'card' }, { method: 'cash' }],
+    arm: [{ arm: 'candidate' }, { arm: 'active' }],
+    amountMin: [{ amountMin: 25 }, { amountMin: 25.01 }],
+    amountMax: [{ amountMax: 25 }, { amountMax: 24.99 }],
+    from: [{ from: T0 + 4 }, { from: T0 + 5 }],
+    to: [{ to: T0 + 5 }, { to: T0 + 4 }],
+  } as const satisfies Record<FilterName, readonly [DecisionFilter, DecisionFilter]>;
+}
 
 const CLIENT = newClient();
 

@@ -10,9 +10,7 @@ import { minuteWord, withWords } from '#workbench/console/page/parts/time-span.t
 import { colorsOf, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
 import type { Exploration, View } from './today-view.ts';
-import { FILTERS, parameterOf, SPLITS, spanOfSlots, sum, toDecisions, utc } from './today-view.ts';
-
-const SPLIT_NAMES = SPLITS.map(([name]) => name);
+import { FILTERS, parameterOf, SPLIT_NAMES, spanOfSlots, sum, toDecisions, utc } from './today-view.ts';
 
 const MEASURES = ['count', 'share', 'money'] as const;
 

@@ -1,3 +1,4 @@
+import { SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { useMemo } from '#workbench/console/page/html.ts';
 import { toFound } from '#workbench/console/page/parts/links.ts';
@@ -8,29 +9,19 @@ import { type Explored, exploration } from '#workbench/console/page/questions.ts
 
 export type Exploration = Explored['exploration'];
 
-/** What decisions are split by, with the parameter that finds those of one value where there is one. */
-export const SPLITS = [
-  ['verdict', 'verdict'],
-  ['rule', 'rule'],
-  ['signal', 'signal'],
-  ['flag', 'flag'],
-  ['group', 'clientGroup'],
-  ['bot', null],
-  ['waitLevel', null],
-  ['platform', null],
-  ['pointOfSale', 'sellPointKey'],
-  ['method', 'method'],
-  ['version', 'ruleVersion'],
-  ['arm', 'arm'],
-] as const;
+/** What decisions are split by, in the order in which the page lists it. */
+export const SPLIT_NAMES = [
+  ...(['verdict', 'rule', 'signal', 'flag', 'group', 'bot', 'waitLevel', 'platform'] as const),
+  ...(['pointOfSale', 'method', 'version', 'arm'] as const),
+];
 
 /** A split by what callers say of payers, like `attribute(cardCountry)`. */
 const ATTRIBUTE_SPLIT = /^attribute\((\w+)\)$/;
 
+const PARAMETERS: ReadonlyMap<string, string> = new Map(Object.entries(SPLIT_MEMBERS));
+
 /** The parameters that narrow what is counted. */
-export const FILTERS = SPLITS.flatMap(([, parameter]) =>
-  parameter === null || parameter === 'verdict' ? [] : [parameter],
-);
+export const FILTERS = [...PARAMETERS.values()].filter((parameter) => parameter !== 'verdict');
 
 export const DAY_MS = 86_400_000;
 export const WEEK_MS = 7 * DAY_MS;
@@ -48,8 +39,9 @@ export function viewOf(query: URLSearchParams, time: Time): View {
   return { query, time, by, verdict: query.get('verdict'), measure };
 }
 
+/** The parameter that finds the decisions with a value of the dimension; null where there is none. */
 export function parameterOf(dimension: string) {
-  return SPLITS.find(([name]) => name === dimension)?.[1] ?? null;
+  return PARAMETERS.get(dimension) ?? null;
 }
 
 function narrowed({ query, by, verdict, measure }: View) {

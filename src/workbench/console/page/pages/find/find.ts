@@ -1,3 +1,4 @@
+import { FILTER_MEMBERS, type FilterValueKind, LOOKUP_MEMBERS } from '#decision/filter-members.ts';
 import { ask, may, type Refusal, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
@@ -14,7 +15,6 @@ import { toFound } from '#workbench/console/page/parts/links.ts';
 import { answered, empty, Trouble } from '#workbench/console/page/parts/notice.ts';
 import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
 import type { Time } from '#workbench/console/page/parts/time-span.ts';
-import { GROUPS, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import {
   decisions,
   type FoundDecisions,
@@ -176,34 +176,27 @@ function except({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
 /** What somebody looks for, by the parameter of the API. */
 type Filter = ReadonlyMap<string, string>;
 
-/** What the filters are called, by the parameter of the API. */
-const LABELS = {
-  verdict: 'verdict',
-  rule: 'rule',
-  outcome: 'outcome',
-  orderRef: 'order',
-  clientIdKey: 'payer',
-  requestId: 'request',
-  method: 'method',
-  sellPointKey: 'point of sale',
-  amountMin: 'amount from',
-  amountMax: 'amount to',
-  clientGroup: 'group',
-  signal: 'signal',
-  flag: 'flag',
-  ruleVersion: 'version',
-  arm: 'arm',
-} as const;
+/** What stands in the form without a click. */
+const FIRST_NAMES = ['verdict', 'rule', 'outcome'];
 
-const NAMES = Object.entries(LABELS);
+/** A member of the search that the form has. */
+interface SearchField {
+  readonly name: string;
+  readonly label: string;
+  readonly value: FilterValueKind;
+}
 
-const FIRST = NAMES.slice(0, 3);
-const FOLDED = NAMES.slice(3);
+const FIELDS: readonly SearchField[] = Object.entries({ ...LOOKUP_MEMBERS, ...FILTER_MEMBERS }).flatMap(
+  ([name, { label, value }]) => (label === null ? [] : [{ name, label, value }]),
+);
+
+const FIRST = FIRST_NAMES.flatMap((first) => FIELDS.filter(({ name }) => name === first));
+const FOLDED = FIELDS.filter(({ name }) => !FIRST_NAMES.includes(name));
 
 /** The filter in an address; what the API does not know is left out. */
 function filterOf(query: URLSearchParams): Filter {
   return new Map(
-    NAMES.flatMap(([name]) => {
+    FIELDS.flatMap(({ name }) => {
       const value = (query.get(name) ?? '').trim();
       return value === '' ? [] : [[name, value] as const];
     }),
@@ -226,9 +219,8 @@ function filters(filter: Filter, session: Session, words: Time['words'], reload:
     goTo(toFound({ ...words, ...values }));
     reload();
   });
-  const set = FOLDED.flatMap(([name, label]) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
-  const fields = (names: typeof NAMES) =>
-    names.map(([name, label]) => filterField(name, label, filter.get(name)));
+  const set = FOLDED.flatMap(({ name, label }) => (filter.has(name) ? `${label} ${filter.get(name)}` : []));
+  const fields = (some: typeof FIELDS) => some.map((one) => filterField(one, filter.get(one.name)));
   return html`<form class="filters" onSubmit=${submit} onReset=${() => goTo(toFound(words))}>
     ${fields(FIRST)}
     ${may(session, 'rules:read') && h(RuleNames, { version: filter.get('ruleVersion') })}
@@ -242,26 +234,25 @@ function filters(filter: Filter, session: Session, words: Time['words'], reload:
   </form>`;
 }
 
-const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  verdict: VERDICT_NAMES,
-  clientGroup: GROUPS.map(({ name }) => name),
-  arm: ['active', 'candidate'],
-  outcome: ['PAID', 'UNPAID', 'UNKNOWN'],
-};
-
 const AMOUNT = { inputmode: 'decimal', pattern: '[0-9]+([.][0-9]+)?', title: 'A number, like 25.00' };
-
-const FORMS: Readonly<Record<string, object>> = {
-  amountMin: AMOUNT,
-  amountMax: AMOUNT,
-  ruleVersion: { pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?', title: 'A rule version, like p2.v10' },
-  rule: { list: 'rules' },
+const RULE_VERSION = {
+  pattern: 'p[0-9]+[.]v[0-9]+(-[a-z][a-z0-9]*)?',
+  title: 'A rule version, like p2.v10',
 };
 
-function filterField(name: string, label: string, chosen: string | undefined) {
-  const values = CHOICES[name];
-  if (values !== undefined) return choice(label, values, { name, chosen, any: 'any' });
-  return field(label, { name, defaultValue: chosen, maxlength: 256, ...FORMS[name] });
+function filterField({ name, label, value }: SearchField, chosen: string | undefined) {
+  const input = { name, defaultValue: chosen, maxlength: 256 };
+  switch (value) {
+    case 'text':
+    case 'moment':
+      return field(label, { ...input, ...(name === 'rule' && { list: 'rules' }) });
+    case 'ruleVersion':
+      return field(label, { ...input, ...RULE_VERSION });
+    case 'amount':
+      return field(label, { ...input, ...AMOUNT });
+    default:
+      return choice(label, value, { name, chosen, any: 'any' });
+  }
 }
 
 /** The rules to choose from: those that give verdicts in the version asked for, or in the active one. */

@@ -1,0 +1,47 @@
+import * as query from '#checkout/http/operation/parameters.ts';
+import {
+  FILTER_MEMBERS,
+  type FilterValue,
+  type FilterValueKind,
+  LOOKUP_MEMBERS,
+} from '#decision/filter-members.ts';
+import { queryVersion } from './rules/rule-version.ts';
+
+/** The parameters by which decisions are searched, made from the members of the filter. */
+
+interface Described {
+  readonly value: FilterValueKind;
+  readonly description: string;
+}
+
+type Parameters<Members extends Readonly<Record<string, Described>>> = {
+  readonly [Name in keyof Members]: query.Parameter<FilterValue<Members[Name]['value']> | null>;
+};
+
+export const FILTER_PARAMETERS = parametersOf(FILTER_MEMBERS);
+
+export const LOOKUP_PARAMETERS = parametersOf(LOOKUP_MEMBERS);
+
+function parametersOf<Members extends Readonly<Record<string, Described>>>(
+  members: Members,
+): Parameters<Members>;
+function parametersOf(members: Readonly<Record<string, Described>>): object {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, member]) => [name, parameterOf(name, member)]),
+  );
+}
+
+function parameterOf(name: string, { value, description }: Described): query.Parameter<unknown> {
+  switch (value) {
+    case 'text':
+      return query.text(name, description);
+    case 'ruleVersion':
+      return queryVersion(name, description);
+    case 'amount':
+      return query.amount(name, description);
+    case 'moment':
+      return query.instant(name, description);
+    default:
+      return query.choice(name, value, description);
+  }
+}
