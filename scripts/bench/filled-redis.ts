@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
-import { ClientSweep } from '#checkout/scoring/client-sweep.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { hmacPseudonym } from '#decision/pseudonym.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
+import { ClientSweep } from '#workbench/upkeep/client-sweep.ts';
 import { type RedisServers, startStandalone } from '../../test/servers/redis.ts';
 import { command } from '../../test/servers/redis-command.ts';
 import { APPEND_ONLY } from '../../test/servers/redis-process.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { ClientSweep } from '#checkout/scoring/client-sweep.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { ClientSweep } from '#workbench/upkeep/client-sweep.ts';
 import { changeTo, newClient } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
