@@ -1,6 +1,7 @@
 import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { ABSENT_REASONS, type AbsentHint, type AbsentReason } from '#decision/body-hints.ts';
-import { ATTRIBUTE_FAULTS, type AttributeFault } from '#decision/payer/attributes.ts';
+import { ABSENT_REASONS, type AbsentHint } from '#decision/body-hints.ts';
+import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
+import type { HintLabel } from './reports-seen.ts';
 
 function sentHint(what: string) {
   return shape(`How often callers sent ${what}`, {
@@ -41,16 +42,6 @@ export const SentHintsSchema = shape('What callers told of payers in the last 24
 export type SentHints = Shape<typeof SentHintsSchema>;
 
 type Field = AbsentHint['field'];
-
-/** A label that is counted: requests, a field or an attribute that was sent, or one that says nothing and why. */
-export type HintLabel =
-  | 'requests'
-  | 'placeholderClients'
-  | 'undeclaredAttributes'
-  | Field
-  | `${Field} ${AbsentReason}`
-  | `attribute ${string}`
-  | `attribute ${string} ${AttributeFault}`;
 
 /** Counts by hour since 1970, and within it by what was counted. */
 export type HintCounts = Record<string, Partial<Record<HintLabel, number>>>;

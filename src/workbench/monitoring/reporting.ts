@@ -1,11 +1,10 @@
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
-import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
+import type { HintLabel, ReportsSeen } from '#checkout/metrics/reports-seen.ts';
 import {
   addHintCounts,
   countHint,
   type HintCounts,
-  type HintLabel,
   SentHintsSchema,
   sentHintsOf,
 } from '#checkout/metrics/sent-hints.ts';
