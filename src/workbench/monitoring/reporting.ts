@@ -1,19 +1,13 @@
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
 import type { HintLabel, ReportsSeen } from '#checkout/metrics/reports-seen.ts';
-import {
-  addHintCounts,
-  countHint,
-  type HintCounts,
-  SentHintsSchema,
-  sentHintsOf,
-} from '#checkout/metrics/sent-hints.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, token, type VerdictEvent } from '#decision/payer/client-state.ts';
 import { SILENCE } from '#decision/payer/silence.ts';
 import { eachOf } from '#history/statistics/sums.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
+import { addHintCounts, countHint, type HintCounts, SentHintsSchema, sentHintsOf } from './sent-hints.ts';
 
 export const ReportingSchema = named(
   'Reporting',

@@ -1,7 +1,7 @@
 import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import type { HintLabel } from '#checkout/metrics/reports-seen.ts';
 import { ABSENT_REASONS, type AbsentHint } from '#decision/body-hints.ts';
 import { ATTRIBUTE_FAULTS } from '#decision/payer/attributes.ts';
-import type { HintLabel } from './reports-seen.ts';
 
 function sentHint(what: string) {
   return shape(`How often callers sent ${what}`, {
