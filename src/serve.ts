@@ -8,7 +8,6 @@ import { Fleet } from './checkout/rollout/fleet.ts';
 import { RulesError } from './checkout/rollout/loaded-rules.ts';
 import type { Rollout } from './checkout/rollout/rollout.ts';
 import { RolloutNode } from './checkout/rollout/rollout-node.ts';
-import { agreeOnSecret } from './checkout/scoring/signal-secret.ts';
 import { type Config, signalSecretOf, signalSecretsAtHand } from './config.ts';
 import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
 import { platformName } from './decision/payer/client-key.ts';
@@ -27,6 +26,7 @@ import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientSweep } from './workbench/upkeep/client-sweep.ts';
+import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
 
 /** The platform of the key that a first start prints. */
 const DEMO = platformName('demo');

@@ -2,7 +2,6 @@ import { exactSystemClock } from '#base/clock.ts';
 import { Audit } from '#checkout/access/audit.ts';
 import { actorOfUser } from '#checkout/access/caller.ts';
 import { ListNode } from '#checkout/lists/list-node.ts';
-import { agreeOnSecret, SECRET_REGISTER } from '#checkout/scoring/signal-secret.ts';
 import { readConfig, signalSecretOf } from '#config.ts';
 import type { Pseudonym } from '#decision/addresses.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -11,6 +10,7 @@ import type { PlatformNames } from '#decision/shared-lists.ts';
 import { storeClock } from '#state/clock-offset.ts';
 import type { Store } from '#state/store.ts';
 import { type EditedList, ListEditor, ListRefusal, UnknownList } from '#workbench/lists/list-editor.ts';
+import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 import { FindingsError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';
 

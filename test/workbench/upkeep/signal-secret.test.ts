@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { DAY_MS } from '#base/duration.ts';
-import { agreeOnSecret, SecretRefused } from '#checkout/scoring/signal-secret.ts';
 import { KNOWN_DEVICE_DAYS } from '#decision/payer/known-devices.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
+import { agreeOnSecret, SecretRefused } from '#workbench/upkeep/signal-secret.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { startService } from '../../service/running-service.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
