@@ -1,6 +1,5 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import { parseRollout, type Rollout, versionRef } from './rollout.ts';
@@ -125,13 +124,16 @@ export class Fleet {
     return reports.toSorted((a, b) => a.host.localeCompare(b.host) || a.pid - b.pid);
   }
 
+  /** The workbench reads the entry as one of its audit. */
   async #note(before: Rollout | null, after: Rollout): Promise<void> {
     const change = after.history.at(-1);
     if (change === undefined) return;
     const { at, who, reason, acceptedDifference, emergency } = change;
-    await new Audit(this.#store.auditLog, () => at).note({
+    const entry = {
       who,
       action: 'rollout',
+      platform: null,
+      subject: null,
       before: before && whatDecides(before),
       after: {
         ...whatDecides(after),
@@ -139,7 +141,8 @@ export class Fleet {
         ...(emergency === undefined ? {} : { emergency }),
       },
       reason,
-    });
+    };
+    await this.#store.auditLog.append({ at, entry, payer: null });
   }
 }
 
