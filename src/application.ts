@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { AccessKeys } from './checkout/access/access-keys.ts';
 import type { LostKey } from './checkout/access/admitted-keys.ts';
-import { Audit } from './checkout/access/audit.ts';
 import { type CallerApiParts, callerApi } from './checkout/caller/caller-api.ts';
 import { certificateEndsMs } from './checkout/http/server/certificate.ts';
 import {
@@ -36,6 +35,7 @@ import type { Shipping } from './history/archive/ship/start-shipping.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
 import { healthTexts, StoreWatch, servesClients } from './state/store-health.ts';
+import { Audit } from './workbench/access/audit.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
 import { Sessions } from './workbench/access/sessions.ts';
 import { ListEditor } from './workbench/lists/list-editor.ts';

@@ -7,7 +7,6 @@ import {
   keyNote,
   type Operation,
 } from '#checkout/access/access-keys.ts';
-import type { Audit } from '#checkout/access/audit.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import { isTakenUp, type LoadedRules } from '#checkout/rollout/loaded-rules.ts';
@@ -17,6 +16,7 @@ import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import type { Override } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
+import type { Audit } from '#workbench/access/audit.ts';
 import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
 import {
   breachesIn,

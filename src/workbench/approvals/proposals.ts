@@ -3,11 +3,11 @@ import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { count, epochMs, list, meaning, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { AccessKey } from '#checkout/access/access-keys.ts';
-import type { Audit, AuditAction } from '#checkout/access/audit.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
 import type { Registers } from '#state/store.ts';
+import type { Audit, AuditAction } from '#workbench/access/audit.ts';
 
 /** A draft that a platform keeps, as it is at a revision. */
 export interface DraftPlace {

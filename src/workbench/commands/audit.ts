@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { counted } from '#base/counted.ts';
-import { Audit, type AuditEntry } from '#checkout/access/audit.ts';
 import { timeText } from '#decision/payer/instant.ts';
 import type { ChainEnd } from '#state/audit-log.ts';
+import { Audit, type AuditEntry } from '#workbench/access/audit.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { pagesOf, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';

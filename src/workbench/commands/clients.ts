@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { actorOfUser } from '#checkout/access/caller.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { clientExport } from '#workbench/payers/client-export.ts';
 import { UsageError } from './exit.ts';
 import { withLongOutput } from './follow.ts';

@@ -13,10 +13,10 @@ import {
   OPERATIONS,
   type Operation,
 } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { actorOfUser } from '#checkout/access/caller.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
 import { suggest } from '#decision/rules/problem.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';

@@ -1,5 +1,4 @@
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { fixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
@@ -7,6 +6,7 @@ import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { readConfig, signalSecretsAtHand } from '#config.ts';
 import { attributeHmacsUnder } from '#decision/pseudonym.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { Approvals } from '#workbench/approvals/approvals.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
 import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';

@@ -3,7 +3,6 @@ import { NamedError } from '#base/named-error.ts';
 import { PacedSteps } from '#base/paced-steps.ts';
 import { Turns } from '#base/work/turns.ts';
 import { INSTALLATION, isInstallation } from '#checkout/access/access-keys.ts';
-import type { Audit } from '#checkout/access/audit.ts';
 import {
   encodeEntry,
   entryId,
@@ -28,6 +27,7 @@ import {
   readListValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
+import type { Audit } from '#workbench/access/audit.ts';
 
 export const REASON_CHARACTERS_MAX = 500;
 

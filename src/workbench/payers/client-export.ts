@@ -1,6 +1,5 @@
 import { Type } from '#base/json-schema.ts';
 import { epochMs, list, named, nullable, oneOf, shape, word, writtenMoments, yesNo } from '#base/shapes.ts';
-import { type Audit, AuditEntrySchema } from '#checkout/access/audit.ts';
 import { ListEntrySchema } from '#checkout/lists/list-entry.ts';
 import { DecisionSchema } from '#decision/decision.ts';
 import { listValues } from '#decision/payer/attribute-values.ts';
@@ -17,6 +16,7 @@ import {
   ScoreEntrySchema,
 } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
+import { type Audit, AuditEntrySchema } from '#workbench/access/audit.ts';
 import { ProposalSchema, Proposals, proposalView } from '#workbench/approvals/proposals.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
 

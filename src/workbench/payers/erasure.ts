@@ -5,7 +5,6 @@ import { dirname } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { NamedError } from '#base/named-error.ts';
-import type { Audit } from '#checkout/access/audit.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import {
   type ClientKey,
@@ -19,6 +18,7 @@ import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
+import type { Audit } from '#workbench/access/audit.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
 import type { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';

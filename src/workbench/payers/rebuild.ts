@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Audit } from '#checkout/access/audit.ts';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
 import { isGrant, lastWaitAfter } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
@@ -26,6 +25,7 @@ import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { clientKeysUnder, SALT_REGISTER } from '#state/client-salt.ts';
 import { type JournalEntry, recordedExposure } from '#state/journal.ts';
 import type { Store, StoredText, TextPlace } from '#state/store.ts';
+import type { Audit } from '#workbench/access/audit.ts';
 import { parseKnownSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 
 /** A stored text that cannot be read. */

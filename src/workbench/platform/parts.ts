@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Shares } from '#base/work/turns.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
-import type { Audit } from '#checkout/access/audit.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import type { Address } from '#checkout/http/server/listener.ts';
 import type { ListNode } from '#checkout/lists/list-node.ts';
@@ -15,6 +14,7 @@ import type { PlatformNames } from '#decision/shared-lists.ts';
 import type { EventFeed } from '#history/archive/read/event-feed.ts';
 import type { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
+import type { Audit } from '#workbench/access/audit.ts';
 import type { ProviderSettings } from '#workbench/access/identity-provider.ts';
 import type { Sessions } from '#workbench/access/sessions.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';

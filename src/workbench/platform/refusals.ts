@@ -1,5 +1,5 @@
-import { TooManyChanges } from '#checkout/access/audit.ts';
 import { type HttpProblem, notFound, refusal, tooMany } from '#checkout/http/request/problems.ts';
+import { TooManyChanges } from '#workbench/access/audit.ts';
 import { UnknownList } from '#workbench/lists/list-editor.ts';
 
 /** What operations of the platform refuse in more than one chapter. */

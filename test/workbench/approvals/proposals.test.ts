@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { platformName } from '#decision/payer/client-key.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { Proposals, type ProposedChange } from '#workbench/approvals/proposals.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
 import { MovableClock } from '../../service/movable-clock.ts';

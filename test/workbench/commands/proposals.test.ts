@@ -1,9 +1,9 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Audit } from '#checkout/access/audit.ts';
 import { platformName } from '#decision/payer/client-key.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
 import { addVersion, rulesDirectory } from '../../checkout/rollout/rule-folders.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { Audit, TooManyChanges } from '#checkout/access/audit.ts';
 import { encodeEntry, entryId } from '#checkout/lists/list-entry.ts';
 import { ListNode } from '#checkout/lists/list-node.ts';
 import { NONE_DECLARED } from '#decision/payer/attributes.ts';
@@ -10,6 +9,7 @@ import { hmacPseudonym, platformNames } from '#decision/pseudonym.ts';
 import type { ListSubject } from '#decision/shared-lists.ts';
 import type { ListLog, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
+import { Audit, TooManyChanges } from '#workbench/access/audit.ts';
 import { ListEditor, ListRefusal, type NewEntry, UnknownList } from '#workbench/lists/list-editor.ts';
 import { TEST_KEYS } from '../../decision/payer/client-keys.ts';
 import { until } from '../../servers/until.ts';

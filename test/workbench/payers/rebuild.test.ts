@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { Audit } from '#checkout/access/audit.ts';
 import { type ClientKey, platformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import type { Store, TextPlace } from '#state/store.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import {
   type RebuiltClient,
   rebuildClient,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Shape } from '#base/shapes.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { platformName } from '#decision/payer/client-key.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import type { AuditPageSchema } from '#workbench/platform/audit.ts';
 import type { Problem } from '../../service/http-call.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';

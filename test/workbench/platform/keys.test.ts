@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { platformName } from '#decision/payer/client-key.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { call, type Problem } from '../../service/http-call.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { malformedLine } from '../../service/request-bodies.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Shape } from '#base/shapes.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import type { PeopleSchema } from '#workbench/platform/people.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { Audit } from '#checkout/access/audit.ts';
 import { platformName } from '#decision/payer/client-key.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { expectHidden } from '../../checkout/http/hidden-device.ts';
 import { call } from '../../service/http-call.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';

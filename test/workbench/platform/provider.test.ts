@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { platformName } from '#decision/payer/client-key.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { freePort } from '../../servers/free-port.ts';
 import { type RunningProvider, startIdentityProvider } from '../../servers/identity-provider.ts';

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { Audit } from '#checkout/access/audit.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { Goal } from '#checkout/rollout/rollout.ts';
@@ -10,6 +9,7 @@ import { holdoutDraw } from '#decision/holdout.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '#workbench/rollout/change-rollout.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
 import {

@@ -1,5 +1,5 @@
-import { Audit, type AuditEntry } from '#checkout/access/audit.ts';
 import { openStore } from '#state/open-store.ts';
+import { Audit, type AuditEntry } from '#workbench/access/audit.ts';
 import { type NodeProcess, startNode } from '../../../processes/node-process.ts';
 import { until } from '../../../servers/until.ts';
 import type { SharedState } from '../../../stores/shared-state.ts';

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { Audit } from '#checkout/access/audit.ts';
 import { networkKeys, parseAddress } from '#decision/addresses.ts';
 import type { Decision } from '#decision/decision.ts';
 import { platformName } from '#decision/payer/client-key.ts';
@@ -7,6 +6,7 @@ import { type ListedDevice, listDevices, noteDevice } from '#decision/payer/know
 import { hmacPseudonym, platformNames } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { ArchivedStore } from '../../../history/archive/archived-store.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { Audit } from '#checkout/access/audit.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DEVICE_CLIENTS_MAX } from '#history/archive/read/linked-clients.ts';
+import { Audit } from '#workbench/access/audit.ts';
 import type { ClientLinks } from '#workbench/payers/client-links.ts';
 import { ArchivedStore } from '../../../history/archive/archived-store.ts';
 import { liveRings, pays, type RingWorld } from '../../../service/ring-world.ts';
