@@ -3,7 +3,6 @@ import { Type } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
 import { choice, count, epochMs, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { AUDIT_ACTIONS } from '#checkout/access/audit-actions.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import {
   type AuditFault,
@@ -14,6 +13,7 @@ import {
   toldBy,
 } from '#state/audit-log.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
+import { AUDIT_ACTIONS } from './audit-actions.ts';
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

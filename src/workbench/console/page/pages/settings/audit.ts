@@ -1,4 +1,4 @@
-import { AUDIT_ACTIONS } from '#checkout/access/audit-actions.ts';
+import { AUDIT_ACTIONS } from '#workbench/access/audit-actions.ts';
 import { ask, may, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useState } from '#workbench/console/page/html.ts';
 import type { PageProps } from '#workbench/console/page/page-props.ts';
