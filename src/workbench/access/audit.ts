@@ -4,16 +4,10 @@ import { NamedError } from '#base/named-error.ts';
 import { choice, count, epochMs, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type ClientKey, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
-import {
-  type AuditFault,
-  type AuditLink,
-  type AuditLog,
-  type ChainEnd,
-  checkedAudit,
-  toldBy,
-} from '#state/audit-log.ts';
+import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
+import { type AuditFault, checkedAudit, toldBy } from './audit-check.ts';
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { checkedAudit } from '#state/audit-log.ts';
 import { Audit, type AuditEntry, TooManyChanges } from '#workbench/access/audit.ts';
+import { checkedAudit } from '#workbench/access/audit-check.ts';
 import { AuditEnd } from '#workbench/access/audit-end.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { newPlatform } from '../../state/clients.ts';

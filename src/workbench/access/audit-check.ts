@@ -1,0 +1,116 @@
+import { isJsonObject } from '#base/files/json-object.ts';
+import {
+  type AuditBody,
+  type AuditLink,
+  type AuditLog,
+  bodyOf,
+  type ChainEnd,
+  digestOf,
+  hashOf,
+} from '#state/audit-log.ts';
+import { RETENTION } from '#state/retention.ts';
+
+/** What an entry says, with what leads to a payer where that is kept; null when it is not what was written. */
+export function toldBy({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
+  const { at, entry } = bodyOf({ body }) ?? { at: 0, entry: null };
+  const part = payer === null ? [{}] : parsed(payer.text);
+  const detail: unknown = Array.isArray(part) ? part[0] : null;
+  return isJsonObject(entry) && isJsonObject(detail) ? { at, entry: { ...entry, ...detail } } : null;
+}
+
+/** What was changed, in one sentence for a person. */
+export interface AuditFault {
+  readonly number: number;
+  readonly what: string;
+}
+
+/** Follows a chain, oldest entry first, and names what was changed, dropped or swapped. */
+class AuditCheck {
+  readonly #keptSince: number;
+  readonly #known: ChainEnd | null;
+  /** Entries without their payer, as long as no erasure explains it. */
+  readonly #unexplained = new Set<number>();
+  #before: ChainEnd | null = null;
+  entries = 0;
+  /** Entries whose payer an erasure forgot. */
+  forgotten = 0;
+
+  /** Entries from before `keptSince`, epoch ms, may be gone. `known` is an entry that somebody has written down elsewhere. */
+  constructor(keptSince: number, known: ChainEnd | null) {
+    this.#keptSince = keptSince;
+    this.#known = known;
+  }
+
+  take(link: AuditLink): readonly AuditFault[] {
+    const { number } = link;
+    const body = bodyOf(link);
+    const fits = body !== null && hashOf(link) === link.hash;
+    const known = this.#known?.number === number ? this.#known : null;
+    const whats = [
+      this.#place(link, body !== null && body.at <= this.#keptSince),
+      fits ? null : `Entry ${number} was changed.`,
+      known === null || known.hash === link.hash ? null : `Entry ${number} is not the one that was known.`,
+      body === null ? null : this.#payer(link, body),
+    ];
+    for (const explained of fits ? body.forgets : [])
+      if (this.#unexplained.delete(explained)) this.forgotten += 1;
+    this.#before = link;
+    this.entries += 1;
+    return whats.filter((what) => what !== null).map((what) => ({ number, what }));
+  }
+
+  /** `newest` is the number that was given last. */
+  end(newest: number): readonly AuditFault[] {
+    const last = this.#before?.number ?? 0;
+    const gone = [...this.#unexplained].map((number) => ({
+      number,
+      what: `What entry ${number} told of a payer is gone, and no erasure says so.`,
+    }));
+    const known = this.#known?.number ?? 0;
+    const end = Math.max(newest, known);
+    return end > last ? [...gone, { number: end, what: missing(last + 1, end) }] : gone;
+  }
+
+  #place({ number, previous }: AuditLink, isOld: boolean): string | null {
+    const before = this.#before;
+    if (before === null) return number === 1 || isOld ? null : missing(1, number - 1);
+    if (number > before.number + 1) return missing(before.number + 1, number - 1);
+    if (number === before.number + 1 && previous === before.hash) return null;
+    return `Entry ${number} does not follow entry ${before.number}.`;
+  }
+
+  #payer({ number, payer }: AuditLink, body: AuditBody): string | null {
+    if (payer !== null)
+      return digestOf(payer) === body.payer ? null : `What entry ${number} tells of a payer was changed.`;
+    if (body.payer !== null && body.at > this.#keptSince) this.#unexplained.add(number);
+    return null;
+  }
+}
+
+function missing(from: number, to: number): string {
+  return from === to ? `Entry ${from} is missing.` : `Entries ${from} to ${to} are missing.`;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const CHECKED_AT_ONCE = 500;
+
+/** Checks the chain of all entries that are kept. `known` is an entry that somebody has written down elsewhere. */
+export async function checkedAudit(log: AuditLog, now: number, known: ChainEnd | null = null) {
+  const check = new AuditCheck(now - RETENTION.auditMs, known);
+  const faults: AuditFault[] = [];
+  const newest = await log.newest();
+  for (let after: string | null = null; ; ) {
+    const { links, cursor } = await log.read(after, CHECKED_AT_ONCE);
+    if (links.length === 0) break;
+    for (const link of links) faults.push(...check.take(link));
+    after = cursor;
+  }
+  return { check, faults: [...faults, ...check.end(newest)] };
+}
