@@ -337,6 +337,12 @@ export interface StoredText extends TextPlace {
   readonly text: string;
 }
 
+/** With a stamp of the stored bytes, for a replacement: decoding a damaged text may lose some of them. */
+export interface StampedText {
+  readonly text: string;
+  readonly stamp: string;
+}
+
 /** States by the clients' hashes. */
 export interface StatesPage {
   readonly states: readonly Pick<StoredText, 'name' | 'text'>[];
@@ -351,8 +357,7 @@ export interface StoredTexts {
   /** Every text, one after the other; what changes meanwhile may be left out. */
   all(): AsyncIterable<StoredText>;
 
-  /** With a stamp of the stored bytes, for a replacement: decoding a damaged text may lose some of them. */
-  read(place: TextPlace): Promise<{ readonly text: string; readonly stamp: string } | null>;
+  read(place: TextPlace): Promise<StampedText | null>;
 
   /** Puts `next` in the place of a text, or with null removes it. False when the text has changed since `stamp`. */
   replace(place: TextPlace, stamp: string, next: string | null): Promise<boolean>;

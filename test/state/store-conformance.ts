@@ -827,6 +827,15 @@ function describeErasure(store: () => Store, dump: () => Promise<string>): void 
     }
   });
 
+  it('removes every entry of the client from the journal, however many there are', async () => {
+    const client = newClient();
+    for (let number = 1; number <= 410; number += 1) await verdict(store(), client, `order-${number}`);
+    expect(await entriesAbout(store(), client)).to.have.length(410);
+    await store().erase(client);
+    expect(await entriesAbout(store(), client)).to.deep.equal([]);
+    expect(await dump()).not.to.include(client.hash);
+  });
+
   it('forgets which request an Idempotency-Key of the client was bound to', async () => {
     const client = newClient();
     await store().claimIdempotencyKey(client.platform, 'key', 'first');

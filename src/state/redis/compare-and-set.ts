@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { RESP_TYPES } from '@redis/client';
+import type { StampedText } from '#state/store.ts';
 import type { RedisDoor } from './connection/connection.ts';
 import { checked, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
@@ -10,11 +11,6 @@ import { RedisScript } from './script.ts';
  */
 
 type Door = Pick<RedisDoor, 'connection' | 'runOn'>;
-
-interface StampedText {
-  readonly text: string;
-  readonly stamp: string;
-}
 
 /** The stamp of a text that does not exist. */
 export const NO_TEXT = '';

@@ -8,12 +8,12 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import { deviceIds, notedNames } from './clients.ts';
 import { NO_TEXT, readStamped } from './compare-and-set.ts';
 import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
-import { textOrNothing, wholeOf } from './connection/reply.ts';
+import { areRows, checked, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
+import { clientOfRow } from './journal.ts';
 import { RedisScript } from './script.ts';
 
 const forgetClient = new RedisScript('forget-client-4.lua');
-const forgetJournal = new RedisScript('forget-journal-1.lua');
 
 /** How much one command may remove, so that no request waits long behind it. */
 const BATCH_KEYS_MAX = 200;
@@ -118,10 +118,17 @@ export class ClientErasure {
     }
   }
 
+  /** An entry keeps its id and its client, so that it can be found by one command and removed by the next. */
   async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
-    for (let from: string | null = '-'; from !== null; ) {
-      const args: readonly string[] = [clientHash, from, String(BATCH_KEYS_MAX)];
-      from = (await forgetJournal.on(this.#door, [journal], args, textOrNothing)) || null;
+    for (let from = '-'; ; ) {
+      const entries = await this.#call(journal, (commands, key) =>
+        checked('XRANGE', commands.xRange(key, from, '+', { COUNT: BATCH_KEYS_MAX }), areRows),
+      );
+      const own = entries?.filter((row) => clientOfRow(row) === clientHash).map(({ id }) => id) ?? [];
+      if (own.length > 0) await this.#call(journal, (commands, key) => commands.xDel(key, own));
+      const last = entries?.at(-1);
+      if (last === undefined) return;
+      from = `(${last.id}`;
     }
   }
 

@@ -326,12 +326,16 @@ export function journalLine(platform: string, clientHash: string, text: string):
   return `${platform} ${clientHash} ${text}`;
 }
 
-function storedEntry(
-  partition: number,
-  { id, message }: { readonly id: string; readonly message: Record<string, string> },
-): StoredEntry {
-  const [, clientHash = '', ...words] = (message['entry'] ?? '').split(' ');
-  return { place: { partition, ...parsePlace(id) }, clientHash, text: words.join(' ') };
+type StreamRow = { readonly id: string; readonly message: Readonly<Record<string, string>> };
+
+/** Of which client an entry is, as the stream gives it; '' for an erasure. */
+export function clientOfRow({ message }: StreamRow): string {
+  return message['entry']?.split(' ', 2)[1] ?? '';
+}
+
+function storedEntry(partition: number, row: StreamRow): StoredEntry {
+  const text = (row.message['entry'] ?? '').split(' ').slice(2).join(' ');
+  return { place: { partition, ...parsePlace(row.id) }, clientHash: clientOfRow(row), text };
 }
 
 function isReference(

@@ -36,7 +36,6 @@ import type { RedisCommands, RedisConnection, RedisDoor } from './connection/con
 import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
-const noteName = new RedisScript('note-document-name-1.lua');
 const documentNames = new RedisScript('document-names-1.lua');
 
 /** A name is written before its document; a name without one is forgotten only after this. */
@@ -68,18 +67,17 @@ export function redisVersions(commands: RedisCommands, run: RunCall): VersionTab
 }
 
 function namesIndex(connection: RedisConnection): DocumentIndex {
+  /** With a name that is noted, without one to list them. */
+  const run = <T>(collection: string, noted: string, read: (what: string, reply: unknown) => T) => {
+    const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS), noted];
+    return documentNames.run(connection, [redis.documentNamesKey(collection)], args, read);
+  };
   return {
-    add: (collection, name) =>
-      noteName.run(connection, [redis.documentNamesKey(collection)], [name], () => {}),
+    add: (collection, name) => run(collection, name, () => {}),
     remove: async (collection, name) => {
       await connection.commands.zRem(redis.documentNamesKey(collection), name);
     },
-    names: (collection) => {
-      const args = [redis.documentPrefix(collection), String(NAME_GRACE_MS)];
-      return documentNames.run(connection, [redis.documentNamesKey(collection)], args, (what, names) =>
-        itemsOf(what, names).map(String),
-      );
-    },
+    names: (collection) => run(collection, '', (what, names) => itemsOf(what, names).map(String)),
   };
 }
 

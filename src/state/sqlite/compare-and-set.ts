@@ -1,3 +1,4 @@
+import type { StampedText } from '#state/store.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** A table with one text for each name. */
@@ -5,11 +6,6 @@ interface TextTable {
   readonly table: string;
   readonly name: string;
   readonly text: string;
-}
-
-interface StampedText {
-  readonly text: string;
-  readonly stamp: string;
 }
 
 /** The stamp of a text that does not exist. */

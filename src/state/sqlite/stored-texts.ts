@@ -23,7 +23,7 @@ export function sqliteStoredTexts(file: SqliteFile, versions: Versions): StoredT
     client: comparedTexts(file, PLACES.client),
     document: comparedTexts(file, PLACES.document),
     register: comparedTexts(file, PLACES.register),
-  } satisfies Record<TextKind, unknown>;
+  };
   const newest = db.prepare('SELECT max(seq) AS newest FROM decisions WHERE client = ?');
   const page = db.prepare(
     `SELECT client AS name, state AS text FROM clients WHERE client > ? ORDER BY client LIMIT ${PAGE_ROWS}`,
@@ -34,13 +34,9 @@ export function sqliteStoredTexts(file: SqliteFile, versions: Versions): StoredT
     read: ({ kind, name }) => texts[kind].read(PLACES[kind].prefix + name),
     replace: async (place, stamp, next) => {
       const { kind, name } = place;
-      const longer = () => void keep.run(clock() + RETENTION.stateMs, name);
-      const replaced = await texts[kind].compareAndSet(
-        PLACES[kind].prefix + name,
-        stamp,
-        next,
-        kind === 'client' ? longer : undefined,
-      );
+      const prolong = () => void keep.run(clock() + RETENTION.stateMs, name);
+      const longer = kind === 'client' ? prolong : undefined;
+      const replaced = await texts[kind].compareAndSet(PLACES[kind].prefix + name, stamp, next, longer);
       if (replaced) await versions.changed(followedName(place));
       return replaced;
     },

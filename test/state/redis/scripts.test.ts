@@ -34,6 +34,7 @@ const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
   'forget-client-4.lua': { keys: [k1, k2, k3, k4], args: ['', 'shop', 'entry', '5'], numbers: [4] },
   'probe-1.lua': { keys: [k1], args: ['1000', 'node', '0', '0'], numbers: [1, 3, 4] },
   'add-to-tally-1.lua': { keys: [k1], args: ['node', '1', '1000', 'paid', '2'], numbers: [2, 3, 5] },
+  'document-names-1.lua': { keys: [k1], args: ['{a}', '1000', 'name'], numbers: [2] },
   'take-token-1.lua': { keys: [k1], args: ['20', '20', '2000', '0'], numbers: [1, 2, 3, 4] },
   'write-lists-4.lua': {
     keys: [k1, k2, k3, k4],
@@ -173,6 +174,18 @@ describeWithServer('redis-server', 'a Lua script', () => {
       await write('0', '-');
       expect(await connection.commands.hGet('{l}4', 'horizon')).to.equal('4');
       expect(await connection.commands.exists(['{l}2', '{l}3'])).to.equal(0);
+    });
+
+    it('document-names-1.lua, to names whose document is there or may still come', async () => {
+      const { commands } = connection;
+      const names = (graceMs: string, noted = '') =>
+        run('document-names-1.lua', ['{d}names'], '{d}:', graceMs, noted);
+      for (const noted of ['kept', 'to come']) expect(await names('60000', noted)).to.equal(null);
+      await commands.set('{d}:kept', 'document');
+      expect(await names('60000')).to.deep.equal(['kept']);
+      expect(await commands.zCard('{d}names'), 'one is about to be written').to.equal(2);
+      expect(await names('0')).to.deep.equal(['kept']);
+      expect(await commands.zRange('{d}names', 0, -1)).to.deep.equal(['kept']);
     });
 
     it('compare-and-set-1.lua, to the text that was read and to when it ends', async () => {
