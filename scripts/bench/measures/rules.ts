@@ -3,7 +3,6 @@ import { decideVerdict } from '#decision/decide.ts';
 import { encodeDecision, recordShape } from '#decision/decision-record.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { compile } from '#decision/rules/evaluate/compile.ts';
-import { buildEngine } from '#decision/rules/evaluate/trace.ts';
 import { parse } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -34,17 +33,15 @@ export async function measureRules({ sampleMs }: Plan): Promise<readonly Figure[
 async function compare(size: number, sampleMs: number) {
   const rules = ruleSetOf(size);
   const values = valuesFor(rules);
-  const engine = buildEngine(rules.verdicts.rules);
-  for (const { name, index } of rules.facts) engine.addFact(name, values[index]);
-  const { events } = await engine.run();
-  if (events.length > 0 || verdictRule(rules, values).rule !== 'otherwise') {
+  const run = () => rules.engines.verdicts.matched(values);
+  if ([...(await run()).values()].includes(true) || verdictRule(rules, values).rule !== 'otherwise') {
     throw new Error('a rule matched, so that not all rules were evaluated and the times mean nothing');
   }
   const compiledMicros: number[] = [];
   const engineMicros: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample++) {
     compiledMicros.push(timeOf(() => verdictRule(rules, values), sampleMs));
-    engineMicros.push(await timeOfRuns(() => engine.run(), sampleMs));
+    engineMicros.push(await timeOfRuns(run, sampleMs));
   }
   return { compiledMicros, engineMicros };
 }

@@ -1,7 +1,6 @@
-import type { RuleResult } from 'json-rules-engine';
 import { type Decision, OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { runEngine } from '#decision/rules/evaluate/trace.ts';
+import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 
 /** The fact values of a decision in the order of the rule set's facts; throws when one is missing. */
@@ -20,12 +19,9 @@ export function factsOf(rules: RuleSet, { facts }: Decision): readonly FactReadi
  * wrong verdicts.
  */
 export async function naiveVerdictRule(rules: RuleSet, values: readonly FactReading[]): Promise<string> {
-  await runEngine(rules.groups.rules, rules.facts, values);
-  await runEngine(rules.signals.rules, rules.facts, values);
-  const { results } = await runEngine(rules.verdicts.rules, rules.facts, values);
-  return results.toSorted((a, b) => priorityOf(b) - priorityOf(a))[0]?.name ?? OTHERWISE;
-}
-
-function priorityOf({ priority = 0 }: RuleResult): number {
-  return priority;
+  const { groups, signals, verdicts, facts } = rules;
+  await new RuleEngine(groups.rules, facts).matched(values);
+  await new RuleEngine(signals.rules, facts).matched(values);
+  const matched = await new RuleEngine(verdicts.rules, facts).matched(values);
+  return verdicts.rules.find(({ name }) => matched.get(name) === true)?.name ?? OTHERWISE;
 }

@@ -236,8 +236,12 @@ export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly s
 /** A rule that can be asked about the values of a decision. */
 export interface Matchable<Params> extends Rule<Params> {
   readonly matches: Matcher;
-  /** The condition that it asks: the one of the rule, with constants of pseudonyms as decisions have their values. */
-  readonly hashed: Condition;
+}
+
+/** The rules of a file in json-rules-engine, which were loaded once. */
+export interface EngineOfRules {
+  /** Runs the engine over the values of a decision: whether each rule matches, by its name. */
+  matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>>;
 }
 
 /** Marks what `compile` made; nothing else sets it. */
@@ -273,6 +277,8 @@ export interface RuleSet extends ParsedRules {
     readonly otherwise: VerdictParams;
   };
   readonly flags: { readonly rules: readonly Matchable<FlagParams>[] };
+  /** What the functions of its rules were made from, and explanations run; `exempt` is before the signals. */
+  readonly engines: Readonly<Record<'groups' | 'exempt' | 'signals' | 'verdicts' | 'flags', EngineOfRules>>;
 }
 
 /** A list of the rule set that rules compare facts with: `lists/NAME.yaml`. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'n
 import { basename, dirname, join, sep } from 'node:path';
 import { comparisonsIn } from '#decision/rules/condition.ts';
 import { compile } from '#decision/rules/evaluate/compile.ts';
-import { buildEngine } from '#decision/rules/evaluate/trace.ts';
+import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
 import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { conditionsOf, isRuleVersion, type ParsedRules, rulesByFile } from '#decision/rules/rule-set.ts';
@@ -46,8 +46,8 @@ export function readRuleSet(folder: string): ReadResult {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
-  // The engine that explains decisions must accept the rules: better to find out now than in a dispute.
-  for (const rules of rulesByFile(result.rules)) buildEngine(rules);
+  // json-rules-engine must accept the rules: better to find out here than on a thread that answers.
+  for (const rules of rulesByFile(result.rules)) new RuleEngine(rules, result.rules.facts);
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 

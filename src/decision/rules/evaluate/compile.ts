@@ -7,7 +7,6 @@ import {
 import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
-import { matcher } from '#decision/rules/matcher.ts';
 import {
   compiled,
   conditionsOf,
@@ -16,13 +15,14 @@ import {
   type Rule,
   type RuleSet,
 } from '#decision/rules/rule-set.ts';
+import { RuleEngine } from './engine.ts';
 import { hashConstants, hashedFacts } from './hashed-constants.ts';
 
 /**
- * Turns the conditions of a rule set into plain functions over the values of a decision.
- * They agree with json-rules-engine on every rule that `parse` accepts (a property test holds them
- * equal) and cost nanoseconds, where the engine's own `run` costs microseconds a rule. Constants of pseudonyms become
- * HMACs here, once; without a secret nobody can say whether a pseudonym is one of them.
+ * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the conditions that it holds. These
+ * agree with the engine (a property test holds them equal) and cost nanoseconds, where the engine's own `run` costs
+ * microseconds a rule. Constants of pseudonyms become HMACs here, once; without a secret nobody can say whether a
+ * pseudonym is one of them. Throws when the engine does not accept a rule.
  */
 export function compile(
   rules: ParsedRules,
@@ -30,10 +30,19 @@ export function compile(
   released: boolean,
   hmacs: AttributeHmacs = NO_SECRET,
 ): RuleSet {
-  const matchable = <Params>(rule: Rule<Params>): Matchable<Params> => {
-    const hashed = hashConstants(rule.condition, hmacs);
-    return { ...rule, hashed, matches: matcher(hashed) };
+  const load = (file: readonly Rule<object>[]) => new RuleEngine(hashed(file, hmacs), rules.facts);
+  const { exempt } = rules.signals;
+  const engines = {
+    groups: load(rules.groups.rules),
+    exempt: load(exempt === null ? [] : [exempt]),
+    signals: load(rules.signals.rules),
+    verdicts: load(rules.verdicts.rules),
+    flags: load(rules.flags.rules),
   };
+  const matchable = <Params>(
+    file: readonly Rule<Params>[],
+    engine: RuleEngine,
+  ): readonly Matchable<Params>[] => file.map((rule) => ({ ...rule, matches: engine.matcherOf(rule.name) }));
   return {
     ...rules,
     [compiled]: true,
@@ -51,15 +60,21 @@ export function compile(
       ...attributeQuestions(rules),
     },
     rememberedAttributes: [...velocityFacts(rules, 'values').keys()],
-    groups: { ...rules.groups, rules: rules.groups.rules.map(matchable) },
+    engines,
+    groups: { ...rules.groups, rules: matchable(rules.groups.rules, engines.groups) },
     signals: {
       ...rules.signals,
-      rules: rules.signals.rules.map(matchable),
-      exempt: rules.signals.exempt === null ? null : matchable(rules.signals.exempt),
+      rules: matchable(rules.signals.rules, engines.signals),
+      exempt: exempt === null ? null : { ...exempt, matches: engines.exempt.matcherOf(exempt.name) },
     },
-    verdicts: { ...rules.verdicts, rules: rules.verdicts.rules.map(matchable) },
-    flags: { rules: rules.flags.rules.map(matchable) },
+    verdicts: { ...rules.verdicts, rules: matchable(rules.verdicts.rules, engines.verdicts) },
+    flags: { rules: matchable(rules.flags.rules, engines.flags) },
   };
+}
+
+/** The rules as decisions have their values. */
+function hashed(file: readonly Rule<object>[], hmacs: AttributeHmacs): readonly Rule<object>[] {
+  return file.map((rule) => ({ ...rule, condition: hashConstants(rule.condition, hmacs) }));
 }
 
 /** The rule set under other secrets; the same one where its rules compare no pseudonym with a constant. */

@@ -1,5 +1,3 @@
-import { Engine, type EngineResult, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
-import { formatDuration } from '#base/duration.ts';
 import { type TObject, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { type FactReading, factReading, factValue } from '#decision/facts/fact.ts';
@@ -8,19 +6,16 @@ import {
   type Condition,
   type ConditionTree,
   type FactRef,
-  type FoldOf,
   foldCondition,
   isFactRef,
-  namedConditions,
   OPERATORS,
-  type OperatorName,
 } from '#decision/rules/condition.ts';
 import { SOME_PSEUDONYM } from '#decision/rules/condition-text.ts';
 import { matcher } from '#decision/rules/matcher.ts';
-import { isMultipleOf } from '#decision/rules/multiples.ts';
 import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
 import { location } from '#decision/rules/problem.ts';
 import {
+  type EngineOfRules,
   EXEMPT,
   heaviestOfEachThing,
   type Matchable,
@@ -150,14 +145,19 @@ export async function traceRuleSet(
   values: readonly FactReading[],
   heldOut: ReadonlySet<string> = new Set(),
 ): Promise<RuleSetTrace> {
-  const { groups, signals, verdicts, flags } = rules;
+  const { groups, signals, verdicts, flags, engines, attributeHmacs: hmacs } = rules;
   const exempting = signals.exempt === null ? [] : [signals.exempt];
+  const trace = <Params>(
+    file: keyof RuleSet['engines'],
+    some: readonly Matchable<Params>[],
+    gives: (params: Params) => string | number,
+  ) => traceRules(some, engines[file], { values, hmacs }, gives);
   const [groupTraces, exemptTraces, signalTraces, verdictTraces, flagTraces] = await Promise.all([
-    traceRules(groups.rules, rules, values, ({ group }) => group),
-    traceRules(exempting, rules, values, () => EXEMPT),
-    traceRules(signals.rules, rules, values, ({ weight }) => weight),
-    traceRules(verdicts.rules, rules, values, ({ verdict }) => verdict),
-    traceRules(flags.rules, rules, values, ({ flag }) => flag),
+    trace('groups', groups.rules, ({ group }) => group),
+    trace('exempt', exempting, () => EXEMPT),
+    trace('signals', signals.rules, ({ weight }) => weight),
+    trace('verdicts', verdicts.rules, ({ verdict }) => verdict),
+    trace('flags', flags.rules, ({ flag }) => flag),
   ]);
   const exempt = exemptTraces[0]?.condition ?? null;
   const asked = signalTraces.map((trace) => ({ ...trace, asked: exempt?.passed !== true }));
@@ -213,21 +213,17 @@ function withOutweighed(
 }
 
 /** The rules of one file; each counts as asked. */
-async function traceRules<Params extends object>(
+async function traceRules<Params>(
   rules: readonly Matchable<Params>[],
-  { facts, attributeHmacs }: Pick<RuleSet, 'facts' | 'attributeHmacs'>,
-  values: readonly FactReading[],
+  engine: EngineOfRules,
+  { values, hmacs }: { readonly values: readonly FactReading[]; readonly hmacs: AttributeHmacs },
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
-  const { results, failureResults } = await runEngine(rules, facts, values);
-  const engineMatches = new Map([
-    ...results.map(({ name }) => [name, true] as const),
-    ...failureResults.map(({ name }) => [name, false] as const),
-  ]);
+  const engineMatches = await engine.matched(values);
   return rules.map((rule) => {
     const { name, description, priority, at } = rule;
     const matched = engineMatches.get(name);
-    const condition = traceCondition(rule.written, values, attributeHmacs);
+    const condition = traceCondition(rule.written, values, hmacs);
     if (matched !== rule.matches(values) || matched !== condition.passed) {
       throw new Error(
         `json-rules-engine and the compiled rule "${name}" disagree: ${matched} and ${rule.matches(values)}`,
@@ -290,130 +286,5 @@ function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
 function valueSeen({ label, index }: FactRef, values: readonly FactReading[]): FactReading {
   const value = values[index];
   if (value === undefined) throw new Error(`the value of "${label}" is missing`);
-  return value;
-}
-
-/** The event of every rule in the engine: that it matched. Its name says which, its params what follows. */
-const MATCHED = 'matched';
-
-type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
-
-/** A condition as json-rules-engine writes it. */
-const ENGINE_CONDITION: FoldOf<EngineCondition> = {
-  group: (kind, parts) => (kind === 'all' ? { all: [...parts] } : { any: [...parts] }),
-  not: (part) => ({ not: part }),
-  reference: (name) => ({ condition: name }),
-  comparison: ({ fact, operator, value }) => {
-    const expected = isFactRef(value) ? { fact: value.name, ...engineParams(value) } : value;
-    return { fact: fact.name, operator, value: expected, ...engineParams(fact) };
-  },
-};
-
-function engineParams({ windowMs, list, attribute }: FactRef): {
-  readonly params?: Readonly<Record<string, string>>;
-} {
-  if (list !== undefined) return { params: { list } };
-  const name = attribute === undefined ? {} : { name: attribute };
-  const window = windowMs === 0 ? {} : { window: formatDuration(windowMs) };
-  const params = { ...name, ...window };
-  return Object.keys(params).length === 0 ? {} : { params };
-}
-
-/**
- * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
- * shows a named condition by its name; `buildEngine` tells the engine what the names mean.
- */
-export function toEngineConditions(condition: Condition): TopLevelCondition {
-  const made = foldCondition(condition, ENGINE_CONDITION);
-  // The engine wants a boolean condition on top; `parse` refuses rules that are a bare comparison.
-  return 'operator' in made ? { all: [made] } : made;
-}
-
-/**
- * An engine with the rules of one rule file and their named conditions, and without facts.
- *
- * It must run once only: two overlapping runs of one engine silently lose rules (the first to finish
- * makes the other skip its remaining priorities). Throws when the engine does not accept a rule.
- */
-export function buildEngine(rules: readonly Rule<object>[]): Engine {
-  const engine = new Engine(rules.map(engineRule), {
-    allowUndefinedFacts: false,
-    allowUndefinedConditions: false,
-  });
-  // Its own operators, in which a fact without a value, null, matches no comparison: neither it nor what it is compared with.
-  engine.addOperator('equal', (seen: unknown, expected: unknown) => seen !== null && seen === expected);
-  engine.addOperator(
-    'notEqual',
-    (seen: unknown, expected: unknown) => seen !== null && expected !== null && seen !== expected,
-  );
-  for (const [name, holds] of ENGINE_ORDER)
-    engine.addOperator(
-      name,
-      (seen: unknown, expected: unknown) =>
-        typeof seen === 'number' && typeof expected === 'number' && holds(seen, expected),
-    );
-  engine.addOperator(
-    'notIn',
-    (seen: unknown, expected: unknown) =>
-      seen !== null && Array.isArray(expected) && !expected.includes(seen),
-  );
-  engine.addOperator('multipleOf', (seen: unknown, of: unknown) => isMultiple(seen, of) === true);
-  engine.addOperator('notMultipleOf', (seen: unknown, of: unknown) => isMultiple(seen, of) === false);
-  engine.addOperator('known', (seen: unknown, expected: unknown) => (seen !== null) === expected);
-  for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
-    engine.setCondition(name, toEngineConditions(condition));
-  }
-  return engine;
-}
-
-/** Null where one of them is no number. */
-function isMultiple(seen: unknown, of: unknown): boolean | null {
-  return typeof seen === 'number' && typeof of === 'number' ? isMultipleOf(seen, of) : null;
-}
-
-/**
- * Runs the rules of one file over the values of a decision in json-rules-engine, in a fresh engine. `values` has one
- * value for each of `facts`, as `Decision.facts` recorded them.
- */
-export function runEngine(
-  rules: readonly Matchable<object>[],
-  facts: readonly FactRef[],
-  values: readonly FactReading[],
-): Promise<EngineResult> {
-  const engine = buildEngine(rules.map((rule) => ({ ...rule, condition: rule.hashed })));
-  const byLabel = new Map(facts.map(({ label, index }) => [label, values[index]]));
-  for (const name of new Set(facts.map((ref) => ref.name))) {
-    engine.addFact(name, ({ window, list, name: attribute }) => {
-      const params = [list, attribute, window].filter((param) => param !== undefined);
-      return recordedValue(byLabel, name, params.join(' '));
-    });
-  }
-  return engine.run();
-}
-
-const ENGINE_ORDER: readonly (readonly [OperatorName, (seen: number, limit: number) => boolean])[] = [
-  ['lessThan', (seen, limit) => seen < limit],
-  ['lessThanInclusive', (seen, limit) => seen <= limit],
-  ['greaterThan', (seen, limit) => seen > limit],
-  ['greaterThanInclusive', (seen, limit) => seen >= limit],
-];
-
-function engineRule({ name, priority, condition, params }: Rule<object>): RuleProperties {
-  return {
-    name,
-    priority,
-    conditions: toEngineConditions(condition),
-    event: { type: MATCHED, params: { ...params } },
-  };
-}
-
-function recordedValue(
-  values: ReadonlyMap<string, FactReading | undefined>,
-  name: string,
-  params: string,
-): FactReading {
-  const label = params === '' ? name : `${name}(${params})`;
-  const value = values.get(label);
-  if (value === undefined) throw new Error(`the decision has no value for ${label}`);
   return value;
 }

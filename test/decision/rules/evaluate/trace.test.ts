@@ -1,13 +1,8 @@
 import { expect } from 'chai';
 import type { FactReading } from '#decision/facts/fact.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
-import {
-  type ConditionTrace,
-  runEngine,
-  toEngineConditions,
-  traceCondition,
-  traceRuleSet,
-} from '#decision/rules/evaluate/trace.ts';
+import { toEngineConditions } from '#decision/rules/evaluate/engine.ts';
+import { type ConditionTrace, traceCondition, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { valuesOf } from '../../../rule-fixtures/random-rules.ts';
 import { edited, edits, swap, whole } from '../../../rule-fixtures/sound-rules.ts';
@@ -202,7 +197,7 @@ describe('the rules as json-rules-engine sees them', () => {
   });
 
   it('are all evaluated, matching or not', async () => {
-    const { verdicts, facts } = edited(WITH_NAMES);
+    const { engines, facts } = edited(WITH_NAMES);
     const seen = new Map<string, number | string | boolean>([
       ['clientGroup', 'NEW'],
       ['verdicts(1m)', 3],
@@ -211,20 +206,30 @@ describe('the rules as json-rules-engine sees them', () => {
       ['waitRemainingSeconds', 0],
     ]);
     const values = facts.map(({ label }) => seen.get(label) ?? false);
-    const { results, failureResults } = await runEngine(verdicts.rules, facts, values);
-    expect(results.map(({ name }) => name)).to.deep.equal(['client-blocked', 'bot-blocked']);
-    expect(failureResults.map(({ name }) => name)).to.have.members([
-      'asked-too-early',
-      'attempt-unpaid',
-      'show-bound-requisite',
-      'wait-served',
-    ]);
+    expect(Object.fromEntries(await engines.verdicts.matched(values))).to.deep.equal({
+      'client-blocked': true,
+      'bot-blocked': true,
+      'asked-too-early': false,
+      'attempt-unpaid': false,
+      'show-bound-requisite': false,
+      'wait-served': false,
+    });
+  });
+
+  it('are run for several decisions at once without losing any', async () => {
+    const { engines, facts, verdicts } = edited(WITH_NAMES);
+    const blocked = (isBlocked: boolean) =>
+      facts.map(({ label }) => (label === 'clientGroup' ? (isBlocked ? 'BLOCKED' : 'NEW') : 0));
+    const asked = Array.from({ length: 20 }, (_, place) => place % 2 === 0);
+    const found = await Promise.all(asked.map((one) => engines.verdicts.matched(blocked(one))));
+    expect(found.map((matched) => matched.get('client-blocked'))).to.deep.equal(asked);
+    expect(found.every((matched) => matched.size === verdicts.rules.length)).to.equal(true);
   });
 
   it('fail loudly when a value is missing, instead of not matching', async () => {
-    const { verdicts, facts } = edited({});
+    const { engines, facts } = edited({});
     const values = facts.slice(0, 3).map(() => 0);
-    const failure = await runEngine(verdicts.rules, facts, values).then(
+    const failure = await engines.verdicts.matched(values).then(
       () => null,
       (error: unknown) => error,
     );

@@ -1,0 +1,186 @@
+import { Engine, Rule as EngineRule, Fact, type TopLevelCondition } from 'json-rules-engine';
+import { formatDuration } from '#base/duration.ts';
+import type { FactReading } from '#decision/facts/fact.ts';
+import {
+  type Condition,
+  type Expected,
+  type FactRef,
+  type FoldOf,
+  foldCondition,
+  isFactRef,
+  namedConditions,
+  OPERATORS,
+  type OperatorName,
+} from '#decision/rules/condition.ts';
+import { comparisonMatcher, every, type Matcher, pairMatcher, some } from '#decision/rules/matcher.ts';
+import { testOf } from '#decision/rules/operators.ts';
+import type { EngineOfRules, Rule } from '#decision/rules/rule-set.ts';
+
+/** The event of every rule in the engine: that it matched. Its name says which, its params what follows. */
+const MATCHED = 'matched';
+
+type EngineCondition = Extract<TopLevelCondition, { all: unknown }>['all'][number];
+
+/** A condition as json-rules-engine writes it. */
+const ENGINE_CONDITION: FoldOf<EngineCondition> = {
+  group: (kind, parts) => (kind === 'all' ? { all: [...parts] } : { any: [...parts] }),
+  not: (part) => ({ not: part }),
+  reference: (name) => ({ condition: name }),
+  comparison: ({ fact, operator, value }) => {
+    const expected = isFactRef(value) ? { fact: value.name, ...engineParams(value) } : value;
+    return { fact: fact.name, operator, value: expected, ...engineParams(fact) };
+  },
+};
+
+function engineParams({ windowMs, list, attribute }: FactRef): {
+  readonly params?: Readonly<Record<string, string>>;
+} {
+  if (list !== undefined) return { params: { list } };
+  const name = attribute === undefined ? {} : { name: attribute };
+  const window = windowMs === 0 ? {} : { window: formatDuration(windowMs) };
+  const params = { ...name, ...window };
+  return Object.keys(params).length === 0 ? {} : { params };
+}
+
+/**
+ * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
+ * shows a named condition by its name; `buildEngine` tells the engine what the names mean.
+ */
+export function toEngineConditions(condition: Condition): TopLevelCondition {
+  const made = foldCondition(condition, ENGINE_CONDITION);
+  // The engine wants a boolean condition on top; `parse` refuses rules that are a bare comparison.
+  return 'operator' in made ? { all: [made] } : made;
+}
+
+/**
+ * The rules of one rule file, loaded into json-rules-engine with the operators of this service. `matcherOf` gives functions
+ * made from its rules and conditions, for answers that cannot wait for its scheduler; `matched` runs the engine itself.
+ * Throws when the engine does not accept a rule.
+ */
+export class RuleEngine implements EngineOfRules {
+  readonly #rules: ReadonlyMap<string, EngineRule>;
+  readonly #compiler: ConditionCompiler;
+  readonly #engine = new Engine([], { allowUndefinedFacts: false, allowUndefinedConditions: false });
+  readonly #facts: readonly FactRef[];
+  #running: Promise<unknown> = Promise.resolve();
+
+  /** `facts` are those of the rule set, in the order of the values of a decision. */
+  constructor(rules: readonly Rule<object>[], facts: readonly FactRef[]) {
+    this.#facts = facts;
+    for (const operator of OPERATORS)
+      this.#engine.addOperator(operator, (seen: FactReading, expected: Expected | null) =>
+        testOf(operator, expected)(seen),
+      );
+    const named = new Map<string, TopLevelCondition>();
+    for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
+      named.set(name, toEngineConditions(condition));
+      this.#engine.setCondition(name, toEngineConditions(condition));
+    }
+    const loaded = rules.map(engineRule);
+    for (const rule of loaded) this.#engine.addRule(rule);
+    this.#rules = new Map(loaded.map((rule) => [rule.name, rule]));
+    this.#compiler = new ConditionCompiler(named, facts);
+  }
+
+  /** Whether the rule of this name matches, as a function. */
+  matcherOf(name: string): Matcher {
+    const rule = this.#rules.get(name);
+    if (rule === undefined) throw new Error(`there is no rule ${name}`);
+    return this.#compiler.matcherOf(rule.conditions);
+  }
+
+  /**
+   * Whether each rule matches, by its name. Runs wait for each other: of two that overlap the first to finish makes the
+   * other skip its remaining priorities.
+   */
+  async matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>> {
+    const run = this.#running.then(() => this.#engine.run(this.#factsWith(values)));
+    this.#running = run.catch(() => {});
+    const { results, failureResults } = await run;
+    return new Map([
+      ...results.map(({ name }) => [name, true] as const),
+      ...failureResults.map(({ name }) => [name, false] as const),
+    ]);
+  }
+
+  #factsWith(values: readonly FactReading[]): Readonly<Record<string, Fact>> {
+    const byLabel = new Map(this.#facts.map(({ label, index }) => [label, values[index]]));
+    const names = [...new Set(this.#facts.map(({ name }) => name))];
+    return Object.fromEntries(
+      names.map((name) => [name, new Fact(name, (params) => recordedValue(byLabel, labelOf(name, params)))]),
+    );
+  }
+}
+
+/** Makes functions of conditions as json-rules-engine holds them. */
+class ConditionCompiler {
+  readonly #named: ReadonlyMap<string, TopLevelCondition>;
+  readonly #indexes: ReadonlyMap<string, number>;
+  readonly #made = new Map<string, Matcher>();
+
+  constructor(named: ReadonlyMap<string, TopLevelCondition>, facts: readonly FactRef[]) {
+    this.#named = named;
+    this.#indexes = new Map(facts.map(({ label, index }) => [label, index]));
+  }
+
+  matcherOf(condition: EngineCondition): Matcher {
+    if ('all' in condition) return every(condition.all.map((part) => this.matcherOf(part)));
+    if ('any' in condition) return some(condition.any.map((part) => this.matcherOf(part)));
+    if ('condition' in condition) return this.#namedMatcher(condition.condition);
+    if ('not' in condition) {
+      const part = this.matcherOf(condition.not);
+      return (values) => !part(values);
+    }
+    const { fact, params, operator, value } = condition;
+    const index = this.#indexOf(fact, params);
+    if (isOtherFact(value))
+      return pairMatcher(index, operatorOf(operator), this.#indexOf(value.fact, value.params));
+    return comparisonMatcher(index, operatorOf(operator), value);
+  }
+
+  /** A named condition that several rules refer to is made once. */
+  #namedMatcher(name: string): Matcher {
+    const condition = this.#named.get(name);
+    if (condition === undefined) throw new Error(`there is no condition ${name}`);
+    return this.#made.getOrInsertComputed(name, () => this.matcherOf(condition));
+  }
+
+  #indexOf(fact: string, params: EngineParams | undefined): number {
+    const index = this.#indexes.get(labelOf(fact, params));
+    if (index === undefined) throw new Error(`the rule set has no fact ${labelOf(fact, params)}`);
+    return index;
+  }
+}
+
+type EngineParams = Readonly<Record<string, string>>;
+
+/** The label of a fact, by the params with which a rule asks for it. */
+function labelOf(fact: string, { list, name, window }: EngineParams = {}): string {
+  const params = [list, name, window].filter((param) => param !== undefined);
+  return params.length === 0 ? fact : `${fact}(${params.join(' ')})`;
+}
+
+function isOtherFact(value: unknown): value is { readonly fact: string; readonly params?: EngineParams } {
+  return typeof value === 'object' && value !== null && 'fact' in value;
+}
+
+function operatorOf(name: string): OperatorName {
+  const operator = OPERATORS.find((one) => one === name);
+  if (operator === undefined) throw new Error(`there is no operator ${name}`);
+  return operator;
+}
+
+function engineRule({ name, priority, condition, params }: Rule<object>): EngineRule {
+  return new EngineRule({
+    name,
+    priority,
+    conditions: toEngineConditions(condition),
+    event: { type: MATCHED, params: { ...params } },
+  });
+}
+
+function recordedValue(values: ReadonlyMap<string, FactReading | undefined>, label: string): FactReading {
+  const value = values.get(label);
+  if (value === undefined) throw new Error(`the decision has no value for ${label}`);
+  return value;
+}

@@ -1,0 +1,43 @@
+import type { FactReading } from '#decision/facts/fact.ts';
+import type { Expected, OperatorName } from './condition.ts';
+import { isMultipleOf } from './multiples.ts';
+
+/** Whether what was seen of a fact is as a comparison wants it; null and undefined: the fact has no value. */
+type Test = (seen: FactReading | undefined) => boolean;
+
+/**
+ * What each operator means, by what a fact is compared with. A fact without a value passes none but "known". Compiled
+ * rules, json-rules-engine, proofs and examples all ask this table.
+ */
+const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
+  equal: (expected) => (seen) => seen === expected,
+  notEqual: (expected) => (seen) => isKnown(seen) && seen !== expected,
+  in: (expected) => member(expected, true),
+  notIn: (expected) => member(expected, false),
+  known: (expected) => (seen) => isKnown(seen) === expected,
+  lessThan: (expected) => numeric(expected, (seen, limit) => seen < limit),
+  lessThanInclusive: (expected) => numeric(expected, (seen, limit) => seen <= limit),
+  greaterThan: (expected) => numeric(expected, (seen, limit) => seen > limit),
+  greaterThanInclusive: (expected) => numeric(expected, (seen, limit) => seen >= limit),
+  multipleOf: (expected) => numeric(expected, isMultipleOf),
+  notMultipleOf: (expected) => numeric(expected, (seen, divisor) => !isMultipleOf(seen, divisor)),
+};
+
+/** The test of an operator; what is not known (null) is like nothing. */
+export function testOf(operator: OperatorName, expected: Expected | null | undefined): Test {
+  return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
+}
+
+function isKnown(seen: FactReading | undefined): boolean {
+  return seen !== null && seen !== undefined;
+}
+
+function member(expected: Expected, wanted: boolean): Test {
+  const members = new Set<FactReading | undefined>(typeof expected === 'object' ? expected : []);
+  return (seen) => isKnown(seen) && members.has(seen) === wanted;
+}
+
+function numeric(limit: Expected, holds: (seen: number, limit: number) => boolean): Test {
+  if (typeof limit !== 'number') return () => false;
+  return (seen) => typeof seen === 'number' && holds(seen, limit);
+}
