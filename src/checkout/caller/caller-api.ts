@@ -13,7 +13,7 @@ import {
   searchTurns,
   strictRouter,
 } from '#checkout/http/operation/operation.ts';
-import type { Parameter } from '#checkout/http/operation/parameters.ts';
+import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import { badRequest, refusal } from '#checkout/http/request/problems.ts';
 import { hiddenAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';

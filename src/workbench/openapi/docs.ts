@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type Router from '@koa/router';
 import { strictRouter } from '#checkout/http/operation/operation.ts';
-import type { RouteContext } from '#checkout/http/operation/parameters.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
 import { codesPage, columnsPage, factsPage } from './reference.ts';

@@ -1,6 +1,7 @@
 import { searchSteps } from '#base/paced-steps.ts';
 import { list, named, nullable, shape } from '#base/shapes.ts';
 import { type Asked, chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '#checkout/http/request/problems.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
@@ -138,7 +139,7 @@ const readDecision = operation<PlatformParts>({
 
 /** The decisions of an order, a client, or the whole platform that fit the filter, and how far back they were searched. */
 function listed(
-  ctx: query.RouteContext,
+  ctx: RouteContext,
   platform: PlatformName,
   { records, clientKeys }: PlatformParts,
 ): Promise<FoundDecisions> {
@@ -192,11 +193,11 @@ async function ofClient(
   return withUnread(found, unread);
 }
 
-function filterOf(ctx: query.RouteContext): DecisionFilter {
+function filterOf(ctx: RouteContext): DecisionFilter {
   return withoutNulls(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
 }
 
-export function commonFilterOf(ctx: query.RouteContext) {
+export function commonFilterOf(ctx: RouteContext) {
   return withoutNulls(query.readAll(ctx, COMMON));
 }
 

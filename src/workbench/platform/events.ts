@@ -7,6 +7,7 @@ import {
   jsonInSteps,
   operation,
 } from '#checkout/http/operation/operation.ts';
+import { badParameter } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import { GrantWatch } from '#checkout/http/request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
@@ -203,7 +204,7 @@ node shuts down.`,
       ctx.type = 'json';
       return text;
     } catch (error) {
-      if (error instanceof UnknownCursor) throw query.badParameter(UNKNOWN_PLACE);
+      if (error instanceof UnknownCursor) throw badParameter(UNKNOWN_PLACE);
       throw error;
     } finally {
       end.stop();

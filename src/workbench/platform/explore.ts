@@ -4,6 +4,7 @@ import { choice, count, epochMs, list, named, nullable, shape, word } from '#bas
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
 import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
@@ -146,7 +147,7 @@ const readExploration = operation({
 
 export const EXPLORE_OPERATIONS = chapter('Console', { readExploration });
 
-function askOf(ctx: query.RouteContext, caller: Caller, now: number): ExplorationAsk {
+function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);
   const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
   const from = FROM.read(ctx);
@@ -168,7 +169,7 @@ function askOf(ctx: query.RouteContext, caller: Caller, now: number): Exploratio
   };
 }
 
-function splitOf(ctx: query.RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
+function splitOf(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
   const attribute = ATTRIBUTE.read(ctx);
   if (attribute === null) return { by: BY.read(ctx) ?? 'verdict' };
   if (isAttributeName(attribute)) return { by: 'attribute', attribute };
@@ -187,7 +188,7 @@ function sound(span: TimeSpan, rule: string): TimeSpan {
 }
 
 /** Null for all platforms. */
-function platformOf(ctx: query.RouteContext, { platform }: Caller): PlatformName | null {
+function platformOf(ctx: RouteContext, { platform }: Caller): PlatformName | null {
   const named = PLATFORM.read(ctx);
   if (named !== null && !isPlatformName(named))
     throw query.BAD_PARAMETER.problem('The parameter platform must be the name of a platform.');

@@ -1,3 +1,4 @@
+import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import {
   FILTER_MEMBERS,
@@ -15,7 +16,7 @@ interface Described {
 }
 
 type Parameters<Members extends Readonly<Record<string, Described>>> = {
-  readonly [Name in keyof Members]: query.Parameter<FilterValue<Members[Name]['value']> | null>;
+  readonly [Name in keyof Members]: Parameter<FilterValue<Members[Name]['value']> | null>;
 };
 
 export const FILTER_PARAMETERS = parametersOf(FILTER_MEMBERS);
@@ -31,7 +32,7 @@ function parametersOf(members: Readonly<Record<string, Described>>): object {
   );
 }
 
-function parameterOf(name: string, { value, description }: Described): query.Parameter<unknown> {
+function parameterOf(name: string, { value, description }: Described): Parameter<unknown> {
   switch (value) {
     case 'text':
       return query.text(name, description);

@@ -9,6 +9,7 @@ import {
   operation,
   type RequestBody,
 } from '#checkout/http/operation/operation.ts';
+import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import { requireContentType } from '#checkout/http/request/body.ts';
 import {
@@ -51,7 +52,7 @@ const BAD_LIST_NAME = refusal(
   LIST_NAME_RULE,
 );
 
-const LIST_IN_PATH: query.Parameter<string> = {
+const LIST_IN_PATH: Parameter<string> = {
   name: 'list',
   in: 'path',
   required: true,

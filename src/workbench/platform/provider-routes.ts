@@ -2,7 +2,7 @@ import type Router from '@koa/router';
 import { grants } from '#checkout/access/access-keys.ts';
 import { actorOfPerson } from '#checkout/access/caller.ts';
 import { strictRouter } from '#checkout/http/operation/operation.ts';
-import type { RouteContext } from '#checkout/http/operation/parameters.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';

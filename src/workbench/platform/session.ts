@@ -9,6 +9,7 @@ import {
   openOperation,
   operation,
 } from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import {
   ANY_OF_THE_PLATFORM,
@@ -48,7 +49,7 @@ function sessionView(
 }
 
 /** Whoever may act at all platforms is shown those that ever had a key. */
-async function platformsOf(ctx: query.RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
+async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts, caller: Caller) {
   const platforms = (await browsers.find(ctx))?.platforms ?? [];
   const all = platforms.includes(INSTALLATION) ? (await keys.list()).map(({ platform }) => platform) : [];
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
@@ -124,21 +125,21 @@ const signIn = openOperation({
   },
 });
 
-function addressOf({ req }: query.RouteContext, { rateLimit }: PlatformParts): string {
+function addressOf({ req }: RouteContext, { rateLimit }: PlatformParts): string {
   return networkOf(callerAddress(req, rateLimit.trustedProxies));
 }
 
-export function hasTriedTooOften(ctx: query.RouteContext, parts: PlatformParts): boolean {
+export function hasTriedTooOften(ctx: RouteContext, parts: PlatformParts): boolean {
   return !parts.refusedSignIns.isFree(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
-export function noteRefused(ctx: query.RouteContext, parts: PlatformParts): void {
+export function noteRefused(ctx: RouteContext, parts: PlatformParts): void {
   parts.refusedSignIns.takeNow(addressOf(ctx, parts), REFUSED_SIGN_INS);
 }
 
 /** Replaces the session that the browser had; null, and no session, when the person may do nothing. */
 export async function startSession(
-  ctx: query.RouteContext,
+  ctx: RouteContext,
   parts: PlatformParts,
   who: SignedIn,
 ): Promise<Session | null> {
@@ -152,7 +153,7 @@ export async function startSession(
 }
 
 /** Throws 401 or 403; the log then tells which key it was. */
-async function callerWith(ctx: query.RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
+async function callerWith(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
   const tried = triedKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };
   const caller = callerOf(await keys.authenticate(text.trim()));
@@ -184,7 +185,7 @@ const signOut = openOperation({
 });
 
 async function endSession(
-  ctx: query.RouteContext,
+  ctx: RouteContext,
   { browsers, audit }: PlatformParts,
   which: 'this' | 'all',
 ): Promise<void> {

@@ -13,7 +13,7 @@ import { BODY_BYTES_MAX, bodyOf, readJson } from '#checkout/http/request/body.ts
 import type { RefusalNote } from '#checkout/http/request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { type Parameter, type RouteContext, requireKnown } from './parameters.ts';
+import { type Parameter, type RouteContext, requireKnown } from './parameter.ts';
 
 /**
  * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread

@@ -1,26 +1,10 @@
-import type { ParameterizedContext } from 'koa';
 import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { INSTANT } from '#base/shapes.ts';
-import { badRequest, type HttpProblem, refusal } from '#checkout/http/request/problems.ts';
-import type { RequestState } from '#checkout/http/request/request-state.ts';
+import { refusal } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
+import { badParameter, type Parameter, type RouteContext } from './parameter.ts';
 
 /** Parameters of requests. Who needs several imports all as `query`. */
-
-/** A request that a route was found for. */
-export type RouteContext = ParameterizedContext<RequestState> & {
-  readonly params: Readonly<Record<string, string>>;
-};
-
-/** A parameter as the API document describes it, with the way to read it; throws 400 when it is not valid. */
-export interface Parameter<Value> {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
-  readonly description: string;
-  readonly schema: object;
-  readonly read: (ctx: RouteContext) => Value;
-}
 
 export const BAD_PARAMETER = refusal(
   'bad-parameter',
@@ -28,19 +12,6 @@ export const BAD_PARAMETER = refusal(
   badParameter,
   'The parameter limit must be a whole number from 1 to 500.',
 );
-
-export function badParameter(detail: string): HttpProblem {
-  return badRequest(detail).as('bad-parameter');
-}
-
-/** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
-export function requireKnown(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {
-  const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
-  const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const allowed = known.length === 0 ? 'This operation takes none' : `Known are ${known.join(', ')}`;
-  throw badParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
-}
 
 type Said<Parameters> = {
   readonly [Name in keyof Parameters]: Parameters[Name] extends Parameter<infer Value> ? Value : never;

@@ -3,7 +3,8 @@ import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, DONE, jsonAnswer, kindBody, operation } from '#checkout/http/operation/operation.ts';
-import { pathText, type RouteContext } from '#checkout/http/operation/parameters.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
+import { pathText } from '#checkout/http/operation/parameters.ts';
 import {
   HttpProblem,
   MALFORMED_BODY,

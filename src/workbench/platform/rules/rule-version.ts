@@ -1,4 +1,5 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
+import { badParameter, type Parameter } from '#checkout/http/operation/parameter.ts';
 import * as query from '#checkout/http/operation/parameters.ts';
 import {
   badRequest,
@@ -44,7 +45,7 @@ export const UNKNOWN_VERSION = refusal(
 
 const PATTERN = { pattern: RULE_VERSION_PATTERN };
 
-export const VERSION_IN_PATH: query.Parameter<RuleVersion> = {
+export const VERSION_IN_PATH: Parameter<RuleVersion> = {
   ...query.pathText('version', 'A rule set, like p2.v11', PATTERN),
   read: ({ params: { version = '' } }) => {
     if (isRuleVersion(version)) return version;
@@ -53,23 +54,23 @@ export const VERSION_IN_PATH: query.Parameter<RuleVersion> = {
 };
 
 /** A version in a query; null when it is absent. */
-export function queryVersion(name: string, description: string): query.Parameter<RuleVersion | null> {
+export function queryVersion(name: string, description: string): Parameter<RuleVersion | null> {
   const text = query.text(name, description, PATTERN);
-  const read: query.Parameter<RuleVersion | null>['read'] = (ctx) => {
+  const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
     const version = text.read(ctx);
     if (version === null || isRuleVersion(version)) return version;
-    throw query.badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
+    throw badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
   };
   return { ...text, read };
 }
 
 /** The same that must be there. */
-export function requiredVersion(name: string, description: string): query.Parameter<RuleVersion> {
+export function requiredVersion(name: string, description: string): Parameter<RuleVersion> {
   const version = queryVersion(name, description);
-  const read: query.Parameter<RuleVersion>['read'] = (ctx) => {
+  const read: Parameter<RuleVersion>['read'] = (ctx) => {
     const given = version.read(ctx);
     if (given !== null) return given;
-    throw query.badParameter(`The parameter ${name} is required.`);
+    throw badParameter(`The parameter ${name} is required.`);
   };
   return { ...version, required: true, read };
 }

@@ -3,10 +3,10 @@ import { count, list, named, nextPlace, type Shape, shape, text } from '#base/sh
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import {
   BAD_PARAMETER,
   PAGE_IN_TIME,
-  type Parameter,
   pageInTime,
   text as parameterText,
 } from '#checkout/http/operation/parameters.ts';
