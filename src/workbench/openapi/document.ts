@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { pointerTo, writtenMoments } from '#base/shapes.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '#checkout/http/operation/operation.ts';
-import { BAD_PARAMETER } from '#checkout/http/operation/parameters.ts';
 import { type Grant, grantLists, grantRefusals } from '#checkout/http/request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyTooLarge, closed, UNSUPPORTED_TYPE } from '#checkout/http/request/body.ts';
 import { MALFORMED_BODY, ProblemSchema, type RefusalNote } from '#checkout/http/request/problems.ts';
@@ -20,6 +19,7 @@ import {
   UNKNOWN_KEY,
 } from '#checkout/http/request/refusals.ts';
 import { DECISION_ID_PATTERN } from '#decision/payer/client-key.ts';
+import { BAD_PARAMETER } from '#workbench/platform/parameters.ts';
 import {
   Components,
   type ExampleObject,

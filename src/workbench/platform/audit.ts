@@ -1,9 +1,9 @@
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import { AuditEntrySchema } from '#workbench/access/audit.ts';
 import { AUDIT_ACTIONS } from '#workbench/access/audit-actions.ts';
+import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const FILTERS = {

@@ -2,7 +2,6 @@ import { searchSteps } from '#base/paced-steps.ts';
 import { list, named, nullable, shape } from '#base/shapes.ts';
 import { type Asked, chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import { HttpProblem, notFound, refusal } from '#checkout/http/request/problems.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import type { DecisionFilter } from '#decision/decision-filter.ts';
@@ -25,6 +24,7 @@ import { ExplanationSchema, explain, explainWithout } from '#workbench/authoring
 import { WhatIfThenSchema, whatIfThen } from '#workbench/authoring/explain/what-if.ts';
 import { type Records, ReportedOrderSchema } from '#workbench/payers/records.ts';
 import { FILTER_PARAMETERS, LOOKUP_PARAMETERS } from './filter-parameters.ts';
+import * as query from './parameters.ts';
 import type { PlatformParts, RolloutParts } from './parts.ts';
 import { requiredVersion, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from './rules/rule-version.ts';
 

@@ -5,7 +5,6 @@ import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
 import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
@@ -23,6 +22,7 @@ import { UnreadDecisionsSchema } from '#history/archive/unread-decisions.ts';
 import { NOW_KEPT_MS } from '#workbench/payers/records.ts';
 import { COMMON_FILTERS, commonFilterOf } from './decisions.ts';
 import { FILTER_PARAMETERS } from './filter-parameters.ts';
+import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const counted = shape('Decisions of a time', {

@@ -1,11 +1,11 @@
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import {
   FILTER_MEMBERS,
   type FilterValue,
   type FilterValueKind,
   LOOKUP_MEMBERS,
 } from '#decision/filter-members.ts';
+import * as query from './parameters.ts';
 import { queryVersion } from './rules/rule-version.ts';
 
 /** The parameters by which decisions are searched, made from the members of the filter. */

@@ -17,9 +17,9 @@ import {
 } from '#checkout/access/access-keys.ts';
 import { type Caller, isPerson } from '#checkout/access/caller.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import { PAGE_IN_TIME, pageInTime, pathText } from '#checkout/http/operation/parameters.ts';
 import { HttpProblem, notFound, orRefused, refusal } from '#checkout/http/request/problems.ts';
 import { gatedOperation } from './gated-operation.ts';
+import { PAGE_IN_TIME, pageInTime, pathText } from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(

@@ -1,7 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { pageOf, textPlaces } from '#checkout/http/operation/parameters.ts';
 import type { GrantWatch } from '#checkout/http/request/authenticate.ts';
 import { bodyOf } from '#checkout/http/request/body.ts';
 import { HttpProblem, malformedBody } from '#checkout/http/request/problems.ts';
@@ -37,6 +36,7 @@ import {
   tooManyLines,
   unavailableLine,
 } from './lines.ts';
+import { pageOf, textPlaces } from './parameters.ts';
 
 const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 

@@ -10,7 +10,6 @@ import {
   type RequestBody,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import { requireContentType } from '#checkout/http/request/body.ts';
 import {
   badRequest,
@@ -42,6 +41,7 @@ import {
   viewOfList,
   viewOfLists,
 } from './list-entries.ts';
+import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 

@@ -2,7 +2,6 @@ import { Type } from '#base/json-schema.ts';
 import { list, named, nextPlace, shape, text } from '#base/shapes.ts';
 import { grants } from '#checkout/access/access-keys.ts';
 import { chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
 import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
 import {
@@ -14,6 +13,7 @@ import {
   type ProposalState,
   proposalView,
 } from '#workbench/approvals/proposals.ts';
+import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 const STATES = [

@@ -10,7 +10,6 @@ import {
   operation,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import {
   ANY_OF_THE_PLATFORM,
   callerOf,
@@ -23,6 +22,7 @@ import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import { networkOf } from '#decision/addresses.ts';
 import type { Session, SignedIn } from '#workbench/access/sessions.ts';
 import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
+import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const SessionSchema = named(

@@ -1,6 +1,6 @@
 import { type Asked, type Declared, type KeyedSpec, operation } from '#checkout/http/operation/operation.ts';
-import { requiredText } from '#checkout/http/operation/parameters.ts';
 import { type GatedSpec, type GateParts, gatedOperation } from '#workbench/platform/gated-operation.ts';
+import { requiredText } from '#workbench/platform/parameters.ts';
 
 /** The client that a request is about. Its id may be `..` or hold a slash, which no path carries unchanged. */
 const CLIENT_ID_KEY = requiredText('clientIdKey', 'As the caller chose it');

@@ -4,7 +4,6 @@ import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, DONE, jsonAnswer, kindBody, operation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import { pathText } from '#checkout/http/operation/parameters.ts';
 import {
   HttpProblem,
   MALFORMED_BODY,
@@ -26,6 +25,7 @@ import {
 } from '#workbench/evidence/evidence-desk.ts';
 import { type EvidenceJob, JOB_STATES } from '#workbench/evidence/evidence-task.ts';
 import { hangUp } from '#workbench/platform/hang-up.ts';
+import { pathText } from '#workbench/platform/parameters.ts';
 import type { EvidenceParts } from '#workbench/platform/parts.ts';
 import { DRAFT_UNSOUND, draftText, draftUnsound } from '#workbench/platform/rules/drafts/draft-body.ts';
 import {

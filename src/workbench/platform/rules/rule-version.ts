@@ -1,6 +1,5 @@
 import { LimitExceeded } from '#base/work/background-work.ts';
 import { badParameter, type Parameter } from '#checkout/http/operation/parameter.ts';
-import * as query from '#checkout/http/operation/parameters.ts';
 import {
   badRequest,
   HttpProblem,
@@ -17,6 +16,7 @@ import {
   type RuleSet,
   type RuleVersion,
 } from '#decision/rules/rule-set.ts';
+import * as query from '#workbench/platform/parameters.ts';
 
 export const BAD_VERSION = refusal(
   'bad-version',

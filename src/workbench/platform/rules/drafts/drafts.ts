@@ -5,12 +5,6 @@ import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import {
-  BAD_PARAMETER,
-  PAGE_IN_TIME,
-  pageInTime,
-  text as parameterText,
-} from '#checkout/http/operation/parameters.ts';
-import {
   badRequest,
   HttpProblem,
   notFound,
@@ -29,6 +23,12 @@ import {
   TooManyDrafts,
 } from '#workbench/authoring/drafts.ts';
 import { AT_EXAMPLE } from '#workbench/openapi/example.ts';
+import {
+  BAD_PARAMETER,
+  PAGE_IN_TIME,
+  pageInTime,
+  text as parameterText,
+} from '#workbench/platform/parameters.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
 import { BAD_VERSION, VERSION_IN_PATH, versionInBody } from '#workbench/platform/rules/rule-version.ts';

@@ -1,8 +1,8 @@
 import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { INSTANT } from '#base/shapes.ts';
+import { badParameter, type Parameter, type RouteContext } from '#checkout/http/operation/parameter.ts';
 import { refusal } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { badParameter, type Parameter, type RouteContext } from './parameter.ts';
 
 /** Parameters of requests. Who needs several imports all as `query`. */
 

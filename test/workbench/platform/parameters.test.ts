@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { jsonInSteps } from '#checkout/http/operation/operation.ts';
-import { call } from '../../../service/http-call.ts';
-import { serviceOfSuite } from '../../../service/running-service.ts';
+import { call } from '../../service/http-call.ts';
+import { serviceOfSuite } from '../../service/running-service.ts';
 
 describe('a query parameter that an operation does not know', () => {
   const { service, shop } = serviceOfSuite();
