@@ -6,7 +6,7 @@ import { HoldoutSchema } from './holdout.ts';
 import { DECISION_ID_PATTERN, tenant } from './payer/client-key.ts';
 import { clientGroup } from './payer/client-state.ts';
 import { LadderSchema } from './payer/ladder.ts';
-import { NOT_KNOWN } from './rules/condition-text.ts';
+import { NOT_KNOWN } from './rules/condition.ts';
 import {
   type AnswerPlaceholder,
   DIGEST_PATTERN,

@@ -1,5 +1,5 @@
 import type { FactReading, FactValue } from '#decision/facts/fact.ts';
-import { type ComparedWith, type Expected, isFactRef, type OperatorName } from './condition.ts';
+import { type ComparedWith, type Expected, isFactRef, NOT_KNOWN, type OperatorName } from './condition.ts';
 
 const SIGNS: Readonly<Record<OperatorName, string>> = {
   equal: '=',
@@ -32,9 +32,6 @@ export function valueText(value: Expected | null): string {
   if (value === null) return NOT_KNOWN;
   return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
 }
-
-/** What people read where a fact has no value. */
-export const NOT_KNOWN = 'not known';
 
 /** A value as rule files write it. */
 export function formatValue(value: FactValue): string {

@@ -183,3 +183,6 @@ function comparisonsOf(domain: Fact['domain']): readonly OperatorName[] {
       return domain satisfies never;
   }
 }
+
+/** What people read where a fact has no value. */
+export const NOT_KNOWN = 'not known';

@@ -2,7 +2,7 @@ import type { DecisionFilter } from '#decision/decision-filter.ts';
 import { attributeLabel } from '#decision/facts/attribute.ts';
 import { FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { NOT_KNOWN } from '#decision/rules/condition-text.ts';
+import { NOT_KNOWN } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
 import { type Bind, type DuckRow, numbersOf, quote, quoteName, textOf } from '#history/archive/duck.ts';
