@@ -8,13 +8,13 @@ import {
   operation,
 } from '#checkout/http/operation/operation.ts';
 import { badParameter } from '#checkout/http/operation/parameter.ts';
-import { GrantWatch } from '#checkout/http/request/authenticate.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { EventFeed, FeedRecord } from '#history/archive/read/event-feed.ts';
 import type { JournalGap } from '#state/journal.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
+import { GrantWatch } from './grant-watch.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 

@@ -1,7 +1,8 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, named, shape, word } from '#base/shapes.ts';
-import { chapter, jsonAnswer, openOperation, operation } from '#checkout/http/operation/operation.ts';
+import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
 import { ReportingSchema } from '#workbench/monitoring/reporting.ts';
+import { openOperation } from './open-operation.ts';
 import type { PlatformParts } from './parts.ts';
 
 const LivenessSchema = named(

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream';
 import { type TProperties, Type } from '#base/json-schema.ts';
 import { named, type Shape, shape, word } from '#base/shapes.ts';
 import type { Asked } from '#checkout/http/operation/operation.ts';
-import { GrantWatch, whileGranted } from '#checkout/http/request/authenticate.ts';
-import { BODY_BYTES_MAX, bodyChunks, bodyLines, decodeText, parseOnce } from '#checkout/http/request/body.ts';
+import { BODY_BYTES_MAX, decodeText, parseOnce } from '#checkout/http/request/body.ts';
 import { errors, type HttpProblem, malformedBody, retryable } from '#checkout/http/request/problems.ts';
+import { bodyChunks, bodyLines } from './body-lines.ts';
+import { GrantWatch, whileGranted } from './grant-watch.ts';
 
 /** The media type of one JSON object a line. */
 export const LINES = 'application/x-ndjson';

@@ -1,7 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import type { GrantWatch } from '#checkout/http/request/authenticate.ts';
 import { bodyOf } from '#checkout/http/request/body.ts';
 import { HttpProblem, malformedBody } from '#checkout/http/request/problems.ts';
 import { ListEntrySchema, type StoredEntry } from '#checkout/lists/list-entry.ts';
@@ -26,6 +25,7 @@ import {
   ListRefusal,
   REASON_CHARACTERS_MAX,
 } from '#workbench/lists/list-editor.ts';
+import type { GrantWatch } from './grant-watch.ts';
 import {
   isBlankLine,
   keyEnded,

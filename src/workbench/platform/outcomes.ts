@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
 import { choice, instant, key, named, shape, word } from '#base/shapes.ts';
 import { chapter, operation, type RequestBody } from '#checkout/http/operation/operation.ts';
-import type { GrantWatch } from '#checkout/http/request/authenticate.ts';
 import { bodyOf, contentType, readJson, requireContentType } from '#checkout/http/request/body.ts';
 import { HttpProblem, MALFORMED_BODY } from '#checkout/http/request/problems.ts';
 import { INTERNAL_ERROR } from '#checkout/http/request/refusals.ts';
@@ -19,6 +18,7 @@ import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { outcome, outcomeCause } from '#decision/payer/order.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
+import type { GrantWatch } from './grant-watch.ts';
 import {
   answerLines,
   isBlankLine,

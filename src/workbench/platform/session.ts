@@ -1,14 +1,7 @@
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '#base/shapes.ts';
 import { grants, INSTALLATION, KEY_EXAMPLE, OPERATIONS, triedKeyId } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import {
-  chapter,
-  DONE,
-  jsonAnswer,
-  jsonBody,
-  openOperation,
-  operation,
-} from '#checkout/http/operation/operation.ts';
+import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
   ANY_OF_THE_PLATFORM,
@@ -22,6 +15,7 @@ import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import { networkOf } from '#decision/addresses.ts';
 import type { Session, SignedIn } from '#workbench/access/sessions.ts';
 import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
+import { openOperation } from './open-operation.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 

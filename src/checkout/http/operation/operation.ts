@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import Router from '@koa/router';
 import type Koa from 'koa';
 import { isJsonObject } from '#base/files/json-object.ts';
-import { type TObject, type TSchema, Type } from '#base/json-schema.ts';
+import { type TSchema, Type } from '#base/json-schema.ts';
 import { searchSteps } from '#base/paced-steps.ts';
-import { choice, named, oneOf, type Shape, writtenMoments } from '#base/shapes.ts';
+import { type Shape, writtenMoments } from '#base/shapes.ts';
 import { type TurnLimits, Turns } from '#base/work/turns.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { authenticate, type Callers, type Grant, mayStillAsk } from '#checkout/http/request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '#checkout/http/request/body.ts';
 import type { RefusalNote } from '#checkout/http/request/problems.ts';
-import { METHOD_NOT_ALLOWED, NOTHING_THERE, TOO_SLOW } from '#checkout/http/request/refusals.ts';
+import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnown } from './parameter.ts';
 
@@ -35,7 +35,7 @@ const METHODS = ['get', 'put', 'post', 'delete'] as const;
 type Method = (typeof METHODS)[number];
 
 /** One operation of a listener: all that its route and its place in the API document are made from. */
-interface OperationSpec {
+export interface OperationSpec {
   /** Method and path below the base path, with parameters in braces: `get /v1/platform/lists/{list}/entries`. */
   readonly route: `${Method} /${string}`;
   readonly summary: string;
@@ -157,7 +157,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
   };
 }
 
-function readBody<Body>(
+export function readBody<Body>(
   ctx: RouteContext,
   body: RequestBody<Body> | undefined,
   isStrict: boolean,
@@ -178,39 +178,6 @@ function ignoredNames(members: readonly string[]): string {
   return some
     .map((name) => encodeURIComponent(name.slice(0, IGNORED_CHARACTERS_MAX).toWellFormed()))
     .join(', ');
-}
-
-interface OpenSpec<Parts, Body> extends OperationSpec {
-  /** What the operation is called in log and metrics. */
-  readonly label: string;
-  readonly body?: RequestBody<Body>;
-  readonly answer: (ctx: RouteContext, parts: Parts, body: () => Promise<Body>) => Promise<unknown>;
-}
-
-/** Declares an operation that needs no key. */
-export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Declared<Parts> {
-  const { answer, label, body, ...rest } = spec;
-  return {
-    ...rest,
-    grant: null,
-    body: body ?? null,
-    run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
-      ctx.state.operation = label;
-      own(ctx, null);
-      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body, isStrict)));
-    },
-  };
-}
-
-/** What is read of a body, if it comes within this time; throws 408 otherwise. */
-async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(TOO_SLOW.problem()), ms);
-  try {
-    return await Promise.race([reading, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 export function jsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
@@ -275,7 +242,7 @@ export function jsonBody<S extends TSchema>(
 }
 
 /** Takes a value of one shape, and reports the names of members that the shape does not know. */
-function taking<S extends TSchema>(schema: S) {
+export function taking<S extends TSchema>(schema: S) {
   const valid = bodyOf(schema, false);
   const strict = bodyOf(schema);
   const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
@@ -285,48 +252,6 @@ function taking<S extends TSchema>(schema: S) {
     const body = valid(value);
     if (ignored.length > 0) onIgnored(ignored);
     return body;
-  };
-}
-
-interface KindShape {
-  readonly name: string;
-  readonly schema: TObject;
-  readonly example: object;
-}
-
-/** A body of one of several shapes, which its member `member` tells apart; each is kept under its name. */
-export function kindBody(
-  name: string,
-  member: string,
-  kinds: Readonly<Record<string, KindShape>>,
-): RequestBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
-  const all = Object.entries(kinds);
-  const kindOf = bodyOf(
-    Type.Object({
-      [member]: choice(
-        all.map(([kind]) => kind),
-        'Which of them',
-      ),
-    }),
-    false,
-  );
-  const bodies = new Map(all.map(([kind, { schema }]) => [kind, taking(schema)]));
-  const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));
-  return {
-    content: { 'application/json': { name, example: all[0]?.[1].example } },
-    shapes: {
-      ...Object.fromEntries(all.map(([, one]) => [one.name, one.schema])),
-      [name]: oneOf(member, shapes, 'By what is asked'),
-    },
-    read: async (req, onIgnored) => {
-      const value = await readJson(req);
-      const given = isJsonObject(value) ? value[member] : null;
-      const kind = typeof given === 'string' ? given : '';
-      const take = bodies.get(kind);
-      if (take !== undefined) return { kind, value: { ...take(value, onIgnored) } };
-      kindOf(value);
-      throw new Error(`${member} "${kind}" has no shape`);
-    },
   };
 }
 

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type TSchema, Type } from '#base/json-schema.ts';
 import { hasNul } from '#base/key-length.ts';
@@ -144,19 +143,6 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
 /** What a body is refused with that ended before it was whole. */
 export function brokenOff(): HttpProblem {
   return malformedBody('The body broke off before its end.');
-}
-
-/**
- * The bytes of a body as they arrive. A caller that breaks off is answered as one that sent too little:
- * nothing failed here. Whoever stops reading may still answer.
- */
-export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
-  try {
-    yield* req.iterator({ destroyOnReturn: false });
-  } catch (error) {
-    if (!req.complete && req.destroyed) throw brokenOff();
-    throw error;
-  }
 }
 
 export function bodyTooLarge(bytesMax: number): Refusal {
@@ -354,40 +340,3 @@ const ARTICLES: Readonly<Record<string, string>> = {
   number: 'a JSON number',
   integer: 'a whole JSON number',
 };
-
-const NEWLINE = 0x0a;
-
-/** Short lines come tens of thousands in a chunk, and no other request would be served before the last of them. */
-const LINES_AT_ONCE = 100;
-
-/**
- * The lines of a body that comes in chunks, as bytes, without their line ends; null for a line longer than
- * `bytesMax`, of which no more than that is ever held.
- */
-export async function* bodyLines(
-  chunks: AsyncIterable<Buffer>,
-  bytesMax: number,
-): AsyncGenerator<Buffer | null> {
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  let lines = 0;
-  for await (const chunk of chunks) {
-    let rest = chunk;
-    for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-      yield line(held, heldBytes, rest.subarray(0, end), bytesMax);
-      held = [];
-      heldBytes = 0;
-      rest = rest.subarray(end + 1);
-      if (++lines % LINES_AT_ONCE === 0) await othersTurn();
-    }
-    if (heldBytes <= bytesMax) held.push(rest);
-    heldBytes += rest.length;
-  }
-  if (heldBytes > 0) yield line(held, heldBytes, Buffer.alloc(0), bytesMax);
-}
-
-function line(held: readonly Buffer[], heldBytes: number, end: Buffer, bytesMax: number): Buffer | null {
-  if (heldBytes + end.length > bytesMax) return null;
-  const bytes = Buffer.concat([...held, end]);
-  return bytes.at(-1) === 0x0d ? bytes.subarray(0, -1) : bytes;
-}

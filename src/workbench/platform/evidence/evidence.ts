@@ -2,7 +2,7 @@ import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { chapter, DONE, jsonAnswer, kindBody, operation } from '#checkout/http/operation/operation.ts';
+import { chapter, DONE, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
   HttpProblem,
@@ -25,6 +25,7 @@ import {
 } from '#workbench/evidence/evidence-desk.ts';
 import { type EvidenceJob, JOB_STATES } from '#workbench/evidence/evidence-task.ts';
 import { hangUp } from '#workbench/platform/hang-up.ts';
+import { kindBody } from '#workbench/platform/kind-body.ts';
 import { pathText } from '#workbench/platform/parameters.ts';
 import type { EvidenceParts } from '#workbench/platform/parts.ts';
 import { DRAFT_UNSOUND, draftText, draftUnsound } from '#workbench/platform/rules/drafts/draft-body.ts';

@@ -11,7 +11,6 @@ import {
   chapter,
   jsonBody,
   mountRoutes,
-  openOperation,
   searchTurns,
   strictRouter,
 } from '#checkout/http/operation/operation.ts';
@@ -19,6 +18,7 @@ import { answerProblems } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { cutOffLateBodies } from '#checkout/http/server/listener.ts';
 import { PLATFORM_SHARES } from '#workbench/platform/listener-shares.ts';
+import { openOperation } from '#workbench/platform/open-operation.ts';
 import { listening, serving } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
 import { call } from '../../../service/http-call.ts';

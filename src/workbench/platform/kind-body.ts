@@ -1,0 +1,47 @@
+import { isJsonObject } from '#base/files/json-object.ts';
+import { type TObject, Type } from '#base/json-schema.ts';
+import { choice, named, oneOf } from '#base/shapes.ts';
+import { type RequestBody, taking } from '#checkout/http/operation/operation.ts';
+import { bodyOf, readJson } from '#checkout/http/request/body.ts';
+
+interface KindShape {
+  readonly name: string;
+  readonly schema: TObject;
+  readonly example: object;
+}
+
+/** A body of one of several shapes, which its member `member` tells apart; each is kept under its name. */
+export function kindBody(
+  name: string,
+  member: string,
+  kinds: Readonly<Record<string, KindShape>>,
+): RequestBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
+  const all = Object.entries(kinds);
+  const kindOf = bodyOf(
+    Type.Object({
+      [member]: choice(
+        all.map(([kind]) => kind),
+        'Which of them',
+      ),
+    }),
+    false,
+  );
+  const bodies = new Map(all.map(([kind, { schema }]) => [kind, taking(schema)]));
+  const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));
+  return {
+    content: { 'application/json': { name, example: all[0]?.[1].example } },
+    shapes: {
+      ...Object.fromEntries(all.map(([, one]) => [one.name, one.schema])),
+      [name]: oneOf(member, shapes, 'By what is asked'),
+    },
+    read: async (req, onIgnored) => {
+      const value = await readJson(req);
+      const given = isJsonObject(value) ? value[member] : null;
+      const kind = typeof given === 'string' ? given : '';
+      const take = bodies.get(kind);
+      if (take !== undefined) return { kind, value: { ...take(value, onIgnored) } };
+      kindOf(value);
+      throw new Error(`${member} "${kind}" has no shape`);
+    },
+  };
+}

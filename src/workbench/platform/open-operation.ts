@@ -1,0 +1,41 @@
+import {
+  type Declared,
+  type OperationSpec,
+  type RequestBody,
+  readBody,
+} from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
+import { TOO_SLOW } from '#checkout/http/request/refusals.ts';
+
+interface OpenSpec<Parts, Body> extends OperationSpec {
+  /** What the operation is called in log and metrics. */
+  readonly label: string;
+  readonly body?: RequestBody<Body>;
+  readonly answer: (ctx: RouteContext, parts: Parts, body: () => Promise<Body>) => Promise<unknown>;
+}
+
+/** Declares an operation that needs no key. */
+export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Declared<Parts> {
+  const { answer, label, body, ...rest } = spec;
+  return {
+    ...rest,
+    grant: null,
+    body: body ?? null,
+    run: async (ctx, parts, { own, openBodyMs, isStrict }) => {
+      ctx.state.operation = label;
+      own(ctx, null);
+      return answer(ctx, parts, () => inTime(openBodyMs, readBody(ctx, body, isStrict)));
+    },
+  };
+}
+
+/** What is read of a body, if it comes within this time; throws 408 otherwise. */
+async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(TOO_SLOW.problem()), ms);
+  try {
+    return await Promise.race([reading, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
