@@ -120,27 +120,14 @@ export interface Share {
   readonly percent: number;
 }
 
-/** The goals to which a rollout may bring a version; `also` are the other candidates of the draw. */
-export type Goal<Also extends Share = Share> =
-  | { readonly mode: 'shadow' }
-  | {
-      readonly mode: 'canary';
-      readonly percent: number;
-      readonly guardPoints: number | null;
-      /** What somebody said of it, see objective.ts. */
-      readonly objective?: string;
-      readonly also?: readonly Also[];
-    }
-  | { readonly mode: 'active' };
-
 const KEPT_HISTORY = 200;
 
 export function firstRollout(active: VersionRef, at: number): Rollout {
-  return begun('start', 1, active, { who: 'service', at, reason: 'first start' });
+  return beginRollout('start', 1, active, { who: 'service', at, reason: 'first start' });
 }
 
 /** A rollout with one version and nothing before it. */
-function begun(
+export function beginRollout(
   action: 'start' | 'repair',
   revision: number,
   { version, digest }: VersionRef,
@@ -148,47 +135,6 @@ function begun(
 ): Rollout {
   const entry = { at, who, action, from: null, to: version, digest, reason };
   return { revision, active: { version, digest }, candidates: [], ended: [], history: [entry] };
-}
-
-/** The rollout with a version brought to the goal. */
-export function advance(
-  rollout: Rollout,
-  to: VersionRef,
-  goal: Goal<Share & VersionRef>,
-  change: RolloutChange,
-): Rollout {
-  switch (goal.mode) {
-    case 'shadow': {
-      const how = { mode: 'shadow', guardPoints: null } as const;
-      const candidates = onTrial(rollout, [{ ...to, percent: 0 }], how, change);
-      return next(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
-    }
-    case 'canary': {
-      const { percent, guardPoints, objective, also = [] } = goal;
-      const candidates = onTrial(
-        rollout,
-        [{ ...to, percent }, ...also],
-        { mode: 'canary', guardPoints, ...(objective === undefined ? {} : { objective }) },
-        change,
-      );
-      const beside = also.map((one) => ({ version: one.version, percent: one.percent }));
-      const step = { action: 'canary', to, percent, ...(also.length === 0 ? {} : { also: beside }) } as const;
-      const [first] = candidates;
-      const ended = first?.stageSince === change.at ? [] : rollout.ended;
-      return next(rollout, { candidates, ended }, [step], change);
-    }
-    case 'active': {
-      const active = { version: to.version, digest: to.digest };
-      // The others are compared with another version from now on.
-      const candidates = without(rollout.candidates, to.version).map((other) => ({
-        ...other,
-        stageSince: change.at,
-      }));
-      return next(rollout, { active, candidates, ended: [] }, [{ action: 'active', to }], change);
-    }
-    default:
-      return goal satisfies never;
-  }
 }
 
 /**
@@ -207,21 +153,10 @@ export function takeBack(
     const drawn = back.map(({ version, digest, percent, slices }) => ({ version, digest, percent, slices }));
     const ended = left.length === 0 ? [] : [...rollout.ended, ...drawn];
     const steps = back.map((one) => ({ action, from: one.version, to: active }));
-    return next(rollout, { candidates: left, ended }, steps, change);
+    return nextRollout(rollout, { candidates: left, ended }, steps, change);
   }
   const before = version === null ? previousActive(rollout) : null;
-  return before === null ? null : next(rollout, { active: before }, [{ action, to: before }], change);
-}
-
-/** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
-export function repaired(revision: number, active: VersionRef, change: RolloutChange): Rollout {
-  return begun('repair', revision + 1, active, change);
-}
-
-/** A rollout that was lost, or that somebody holds to be right, as a newer one than all that are known. */
-export function writtenAgain(rollout: Rollout, above: number, change: RolloutChange): Rollout {
-  const step = { action: 'repair', to: rollout.active } as const;
-  return { ...next(rollout, {}, [step], change), revision: Math.max(rollout.revision, above) + 1 };
+  return before === null ? null : nextRollout(rollout, { active: before }, [{ action, to: before }], change);
 }
 
 /** The version that was active before; a second rollback skips those that were taken back since. */
@@ -230,15 +165,15 @@ export function previousActive({ active, history }: Rollout): VersionRef | null 
   for (const { action, to, digest } of history) {
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
-      standing = [...without(standing, to), reached];
+      standing = [...withoutVersion(standing, to), reached];
     // Of a candidate that was taken back, `to` is what was active all the time.
     else if (action === 'rollback' || action === 'guard')
       standing = [...standing.slice(0, placeOf(standing, to)), reached];
   }
-  return without(standing, active.version).at(-1) ?? null;
+  return withoutVersion(standing, active.version).at(-1) ?? null;
 }
 
-function without<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
+export function withoutVersion<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
   return versions.filter((one) => one.version !== version);
 }
 
@@ -248,44 +183,13 @@ function placeOf(versions: readonly VersionRef[], version: string): number {
   return place === -1 ? versions.length : place;
 }
 
-/** The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share changes. */
-function onTrial(
-  { candidates }: Rollout,
-  wanted: readonly (Share & VersionRef)[],
-  how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
-  { at }: RolloutChange,
-): readonly Candidate[] {
-  const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
-  const { mode } = how;
-  // What a trial is judged by stays while its percent grows, unless somebody says otherwise.
-  const kept = mode === 'canary' ? before.flatMap((one) => one?.objective ?? []) : [];
-  const [objective] = how.objective === undefined ? kept : [how.objective];
-  const isSame = (place: number, one: Candidate) =>
-    before[place]?.mode === mode &&
-    before[place].percent === one.percent &&
-    before[place].objective === objective;
-  const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
-  const slices = dealt(
-    wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
-  );
-  const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
-    const since = before[place]?.mode === mode ? before[place].since : at;
-    const drawn = { version, digest, percent, slices: slices[place] ?? [] };
-    const judged = objective === undefined ? {} : { objective };
-    return { ...drawn, ...how, ...judged, trial, since, stageSince: at };
-  });
-  const goesOn = begun.length === candidates.length && begun.every((one, place) => isSame(place, one));
-  return goesOn
-    ? begun.map((one, place) => ({ ...one, stageSince: before[place]?.stageSince ?? at }))
-    : begun;
-}
-
 type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
   readonly to: VersionRef;
   readonly from?: RuleVersion;
 };
 
-function next(
+/** The rollout one revision later, with these parts changed and each step in its history. */
+export function nextRollout(
   rollout: Rollout,
   parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
   steps: readonly Step[],
@@ -315,54 +219,9 @@ function next(
 }
 
 /** A part of the clients, from one place in the draw to another, in percent. */
-interface Slice {
+export interface Slice {
   readonly from: number;
   readonly to: number;
-}
-
-/** Places closer together than this are the same: percent are written with few digits. */
-const SAME_PLACE_PERCENT = 1e-9;
-
-/**
- * The slices of each candidate from the next stage on: a client in at 10 % is in at 20 %, and nobody moves away from
- * another candidate that keeps its size.
- */
-function dealt(
-  wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
-): readonly (readonly Slice[])[] {
-  const kept = wanted.map(({ percent, before }) => upTo(percent, before));
-  return wanted.reduce(
-    (all, { percent }, place) =>
-      all.with(place, upTo(percent, [...(all[place] ?? []), ...freeBeside(all.flat())])),
-    kept,
-  );
-}
-
-/** The first of the slices that make up these percent. */
-function upTo(percent: number, slices: readonly Slice[]): readonly Slice[] {
-  let left = percent;
-  return slices.flatMap(({ from, to }) => {
-    const width = Math.min(left, to - from);
-    left -= width;
-    return width <= SAME_PLACE_PERCENT ? [] : [{ from, to: from + width }];
-  });
-}
-
-function freeBeside(taken: readonly Slice[]): readonly Slice[] {
-  const sorted = taken.toSorted((a, b) => a.from - b.from);
-  const starts = [0, ...sorted.map(({ to }) => to)];
-  const ends = [...sorted.map(({ from }) => from), 100];
-  return starts.map((from, place) => ({ from, to: ends[place] ?? 100 }));
-}
-
-/** Why candidates cannot be drawn with these shares; null when they can. */
-export function whyNoDraw(shares: readonly Share[]): string | null {
-  const twice = shares.find(
-    ({ version }, place) => shares.findIndex((one) => one.version === version) < place,
-  );
-  if (twice !== undefined) return `names ${twice.version} twice; each candidate has one share`;
-  const percent = totalOf(shares);
-  return percent > 100 ? `gives away ${percent} percent of the clients; choose 100 or fewer in all` : null;
 }
 
 /** Rounded: percent are written with few digits, and their binary sums are not. */

@@ -6,14 +6,11 @@ import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from '#chec
 import { stageOf } from '#checkout/rollout/guard.ts';
 import { isTakenUp, type LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
-  advance,
   type Candidate,
-  type Goal,
   previousActive,
   type Rollout,
   type RolloutChange,
   RolloutSchema,
-  repaired,
   takeBack,
   totalOf,
   type VersionRef,
@@ -25,6 +22,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rules-dir.ts';
 import type { Tallies } from '#state/store.ts';
+import { advance, type Goal, repaired } from './advance.ts';
 import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
 import { TrialSchema, viewOfTrial } from './trial-view.ts';
 

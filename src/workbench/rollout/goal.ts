@@ -1,8 +1,9 @@
 import { NamedError } from '#base/named-error.ts';
 import { whyUnguarded } from '#checkout/rollout/guard.ts';
-import { type Goal, type Share, totalOf, whyNoDraw } from '#checkout/rollout/rollout.ts';
+import { type Share, totalOf } from '#checkout/rollout/rollout.ts';
 import { type GivenObjective, objectiveText } from '#decision/objective.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
+import { type Goal, whyNoDraw } from './advance.ts';
 
 /** What only a canary has, beside what a trial is judged by. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;

@@ -1,5 +1,6 @@
 import type { Fleet, NodeView } from '#checkout/rollout/fleet.ts';
-import { type Rollout, type RolloutChange, repaired, writtenAgain } from '#checkout/rollout/rollout.ts';
+import type { Rollout, RolloutChange } from '#checkout/rollout/rollout.ts';
+import { repaired, writtenAgain } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**

@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { stageOf } from '#checkout/rollout/guard.ts';
 import {
-  advance,
   type Candidate,
   drawOf,
   firstRollout,
@@ -11,9 +10,9 @@ import {
   previousActive,
   type Rollout,
   takeBack,
-  whyNoDraw,
 } from '#checkout/rollout/rollout.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
+import { advance, whyNoDraw } from '#workbench/rollout/advance.ts';
 
 describe('the name of a version', () => {
   it('has one spelling', () => {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import type { Goal } from '#checkout/rollout/rollout.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -9,6 +8,7 @@ import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { directReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
+import type { Goal } from '#workbench/rollout/advance.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '#workbench/rollout/change-rollout.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { versionOf } from './rule-folders.ts';

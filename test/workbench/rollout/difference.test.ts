@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import type { Goal } from '#checkout/rollout/rollout.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { holdoutDraw } from '#decision/holdout.ts';
@@ -10,6 +9,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { Audit } from '#workbench/access/audit.ts';
+import type { Goal } from '#workbench/rollout/advance.ts';
 import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '#workbench/rollout/change-rollout.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
 import {

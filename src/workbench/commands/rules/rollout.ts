@@ -5,7 +5,7 @@ import { actorOfUser } from '#checkout/access/caller.ts';
 import { Fleet, type NodeView } from '#checkout/rollout/fleet.ts';
 import { statusCounts } from '#checkout/rollout/guard.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import type { Candidate, Goal, RolloutEntry, Share } from '#checkout/rollout/rollout.ts';
+import type { Candidate, RolloutEntry, Share } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig, signalSecretsAtHand } from '#config.ts';
 import { earliestAnswer, objectiveInWords, objectiveOf } from '#decision/objective.ts';
@@ -30,6 +30,7 @@ import { decidedLatelyOn } from '#workbench/commands/open-archive.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
 import { parseReason } from '#workbench/commands/options.ts';
 import { print, printError, table } from '#workbench/commands/print.ts';
+import type { Goal } from '#workbench/rollout/advance.ts';
 import {
   type FollowReport,
   nodeName,

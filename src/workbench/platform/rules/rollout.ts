@@ -3,11 +3,11 @@ import { meaning, type Shape, text } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '#checkout/http/request/problems.ts';
-import type { Goal } from '#checkout/rollout/rollout.ts';
 import { givenOf, objectiveMembers } from '#decision/objective.ts';
 import { versionText } from '#decision/rules/rule-set.ts';
 import { gatedOperation } from '#workbench/platform/gated-operation.ts';
 import type { RolloutParts } from '#workbench/platform/parts.ts';
+import type { Goal } from '#workbench/rollout/advance.ts';
 import {
   FollowingSchema,
   RolloutRefused,

@@ -1,0 +1,154 @@
+import {
+  beginRollout,
+  type Candidate,
+  nextRollout,
+  type Rollout,
+  type RolloutChange,
+  type Share,
+  type Slice,
+  totalOf,
+  type VersionRef,
+  withoutVersion,
+} from '#checkout/rollout/rollout.ts';
+
+/** The goals to which a rollout may bring a version; `also` are the other candidates of the draw. */
+export type Goal<Also extends Share = Share> =
+  | { readonly mode: 'shadow' }
+  | {
+      readonly mode: 'canary';
+      readonly percent: number;
+      readonly guardPoints: number | null;
+      /** What somebody said of it, see objective.ts. */
+      readonly objective?: string;
+      readonly also?: readonly Also[];
+    }
+  | { readonly mode: 'active' };
+
+/** The rollout with a version brought to the goal. */
+export function advance(
+  rollout: Rollout,
+  to: VersionRef,
+  goal: Goal<Share & VersionRef>,
+  change: RolloutChange,
+): Rollout {
+  switch (goal.mode) {
+    case 'shadow': {
+      const how = { mode: 'shadow', guardPoints: null } as const;
+      const candidates = onTrial(rollout, [{ ...to, percent: 0 }], how, change);
+      return nextRollout(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
+    }
+    case 'canary': {
+      const { percent, guardPoints, objective, also = [] } = goal;
+      const candidates = onTrial(
+        rollout,
+        [{ ...to, percent }, ...also],
+        { mode: 'canary', guardPoints, ...(objective === undefined ? {} : { objective }) },
+        change,
+      );
+      const beside = also.map((one) => ({ version: one.version, percent: one.percent }));
+      const step = { action: 'canary', to, percent, ...(also.length === 0 ? {} : { also: beside }) } as const;
+      const [first] = candidates;
+      const ended = first?.stageSince === change.at ? [] : rollout.ended;
+      return nextRollout(rollout, { candidates, ended }, [step], change);
+    }
+    case 'active': {
+      const active = { version: to.version, digest: to.digest };
+      // The others are compared with another version from now on.
+      const candidates = withoutVersion(rollout.candidates, to.version).map((other) => ({
+        ...other,
+        stageSince: change.at,
+      }));
+      return nextRollout(rollout, { active, candidates, ended: [] }, [{ action: 'active', to }], change);
+    }
+    default:
+      return goal satisfies never;
+  }
+}
+
+/** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
+export function repaired(revision: number, active: VersionRef, change: RolloutChange): Rollout {
+  return beginRollout('repair', revision + 1, active, change);
+}
+
+/** A rollout that was lost, or that somebody holds to be right, as a newer one than all that are known. */
+export function writtenAgain(rollout: Rollout, above: number, change: RolloutChange): Rollout {
+  const step = { action: 'repair', to: rollout.active } as const;
+  return { ...nextRollout(rollout, {}, [step], change), revision: Math.max(rollout.revision, above) + 1 };
+}
+
+/** The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share changes. */
+function onTrial(
+  { candidates }: Rollout,
+  wanted: readonly (Share & VersionRef)[],
+  how: Pick<Candidate, 'mode' | 'guardPoints' | 'objective'>,
+  { at }: RolloutChange,
+): readonly Candidate[] {
+  const before = wanted.map((one) => candidates.find(({ digest }) => digest === one.digest) ?? null);
+  const { mode } = how;
+  // What a trial is judged by stays while its percent grows, unless somebody says otherwise.
+  const kept = mode === 'canary' ? before.flatMap((one) => one?.objective ?? []) : [];
+  const [objective] = how.objective === undefined ? kept : [how.objective];
+  const isSame = (place: number, one: Candidate) =>
+    before[place]?.mode === mode &&
+    before[place].percent === one.percent &&
+    before[place].objective === objective;
+  const [trial = `${wanted[0]?.version}@${at}`] = before.flatMap((one) => (one === null ? [] : [one.trial]));
+  const slices = dealt(
+    wanted.map(({ percent }, place) => ({ percent, before: before[place]?.slices ?? [] })),
+  );
+  const begun = wanted.map(({ version, digest, percent }, place): Candidate => {
+    const since = before[place]?.mode === mode ? before[place].since : at;
+    const drawn = { version, digest, percent, slices: slices[place] ?? [] };
+    const judged = objective === undefined ? {} : { objective };
+    return { ...drawn, ...how, ...judged, trial, since, stageSince: at };
+  });
+  const goesOn = begun.length === candidates.length && begun.every((one, place) => isSame(place, one));
+  return goesOn
+    ? begun.map((one, place) => ({ ...one, stageSince: before[place]?.stageSince ?? at }))
+    : begun;
+}
+
+/** Places closer together than this are the same: percent are written with few digits. */
+const SAME_PLACE_PERCENT = 1e-9;
+
+/**
+ * The slices of each candidate from the next stage on: a client in at 10 % is in at 20 %, and nobody moves away from
+ * another candidate that keeps its size.
+ */
+function dealt(
+  wanted: readonly { readonly percent: number; readonly before: readonly Slice[] }[],
+): readonly (readonly Slice[])[] {
+  const kept = wanted.map(({ percent, before }) => upTo(percent, before));
+  return wanted.reduce(
+    (all, { percent }, place) =>
+      all.with(place, upTo(percent, [...(all[place] ?? []), ...freeBeside(all.flat())])),
+    kept,
+  );
+}
+
+/** The first of the slices that make up these percent. */
+function upTo(percent: number, slices: readonly Slice[]): readonly Slice[] {
+  let left = percent;
+  return slices.flatMap(({ from, to }) => {
+    const width = Math.min(left, to - from);
+    left -= width;
+    return width <= SAME_PLACE_PERCENT ? [] : [{ from, to: from + width }];
+  });
+}
+
+function freeBeside(taken: readonly Slice[]): readonly Slice[] {
+  const sorted = taken.toSorted((a, b) => a.from - b.from);
+  const starts = [0, ...sorted.map(({ to }) => to)];
+  const ends = [...sorted.map(({ from }) => from), 100];
+  return starts.map((from, place) => ({ from, to: ends[place] ?? 100 }));
+}
+
+/** Why candidates cannot be drawn with these shares; null when they can. */
+export function whyNoDraw(shares: readonly Share[]): string | null {
+  const twice = shares.find(
+    ({ version }, place) => shares.findIndex((one) => one.version === version) < place,
+  );
+  if (twice !== undefined) return `names ${twice.version} twice; each candidate has one share`;
+  const percent = totalOf(shares);
+  return percent > 100 ? `gives away ${percent} percent of the clients; choose 100 or fewer in all` : null;
+}
