@@ -106,11 +106,29 @@ export function list<S extends TSchema>(schema: S, description: string) {
 
 const MOMENT = Symbol('what happens at a moment');
 
+/** A number that a shape calls a moment. Every number may be used as one. */
+export type EpochMs = number & { readonly [MOMENT]?: never };
+
 /** A moment in milliseconds since 1970; answers over HTTP have it as RFC 3339 in UTC. */
 export function epochMs(description: string) {
-  const schema = Type.Integer({ minimum: 0, description: `${description}; milliseconds since 1970` });
+  const schema = Type.Unsafe<EpochMs>({
+    type: 'integer',
+    minimum: 0,
+    description: `${description}; milliseconds since 1970`,
+  });
   return Object.assign(schema, { [MOMENT]: description });
 }
+
+/** What a shape describes, as answers over HTTP have it. */
+export type Written<T> = T extends number
+  ? typeof MOMENT extends keyof T
+    ? string
+    : T
+  : T extends string
+    ? T
+    : T extends object
+      ? { readonly [Name in keyof T]: Written<T[Name]> }
+      : T;
 
 /** What happens at a moment that `epochMs` describes; null for what is no moment. */
 export function momentOf(schema: object): string | null {
@@ -119,17 +137,17 @@ export function momentOf(schema: object): string | null {
 }
 
 /** Gives a value with its moments as RFC 3339 in UTC. */
-type Written = (value: unknown) => unknown;
+type Writer = (value: unknown) => unknown;
 
-const AS_IT_IS: Written = (value) => value;
+const AS_IT_IS: Writer = (value) => value;
 
-const writers = new WeakMap<object, Written>();
+const writers = new WeakMap<object, Writer>();
 
 /** How values of this shape are written, where the service itself counts in milliseconds since 1970. */
-export function writtenMoments(shape: object): Written {
+export function writtenMoments(shape: object): Writer {
   const known = writers.get(shape);
   if (known !== undefined) return known;
-  let writer: Written = AS_IT_IS;
+  let writer: Writer = AS_IT_IS;
   // A shape may contain itself.
   writers.set(shape, (value) => writer(value));
   writer = writerOf(shape);
@@ -137,13 +155,13 @@ export function writtenMoments(shape: object): Written {
   return writer;
 }
 
-function writerOf(shape: object): Written {
+function writerOf(shape: object): Writer {
   if (momentOf(shape) !== null) return (value) => (typeof value === 'number' ? textOf(value) : value);
   const { type, properties = {}, items, anyOf = [], oneOf = anyOf, ...more } = Object(shape);
   if (type === undefined && oneOf.length === 0) return freeForm;
-  const whole: readonly Written[] = oneOf.map(writtenMoments).filter(writesSome);
+  const whole: readonly Writer[] = oneOf.map(writtenMoments).filter(writesSome);
   const members = Object.entries(properties)
-    .map(([name, part]): [string, Written] => [name, writtenMoments(Object(part))])
+    .map(([name, part]): [string, Writer] => [name, writtenMoments(Object(part))])
     .filter(([, write]) => writesSome(write));
   const parts: readonly unknown[] = [items, ...Object.values(Object(more.patternProperties))];
   const each = parts.filter(isSchema).map(writtenMoments).find(writesSome);
@@ -159,8 +177,8 @@ function writerOf(shape: object): Written {
 
 function partsWritten(
   value: unknown,
-  members: readonly (readonly [name: string, write: Written])[],
-  each: Written | undefined,
+  members: readonly (readonly [name: string, write: Writer])[],
+  each: Writer | undefined,
 ): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return each === undefined ? value : value.map(each);
@@ -170,7 +188,7 @@ function partsWritten(
   return Object.fromEntries(written);
 }
 
-function writesSome(write: Written): boolean {
+function writesSome(write: Writer): boolean {
   return write !== AS_IT_IS;
 }
 

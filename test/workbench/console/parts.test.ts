@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Written } from '#base/shapes.ts';
 import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
 import { RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '#decision/rules/rule-set.ts';
 import { capOf } from '#workbench/console/page/parts/chart-cap.ts';
@@ -12,6 +13,7 @@ import {
   showTimesInUtc,
   VERSION_FORM,
   VERSION_NAME,
+  writeMoment,
 } from '#workbench/console/page/parts/format.ts';
 import { marksOf } from '#workbench/console/page/parts/marks.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
@@ -102,8 +104,10 @@ const HOUR_MS = 3_600_000;
 const [P2_V10, P2_V11] = [versionOf('p2.v10'), versionOf('p2.v11')];
 const span = { from: 10 * HOUR_MS, to: 20 * HOUR_MS };
 
-const change = (hour: number, more: Partial<RolloutEntry>): RolloutEntry => ({
-  at: hour * HOUR_MS,
+type ShownEntry = Written<RolloutEntry>;
+
+const change = (hour: number, more: Partial<ShownEntry>): ShownEntry => ({
+  at: writeMoment(hour * HOUR_MS),
   who: 'ann',
   action: 'canary',
   from: P2_V10,
@@ -113,7 +117,7 @@ const change = (hour: number, more: Partial<RolloutEntry>): RolloutEntry => ({
   ...more,
 });
 
-const rolloutWith = (...history: readonly RolloutEntry[]) => ({
+const rolloutWith = (...history: readonly ShownEntry[]) => ({
   revision: 1,
   active: { version: P2_V10, digest: 'd' },
   candidates: [],
@@ -121,13 +125,13 @@ const rolloutWith = (...history: readonly RolloutEntry[]) => ({
   history,
 });
 
-const told = (one: RolloutEntry) =>
+const told = (one: ShownEntry) =>
   marksOf({ rollout: rolloutWith(one), gaps: [] }, span).map(({ text, isAlert }) => [isAlert, text]);
 
 describe('the marks on a line of time', () => {
   it('are what happened within it, the first first', () => {
     const rollout = rolloutWith(change(9, {}), change(15, {}), change(20, {}));
-    const counts = { entries: 1, ended: 0, changedAt: 12 * HOUR_MS };
+    const counts = { entries: 1, ended: 0, changedAt: writeMoment(12 * HOUR_MS) };
     const list = { list: 'testers', kind: 'client', ofInstallation: false, ...counts } as const;
     expect(marksOf({ rollout, lists: [list], gaps: [] }, span)).to.deep.equal([
       { at: 12 * HOUR_MS, text: 'the list testers was last changed', isAlert: false },
@@ -159,7 +163,7 @@ describe('the marks on a line of time', () => {
   });
 
   it('say what the archive lost, from where it shows when it began before', () => {
-    const gap = { from: 9 * HOUR_MS, to: 11 * HOUR_MS, entries: 1200 };
+    const gap = { from: writeMoment(9 * HOUR_MS), to: writeMoment(11 * HOUR_MS), entries: 1200 };
     const text = `about 1,200 entries between ${dateTime(gap.from)} and ${dateTime(gap.to)} are lost`;
     expect(marksOf({ gaps: [gap] }, span)).to.deep.equal([{ at: span.from, text, isAlert: true }]);
   });

@@ -99,35 +99,11 @@ async function granted(method: Method, { path, revision, all }: Question<unknown
 
 function readValue(type: string, text: string) {
   if (text === '' || !type.includes('json')) return null;
-  if (!type.includes('ndjson')) return JSON.parse(text, withTimes);
+  if (!type.includes('ndjson')) return JSON.parse(text);
   return text
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line, withTimes));
-}
-
-/** Moments in a query, as the page reckons. */
-const TIME_ASKED = /(?<=[?&](?:from|to|asOf|againstFrom|againstTo)=)\d{11,15}(?=&|$)/g;
-
-function told(epochMs: string | number) {
-  return new Date(Number(epochMs)).toISOString();
-}
-
-/** The other way round for what is sent. */
-function timesTold(name: string, value: unknown) {
-  return typeof value === 'number' && value >= 1e11 && TIME_NAME.test(name) ? told(value) : value;
-}
-
-const TIME_NAME = /^(?:at|since|from|to|asOf|upTo|backTo|slots)$|(?:At|Until|Since)$/;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
-/**
- * The page reckons in milliseconds since 1970, as the types of answers say; over HTTP every moment is a text.
- */
-function withTimes(name: string, value: unknown) {
-  if (!TIME_NAME.test(name)) return value;
-  const inMs = (one: unknown) => (typeof one === 'string' && TIME.test(one) ? Date.parse(one) : one);
-  return Array.isArray(value) ? value.map(inMs) : inMs(value);
+    .map((line) => JSON.parse(line));
 }
 
 async function send(
@@ -143,11 +119,11 @@ async function send(
     const early = method === 'GET' ? await askedAhead(path) : undefined;
     const answer =
       early ??
-      (await fetch(`v1/platform/${path.replaceAll(TIME_ASKED, told)}`, {
+      (await fetch(`v1/platform/${path}`, {
         method,
         headers: { ...shown, ...type, ...(revision !== null && { 'If-Match': `"${revision}"` }) },
         cache: 'no-store',
-        ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body, timesTold) }),
+        ...(body === undefined ? {} : { body: isLines ? body : JSON.stringify(body) }),
       }));
     // An answer that breaks off does not count.
     return { answer, text: await answer.text() };

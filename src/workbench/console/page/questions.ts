@@ -1,7 +1,7 @@
 import type { TSchema } from '#base/json-schema.ts';
-import type { Shape } from '#base/shapes.ts';
+import type { Shape, Written } from '#base/shapes.ts';
 import type { Experiment as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
-import type { Presentation } from '#history/evidence/presentation.ts';
+import type { Presentation as PresentationData } from '#history/evidence/presentation.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import type * as sdk from '#sdk/records.ts';
 import type { ProposalSchema } from '#workbench/approvals/proposals.ts';
@@ -32,23 +32,8 @@ import type { SettingsSchema } from '#workbench/platform/settings.ts';
 
 export type { DecisionWhatIf, Reporting, RuleDiff };
 
-type TimeName =
-  | ('at' | 'since' | 'asOf' | 'upTo' | 'backTo')
-  | `${string}At`
-  | `${string}Until`
-  | `${string}Since`;
-
-/** As the page has answers: it reads their moments as milliseconds since 1970 (`api.ts`). */
-type InMs<T> = T extends string
-  ? T
-  : T extends object
-    ? { readonly [Name in keyof T]: Name extends TimeName ? TimeOf<T[Name]> : InMs<T[Name]> }
-    : T;
-
-type TimeOf<T> = T extends string ? number : InMs<T>;
-
 /** An answer as the API's document describes it. */
-type Answered<Declared extends TSchema> = InMs<Shape<Declared>>;
+type Answered<Declared extends TSchema> = Written<Shape<Declared>>;
 
 export type Session = Answered<typeof SessionSchema>;
 export type SignIn = Answered<typeof SignInSchema>;
@@ -79,28 +64,29 @@ export interface Worked<Result> {
   readonly result: Result | null;
 }
 
-export type RulesReport = Report & Presentation;
-export type Experiment = ExperimentData & Presentation;
+export type Presentation = Written<PresentationData>;
+export type RulesReport = Written<Report> & Presentation;
+export type Experiment = Written<ExperimentData> & Presentation;
 
 export type { FactReading, FactValue } from '#decision/facts/fact.ts';
-export type { EvidenceTable, OrderCounts, Presentation } from '#history/evidence/presentation.ts';
+export type { EvidenceTable, OrderCounts } from '#history/evidence/presentation.ts';
 export type { RuleReport } from '#history/evidence/report/rule-report.ts';
 
-export type Binding = InMs<sdk.Binding>;
-export type ClientHistory = InMs<sdk.ClientHistory>;
-export type ClientLinks = Omit<InMs<sdk.ClientLinks>, 'from'> & { readonly from: number };
-export type ClientView = InMs<sdk.ClientView>;
-export type Decision = InMs<sdk.Decision>;
-export type Explanation = InMs<sdk.Explanation>;
-export type Following = InMs<sdk.Following>;
-export type FoundDecisions = InMs<sdk.FoundDecisions>;
-export type HistoryEntry = InMs<sdk.HistoryEntry>;
-export type Ladder = InMs<sdk.Ladder>;
-export type NodeReport = InMs<sdk.NodeReport>;
-export type Override = InMs<sdk.Override>;
-export type Rollout = InMs<sdk.Rollout>;
-export type RolloutStatus = InMs<sdk.RolloutStatus>;
-export type TrialCounts = InMs<sdk.TrialCounts>;
+export type Binding = sdk.Binding;
+export type ClientHistory = sdk.ClientHistory;
+export type ClientLinks = sdk.ClientLinks;
+export type ClientView = sdk.ClientView;
+export type Decision = sdk.Decision;
+export type Explanation = sdk.Explanation;
+export type Following = sdk.Following;
+export type FoundDecisions = sdk.FoundDecisions;
+export type HistoryEntry = sdk.HistoryEntry;
+export type Ladder = sdk.Ladder;
+export type NodeReport = sdk.NodeReport;
+export type Override = sdk.Override;
+export type Rollout = sdk.Rollout;
+export type RolloutStatus = sdk.RolloutStatus;
+export type TrialCounts = sdk.TrialCounts;
 export type { Estimate } from '#history/statistics/intervals.ts';
 export type { ConditionTrace, RulesAccount, RuleTrace, VerdictCommand } from '#sdk/records.ts';
 

@@ -2,7 +2,14 @@ import { may, useAnswer } from '#workbench/console/page/api.ts';
 import { type Html, h, html, useMemo } from '#workbench/console/page/html.ts';
 import { Chart, Happened } from '#workbench/console/page/parts/chart.ts';
 import { choice, goTo } from '#workbench/console/page/parts/form.ts';
-import { count, counted, dateTime, percent, share } from '#workbench/console/page/parts/format.ts';
+import {
+  count,
+  counted,
+  dateTime,
+  percent,
+  readMoment,
+  share,
+} from '#workbench/console/page/parts/format.ts';
 import { marksOf } from '#workbench/console/page/parts/marks.ts';
 import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
 import { numbers, table } from '#workbench/console/page/parts/table.ts';
@@ -10,7 +17,7 @@ import { minuteWord, withWords } from '#workbench/console/page/parts/time-span.t
 import { colorsOf, VERDICT_NAMES } from '#workbench/console/page/parts/verdict.ts';
 import { LISTS, type RolloutStatus, type Session } from '#workbench/console/page/questions.ts';
 import type { Exploration, View } from './today-view.ts';
-import { FILTERS, parameterOf, SPLIT_NAMES, spanOfSlots, sum, toDecisions, utc } from './today-view.ts';
+import { FILTERS, parameterOf, SPLIT_NAMES, spanOfSlots, sum, toDecisions } from './today-view.ts';
 
 const MEASURES = ['count', 'share', 'money'] as const;
 
@@ -33,12 +40,13 @@ export function Explored({ found, view, session, status, attributes, children }:
     () => marksOf({ rollout, lists, gaps: found.gaps }, spanOfSlots(found)),
     [rollout?.revision, lists, found],
   );
+  const at = useMemo(() => found.slots.map(readMoment), [found]);
   const series = useMemo(() => seriesOf(found, measure), [found, measure]);
   const brush = (from: number, to: number) =>
     goTo(withWords({ span: null, from: minuteWord(from), to: minuteWord(to - 1) }));
   const title = `${verdict ?? 'Decisions'} by ${by}`;
   const note = 'drag over the bars to look closer';
-  const chart = { title, note, kind: 'bars' as const, at: found.slots, series, marks, brush };
+  const chart = { title, note, kind: 'bars' as const, at, series, marks, brush };
   return html`<section class="card">
       <h2 class="only-read">What was decided</h2>
       ${h(Controls, { view, attributes })}
@@ -131,7 +139,7 @@ function csvOf({ slots, all, values }: Exploration, { by }: View) {
   const currency = mainCurrency(values);
   const counts = values.flatMap(({ value, decisions, money, orders }) =>
     slots.map((at, slot) => ({
-      from: utc(at),
+      from: at,
       [by]: value ?? 'others',
       decisions: decisions[slot],
       of: all[slot],

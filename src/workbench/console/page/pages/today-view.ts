@@ -1,6 +1,7 @@
 import { SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { useMemo } from '#workbench/console/page/html.ts';
+import { readMoment, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toFound } from '#workbench/console/page/parts/links.ts';
 import { minuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
 import { type Explored, exploration } from '#workbench/console/page/questions.ts';
@@ -61,17 +62,18 @@ export function exploredQuery(view: View) {
   const { name, span } = view.time;
   const asked = narrowed(view);
   if (name !== null) asked.set('span', name === 'all' ? LONGEST : name);
-  else if (span.from !== undefined) asked.set('from', utc(span.from));
-  if (name === null && span.to !== undefined) asked.set('to', utc(span.to));
-  if (span.asOf !== undefined) asked.set('asOf', utc(span.asOf));
+  else if (span.from !== undefined) asked.set('from', writeMoment(span.from));
+  if (name === null && span.to !== undefined) asked.set('to', writeMoment(span.to));
+  if (span.asOf !== undefined) asked.set('asOf', writeMoment(span.asOf));
   return asked;
 }
 
 /** From the first slot to the end of the last, or to now. */
 export function spanOfSlots({ slots, stepMs }: Exploration) {
-  const from = slots[0] ?? 0;
+  const [first, last] = [slots[0], slots.at(-1)].map((slot) => (slot === undefined ? 0 : readMoment(slot)));
+  const from = first ?? 0;
   const now = Math.floor(Date.now() / 10_000) * 10_000;
-  return { from, to: Math.max(from + 1, Math.min(now, (slots.at(-1) ?? 0) + stepMs)) };
+  return { from, to: Math.max(from + 1, Math.min(now, (last ?? 0) + stepMs)) };
 }
 
 /** The verdicts of the same time earlier; null where that would not be before it. */
@@ -102,8 +104,8 @@ function earlierQuery(found: Exploration | null, view: View, agoMs: number) {
   if (found === null) return null;
   const { from, to } = spanOfSlots(found);
   const asked = narrowed({ ...view, by: 'verdict', verdict: null, measure: 'count' });
-  asked.set('from', utc(from - agoMs));
-  asked.set('to', utc(to - agoMs));
+  asked.set('from', writeMoment(from - agoMs));
+  asked.set('to', writeMoment(to - agoMs));
   return asked;
 }
 
@@ -112,7 +114,7 @@ export function changeQuery(found: Exploration, view: View, verdict: string, ago
   const { from, to } = spanOfSlots(found);
   const asked = narrowed({ ...view, by: 'verdict', verdict, measure: 'count' });
   const times = { from, to, againstFrom: from - agoMs, againstTo: to - agoMs };
-  for (const [name, at] of Object.entries(times)) asked.set(name, utc(at));
+  for (const [name, at] of Object.entries(times)) asked.set(name, writeMoment(at));
   return asked;
 }
 
@@ -124,10 +126,6 @@ export function shareOf(found: Exploration, value: string) {
 
 export function sum(numbers: readonly number[]) {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-export function utc(epochMs: number) {
-  return new Date(epochMs).toISOString();
 }
 
 /** Where the decisions of this time are listed, narrowed further by parameters of Find. */

@@ -10,7 +10,7 @@ import {
   workedOut,
 } from '#workbench/console/page/parts/evidence.ts';
 import { choice } from '#workbench/console/page/parts/form.ts';
-import { count, dateTime } from '#workbench/console/page/parts/format.ts';
+import { count, dateTime, readMoment } from '#workbench/console/page/parts/format.ts';
 import { sampleOrders } from '#workbench/console/page/parts/links.ts';
 import { useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { numbers, table } from '#workbench/console/page/parts/table.ts';
@@ -190,7 +190,7 @@ function TrendChart({ trend, version, metric }: TrendChartProps) {
       total: thousandths(1000 * (seen.at(-1)?.[figure] ?? 0)),
     });
     return [
-      seen.map((one) => one.at),
+      seen.map((one) => readMoment(one.at)),
       [line('from', 'low'), line('to', 'high'), line('difference', 'value')],
     ];
   }, [trend, version, metric]);

@@ -9,11 +9,17 @@ import {
   workedOut,
 } from '#workbench/console/page/parts/evidence.ts';
 import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
-import { dateTime } from '#workbench/console/page/parts/format.ts';
+import { dateTime, readMoment } from '#workbench/console/page/parts/format.ts';
 import { toVersion } from '#workbench/console/page/parts/links.ts';
 import { answered, empty, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { columns, table } from '#workbench/console/page/parts/table.ts';
-import { inUtc, minuteField, minuteWord, type Time } from '#workbench/console/page/parts/time-span.ts';
+import {
+  inUtc,
+  minuteField,
+  minuteWord,
+  type Time,
+  writeSpan,
+} from '#workbench/console/page/parts/time-span.ts';
 import { pill } from '#workbench/console/page/parts/verdict.ts';
 import type {
   EvidenceJob,
@@ -160,7 +166,7 @@ function bodyOf(question: Asked, version: string, query: URLSearchParams, { span
     else options[name] = kind === 'number' ? Number(value) : value;
   }
   if (question.options.some(({ name }) => name === 'by')) options['by'] ??= sliceOf(span);
-  return { kind: question.kind, options, ...span };
+  return { kind: question.kind, options, ...writeSpan(span) };
 }
 
 /** The longest trend of days that can still be read. */
@@ -222,9 +228,9 @@ function cellsOf({ platform, askedAt, kind, ruleSets, state, options, from, to, 
     Array.isArray(value) ? value.join(' ') : String(value),
   ]);
   const time = {
-    ...(from === null ? { span: 'all' } : { from: minuteWord(from) }),
-    ...(to !== null && { to: minuteWord(to - MINUTE_MS) }),
-    ...(asOf !== null && { asOf: minuteWord(asOf) }),
+    ...(from === null ? { span: 'all' } : { from: minuteWord(readMoment(from)) }),
+    ...(to !== null && { to: minuteWord(readMoment(to) - MINUTE_MS) }),
+    ...(asOf !== null && { asOf: minuteWord(readMoment(asOf)) }),
   };
   const about = ruleSets.map(({ ruleVersion }) => ruleVersion);
   const asked = toVersion(about[0] ?? '*', 'worth', { kind, ...Object.fromEntries(texts), ...time });

@@ -9,15 +9,29 @@ export function showTimesInUtc(wanted: boolean) {
   isUtc = wanted;
 }
 
+/** As the API writes it, RFC 3339, or epoch ms as the page reckons. */
+type Moment = string | number;
+
+/** A moment of an answer as the page reckons, epoch ms. */
+export function readMoment(text: string) {
+  return Date.parse(text);
+}
+
+/** The other way round, for what is asked. */
+export function writeMoment(epochMs: number) {
+  return new Date(epochMs).toISOString();
+}
+
 /** `2026-01-01T14:03:27.000` as a clock shows it where times are shown. */
-function onClock(epochMs: number) {
-  const offsetMs = isUtc ? 0 : new Date(epochMs).getTimezoneOffset() * 60_000;
-  return new Date(epochMs - offsetMs).toISOString().slice(0, -1);
+function onClock(moment: Moment) {
+  const date = new Date(moment);
+  const offsetMs = isUtc ? 0 : date.getTimezoneOffset() * 60_000;
+  return new Date(date.getTime() - offsetMs).toISOString().slice(0, -1);
 }
 
 /** `2026-01-01T14:03`, as fields for a minute have it. */
-export function minuteOf(epochMs: number) {
-  return onClock(epochMs).slice(0, 16);
+export function minuteOf(moment: Moment) {
+  return onClock(moment).slice(0, 16);
 }
 
 /** The other way round, epoch ms. */
@@ -26,24 +40,24 @@ export function minuteAt(text: string) {
 }
 
 /** `14:03`. */
-export function clockTime(epochMs: number) {
-  return onClock(epochMs).slice(11, 16);
+export function clockTime(moment: Moment) {
+  return onClock(moment).slice(11, 16);
 }
 
 /** `2026-01-01 14:03:27`. */
-export function dateTime(epochMs: number | null | undefined) {
-  if (epochMs === null || epochMs === undefined) return '–';
-  return `${day(epochMs)} ${clockSeconds(epochMs)}`;
+export function dateTime(moment: Moment | null | undefined) {
+  if (moment === null || moment === undefined) return '–';
+  return `${day(moment)} ${clockSeconds(moment)}`;
 }
 
 /** `2026-01-01`. */
-export function day(epochMs: number) {
-  return onClock(epochMs).slice(0, 10);
+export function day(moment: Moment) {
+  return onClock(moment).slice(0, 10);
 }
 
 /** `14:03:27`. */
-export function clockSeconds(epochMs: number) {
-  return onClock(epochMs).slice(11, 19);
+export function clockSeconds(moment: Moment) {
+  return onClock(moment).slice(11, 19);
 }
 
 const UNITS: readonly (readonly [perUnit: number, below: number, unit: string])[] = [

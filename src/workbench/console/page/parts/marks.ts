@@ -1,5 +1,5 @@
 import type { Explored, Rollout, SharedLists } from '#workbench/console/page/questions.ts';
-import { count, dateTime } from './format.ts';
+import { count, dateTime, readMoment } from './format.ts';
 
 interface Span {
   readonly from: number;
@@ -31,8 +31,8 @@ export function marksOf(
 ): readonly Mark[] {
   return [
     ...(rollout?.history ?? []).map(markOfChange),
-    ...lists.map(({ list, changedAt }) => mark(changedAt, `the list ${list} was last changed`)),
-    ...gaps.map((gap) => mark(Math.max(gap.from, from), gapText(gap), true)),
+    ...lists.map(({ list, changedAt }) => mark(readMoment(changedAt), `the list ${list} was last changed`)),
+    ...gaps.map((gap) => mark(Math.max(readMoment(gap.from), from), gapText(gap), true)),
   ]
     .filter(({ at }) => at >= from && at < to)
     .sort((a, b) => a.at - b.at);
@@ -43,9 +43,11 @@ function mark(at: number, text: string, isAlert = false): Mark {
 }
 
 function markOfChange({ at, action, from, to, who, reason, emergency = false }: Rollout['history'][number]) {
-  if (action === 'guard') return mark(at, `the guard took ${from ?? 'a candidate'} back: ${reason}`, true);
+  const changedAt = readMoment(at);
+  if (action === 'guard')
+    return mark(changedAt, `the guard took ${from ?? 'a candidate'} back: ${reason}`, true);
   const alone = emergency ? ' without anybody else’s approval' : '';
-  return mark(at, `${action} ${to}, by ${who}${alone}: ${reason}`, emergency);
+  return mark(changedAt, `${action} ${to}, by ${who}${alone}: ${reason}`, emergency);
 }
 
 function gapText({ from, to, entries }: Explored['exploration']['gaps'][number]) {

@@ -1,6 +1,6 @@
 import { html } from '#workbench/console/page/html.ts';
 import { field, goTo, sent, typedInto } from './form.ts';
-import { dateTime, minuteAt, minuteOf } from './format.ts';
+import { dateTime, minuteAt, minuteOf, writeMoment } from './format.ts';
 
 /**
  * The time that all places look at, which the address keeps: minutes as `2026-01-01T14:03Z`, so that a link
@@ -85,6 +85,11 @@ export interface Time {
   readonly name: SpanName | null;
   /** Epoch ms; `from` is absent for all that is kept, `to` for now. */
   readonly span: { readonly from?: number; readonly to?: number; readonly asOf?: number };
+}
+
+/** The time as the API takes it. */
+export function writeSpan(span: Time['span']): Readonly<Partial<Record<'from' | 'to' | 'asOf', string>>> {
+  return Object.fromEntries(Object.entries(span).map(([name, at]) => [name, writeMoment(at)]));
 }
 
 /** Days and longer begin with a day of UTC, so that a question stays the same all day. */

@@ -10,7 +10,7 @@ import {
   outcomeText,
 } from '#workbench/console/page/parts/decision-table.ts';
 import { choice, field, goTo, sent } from '#workbench/console/page/parts/form.ts';
-import { count, dateTime } from '#workbench/console/page/parts/format.ts';
+import { count, dateTime, writeMoment } from '#workbench/console/page/parts/format.ts';
 import { toFound } from '#workbench/console/page/parts/links.ts';
 import { answered, empty, Trouble } from '#workbench/console/page/parts/notice.ts';
 import { csvText, saveFile } from '#workbench/console/page/parts/save-file.ts';
@@ -166,7 +166,7 @@ const UNREAD = {
 /** What was not looked at: it was not read yet, or cannot be read. */
 function except({ upTo, unread = [] }: FoundDecisions['lookedAt']) {
   const parts = unread.map(({ from, to, decisions, why = 'damaged' }) => {
-    const span = `from ${dateTime(Number(from))} to ${dateTime(Number(to))}`;
+    const span = `from ${dateTime(from)} to ${dateTime(to)}`;
     return `; ${count(decisions)} decisions ${span} lie in a file that ${UNREAD[why]}`;
   });
   if (upTo !== undefined) parts.unshift(`, up to ${dateTime(upTo)}; some of what came since was not read`);
@@ -205,10 +205,10 @@ function filterOf(query: URLSearchParams): Filter {
 
 /** The filter as the API takes it; what was known at a moment was decided by then. */
 function asked(filter: Filter, { from, to, asOf }: Time['span']) {
-  const query = new URLSearchParams([...filter]);
   const end = to ?? (asOf === undefined ? undefined : asOf + 1);
-  if (from !== undefined) query.set('from', String(from));
-  if (end !== undefined) query.set('to', String(end));
+  const query = new URLSearchParams([...filter]);
+  if (from !== undefined) query.set('from', writeMoment(from));
+  if (end !== undefined) query.set('to', writeMoment(end));
   query.set('limit', String(PAGE_DECISIONS));
   query.set('include', 'outcomes');
   return query;
@@ -270,7 +270,7 @@ function exported({ decisions, outcomes }: FoundDecisions) {
   const rows = decisions.map((decision) => {
     const outcome = outcomeOf(decision, outcomes);
     return {
-      decidedAt: new Date(decision.at).toISOString(),
+      decidedAt: decision.at,
       decisionId: decision.decisionId,
       requestId: decision.requestId,
       orderRef: decision.orderRef,

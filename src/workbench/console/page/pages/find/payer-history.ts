@@ -2,7 +2,14 @@ import { may, useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useMemo, useRef, useState } from '#workbench/console/page/html.ts';
 import { outcomeText, outcomeTone, whyNeither } from '#workbench/console/page/parts/decision-table.ts';
 import { choice } from '#workbench/console/page/parts/form.ts';
-import { clockSeconds, counted, dateTime, day, duration } from '#workbench/console/page/parts/format.ts';
+import {
+  clockSeconds,
+  counted,
+  dateTime,
+  day,
+  duration,
+  readMoment,
+} from '#workbench/console/page/parts/format.ts';
 import { toDecision, toFound, toOrder } from '#workbench/console/page/parts/links.ts';
 import { answered, empty } from '#workbench/console/page/parts/notice.ts';
 import { flagPill, groupTone, pill, Verdict } from '#workbench/console/page/parts/verdict.ts';
@@ -49,13 +56,13 @@ function rowsOf(entries: readonly HistoryEntry[], now: number): readonly Row[] {
     due = null;
   };
   for (const entry of entries.toReversed()) {
-    serve(entry.at);
+    serve(readMoment(entry.at));
     const wait = waitOf(entry);
     if (due !== null && cutBy(due, entry, wait)) due = null;
     due = wait ?? due;
     const corrects = entry.kind === 'outcome' ? (outcomes.get(entry.orderRef) ?? null) : null;
     if (entry.kind === 'outcome') outcomes.set(entry.orderRef, entry);
-    rows.push({ at: entry.at, entry, wait, corrects });
+    rows.push({ at: readMoment(entry.at), entry, wait, corrects });
   }
   serve(now);
   return rows.toReversed();
@@ -63,20 +70,23 @@ function rowsOf(entries: readonly HistoryEntry[], now: number): readonly Row[] {
 
 /** How long before the end of a wait a verdict was asked for, ms; 0 when none was due. */
 function earlyMs(entry: HistoryEntry) {
-  return entry.kind === 'verdict' ? Math.max(0, (entry.decision.ladderBefore.waitUntil ?? 0) - entry.at) : 0;
+  if (entry.kind !== 'verdict') return 0;
+  const { waitUntil } = entry.decision.ladderBefore;
+  return waitUntil === null ? 0 : Math.max(0, readMoment(waitUntil) - readMoment(entry.at));
 }
 
 /** The wait that an entry began; null when it began none. */
 function waitOf(entry: HistoryEntry): Wait | null {
   if (entry.kind !== 'verdict' || entry.decision.verdict !== 'WAIT') return null;
   const { waitUntil, level } = entry.decision.ladderAfter;
-  return waitUntil === null ? null : { at: entry.at, end: waitUntil, level, requests: [], cut: null };
+  if (waitUntil === null) return null;
+  return { at: readMoment(entry.at), end: readMoment(waitUntil), level, requests: [], cut: null };
 }
 
 /** Whether an entry ended the wait that was due. */
 function cutBy(due: Wait, entry: HistoryEntry, next: Wait | null): boolean {
   const why = whyCut(due, entry, next);
-  if (why !== null) due.cut = { at: entry.at, why };
+  if (why !== null) due.cut = { at: readMoment(entry.at), why };
   return why !== null;
 }
 
@@ -84,7 +94,7 @@ function whyCut(due: Wait, entry: HistoryEntry, next: Wait | null) {
   if (entry.kind === 'outcome' && entry.outcome === 'PAID') return 'paid';
   if (entry.kind === 'waitEnded') return 'ended';
   if (entry.kind !== 'verdict') return null;
-  due.requests.push(entry.at);
+  due.requests.push(readMoment(entry.at));
   if (next !== null) return 'longer';
   return entry.decision.ladderAfter.waitUntil === null ? 'granted' : null;
 }
@@ -205,8 +215,9 @@ function entryMoment({ entry, wait, corrects }: Extract<Row, { entry: HistoryEnt
   }
 }
 
-function verdictMoment({ at, decision }: VerdictEntry, wait: Wait | null, mayLook: boolean) {
-  const early = Math.max(0, (decision.ladderBefore.waitUntil ?? 0) - at);
+function verdictMoment(entry: VerdictEntry, wait: Wait | null, mayLook: boolean) {
+  const { at, decision } = entry;
+  const early = earlyMs(entry);
   const { decisionId, verdict, clientGroup, paymentScore, rule, ruleVersion } = decision;
   const why = {
     href: toDecision(decisionId),
@@ -270,13 +281,14 @@ function scoreMoment({ request, answer, ruleVersion }: Extract<HistoryEntry, { k
 
 function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLook: boolean) {
   const { orderRef, at, occurredAt, report, amount } = entry;
+  const agoMs = readMoment(at) - readMoment(occurredAt);
   const isOther = report !== undefined && outcomeText(report) !== outcomeText(entry);
   const told = [
     whyNeither(entry),
     amount,
     isOther && `reported: ${outcomeText(report)}, which changes nothing of what holds`,
     !isOther && corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
-    at - occurredAt >= 1000 && `happened ${duration(at - occurredAt)} before it was told`,
+    agoMs >= 1000 && `happened ${duration(agoMs)} before it was told`,
   ];
   return html`<p class="moment-head">
       <b>outcome</b> ${pill(outcomeText(entry), outcomeTone(entry))}
@@ -303,6 +315,6 @@ function overrideMoment(override: Override | null) {
     <p>${override.reason}<span class="faint">${untilWords(override)}</span></p>`;
 }
 
-function untilWords({ expiresAt }: { expiresAt: number | null }) {
+function untilWords({ expiresAt }: { expiresAt: string | null }) {
   return expiresAt === null ? '' : `; until ${dateTime(expiresAt)}`;
 }

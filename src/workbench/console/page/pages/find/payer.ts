@@ -1,7 +1,7 @@
 import { useAnswer } from '#workbench/console/page/api.ts';
 import { h, html, useEffect, useState } from '#workbench/console/page/html.ts';
 import { useProposal } from '#workbench/console/page/parts/confirm.ts';
-import { dateTime, duration } from '#workbench/console/page/parts/format.ts';
+import { dateTime, duration, readMoment } from '#workbench/console/page/parts/format.ts';
 import { toDecision } from '#workbench/console/page/parts/links.ts';
 import { answered, empty } from '#workbench/console/page/parts/notice.ts';
 import { factsTable } from '#workbench/console/page/parts/trace.ts';
@@ -54,7 +54,7 @@ const KNOWN_BY_NAME = html`Names are compared exactly, capital letters too. A pa
 
 /** The decision whose wait is due; null when none is. */
 function dueWait({ ladder: { waitUntil }, decisions }: ClientView) {
-  if (waitUntil === null || waitUntil <= Date.now()) return null;
+  if (waitUntil === null || readMoment(waitUntil) <= Date.now()) return null;
   return (
     decisions.find(({ verdict, ladderAfter }) => verdict === 'WAIT' && ladderAfter.waitUntil === waitUntil) ??
     null
@@ -68,7 +68,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 function Standing({ view, reload }: { view: ClientView; reload: () => void }) {
   const { waitUntil } = view.ladder;
   useEffect(() => {
-    const leftMs = (waitUntil ?? 0) - Date.now();
+    const leftMs = waitUntil === null ? 0 : readMoment(waitUntil) - Date.now();
     if (leftMs <= 0 || leftMs > TIMER_MS_MAX) return undefined;
     const timer = setTimeout(reload, leftMs);
     return () => clearTimeout(timer);
@@ -106,8 +106,8 @@ function standingOf({ override, clientGroup, ladder, decisions: [last] }: Client
   }
   if (clientGroup === 'BLOCKED')
     return { tone: 'bad', title: 'May not try: the rules count the payer to BLOCKED', why: '' };
-  if (waitUntil !== null && waitUntil > now) {
-    const left = duration(waitUntil - now);
+  if (waitUntil !== null && readMoment(waitUntil) > now) {
+    const left = duration(readMoment(waitUntil) - now);
     const why = override === null ? '' : `The override ${override.group} lifts no wait.`;
     return { tone: 'note', title: `Has to wait until ${dateTime(waitUntil)}, ${left} from now`, why };
   }
@@ -124,7 +124,7 @@ function standingOf({ override, clientGroup, ladder, decisions: [last] }: Client
 
 function figuresOf(view: ClientView) {
   const { outcomes, override, binding } = view;
-  const until = (expiresAt: number | null) => (expiresAt === null ? '' : `, until ${dateTime(expiresAt)}`);
+  const until = (expiresAt: string | null) => (expiresAt === null ? '' : `, until ${dateTime(expiresAt)}`);
   const figures: [string, string | number][] = [
     ['payment score', view.paymentScore],
     ['paid', outcomes.paidCount],

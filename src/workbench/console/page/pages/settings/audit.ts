@@ -7,7 +7,7 @@ import { counted, dateTime } from '#workbench/console/page/parts/format.ts';
 import { answered, empty, useAttempt } from '#workbench/console/page/parts/notice.ts';
 import { csvText, linesOf, SaveAll } from '#workbench/console/page/parts/save-file.ts';
 import { columns, table } from '#workbench/console/page/parts/table.ts';
-import { inUtc, minuteField, spanOf, withWords } from '#workbench/console/page/parts/time-span.ts';
+import { inUtc, minuteField, spanOf, withWords, writeSpan } from '#workbench/console/page/parts/time-span.ts';
 import {
   AUDIT_CHECK,
   type AuditCheck,
@@ -65,7 +65,7 @@ function Entries({ query }: { query: URLSearchParams }) {
 function asked(query: URLSearchParams) {
   const named = [...query].filter(([name]) => ['who', 'action', 'after'].includes(name));
   const span = spanOf({ from: query.get('from'), to: query.get('to') });
-  return new URLSearchParams([...named, ...Object.entries(span).map(([name, at]) => [name, String(at)])]);
+  return new URLSearchParams([...named, ...Object.entries(writeSpan(span))]);
 }
 
 function Chain() {
@@ -130,13 +130,15 @@ function stateText(state: unknown) {
   return state === null ? 'nothing' : valueText(state).replace(/^\((.*)\)$/s, '$1');
 }
 
-/** `name`: moments are called `at` or `…At`. */
-function valueText(value: unknown, name = ''): string {
-  if (Array.isArray(value)) return value.map((one) => valueText(one)).join(', ') || 'none';
-  if (typeof value === 'number') return /^at$|At$/.test(name) ? dateTime(value) : String(value);
+/** What has no shape is known by its form: a moment is written like no other text. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+function valueText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueText).join(', ') || 'none';
+  if (typeof value === 'string') return MOMENT.test(value) ? dateTime(value) : value;
   if (typeof value !== 'object' || value === null) return String(value);
   const members = Object.entries(value).filter(([, inner]) => inner !== null);
-  return `(${members.map(([key, inner]) => `${key}: ${valueText(inner, key)}`).join(', ')})`;
+  return `(${members.map(([key, inner]) => `${key}: ${valueText(inner)}`).join(', ')})`;
 }
 
 async function allThatFit(query: URLSearchParams) {
@@ -157,7 +159,7 @@ function csvOf(entries: readonly Entry[]) {
   const text = (state: unknown) => (state === null ? '' : JSON.stringify(state));
   const rows = entries.map(({ number, at, who, action, platform, subject, before, after, reason, hash }) => ({
     number,
-    at: new Date(at).toISOString(),
+    at,
     who,
     action,
     platform,

@@ -173,14 +173,13 @@ function cellsOf(list: string, entry: ListEntry, propose: Propose | null) {
 /** All entries, as lines that can be put on a list again. */
 async function savedLines(name: string) {
   const { entries } = await ask('GET', { ...listEntries(name, { limit: '500' }), all: 'entries' });
-  const told = (at: number) => new Date(at).toISOString();
   return linesOf(
     entries.map(({ value, reason, who, addedAt, expiresAt }) => ({
       value,
       reason,
-      ...(expiresAt !== null && { expiresAt: told(expiresAt) }),
+      ...(expiresAt !== null && { expiresAt }),
       who,
-      addedAt: told(addedAt),
+      addedAt,
     })),
   );
 }
