@@ -131,22 +131,21 @@ export const rateKey = (bucket: string): string => `rate:${bucket}`;
 /** A text that changes by compare-and-set; there are few, and none expires. String. */
 export const registerKey = (name: string): string => `register:${name}`;
 
-/** What people and keys did. Stream. */
-export const AUDIT = 'audit';
+/** The keys of a log of records, in one slot: see the script `append-records`. */
+const logKeys = (log: string) => ({
+  records: `{${log}}:records`,
+  numbers: `{${log}}:numbers`,
+  removals: `{${log}}:removals`,
+  head: `{${log}}:head`,
+  parts: `{${log}}:parts`,
+  partsOf: (owner: string) => `{${log}}:of:${owner}`,
+});
 
-/** What in its entries leads to payers, by the number of the entry. Hash, in the slot of the stream. */
-export const AUDIT_PAYERS = `{${AUDIT}}:payers`;
+/** What people and keys did, by number; its parts lead to payers. */
+export const AUDIT = logKeys('audit');
 
-/** Numbers of the entries that lead to a client. Set, in the slot of the stream. */
-export const auditOfKey = (clientHash: string): string => `{${AUDIT}}:of:${clientHash}`;
-
-/** The shared lists, in one slot: see the scripts `write-lists` and `read-lists`. */
-export const LISTS = {
-  records: '{lists}:records',
-  numbers: '{lists}:numbers',
-  removals: '{lists}:removals',
-  head: '{lists}:head',
-} as const;
+/** The shared lists. */
+export const LISTS = logKeys('lists');
 
 /** All documents share one slot, so that a collection can be listed in one step. */
 export const DOCUMENTS = '{documents}';

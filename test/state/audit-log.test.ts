@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { AuditLink, AuditLog, AuditNote } from '#state/audit-log.ts';
-import { AUDIT, AUDIT_PAYERS } from '#state/keys.ts';
+import { AUDIT } from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -248,13 +248,16 @@ async function onRedis(): Promise<Opened> {
   return {
     store,
     put: async (links, newest) => {
-      await command(url, ['DEL', AUDIT, AUDIT_PAYERS]);
+      const { records, numbers, parts, head } = AUDIT;
+      await command(url, ['DEL', records, numbers, parts]);
       for (const { number, previous, hash, body, payer } of links) {
-        await command(url, ['XADD', AUDIT, `${number}-0`, 'previous', previous, 'hash', hash, 'body', body]);
+        const name = String(number);
+        await command(url, ['HSET', records, name, JSON.stringify([previous, hash, body])]);
+        await command(url, ['ZADD', numbers, name, name]);
         const part = payer && JSON.stringify([payer.clientHash, payer.text]);
-        if (part !== null) await command(url, ['HSET', AUDIT_PAYERS, String(number), part]);
+        if (part !== null) await command(url, ['HSET', parts, name, part]);
       }
-      await command(url, ['XSETID', AUDIT, `${newest}-0`]);
+      await command(url, ['HSET', head, 'latest', String(newest)]);
     },
     end: () => store.close(),
   };

@@ -10,6 +10,7 @@ import type { JournalRecord } from '#state/journal.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
 import { until } from '../servers/until.ts';
 import { describeAttributeSightings } from './attribute-conformance.ts';
+import { describeAuditLog } from './audit-conformance.ts';
 import {
   askFor,
   changeTo,
@@ -44,10 +45,11 @@ export interface StoreUnderTest {
 
 /** The conformance suite of `Store`, for every adapter. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
-  describeClientStore(name, open, (store) => {
+  describeClientStore(name, open, (store, dump) => {
     describe('documents', () => describeDocuments(store));
     describe('registers', () => describeRegisters(store));
     describe('the records of shared lists', () => describeListLog(store));
+    describe('the entries of the audit', () => describeAuditLog(store, dump));
     describe('rate buckets', () => describeRateBuckets(store));
     describe('the journal', () => describeJournal(store));
     it('checks its health by a write on every server, and says which store it is', async () => {
@@ -63,7 +65,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>)
 export function describeClientStore(
   name: string,
   open: () => Promise<StoreUnderTest>,
-  describeMore: (store: () => Store) => void = () => {},
+  describeMore: (store: () => Store, dump: () => Promise<string>) => void = () => {},
 ): void {
   describe(`the store port on ${name}`, () => {
     let opened: StoreUnderTest;
@@ -83,7 +85,7 @@ export function describeClientStore(
     });
     describe('erasure', () => describeErasure(store, () => opened.dump()));
     describe('a state that cannot be read', () => describeUnreadable(() => opened));
-    describeMore(store);
+    describeMore(store, () => opened.dump());
   });
 }
 

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import KeyvRedis from '@keyv/redis';
 import { isJsonObject } from '#base/files/json-object.ts';
-import type { AuditRows, ChainEnd } from '#state/audit-log.ts';
+import type { AuditLink, AuditRows } from '#state/audit-log.ts';
 import {
   type DocumentIndex,
   type Documents,
@@ -19,21 +18,12 @@ import {
   TokenLeases,
 } from '#state/rate-buckets.ts';
 import { RETENTION } from '#state/retention.ts';
-import {
-  LIST_REMOVAL_KEPT_MS,
-  type ListChange,
-  type ListLog,
-  type ListPage,
-  type ListRecord,
-  type Registers,
-  type Tallies,
-  tallyCounts,
-  writerField,
-} from '#state/store.ts';
+import { type ListLog, type Registers, type Tallies, tallyCounts, writerField } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import { compareAndSet, NO_TEXT, stampOf } from './compare-and-set.ts';
 import type { RedisCommands, RedisConnection, RedisDoor } from './connection/connection.ts';
-import { checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
+import { checked, isTextOrNothing, itemsOf, wholeOf } from './connection/reply.ts';
+import { recordLog } from './record-log.ts';
 import { RedisScript } from './script.ts';
 
 const documentNames = new RedisScript('document-names-1.lua');
@@ -121,99 +111,68 @@ export async function agreedText(
   return (await registers.compareAndSet(name, null, own)) ? own : agreedText(registers, name, own);
 }
 
-const writeLists = new RedisScript('write-lists-4.lua');
-const readLists = new RedisScript('read-lists-3.lua');
-
-/** The shared lists in four keys of one slot. */
 export function redisListLog(door: RedisDoor): ListLog {
-  const { records, numbers, removals, head } = redis.LISTS;
+  const log = recordLog(door, redis.LISTS);
   return {
-    write: (changes, unless) => {
-      const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
-      const terms = [randomUUID(), LIST_REMOVAL_KEPT_MS, since, idsBegin, textsBegin].map(String);
-      const args = [...terms, ...changes.flatMap(changeArgs)];
-      return writeLists.on(door, [records, numbers, removals, head], args, (what, made) =>
-        made === undefined || made === null
-          ? null
-          : itemsOf(what, made).map((one) => wholeOf(what, one) === 1),
-      );
+    write: (changes, unless) => log.append(changes, { unless }),
+    // Read first, the head never names a change that the records lack.
+    read: async (after, limit) => {
+      const head = await log.head();
+      return { ...head, records: head.latest <= after ? [] : await log.readAfter(after, limit) };
     },
-    read: (after, limit) =>
-      readLists.on(door, [records, numbers, head], [String(after), String(limit)], pageOf),
   };
 }
 
-function changeArgs({ id, text, expected }: ListChange): readonly string[] {
-  return [id, expected === undefined ? '' : String(expected), text === null ? '-' : `+${text}`];
-}
-
-function pageOf(what: string, reply: unknown): ListPage {
-  const [latest, horizon, epoch, ...rest] = itemsOf(what, reply);
-  const number = (text: unknown) => wholeOf(what, Number(textOrNothing(what, text) ?? 'NaN'));
-  const records: ListRecord[] = [];
-  for (let place = 0; place < rest.length; place += 3) {
-    records.push({
-      id: String(rest[place]),
-      version: number(rest[place + 1]),
-      text: textOrNothing(what, rest[place + 2]),
-    });
-  }
-  return {
-    records,
-    latest: number(latest),
-    horizon: number(horizon),
-    epoch: textOrNothing(what, epoch) || null,
-  };
-}
-
-const appendAudit = new RedisScript('append-audit-3.lua');
-const newestAudit = new RedisScript('newest-audit-1.lua');
-
-/** The audit in one stream, in which the number of an entry is its id, and what leads to payers beside it. */
+/** The audit in a log, with what leads to payers apart from the entries. */
 export function redisAuditRows(door: RedisDoor): AuditRows {
   const { commands } = door;
-  const run: RunCall = (call) => door.runOn(redis.AUDIT)(call);
+  const { parts, partsOf } = redis.AUDIT;
+  const log = recordLog(door, redis.AUDIT);
+  const run: RunCall = (call) => door.runOn(parts)(call);
   return {
-    newest: () => newestAudit.on(door, [redis.AUDIT], [], endOf),
-    add: ({ number, previous, hash, body, payer }) => {
-      const part = payer === null ? '' : JSON.stringify([payer.clientHash, payer.text]);
-      const args = [String(number), previous, hash, body, part];
-      const keys = [redis.AUDIT, redis.AUDIT_PAYERS, redis.auditOfKey(payer?.clientHash ?? '')] as const;
-      return appendAudit.on(door, [...keys], args, (_what, reply) => reply === 1);
+    // A number that is older than the hash is taken already, so that nothing is added after the wrong entry.
+    newest: async () => {
+      const { latest } = await log.head();
+      const text = await log.newestText();
+      return latest === 0 ? null : { number: latest, hash: linkOf(text ?? '').hash };
     },
-    read: (after, limit) =>
-      run(async () => {
-        const rows = (await commands.xRange(redis.AUDIT, String(after + 1), '+', { COUNT: limit })) ?? [];
-        const numbers = rows.map(({ id }) => id.split('-')[0] ?? '');
-        const parts = rows.length === 0 ? [] : await commands.hmGet(redis.AUDIT_PAYERS, numbers);
-        return rows.map(({ message }, place) => ({
-          number: Number(numbers[place]),
-          previous: message['previous'] ?? '',
-          hash: message['hash'] ?? '',
-          body: message['body'] ?? '',
-          payer: partOf(parts[place] ?? null),
-        }));
-      }),
+    add: async ({ number, previous, hash, body, payer }) => {
+      const record = { id: String(number), text: JSON.stringify([previous, hash, body]) };
+      const part = payer && {
+        owner: payer.clientHash,
+        text: JSON.stringify([payer.clientHash, payer.text]),
+      };
+      return (await log.append([record], { number, part })) !== null;
+    },
+    read: async (after, limit) => {
+      const records = await log.readAfter(after, limit);
+      const numbers = records.map(({ version }) => String(version));
+      const payers = numbers.length === 0 ? [] : await run(() => commands.hmGet(parts, numbers));
+      return records.flatMap(({ version, text }, place) =>
+        text === null ? [] : { number: version, ...linkOf(text), payer: partOf(payers[place] ?? null) },
+      );
+    },
     about: (clientHash) =>
-      run(async () =>
-        (await commands.sMembers(redis.auditOfKey(clientHash))).map(Number).sort((a, b) => a - b),
-      ),
+      run(async () => (await commands.sMembers(partsOf(clientHash))).map(Number).sort((a, b) => a - b)),
     // The index of the client's entries goes last, so that a broken-off erasure can be repeated.
     forgetPayer: async (clientHash, numbers) => {
       const names = numbers.map(String);
       if (names.length === 0) return;
-      await run(() => commands.hDel(redis.AUDIT_PAYERS, names));
-      await run(() => commands.sRem(redis.auditOfKey(clientHash), names));
+      await run(() => commands.hDel(parts, names));
+      await run(() => commands.sRem(partsOf(clientHash), names));
     },
-    drop: async (through) => {
-      await run(() => commands.xTrim(redis.AUDIT, 'MINID', through + 1));
-    },
+    drop: (through) => log.trim(through),
   };
 }
 
-function endOf(_what: string, reply: unknown): ChainEnd | null {
-  const [id, hash]: readonly unknown[] = Array.isArray(reply) ? reply : [];
-  return id === undefined ? null : { number: Number(String(id).split('-')[0]), hash: String(hash) };
+/** What is no entry any more has no text that fits. */
+function linkOf(text: string): Pick<AuditLink, 'previous' | 'hash' | 'body'> {
+  try {
+    const [previous, hash, body]: readonly unknown[] = JSON.parse(text);
+    return { previous: String(previous), hash: String(hash), body: String(body) };
+  } catch {
+    return { previous: '', hash: '', body: text };
+  }
 }
 
 /** A part that somebody damaged is returned as it is. */

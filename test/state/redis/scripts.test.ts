@@ -36,10 +36,10 @@ const others: Readonly<Record<string, Omit<Writing, 'script'>>> = {
   'add-to-tally-1.lua': { keys: [k1], args: ['node', '1', '1000', 'paid', '2'], numbers: [2, 3, 5] },
   'document-names-1.lua': { keys: [k1], args: ['{a}', '1000', 'name'], numbers: [2] },
   'take-token-1.lua': { keys: [k1], args: ['20', '20', '2000', '0'], numbers: [1, 2, 3, 4] },
-  'write-lists-4.lua': {
-    keys: [k1, k2, k3, k4],
-    args: ['epoch', '1000', '+inf', '', '', 'a', '', '+text', 'b', '', '+text'],
-    numbers: [2, 3, 10],
+  'append-records-6.lua': {
+    keys: [k1, k2, k3, k4, '{a}5', '{a}6'],
+    args: ['epoch', '1000', '+inf', '', '', '1', 'part', 'a', '', '+text', 'b', '', '+text'],
+    numbers: [2, 3, 6, 9, 12],
   },
 };
 
@@ -165,10 +165,10 @@ describeWithServer('redis-server', 'a Lua script', () => {
       expect(await connection.commands.pTTL('{probe}')).to.be.within(1, 60_000);
     });
 
-    it('write-lists-4.lua, to removals that are remembered', async () => {
-      const keys = ['{l}1', '{l}2', '{l}3', '{l}4'];
+    it('append-records-6.lua, to removals that are remembered', async () => {
+      const keys = ['{l}1', '{l}2', '{l}3', '{l}4', '{l}5', '{l}6'];
       const write = (keptMs: string, change: string) =>
-        run('write-lists-4.lua', keys, 'epoch', keptMs, '+inf', '', '', 'a', '', change);
+        run('append-records-6.lua', keys, 'epoch', keptMs, '+inf', '', '', '', '', 'a', '', change);
       for (const change of ['+text', '-', '+again']) await write('60000', change);
       expect(await connection.commands.zCard('{l}3'), 'a record that came back is not removed').to.equal(0);
       await write('0', '-');
@@ -186,6 +186,24 @@ describeWithServer('redis-server', 'a Lua script', () => {
       expect(await commands.zCard('{d}names'), 'one is about to be written').to.equal(2);
       expect(await names('0')).to.deep.equal(['kept']);
       expect(await commands.zRange('{d}names', 0, -1)).to.deep.equal(['kept']);
+    });
+
+    it('append-records-6.lua, to the number that the first record must get', async () => {
+      const keys = ['{l}1', '{l}2', '{l}3', '{l}4', '{l}5', '{l}6'];
+      const append = (number: string) =>
+        run('append-records-6.lua', keys, 'e', '0', '+inf', '', '', number, 'part', `of ${number}`, '', '+');
+      for (const [number, answer] of [
+        ['2', null],
+        ['1', [1]],
+        ['1', null],
+        ['3', null],
+        ['2', [1]],
+      ] as const)
+        expect(await append(number), number).to.deep.equal(answer);
+      const { commands } = connection;
+      expect(await commands.zRange('{l}2', 0, -1)).to.deep.equal(['of 1', 'of 2']);
+      expect({ ...(await commands.hGetAll('{l}5')) }).to.deep.equal({ 1: 'part', 2: 'part' });
+      expect(await commands.sMembers('{l}6')).to.have.members(['1', '2']);
     });
 
     it('compare-and-set-1.lua, to the text that was read and to when it ends', async () => {

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { isJsonObject } from '#base/files/json-object.ts';
+import type { AUDIT } from '#state/keys.ts';
+import { LIST_REMOVAL_KEPT_MS, type ListChange, type ListRecord, type OtherText } from '#state/store.ts';
+import type { RedisCommands, RedisDoor } from './connection/connection.ts';
+import { areTexts, checked, itemsOf, wholeOf } from './connection/reply.ts';
+import { RedisScript } from './script.ts';
+
+/** When nothing is appended, and what is kept apart from the first record. */
+interface AppendTerms {
+  readonly unless?: OtherText | undefined;
+  /** The number that the first record must get. */
+  readonly number?: number;
+  /** What leads to an owner: it can be forgotten by itself. */
+  readonly part?: { readonly owner: string; readonly text: string } | null;
+}
+
+const appendScript = new RedisScript('append-records-6.lua');
+
+/**
+ * A log in Redis: records are appended under numbers, read after a number, and trimmed up to one. Of several records with one
+ * id the newest is kept. All keys lie in one slot.
+ */
+export function recordLog(door: RedisDoor, keys: typeof AUDIT) {
+  const { records, numbers, removals, head, parts, partsOf } = keys;
+  const call = <T>(command: (commands: RedisCommands) => Promise<T>) =>
+    door.runOn(head)(() => command(door.commands));
+  const textsOf = async (ids: readonly string[]): Promise<readonly (string | null)[]> =>
+    ids.length === 0
+      ? []
+      : call((commands) => checked('HMGET', commands.hmGet(records, [...ids]), areTexts(ids.length)));
+  return {
+    /** Appends all or nothing: null when the terms are not met. A change that is not as expected is left out. */
+    append: (changes: readonly ListChange[], { unless, number, part }: AppendTerms = {}) => {
+      const { since, idsBegin, textsBegin } = unless ?? { since: '+inf', idsBegin: '', textsBegin: '' };
+      const terms = [LIST_REMOVAL_KEPT_MS, since, idsBegin, textsBegin, number ?? '', part?.text ?? ''];
+      const args = [randomUUID(), ...terms.map(String), ...changes.flatMap(changeArgs)];
+      const all = [records, numbers, removals, head, parts, partsOf(part?.owner ?? '')] as const;
+      return appendScript.on(door, all, args, (what, made) =>
+        made === undefined || made === null
+          ? null
+          : itemsOf(what, made).map((one) => wholeOf(what, one) === 1),
+      );
+    },
+    /** The number that was given last, 0 before the first, and what else the head says. */
+    head: async () => {
+      const found = await call((commands) => checked('HGETALL', commands.hGetAll(head), isJsonObject));
+      const { latest = '0', horizon = '0', epoch = null } = found;
+      return { latest: Number(latest), horizon: Number(horizon), epoch };
+    },
+    /** A record that is changed between the two commands comes with its newer text, and again under its newer number. */
+    readAfter: async (after: number, limit: number): Promise<readonly ListRecord[]> => {
+      const terms = { BY: 'SCORE', LIMIT: { offset: 0, count: limit } } as const;
+      const found = await call((commands) =>
+        checked('ZRANGE', commands.zRangeWithScores(numbers, `(${after}`, '+inf', terms), Array.isArray),
+      );
+      const texts = await textsOf(found.map(({ value }) => value));
+      return found.map(({ value, score }, place) => ({
+        id: value,
+        version: score,
+        text: texts[place] ?? null,
+      }));
+    },
+    /** The text of the newest record; null without one. */
+    newestText: async () => {
+      const newest = () => door.commands.zRange(numbers, 0, 0, { REV: true });
+      const [text = null] = await textsOf(await call(() => checked('ZRANGE', newest(), Array.isArray)));
+      return text;
+    },
+    /** Removes the records up to a number, and leaves no sign of them. */
+    trim: async (through: number) => {
+      const ids = await call((commands) => commands.zRange(numbers, '-inf', through, { BY: 'SCORE' }));
+      if (ids.length === 0) return;
+      await call((commands) =>
+        commands.multi().hDel(records, ids).zRemRangeByScore(numbers, '-inf', through).exec(),
+      );
+    },
+  };
+}
+
+function changeArgs({ id, text, expected }: ListChange): readonly string[] {
+  return [id, expected === undefined ? '' : String(expected), text === null ? '-' : `+${text}`];
+}
