@@ -107,7 +107,10 @@ const AS_OF = query.instant(
   'What was known at this moment, which must not be before from; absent: now',
 );
 const AGAINST_FROM = query.instant('againstFrom', 'The beginning of the time that it is compared with');
-const AGAINST_TO = query.instant('againstTo', 'Its end; absent: where the other begins');
+const AGAINST_TO = query.instant(
+  'againstTo',
+  'Its end, which goes only with againstFrom; absent: where the other begins',
+);
 const PLATFORM = query.text('platform', 'With a key of the whole installation: one platform; absent: all', {
   pattern: PLATFORM_NAME_PATTERN,
 });
@@ -150,13 +153,15 @@ export const EXPLORE_OPERATIONS = chapter('Console', { readExploration });
 function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);
   const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
-  const from = FROM.read(ctx);
-  const wanted = from === null ? slotsUpTo(to, SPAN.read(ctx) ?? 'day') : { from, to };
+  const [from, lasting] = [FROM.read(ctx), SPAN.read(ctx)];
+  const wanted = from === null ? slotsUpTo(to, lasting ?? 'day') : { from, to };
   const span = sound(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
     throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
-  const againstFrom = AGAINST_FROM.read(ctx);
-  const against = againstFrom === null ? null : { from: againstFrom, to: AGAINST_TO.read(ctx) ?? span.from };
+  const [againstFrom, againstTo] = [AGAINST_FROM.read(ctx), AGAINST_TO.read(ctx)];
+  if (againstFrom === null && againstTo !== null)
+    throw query.BAD_PARAMETER.problem('The parameter againstTo goes only with againstFrom.');
+  const against = againstFrom === null ? null : { from: againstFrom, to: againstTo ?? span.from };
   return {
     ...span,
     platform: platformOf(ctx, caller),
@@ -170,8 +175,8 @@ function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
 }
 
 function splitOf(ctx: RouteContext): Pick<ExplorationAsk, 'by' | 'attribute'> {
-  const attribute = ATTRIBUTE.read(ctx);
-  if (attribute === null) return { by: BY.read(ctx) ?? 'verdict' };
+  const [attribute, by] = [ATTRIBUTE.read(ctx), BY.read(ctx)];
+  if (attribute === null) return { by: by ?? 'verdict' };
   if (isAttributeName(attribute)) return { by: 'attribute', attribute };
   throw query.BAD_PARAMETER.problem(`The parameter attribute has ${ATTRIBUTE_NAME_FORM}.`);
 }
