@@ -331,7 +331,7 @@ export interface OperationObject {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly security: readonly Json[];
+  readonly security: readonly { readonly accessKey: readonly string[] }[];
   readonly parameters: readonly Json[];
   readonly requestBody?: { readonly required: true; readonly content: Readonly<Record<string, MediaType>> };
   readonly responses: Readonly<Record<string, ResponseObject | Pointer>>;

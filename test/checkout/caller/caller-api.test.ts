@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
 import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { type RunningService, serviceOfSuite, startService } from '../../service/running-service.ts';
-import { Tenant } from '../../service/tenant.ts';
+import type { Tenant } from '../../service/tenant.ts';
 import { rawExchange, rawStatus } from '../http/raw-exchange.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -90,50 +90,15 @@ describe('the API for callers', () => {
     });
   });
 
-  describe('the order of checks', () => {
-    it('is the key, then the grant, then type and size, then the body', async () => {
-      const scoreOnly = await service.tenant('shop', ['score']);
-      const nobody = new Tenant(shop, UNKNOWN_KEY);
-      const status = async (tenant: Tenant, type: string, body: string) =>
-        (await tenant.post('verdict', body, { 'Content-Type': type })).status;
-      const large = ' '.repeat(40_000);
-      expect(await status(nobody, 'text/plain', large)).to.equal(401);
-      expect(await status(scoreOnly, 'text/plain', large)).to.equal(403);
-      expect(await status(shop, 'text/plain', large)).to.equal(415);
-      expect(await status(shop, 'application/json', large)).to.equal(413);
-      expect(await status(shop, 'application/json', '{')).to.equal(400);
-    });
-  });
-
-  describe('other paths and methods', () => {
-    it('answers 404 where there is nothing', async () => {
-      for (const path of ['/', '/v1/client', '/v1/client/score/', '/v1/Client/score', '/v2/client/score']) {
-        const { status, body } = await call<Problem>('POST', url(path), { 'X-KA-Access-Key': shop.key }, {});
-        expect(status, path).to.equal(404);
-        expect(body, path).to.deep.include({ title: 'not found', detail: `There is nothing at ${path}.` });
-      }
-    });
-
+  describe('other paths', () => {
     it('keeps the API of the platform on its own listener', async () => {
-      for (const path of ['/v1/platform/decisions', '/metrics', '/livez', '/readyz']) {
+      for (const path of ['/', '/v1/platform/decisions', '/metrics', '/livez', '/readyz']) {
         const { status } = await call('GET', url(path), { 'X-KA-Access-Key': shop.key });
         expect(status, path).to.equal(404);
       }
       const elsewhere = `${shop.platformUrl}/v1/client/score`;
       const { status } = await call('POST', elsewhere, { 'X-KA-Access-Key': shop.key }, {});
       expect(status).to.equal(404);
-    });
-
-    it('answers 405 with Allow to another method', async () => {
-      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-        const answer = await call<Problem>(method, url('/v1/client/score'), {});
-        expect(answer.status, method).to.equal(405);
-        expect(answer.headers.get('Allow'), method).to.equal('POST');
-        expect(answer.body, method).to.deep.include({ title: 'method not allowed', detail: 'Use POST.' });
-      }
-      expect((await call('HEAD', url('/v1/client/verdict'), {})).status).to.equal(405);
-      const { headers, body } = await shop.ask('GET', 'client/override');
-      expect([headers.get('Allow'), body.detail]).to.deep.equal(['PUT, DELETE', 'Use PUT or DELETE.']);
     });
   });
 

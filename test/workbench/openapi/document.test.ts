@@ -13,7 +13,6 @@ import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { callerDocument } from '#workbench/platform/caller-document.ts';
 import { platformDocument } from '#workbench/platform/platform-operations.ts';
-import { DRAFT_BYTES_MAX } from '#workbench/platform/rules/drafts/draft-body.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
@@ -22,6 +21,7 @@ import { scoreBody, verdictBody } from '../../service/request-bodies.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 import { type Coded, DescribedApi, type Promised } from './described-api.ts';
 import { ARCHIVE, type Ask, get, Live, post, put } from './live-api.ts';
+import { refusedStatuses } from './refusals.ts';
 
 const callers = new DescribedApi(callerDocument(''));
 const platform = new DescribedApi(platformDocument());
@@ -31,71 +31,15 @@ interface Case {
   readonly status: number;
   readonly ask: Ask | ((live: Live) => Promise<Ask>);
   readonly trouble?: Error;
-  /** Access keys cannot be read. */
-  readonly keysTrouble?: Error;
 }
 
 function says(
   operationId: string,
   status: number,
   ask: Case['ask'],
-  trouble: Pick<Case, 'trouble' | 'keysTrouble'> = {},
+  trouble: Pick<Case, 'trouble'> = {},
 ): Case {
   return { operationId, status, ask, ...trouble };
-}
-
-const AWAY = new StoreUnavailable('away');
-
-function withStrayParameter(ask: Ask): Ask {
-  return { ...ask, path: `${ask.path}${ask.path.includes('?') ? '&' : '?'}stray=1` };
-}
-
-/** These ask the store about more than the access key. */
-const STORING = new Set(
-  `score verdict reportOutcomes bindClient endWait overrideClient readClient readClientHistory readClientLinks
-  exportClient makeList putListEntry removeListEntry liftOverride unbindClient eraseClient listDecisions readDecision
-  explainDecision askDecisionWhatIf readRollout rollOut rollBack listProposals approveProposal rejectProposal
-  saveDraft`.split(/\s+/),
-);
-
-/** What every operation with a key answers: asked as in its first case that is no mistake and needs nothing made first. */
-function common(api: DescribedApi, cases: readonly Case[]): readonly Case[] {
-  return api
-    .operations()
-    .filter(({ security }) => security !== undefined && security.length > 0)
-    .flatMap(({ operationId, requestBody }) => {
-      const asks = cases.filter((one) => one.operationId === operationId && one.status !== 400);
-      const good = asks.map(({ ask }) => ask).find((ask) => typeof ask !== 'function');
-      if (good === undefined) throw new Error(`${operationId} is never simply asked`);
-      const isOfBody = requestBody?.content['application/json'] !== undefined;
-      return [...withKey(operationId, good), ...(isOfBody ? withBody(operationId, good) : [])];
-    });
-}
-
-function withKey(operationId: string, good: Ask): readonly Case[] {
-  const as = (key: string): Ask => ({ ...good, headers: { ...good.headers, 'X-KA-Access-Key': key } });
-  const troubled = (status: number, error: Error) =>
-    STORING.has(operationId)
-      ? says(operationId, status, good, { trouble: error })
-      : says(operationId, status, async (live) => as(await live.newKey(good.path)), { keysTrouble: error });
-  return [
-    says(operationId, 401, as('nonsense')),
-    says(operationId, 403, as('ungranted')),
-    says(operationId, 405, { ...good, method: 'PATCH' }),
-    ...(good.path.startsWith('/v1/platform') ? [says(operationId, 400, withStrayParameter(good))] : []),
-    troubled(503, AWAY),
-    troubled(500, new Error('a bug')),
-  ];
-}
-
-function withBody(operationId: string, good: Ask): readonly Case[] {
-  const bytes = /Draft|rewriteCases/.test(operationId) ? DRAFT_BYTES_MAX + 1 : 40_000;
-  return [
-    says(operationId, 400, { ...good, body: '{' }),
-    says(operationId, 400, { ...good, body: 'null' }),
-    says(operationId, 413, { ...good, body: 'x'.repeat(bytes) }),
-    says(operationId, 415, { ...good, headers: { ...good.headers, 'Content-Type': 'text/plain' } }),
-  ];
 }
 
 const SCORE = post('/v1/client/score', scoreBody({ clientIdKey: 'scored' }));
@@ -105,8 +49,6 @@ const ONCE = { 'Idempotency-Key': 'once' };
 
 const CALLER_CASES: readonly Case[] = [
   says('score', 200, SCORE),
-  says('score', 404, post('/v1/client/scores', {})),
-  says('score', 405, get('/v1/client/score')),
   says('verdict', 200, VERDICT),
   says('verdict', 200, VERDICT),
   says('verdict', 400, { ...VERDICT, headers: { 'Idempotency-Key': 'a b' } }),
@@ -125,7 +67,6 @@ const BINDING = put(aboutClient('judged', '/binding'), {
 const OVERRIDE = put(aboutClient('judged', '/override'), { group: 'TRUSTED', reason: 'known' });
 const END_WAIT = { reason: 'the payer called' };
 const HISTORY = aboutClient('judged', '/history');
-const LINKS = aboutClient('judged', '/links');
 const ENTRIES = '/v1/platform/lists/blocked/entries';
 const LIST = put('/v1/platform/lists/blocked', { kind: 'client' });
 const ENTRY = { reason: 'chargebacks', expiresAt: '2030-01-01T00:00:00Z' };
@@ -235,10 +176,8 @@ const PLATFORM_CASES: readonly Case[] = [
   says('readClient', 200, judged),
   says('readClient', 404, get(aboutClient('nobody'))),
   says('readClientHistory', 200, fullHistory),
-  says('readClientHistory', 400, get(`${HISTORY}&limit=501`)),
   says('readClientHistory', 404, get(aboutClient('nobody', '/history'))),
   says('readClientLinks', 200, (live) => judged(live, '/links')),
-  says('readClientLinks', 400, get(`${LINKS}&depth=3`)),
   says('readClientLinks', 404, get(aboutClient('nobody', '/links'))),
   says('exportClient', 200, fullExport),
   says('exportClient', 200, get(aboutClient('judged', '/export'))),
@@ -255,7 +194,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('readListEntries', 404, get('/v1/platform/lists/blokced/entries')),
   says('importListEntries', 200, LINES_OF_ENTRIES),
   says('importListEntries', 404, { ...LINES_OF_ENTRIES, path: '/v1/platform/lists/blokced/entries' }),
-  says('importListEntries', 415, { ...LINES_OF_ENTRIES, headers: {} }),
   says('removeListEntry', 204, removal(`${ENTRIES}?value=listed&reason=paid`)),
   says('removeListEntry', 404, removal('/v1/platform/lists/blokced/entries?value=listed')),
   says('liftOverride', 204, removal(aboutClient('judged', '/override'))),
@@ -263,8 +201,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('eraseClient', 204, removal(CLIENT)),
   says('listDecisions', 200, get('/v1/platform/decisions?limit=5')),
   says('listDecisions', 200, get('/v1/platform/decisions?verdict=GET_NEW&rule=otherwise&ruleVersion=p2.v10')),
-  says('listDecisions', 400, get('/v1/platform/decisions?limit=501')),
-  says('listDecisions', 400, get('/v1/platform/decisions?verdict=NO')),
   says('readDecision', 200, async (live) =>
     get(`/v1/platform/decisions/${await live.decisionId('recorded')}`),
   ),
@@ -285,7 +221,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('rollBack', 200, ROLLBACK),
   says('rollBack', 409, ROLLBACK),
   says('listProposals', 200, get(PROPOSALS)),
-  says('listProposals', 400, get(`${PROPOSALS}?state=lost`)),
   says('approveProposal', 200, (live) => decision(live, 'approve', 'bob')),
   says('approveProposal', 409, (live) => decision(live, 'approve', 'ann')),
   says('approveProposal', 409, post(`${PROPOSALS}/none/approve`, { reason: 'looked at' })),
@@ -302,7 +237,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('signOutPerson', 204, signedInPerson),
   says('signOutPerson', 404, post(`${PEOPLE}/sign-out`, { id: 'key none' })),
   says('readAudit', 200, get(AUDIT)),
-  says('readAudit', 400, get(`${AUDIT}?action=nothing`)),
   says('checkAudit', 200, get(`${AUDIT}/check`)),
   says('readSettings', 200, get('/v1/platform/settings')),
   says('readSession', 200, get('/v1/platform/session')),
@@ -311,9 +245,6 @@ const PLATFORM_CASES: readonly Case[] = [
   says('signIn', 200, async (live) => signIn(await live.newKey('/'))),
   says('signIn', 401, signIn('ka_wrong')),
   says('signIn', 403, signIn('ka_wrong', {})),
-  says('signIn', 400, post('/v1/platform/session', { key: 1 }, OWN_SITE)),
-  says('signIn', 415, signIn('ka_wrong', { ...OWN_SITE, 'Content-Type': 'text/plain' })),
-  says('signIn', 413, signIn('k'.repeat(70_000))),
   says('signIn', 429, afterManyRefusals),
   says('signOut', 204, { ...removal('/v1/platform/session'), headers: OWN_SITE }),
   says('signOut', 400, { ...removal('/v1/platform/session?sessions=some'), headers: OWN_SITE }),
@@ -322,8 +253,11 @@ const PLATFORM_CASES: readonly Case[] = [
   says('readEvents', 200, get('/v1/platform/events?limit=500')),
   says('readEvents', 400, get('/v1/platform/events?after=somewhere')),
   says('readExploration', 200, explore('by=rule&verdict=WAIT&from=3&to=4&againstFrom=1')),
-  says('readExploration', 400, explore('by=moon')),
   says('readExploration', 400, explore('from=3&asOf=2')),
+  says('readExploration', 400, explore('againstTo=4')),
+  // Also of a parameter that the others leave nothing to say.
+  says('readExploration', 400, explore('from=3&span=moon')),
+  says('readExploration', 400, explore('attribute=wallet&by=moon')),
   says('listRuleFolders', 200, get(VERSIONS)),
   says('readRuleFolder', 200, get(`${VERSIONS}/p2.v10`)),
   says('readRuleFolder', 200, get(`${VERSIONS}/p2.v11`)),
@@ -392,7 +326,7 @@ const PLATFORM_CASES: readonly Case[] = [
   says('removeEvidence', 404, removal(`${EVIDENCE}/nothing`)),
   says('readLiveness', 200, get('/livez')),
   says('readReadiness', 200, get('/readyz')),
-  says('readReadiness', 503, get('/readyz'), { trouble: AWAY }),
+  says('readReadiness', 503, get('/readyz'), { trouble: new StoreUnavailable('away') }),
   says('readMetrics', 200, get('/metrics')),
 ];
 
@@ -441,8 +375,8 @@ function whenArchived(good: Ask, isThere: boolean) {
     await dropJobs(live);
     mkdirSync(ARCHIVE, { recursive: true });
     writeFileSync(join(ARCHIVE, ID_FILE), 'here');
-    const claimed = await live.registers.read(ARCHIVE_REGISTER);
-    await live.registers.compareAndSet(ARCHIVE_REGISTER, claimed, isThere ? 'here' : 'elsewhere');
+    const claimed = await live.store.registers.read(ARCHIVE_REGISTER);
+    await live.store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, isThere ? 'here' : 'elsewhere');
     return good;
   };
 }
@@ -539,11 +473,10 @@ async function lint(document: object): Promise<readonly string[]> {
   );
 }
 
-for (const { name, api, own } of [
-  { name: 'callers', api: callers, own: CALLER_CASES },
-  { name: 'the platform', api: platform, own: PLATFORM_CASES },
+for (const { name, api, cases } of [
+  { name: 'callers', api: callers, cases: CALLER_CASES },
+  { name: 'the platform', api: platform, cases: PLATFORM_CASES },
 ]) {
-  const cases = [...own, ...common(api, own)];
   describe(`the API document for ${name}`, () => {
     it('passes the recommended rules of redocly', async () => {
       const problems = await lint(api.document);
@@ -602,14 +535,12 @@ for (const { name, api, own } of [
       after(() => live.stop());
       afterEach(() => {
         Live.trouble = null;
-        Live.keysTrouble = null;
       });
 
-      for (const [index, { operationId, status, ask, trouble, keysTrouble }] of cases.entries()) {
+      for (const [index, { operationId, status, ask, trouble }] of cases.entries()) {
         it(`${operationId} answers ${status} (${index + 1})`, async () => {
           const request = typeof ask === 'function' ? await ask(live) : ask;
           Live.trouble = trouble ?? null;
-          Live.keysTrouble = keysTrouble ?? null;
           const answer = await live.ask(request);
           expect(answer.status, answer.text).to.equal(status);
           expect(api.complaints(operationId, answer)).to.deep.equal([]);
@@ -617,7 +548,7 @@ for (const { name, api, own } of [
       }
 
       it('every documented answer is among them', () => {
-        const asked = cases.map(
+        const asked = [...cases, ...refusedStatuses()].map(
           ({ operationId, status }): Promised => ({ operationId, status: String(status) }),
         );
         // Too many at once are of the whole listener: share-limits.test.ts has them.

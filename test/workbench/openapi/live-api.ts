@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type Application, type ApplicationParts, startApplication } from '#application.ts';
-import { INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
+import { INSTALLATION, including, OPERATIONS } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import type { Registers, Store } from '#state/store.ts';
+import type { Store } from '#state/store.ts';
 import { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
 import {
   addVersion,
@@ -19,6 +19,9 @@ import { verdictBody } from '../../service/request-bodies.ts';
 import { PLAIN_PARTS, SIGNAL_SECRET } from '../../service/running-service.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import type { LiveAnswer } from './described-api.ts';
+
+/** Instead of a key: the request has none. */
+export const NO_KEY = '';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 /** Where the archive of the services lies. */
@@ -53,7 +56,7 @@ function troubled<T extends object>(
   });
 }
 
-type Keys = Readonly<Record<'all' | 'none' | 'operator' | 'ann' | 'bob' | 'ann of all', string>>;
+type Keys = Readonly<Record<'all' | 'operator' | 'ann' | 'bob' | 'ann of all', string>>;
 
 /** The whole service with a rollout, and a store that can fail. */
 export class Live {
@@ -62,7 +65,7 @@ export class Live {
   readonly #gated: Application;
   readonly #keys: Keys;
   readonly #end: () => Promise<void>;
-  readonly registers: Registers;
+  readonly store: Store;
   static trouble: Error | null = null;
   static keysTrouble: Error | null = null;
 
@@ -70,10 +73,10 @@ export class Live {
     application: Application,
     gated: Application,
     keys: Keys,
-    registers: Registers,
+    store: Store,
     end: () => Promise<void>,
   ) {
-    this.registers = registers;
+    this.store = store;
     this.application = application;
     this.#gated = gated;
     this.#keys = keys;
@@ -120,13 +123,12 @@ export class Live {
     ) => (await application.keys.issue(platform, operations, KEY_LIFETIME_MS, owner)).key;
     const keys = {
       all: await issue(platformName('shop'), OPERATIONS),
-      none: await issue(platformName('shop'), []),
       operator: await issue(INSTALLATION, OPERATIONS),
       ann: await issue(platformName('shop'), OPERATIONS, 'ann'),
       bob: await issue(platformName('shop'), OPERATIONS, 'bob'),
       'ann of all': await issue(INSTALLATION, OPERATIONS, 'ann'),
     };
-    return new Live(application, gated, keys, store.registers, async () => {
+    return new Live(application, gated, keys, store, async () => {
       await gated.drain();
       await application.drain();
       await node.stop();
@@ -139,17 +141,17 @@ export class Live {
   }
 
   /** One request with the key of all operations, unless the headers bring another. */
-  async ask({ method, path, body, headers = {}, by }: Ask): Promise<LiveAnswer> {
+  async ask({ method, path, body, headers = {}, by, key: given }: Ask): Promise<LiveAnswer> {
     const { callerUrl, platformUrl } = by === undefined ? this.application : this.#gated;
     const base = path.startsWith('/v1/client') ? callerUrl : platformUrl;
     const usual = by ?? (OPERATES.test(path) ? 'operator' : 'all');
-    const key = headers['X-KA-Access-Key'] ?? this.#keys[usual];
+    const key = given ?? headers['X-KA-Access-Key'] ?? this.#keys[usual];
     const answer = await fetch(base + path, {
       method,
       headers: {
         ...(body === undefined ? {} : JSON_TYPE),
         ...headers,
-        'X-KA-Access-Key': key === 'ungranted' ? this.#keys.none : key,
+        ...(key === NO_KEY ? {} : { 'X-KA-Access-Key': key }),
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
@@ -160,6 +162,19 @@ export class Live {
   async newKey(path: string): Promise<string> {
     const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
     return (await this.application.keys.issue(platform, OPERATIONS, KEY_LIFETIME_MS)).key;
+  }
+
+  /** A key of all operations that grant none of these. */
+  async keyWithout(path: string, lacking: readonly string[]): Promise<string> {
+    const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
+    const others = OPERATIONS.filter((one) => !including([one]).some((granted) => lacking.includes(granted)));
+    return (await this.application.keys.issue(platform, others, KEY_LIFETIME_MS)).key;
+  }
+
+  /** How much the store has recorded. */
+  async recorded(): Promise<number> {
+    const { entries } = await this.store.readJournal(null, 100_000);
+    return entries.length + (await this.store.auditLog.newest());
   }
 
   /** A verdict's decision, to be asked about. */
@@ -176,6 +191,8 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   /** Where somebody else has to approve, with this person's key; "all" has no owner. */
   readonly by?: 'all' | 'ann' | 'bob' | 'ann of all';
+  /** Instead of the key of all operations. */
+  readonly key?: string;
 }
 
 type Headed = Readonly<Record<string, string>>;

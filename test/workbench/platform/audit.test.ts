@@ -89,9 +89,6 @@ describeOnStores('the audit over HTTP', (store) => {
     expect(await who('who=ANN')).to.deep.equal(['user Ann on desk', 'user ann on ops']);
     expect(await who('from=1000000060000&to=1000000120000')).to.deep.equal(['user bob on ops']);
     expect(await who('action=list')).to.have.length(1);
-    const { status, body } = await shop.ask('GET', 'audit?action=lists');
-    expect(status).to.equal(400);
-    expect(body.detail.slice(0, 54)).to.equal('The parameter action must be one of key issued, key re');
   });
 
   it('searches five thousand entries for a page, and continues from there', async () => {

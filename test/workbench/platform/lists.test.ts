@@ -223,7 +223,6 @@ describeOnStores('shared lists over HTTP', (store) => {
         400,
         '/expires is not known; did you mean "expiresAt"?.',
       ],
-      ['blocked/entries', REASON, 400, 'The parameter value is required.'],
     ] as const) {
       const answer = await shop.ask('PUT', `lists/${path}`, body);
       expect([answer.status, answer.body.detail]).to.deep.equal([status, detail]);

@@ -4,34 +4,9 @@ import { jsonInSteps } from '#checkout/http/operation/operation.ts';
 import { call } from '../../service/http-call.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 
+/** What operations of the platform refuse of their parameters is in workbench/openapi/refusals.test.ts. */
 describe('a query parameter that an operation does not know', () => {
-  const { service, shop } = serviceOfSuite();
-
-  it('is refused with the known ones, instead of an unfiltered list', async () => {
-    const { status, body } = await shop.ask('GET', 'decisions?verdct=BLOCK');
-    expect(status).to.equal(400);
-    expect(body).to.deep.include({
-      title: 'bad request',
-      detail:
-        'The parameter "verdct" is not known. Known are orderRef, clientIdKey, verdict, requestId, rule, ruleVersion, clientGroup, signal, flag, sellPointKey, method, arm, amountMin, amountMax, outcome, from, to, after, limit, include.',
-    });
-  });
-
-  it('is refused before anything is changed, and by an operation without parameters', async () => {
-    await shop.verdict({ clientIdKey: 'kept' });
-    const { status, body } = await shop.ask('DELETE', 'client?clientIdKey=kept&dryRun=true');
-    expect(status).to.equal(400);
-    expect(body.detail).to.equal('The parameter "dryRun" is not known. Known are clientIdKey.');
-    expect((await shop.client('kept')).status).to.equal(200);
-    expect((await shop.ask('GET', 'people?dryRun=true')).body.detail).to.equal(
-      'The parameter "dryRun" is not known. This operation takes none.',
-    );
-  });
-
-  it('is reported only to a key with the grant', async () => {
-    const checkout = await service.tenant('shop', ['score']);
-    expect((await checkout.ask('GET', 'decisions?verdct=BLOCK')).status).to.equal(403);
-  });
+  const { shop } = serviceOfSuite();
 
   it("is ignored by the caller's operations and by health checks", async () => {
     const score = { sellPointKey: 's', clientIdKey: 'c', amountRequested: '1', selectedMethodKey: 'card' };

@@ -10,58 +10,7 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 const OUTCOME = { clientIdKey: 'malformed', orderRef: 'order-1', outcome: 'PAID' };
 const BINDING = { requisiteRef: 'r', acceptorKeys: ['a'] };
-const OVERRIDE = { group: 'BLOCKED', reason: 'r' };
 const BIND = 'client/binding?clientIdKey=malformed';
-const OVERRULE = 'client/override?clientIdKey=malformed';
-const LIMIT = 'The parameter limit must be a whole number from 1 to 500.';
-const ID = 'clientIdKey must have 1 to 256 characters of well-formed Unicode.';
-
-/** What is refused, and why; what every operation refuses is in openapi/document.test.ts. */
-const REFUSED: readonly (readonly [
-  method: string,
-  path: string,
-  body: object | undefined,
-  detail: string,
-])[] = [
-  ['POST', 'outcomes', { ...OUTCOME, outcome: 'LOST' }, '/outcome must be one of PAID, UNPAID.'],
-  ['POST', 'outcomes', { ...OUTCOME, outcome: undefined }, '/outcome is required.'],
-  ['POST', 'outcomes', { ...OUTCOME, orderRef: 7 }, '/orderRef must be a JSON string.'],
-  [
-    'POST',
-    'outcomes',
-    { ...OUTCOME, orderRef: 'x'.repeat(257) },
-    '/orderRef must have at most 256 characters.',
-  ],
-  [
-    ...(['POST', 'outcomes', { ...OUTCOME, outcome: 'UNPAID', cause: 'BORED' }] as const),
-    '/cause must be one of DECLINED, EXPIRED, CANCELLED, TECHNICAL, REVERSED.',
-  ],
-  ['POST', 'outcomes', { ...OUTCOME, cause: 'DECLINED' }, '/cause goes only with UNPAID.'],
-  ['PUT', BIND, { ...BINDING, requisiteRef: undefined }, '/requisiteRef is required.'],
-  ['PUT', BIND, { ...BINDING, requisiteRef: '' }, '/requisiteRef must not be empty.'],
-  ['PUT', BIND, { ...BINDING, acceptorKeys: 'a' }, '/acceptorKeys must be a JSON array.'],
-  ['PUT', BIND, { ...BINDING, acceptorKeys: ['a', 7] }, '/acceptorKeys/1 must be a JSON string.'],
-  ['PUT', BIND, { ...BINDING, acceptorKeys: [] }, '/acceptorKeys must have at least 1 item.'],
-  [
-    ...(['PUT', BIND, { ...BINDING, acceptorKeys: Array.from({ length: 21 }, String) }] as const),
-    '/acceptorKeys must have at most 20 items.',
-  ],
-  ['PUT', BIND, { ...BINDING, method: 7 }, '/method must be a JSON string.'],
-  ['PUT', OVERRULE, { ...OVERRIDE, group: 'PAYING' }, '/group must be one of BLOCKED, TRUSTED.'],
-  ['PUT', OVERRULE, { ...OVERRIDE, reason: undefined }, '/reason is required.'],
-  ['PUT', OVERRULE, { ...OVERRIDE, by: 'ann' }, '/by is not known; allowed: group, reason, expiresAt.'],
-  [
-    ...(['PUT', OVERRULE, { ...OVERRIDE, expiresAt: 'tomorrow' }] as const),
-    '/expiresAt must be a moment like "2026-11-21T10:00:00Z".',
-  ],
-  ...['0', '501', 'ten', '1e2'].map(
-    (limit) => ['GET', `decisions?limit=${limit}`, undefined, LIMIT] as const,
-  ),
-  ['GET', 'decisions?orderRef=a&orderRef=b', undefined, 'The parameter orderRef must come once.'],
-  ['GET', 'decisions?orderRef=', undefined, ID.replace('clientIdKey', 'orderRef')],
-  ['GET', `decisions?clientIdKey=${'x'.repeat(257)}`, undefined, ID],
-  ['GET', `client?clientIdKey=${encodeURIComponent('😀'.repeat(257))}`, undefined, ID],
-];
 
 describeOnStores('the API for the platform', (store) => {
   const { service, shop } = serviceOfSuite(() => ({ store: store() }));
@@ -72,8 +21,12 @@ describeOnStores('the API for the platform', (store) => {
   const remove = async (what: string, clientIdKey: string) =>
     (await shop.ask('DELETE', `client${what}?clientIdKey=${encodeURIComponent(clientIdKey)}`)).status;
 
-  it('refuses what is malformed, says why, and changes nothing', async () => {
-    for (const [method, path, body, detail] of REFUSED) {
+  // What follows from the documents is in openapi/refusals.test.ts.
+  it('refuses what no schema of one member tells, says why, and changes nothing', async () => {
+    for (const [method, path, body, detail] of [
+      ['POST', 'outcomes', { ...OUTCOME, cause: 'DECLINED' }, '/cause goes only with UNPAID.'],
+      ['PUT', BIND, { ...BINDING, acceptorKeys: ['a', 7] }, '/acceptorKeys/1 must be a JSON string.'],
+    ] as const) {
       const answer = await shop.ask(method, path, body);
       expect([answer.status, answer.body.detail], detail).to.deep.equal([400, detail]);
     }

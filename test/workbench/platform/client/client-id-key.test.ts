@@ -65,15 +65,9 @@ describe('the client that a request is about', () => {
     }
   });
 
-  it('must be in the query once, and well encoded', async () => {
-    for (const [query, detail] of [
-      ['', 'The parameter clientIdKey is required.'],
-      ['?clientIdKey=a&clientIdKey=b', 'The parameter clientIdKey must come once.'],
-      ['?clientIdKey=', 'clientIdKey must have 1 to 256 characters of well-formed Unicode.'],
-      ['?clientIdKey=a%00b', 'clientIdKey must not contain U+0000.'],
-      ['?clientIdKey=%ff', 'The query is not percent-encoded UTF-8; encode the clientIdKey in it.'],
-    ] as const)
-      expect((await call<Problem>('DELETE', url(`client${query}`), key())).body.detail).to.equal(detail);
+  it('must be well encoded', async () => {
+    const { body } = await call<Problem>('DELETE', url('client?clientIdKey=%ff'), key());
+    expect(body.detail).to.equal('The query is not percent-encoded UTF-8; encode the clientIdKey in it.');
     await expectNobodyTouched('');
   });
 });
