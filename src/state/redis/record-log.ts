@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject } from '#base/files/json-object.ts';
 import type { AUDIT } from '#state/keys.ts';
 import { LIST_REMOVAL_KEPT_MS, type ListChange, type ListRecord, type OtherText } from '#state/store.ts';
 import type { RedisCommands, RedisDoor } from './connection/connection.ts';
@@ -43,11 +42,13 @@ export function recordLog(door: RedisDoor, keys: typeof AUDIT) {
       );
     },
     /** The number that was given last, 0 before the first, and what else the head says. */
-    head: async () => {
-      const found = await call((commands) => checked('HGETALL', commands.hGetAll(head), isJsonObject));
-      const { latest = '0', horizon = '0', epoch = null } = found;
-      return { latest: Number(latest), horizon: Number(horizon), epoch };
-    },
+    head: () =>
+      call(async (commands) => {
+        const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);
+        const [latest, horizon, epoch = null] = await checked('HMGET', fields, areTexts(3));
+        const number = (text: string | null | undefined) => wholeOf('HMGET', Number(text ?? '0'));
+        return { latest: number(latest), horizon: number(horizon), epoch };
+      }),
     /** A record that is changed between the two commands comes with its newer text, and again under its newer number. */
     readAfter: async (after: number, limit: number): Promise<readonly ListRecord[]> => {
       const terms = { BY: 'SCORE', LIMIT: { offset: 0, count: limit } } as const;
@@ -57,7 +58,7 @@ export function recordLog(door: RedisDoor, keys: typeof AUDIT) {
       const texts = await textsOf(found.map(({ value }) => value));
       return found.map(({ value, score }, place) => ({
         id: value,
-        version: score,
+        version: wholeOf('ZRANGE', score),
         text: texts[place] ?? null,
       }));
     },
