@@ -5,7 +5,7 @@ import { registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
-import { servesClients } from '#state/store-health.ts';
+import { servesClients } from '#workbench/upkeep/store-watch.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';

@@ -9,7 +9,7 @@ import { NodeClocks } from '#state/redis/node-clocks.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { type RunCall, StoreUnavailable } from '#state/store-errors.ts';
-import { healthTexts, servesClients } from '#state/store-health.ts';
+import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
-import { healthTexts, servesClients } from '#state/store-health.ts';
+import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';

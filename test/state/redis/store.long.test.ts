@@ -5,7 +5,7 @@ import { stateKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { healthTexts, servesClients } from '#state/store-health.ts';
+import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,

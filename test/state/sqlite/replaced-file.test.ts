@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { healthTexts, servesClients } from '#state/store-health.ts';
+import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { newClient, verdict } from '../clients.ts';
