@@ -16,7 +16,7 @@ import { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import { followArchive, openArchive, openStoreOf } from './history/archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './history/archive/ship/start-shipping.ts';
 import { storeClock } from './state/clock-offset.ts';
-import { ConnectionErrors, connectionFailure } from './state/connection-news.ts';
+import { connectionFailure } from './state/connection-news.ts';
 import { ACCEPTED_REGISTER } from './state/documents.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import { rulesDirRefusal } from './state/rule-folders/rules-dir.ts';
@@ -26,6 +26,7 @@ import { Audit } from './workbench/access/audit.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientSweep } from './workbench/upkeep/client-sweep.ts';
+import { ConnectionErrors } from './workbench/upkeep/connection-errors.ts';
 import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
 
 /** The platform of the key that a first start prints. */

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { exactSystemClock, systemClock } from '#base/clock.ts';
 import { ClockOffset, medianOffset, storeClock } from '#state/clock-offset.ts';
-import { ConnectionErrors } from '#state/connection-news.ts';
+import { ConnectionErrors } from '#workbench/upkeep/connection-errors.ts';
 
 const HOUR_MS = 3600_000;
 
