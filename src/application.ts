@@ -33,7 +33,7 @@ import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import { EventFeed } from './history/archive/read/event-feed.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
 import type { Store } from './state/store.ts';
-import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
+import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
 import { Sessions } from './workbench/access/sessions.ts';
@@ -56,6 +56,7 @@ import { Records } from './workbench/payers/records.ts';
 import { callerDocument } from './workbench/platform/caller-document.ts';
 import type { NodeParts, Readiness } from './workbench/platform/parts.ts';
 import { platformApi } from './workbench/platform/platform-api.ts';
+import { whileStoreIsLate } from './workbench/upkeep/store-start.ts';
 import { healthTexts, StoreWatch, servesClients } from './workbench/upkeep/store-watch.ts';
 
 export interface ApplicationParts extends NodeParts {

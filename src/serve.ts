@@ -21,13 +21,14 @@ import { ACCEPTED_REGISTER } from './state/documents.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import { rulesDirRefusal } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
-import { StoreUnavailable, whileStoreIsLate } from './state/store-errors.ts';
+import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientSweep } from './workbench/upkeep/client-sweep.ts';
 import { ConnectionErrors } from './workbench/upkeep/connection-errors.ts';
 import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
+import { whileStoreIsLate } from './workbench/upkeep/store-start.ts';
 
 /** The platform of the key that a first start prints. */
 const DEMO = platformName('demo');

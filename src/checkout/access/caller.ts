@@ -1,4 +1,3 @@
-import { hostname, userInfo } from 'node:os';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { AccessKey, Operation } from './access-keys.ts';
 
@@ -17,34 +16,6 @@ export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Acto
   return owner === undefined
     ? { id: name, owner: null, text: name }
     : { id: name, owner, text: `${name} of ${owner}` };
-}
-
-/** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
-export function actorOfPerson({
-  sub,
-  email,
-}: {
-  readonly sub: string;
-  readonly email: string | null;
-}): Actor {
-  const id = `person:${sub}`;
-  return { id, owner: id, text: email === null ? id : `${id} (${email})` };
-}
-
-/** Whether it is a person who signed in at the identity provider, not a key. */
-export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
-  return id.startsWith('person:');
-}
-
-/** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
-export function actorOfUser(): string {
-  return userActor().text;
-}
-
-export function userActor(): Actor {
-  const owner = userInfo().username;
-  const id = `user ${owner} on ${hostname()}`;
-  return { id, owner, text: id };
 }
 
 export interface Credential {

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
 import type { Arm, Decision, Draw } from '#decision/decision.ts';
 import { everyQuestion, type SharingQuestions } from '#decision/facts/fact.ts';
@@ -156,20 +155,6 @@ export class LoadedRules {
   #forget(version: RuleVersion): void {
     this.#folders.delete(version);
     this.#current.delete(version);
-  }
-}
-
-/** A node takes up a changed folder a second after the change, and on a busy machine a little later. */
-const TAKEN_UP_WITHIN_MS = 3000;
-const LOOK_MS = 50;
-
-/** Waits until nodes have loaded a change in RULES_DIR; false when they did not yet. */
-export async function isTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
-  for (;;) {
-    if (await holds()) return true;
-    if (performance.now() > deadline) return false;
-    await sleep(LOOK_MS);
   }
 }
 

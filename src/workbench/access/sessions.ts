@@ -3,13 +3,13 @@ import { type AccessKeys, grants, INSTALLATION, type Operation } from '#checkout
 import {
   type Actor,
   actorOfKey,
-  actorOfPerson,
   type Caller,
   type Credential,
   callerOfKey,
 } from '#checkout/access/caller.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Documents, someAtATime } from '#state/documents.ts';
+import { actorOfPerson } from './actors.ts';
 import type { Person } from './identity-provider.ts';
 import { operationsAt, type Role, type RoleGrant } from './roles.ts';
 

@@ -4,12 +4,11 @@ import {
   INSTALLATION,
   isInstallation,
   KeyRefused,
-  keyNote,
   type Operation,
 } from '#checkout/access/access-keys.ts';
 import type { Actor } from '#checkout/access/caller.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
-import { isTakenUp, type LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { Rollout, Share, VersionRef } from '#checkout/rollout/rollout.ts';
 import type { BeforeAndAfter, ScoringService } from '#checkout/scoring/scoring.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
@@ -17,6 +16,7 @@ import type { Override } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
+import { keyNote } from '#workbench/access/key-views.ts';
 import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
 import {
   breachesIn,
@@ -35,6 +35,7 @@ import {
   rollOut,
 } from '#workbench/rollout/change-rollout.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
+import { isTakenUp } from '#workbench/rollout/taken-up.ts';
 import {
   type DraftPlace,
   draftOf,

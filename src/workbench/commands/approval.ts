@@ -1,6 +1,6 @@
-import { actorOfUser, userActor } from '#checkout/access/caller.ts';
 import { readConfig } from '#config.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
+import { actorOfUser, userActor } from '#workbench/access/actors.ts';
 import { ProposalRefused, type ProposedChange, type StoredProposal } from '#workbench/approvals/proposals.ts';
 import { FindingsError } from './exit.ts';
 import { print } from './print.ts';

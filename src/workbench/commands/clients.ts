@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
-import { actorOfUser } from '#checkout/access/caller.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
+import { actorOfUser } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { clientExport } from '#workbench/payers/client-export.ts';
 import { UsageError } from './exit.ts';

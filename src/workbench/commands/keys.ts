@@ -7,16 +7,15 @@ import {
   isInstallation,
   KEY_DAYS_MAX,
   KeyRefused,
-  keyNote,
   keyStatus,
-  keyView,
   OPERATIONS,
   type Operation,
 } from '#checkout/access/access-keys.ts';
-import { actorOfUser } from '#checkout/access/caller.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
 import { suggest } from '#decision/rules/problem.ts';
+import { actorOfUser } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
+import { keyNote, keyView } from '#workbench/access/key-views.ts';
 import { type ApprovalOption, printProposed, proposedBy, WITHOUT_APPROVAL, whoChanges } from './approval.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withOpenStore } from './open-store.ts';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { userActor } from '#checkout/access/caller.ts';
+import { userActor } from '#workbench/access/actors.ts';
 import { PROPOSAL_STATES, type Proposal, proposalView } from '#workbench/approvals/proposals.ts';
 import { orFindings } from './approval.ts';
 import { parseReason, parseWhose } from './options.ts';

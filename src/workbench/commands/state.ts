@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { exactSystemClock } from '#base/clock.ts';
 import { counted } from '#base/counted.ts';
-import { actorOfUser } from '#checkout/access/caller.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';
@@ -11,6 +10,7 @@ import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
 import { storeClock } from '#state/clock-offset.ts';
 import { ACCEPTED_REGISTER } from '#state/documents.ts';
+import { actorOfUser } from '#workbench/access/actors.ts';
 import { Audit, type AuditAction } from '#workbench/access/audit.ts';
 import { rebuildClient, type Unreadable, unreadableTexts } from '#workbench/payers/rebuild.ts';
 import { acceptRollout } from '#workbench/rollout/restore-rollout.ts';

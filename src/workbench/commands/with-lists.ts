@@ -1,5 +1,4 @@
 import { exactSystemClock } from '#base/clock.ts';
-import { actorOfUser } from '#checkout/access/caller.ts';
 import { ListNode } from '#checkout/lists/list-node.ts';
 import { readConfig, signalSecretOf } from '#config.ts';
 import type { Pseudonym } from '#decision/addresses.ts';
@@ -8,6 +7,7 @@ import { hmacPseudonym, platformNames } from '#decision/pseudonym.ts';
 import type { PlatformNames } from '#decision/shared-lists.ts';
 import { storeClock } from '#state/clock-offset.ts';
 import type { Store } from '#state/store.ts';
+import { actorOfUser } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { type EditedList, ListEditor, ListRefusal, UnknownList } from '#workbench/lists/list-editor.ts';
 import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';

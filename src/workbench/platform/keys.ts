@@ -3,21 +3,18 @@ import { Type } from '#base/json-schema.ts';
 import { choice, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type AccessKey,
-  AccessKeySchema,
   type AccessKeys,
   INSTALLATION,
   type IssuedKey,
   KEY_DAYS_MAX,
-  KEY_EXAMPLE,
   KeyRefused,
-  keyNote,
-  keyView,
-  mayGive,
   OPERATIONS,
 } from '#checkout/access/access-keys.ts';
-import { type Caller, isPerson } from '#checkout/access/caller.ts';
+import type { Caller } from '#checkout/access/caller.ts';
 import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem, notFound, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import { isPerson } from '#workbench/access/actors.ts';
+import { AccessKeySchema, KEY_EXAMPLE, keyNote, keyView, mayGive } from '#workbench/access/key-views.ts';
 import { gatedOperation } from './gated-operation.ts';
 import { PAGE_IN_TIME, pageInTime, pathText } from './parameters.ts';
 import type { PlatformParts } from './parts.ts';

@@ -1,10 +1,10 @@
 import type Router from '@koa/router';
 import { grants } from '#checkout/access/access-keys.ts';
-import { actorOfPerson } from '#checkout/access/caller.ts';
 import { strictRouter } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
+import { actorOfPerson } from '#workbench/access/actors.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';
 import type { Session } from '#workbench/access/sessions.ts';
 import type { PlatformParts } from './parts.ts';

@@ -1,5 +1,5 @@
 import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '#base/shapes.ts';
-import { grants, INSTALLATION, KEY_EXAMPLE, OPERATIONS, triedKeyId } from '#checkout/access/access-keys.ts';
+import { grants, INSTALLATION, OPERATIONS, triedKeyId } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
@@ -13,6 +13,7 @@ import { HttpProblem, refusal, tooMany } from '#checkout/http/request/problems.t
 import { callerAddress } from '#checkout/http/request/rate-limit.ts';
 import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import { networkOf } from '#decision/addresses.ts';
+import { KEY_EXAMPLE } from '#workbench/access/key-views.ts';
 import type { Session, SignedIn } from '#workbench/access/sessions.ts';
 import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
 import { openOperation } from './open-operation.ts';

@@ -4,7 +4,7 @@ import { NamedError } from '#base/named-error.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from '#checkout/rollout/fleet.ts';
 import { stageOf } from '#checkout/rollout/guard.ts';
-import { isTakenUp, type LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
   type Candidate,
   previousActive,
@@ -24,6 +24,7 @@ import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rules-dir.
 import type { Tallies } from '#state/store.ts';
 import { advance, type Goal, repaired } from './advance.ts';
 import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
+import { isTakenUp } from './taken-up.ts';
 import { TrialSchema, viewOfTrial } from './trial-view.ts';
 
 /** The rollout was refused; nothing was changed. The message says why. */

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { counted } from '#base/counted.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { actorOfUser } from '#checkout/access/caller.ts';
 import { Fleet, type NodeView } from '#checkout/rollout/fleet.ts';
 import { statusCounts } from '#checkout/rollout/guard.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
@@ -18,6 +17,7 @@ import { BadQuestion } from '#history/evidence/question.ts';
 import { shareInterval } from '#history/statistics/intervals.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
+import { actorOfUser } from '#workbench/access/actors.ts';
 import {
   type ApprovalOption,
   printProposed,

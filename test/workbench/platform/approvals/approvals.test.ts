@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { actorOfPerson } from '#checkout/access/caller.ts';
 import type { Rollout } from '#checkout/rollout/rollout.ts';
 import { platformName } from '#decision/payer/client-key.ts';
 import { PlatformClient, ProposedError } from '#sdk/client.ts';
+import { actorOfPerson } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { type Proposal, Proposals } from '#workbench/approvals/proposals.ts';
 import type { Answer, Problem } from '../../../service/http-call.ts';

@@ -3,7 +3,6 @@ import * as s from '#base/shapes.ts';
 import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
-import { isTakenUp } from '#checkout/rollout/loaded-rules.ts';
 import { ProblemSchema } from '#decision/rules/problem.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import { type RuleVersion, ruleVersion, versionText } from '#decision/rules/rule-set.ts';
@@ -20,6 +19,7 @@ import {
   versionInBody,
   withinLimits,
 } from '#workbench/platform/rules/rule-version.ts';
+import { isTakenUp } from '#workbench/rollout/taken-up.ts';
 import {
   atDesk,
   DESK_FULL,

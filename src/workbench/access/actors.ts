@@ -1,0 +1,30 @@
+import { hostname, userInfo } from 'node:os';
+import type { Actor } from '#checkout/access/caller.ts';
+
+/** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
+export function actorOfPerson({
+  sub,
+  email,
+}: {
+  readonly sub: string;
+  readonly email: string | null;
+}): Actor {
+  const id = `person:${sub}`;
+  return { id, owner: id, text: email === null ? id : `${id} (${email})` };
+}
+
+/** Whether it is a person who signed in at the identity provider, not a key. */
+export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
+  return id.startsWith('person:');
+}
+
+/** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
+export function actorOfUser(): string {
+  return userActor().text;
+}
+
+export function userActor(): Actor {
+  const owner = userInfo().username;
+  const id = `user ${owner} on ${hostname()}`;
+  return { id, owner, text: id };
+}

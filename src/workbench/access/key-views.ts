@@ -1,0 +1,58 @@
+import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '#base/shapes.ts';
+import {
+  type AccessKey,
+  grantable,
+  grants,
+  KEY_STATUSES,
+  keyStatus,
+  OPERATIONS,
+  type Operation,
+} from '#checkout/access/access-keys.ts';
+
+/** As documents show a secret. */
+export const KEY_EXAMPLE = 'ka_3f9a0c51d2e7_wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEYexampl';
+
+export const AccessKeySchema = named(
+  'AccessKey',
+  shape('What is kept of an access key; the key itself is shown when it is issued, and never again', {
+    id: word('The part of the key between its first two underscores', '3f9a0c51d2e7'),
+    platform: word('Whose key it is; * is the whole installation', 'shop'),
+    owner: nullable(word('The person or team that answers for it', 'person:248289761001')),
+    operations: list(choice(OPERATIONS, 'An operation'), 'What it was granted'),
+    status: choice(KEY_STATUSES, 'Only live keys are let in'),
+    issuedAt: writtenInstant('When it was issued'),
+    expiresAt: nullable(writtenInstant('Until when it is let in; null: it does not expire')),
+    revokedAt: nullable(writtenInstant('When it was revoked; null: it was not')),
+  }),
+);
+
+export function keyView(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
+  const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
+  return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
+}
+
+export function keyNote(
+  action: 'key issued' | 'key revoked',
+  before: AccessKey | null,
+  after: AccessKey,
+  now: number,
+) {
+  const { platform, id: subject } = after;
+  const was = before && keyView(before, now);
+  return { action, platform, subject, before: was, after: keyView(after, now) };
+}
+
+/** Operations of programs, which no role of people includes. */
+const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'events'];
+
+/**
+ * An issuer at a platform may grant its own operations and, if it may change payers and see their decisions, those of
+ * programs. `operate` and `approve` are granted by roles, or by commands at the store.
+ */
+export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): readonly Operation[] {
+  const actsForPrograms = grants(maker, 'clients') && grants(maker, 'decisions');
+  return grantable(maker.platform).filter((one) => {
+    if (one === 'operate' || one === 'approve') return false;
+    return grants(maker, one) || (actsForPrograms && OF_PROGRAMS.includes(one));
+  });
+}

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreLate } from '#state/store-errors.ts';
+
+/** How long a start waits for a slow store; a supervisor may lose patience with a longer wait. */
+const START_LIMIT_MS = 10_000;
+
+const PAUSE_MS = 100;
+
+/**
+ * Repeats a step of the start while the store is late with its answers, and logs it each time. A store that refuses, or
+ * that nobody has started, ends the start at once: the supervisor starts it again.
+ */
+export async function whileStoreIsLate<T>(
+  step: () => Promise<T>,
+  onLate: (error: StoreLate) => void,
+): Promise<T> {
+  const beganMs = performance.now();
+  for (;;) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof StoreLate) || performance.now() - beganMs > START_LIMIT_MS) throw error;
+      onLate(error);
+      await sleep(PAUSE_MS);
+    }
+  }
+}
