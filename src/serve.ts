@@ -16,7 +16,7 @@ import { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import { followArchive, openArchive, openStoreOf } from './history/archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './history/archive/ship/start-shipping.ts';
 import { storeClock } from './state/clock-offset.ts';
-import { connectionFailure } from './state/connection-news.ts';
+import { connectionFailure } from './state/connection-failure.ts';
 import { ACCEPTED_REGISTER } from './state/documents.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
 import { rulesDirRefusal } from './state/rule-folders/rules-dir.ts';

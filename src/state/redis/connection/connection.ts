@@ -13,7 +13,7 @@ import {
   SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
-import { connectionFailure } from '#state/connection-news.ts';
+import { connectionFailure } from '#state/connection-failure.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { isUnreadable } from './reply.ts';
 import { addressesOf, type RedisSecurity, type RedisTarget, tlsOptions } from './url.ts';
