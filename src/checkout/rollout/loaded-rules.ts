@@ -10,8 +10,8 @@ import { withHmacs } from '#decision/rules/evaluate/compile.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
+import { compareRuleVersions } from '#decision/rules/rule-set.ts';
 import type { RuleReader } from '#state/rule-folders/rule-reader.ts';
-import { compareRuleVersions } from '#state/rule-folders/rules-dir.ts';
 import type { ScannedFolder } from '#state/rule-folders/scan.ts';
 import type { NodeView } from './fleet.ts';
 

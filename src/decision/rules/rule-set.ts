@@ -335,3 +335,8 @@ export function heaviestOfEachThing<Signal extends SignalParams>(
 export function totalWeight(weights: readonly number[]): number {
   return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }
+
+/** p2.v9 before p2.v10 before p3.v1. */
+export function compareRuleVersions(a: RuleVersion, b: RuleVersion): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}

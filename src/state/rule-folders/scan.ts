@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { listRuleVersions, RELEASE_FILE, wasRolledBack } from './rules-dir.ts';
+import { wasRolledBack } from './rolled-back.ts';
+import { listRuleVersions, RELEASE_FILE } from './rules-dir.ts';
 
 export interface ScannedFolder {
   readonly version: RuleVersion;

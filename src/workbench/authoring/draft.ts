@@ -7,8 +7,9 @@ import { formatProblems } from '#decision/rules/problem.ts';
 import { isRuleVersion, type RuleVersion, versionNameRefusal } from '#decision/rules/rule-set.ts';
 import { digestOf, draftOf } from '#decision/rules/text/draft-text.ts';
 import { renamed } from '#decision/rules/text/edited-text.ts';
+import { ROLLED_BACK_FILE } from '#state/rule-folders/rolled-back.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { RELEASE_FILE, ROLLED_BACK_FILE } from '#state/rule-folders/rules-dir.ts';
+import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 
 /**
  * Makes a draft as a copy of the version in a folder, and gives its folder; that version may have been edited after its

@@ -20,7 +20,7 @@ import { sharedCounts } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rules-dir.ts';
+import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import type { Tallies } from '#state/store.ts';
 import { advance, type Goal, repaired } from './advance.ts';
 import { type ComparedOn, type Difference, differenceOf } from './difference.ts';

@@ -11,6 +11,7 @@ import { nearestName, type Problem, sortProblems } from '#decision/rules/problem
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import type { Example } from '#decision/rules/proof/example.ts';
 import {
+  compareRuleVersions,
   conditionsOf,
   hasDraftName,
   type ParsedRules,
@@ -21,7 +22,7 @@ import {
 import type { ListContent, ListOwner } from '#decision/shared-lists.ts';
 import { makeRelease, type Release } from '#state/rule-folders/release.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { compareRuleVersions, listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
+import { listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
 import { remarksOnCases } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
