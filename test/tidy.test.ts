@@ -30,8 +30,8 @@ const BESIDE_ROOMS: Readonly<Record<string, readonly string[]>> = {
 /** So many lines can run when a checkout asks, in `checkout` and both stores and what they import. */
 const CHECKOUT_LINES_MAX = 23_900;
 
-/** These decide the same from the same inputs, without clock, chance or I/O. */
-const PURE = /^src\/decision\//;
+/** These decide and reckon the same from the same inputs, without clock, chance or I/O. */
+const PURE = /^src\/(decision|history\/statistics)\//;
 
 const IMPURE: readonly RegExp[] = [
   /node:(fs|net|http|https|dns|child_process|timers|worker_threads|sqlite)/,

@@ -6,7 +6,7 @@ import { recordOutcome } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { knownHints } from '#decision/payer/hints.ts';
-import { PAYMENT_NOTED_MS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { paymentNote, sightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
 import { clientKey } from '../../test/decision/payer/client-keys.ts';
@@ -85,12 +85,12 @@ export class MadeUpHistory {
     if (this.#random.chance(0.1)) return;
     const outcome = this.#random.chance(payer.paysShare) ? 'PAID' : 'UNPAID';
     const reported = { orderRef, outcome, cause: null, occurredAt: null } as const;
-    const { state, report } = recordOutcome(payer.state, null, reported, this.#now);
-    payer.state = state;
-    const { unpaid } = sightingMarks(state, this.#now);
-    if (outcome === 'PAID')
-      this.#devices.notePayment(payer.client.clientIdKey, this.#now - PAYMENT_NOTED_MS, unpaid);
-    entries.push({ ...this.#base(payer), kind: 'outcome', at: this.#now, orderRef, order: report });
+    const change = recordOutcome(payer.state, null, reported, this.#now);
+    payer.state = change.state;
+    const payment = paymentNote(change, this.#now);
+    if (payment !== null)
+      this.#devices.notePayment(payer.client.clientIdKey, payment.since, payment.isUnpaid);
+    entries.push({ ...this.#base(payer), kind: 'outcome', at: this.#now, orderRef, order: change.report });
   }
 
   #score(payer: Payer, entries: JournalEntry[]): void {

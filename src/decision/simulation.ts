@@ -18,8 +18,7 @@ import {
 import { knownHints } from './payer/hints.ts';
 import { exposureOf, type ReportedOutcome } from './payer/order.ts';
 import { decodeOrder, encodeOrder } from './payer/order-text.ts';
-import { countsAs } from './payer/outcomes.ts';
-import { PAYMENT_NOTED_MS, sightingMarks } from './payer/sighting-marks.ts';
+import { paymentNote, sightingMarks } from './payer/sighting-marks.ts';
 import { asStored } from './payer/state-document.ts';
 import type { ScoreRequest, VerdictRequest } from './requests.ts';
 import type { RuleSet } from './rules/rule-set.ts';
@@ -43,7 +42,7 @@ const ORDERS_MAX = 100;
 
 /**
  * The service's life in memory, for a rule set and inputs with times of their own: the same core and the same steps
- * as `service/scoring.ts`, no store. All data goes through the stored forms, so that a simulation knows nothing that
+ * as `checkout/scoring/scoring.ts`, no store. All data goes through the stored forms, so that a simulation knows nothing that
  * a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with what
  * happens to them.
  */
@@ -98,10 +97,11 @@ export class Simulation {
     const known = older === undefined ? null : decodeOrder(older);
     const granted = payer.granted.get(token(orderRef));
     const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
-    const { effect, state, order, displaced } = recordOutcome(payer.state, known, told, now, exposure);
+    const change = recordOutcome(payer.state, known, told, now, exposure);
+    const { effect, state, displaced } = change;
     payer.state = asStored(state);
-    if (report.outcome === 'PAID' && countsAs(order) === 'PAID')
-      this.#devices.notePayment(clientIdKey, now - PAYMENT_NOTED_MS, sightingMarks(state, now).unpaid);
+    const payment = paymentNote(change, now);
+    if (payment !== null) this.#devices.notePayment(clientIdKey, payment.since, payment.isUnpaid);
     for (const order of displaced) {
       payer.orders.delete(order.token);
       payer.orders.set(order.token, encodeOrder(order));

@@ -5,7 +5,7 @@ import type { ClientKey, ClientKeys, PlatformName } from '#decision/payer/client
 import type { ClientState } from '#decision/payer/client-state.ts';
 import type { KnownOrder } from '#decision/payer/order.ts';
 import type { RecentOrder } from '#decision/payer/outcomes.ts';
-import type { SightingMarks } from '#decision/payer/sighting-marks.ts';
+import type { PaymentNote, SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Documents } from './documents.ts';
 import type {
@@ -218,11 +218,8 @@ export interface SightingsAsk {
 }
 
 /** A client has paid: that is noted where it was seen after `since` (epoch ms). */
-export interface NotedPayment {
+export interface NotedPayment extends PaymentNote {
   readonly client: ClientKey;
-  readonly since: number;
-  /** The client's newest order with a result is unpaid all the same. */
-  readonly isUnpaid: boolean;
 }
 
 export interface JournalPage {

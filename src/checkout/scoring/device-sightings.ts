@@ -13,10 +13,9 @@ import type { OutcomeChange } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
 import { type KnownHints, knownHints } from '#decision/payer/hints.ts';
-import { countsAs } from '#decision/payer/outcomes.ts';
-import { markBits, PAYMENT_NOTED_MS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { markBits, type PaymentNote, paymentNote, sightingMarks } from '#decision/payer/sighting-marks.ts';
 import { type Pseudonyms, type VerdictBody, withAttributes } from '#decision/requests.ts';
-import type { NotedPayment, Store } from '#state/store.ts';
+import type { Store } from '#state/store.ts';
 
 /** Where clients are noted, and the secrets of this node. */
 interface SightingParts {
@@ -135,17 +134,11 @@ function isNotedNowhere(seen: DevicesSeen | null): boolean {
 }
 
 /**
- * The payment that the client's latest sightings are to know of; null where a report is none that counts. A repeat is
- * noted once more, because the node may have ended after it recorded the report.
+ * The payment that the client's latest sightings are to know of; null where it has none. A repeat is noted once more,
+ * because the node may have ended after it recorded the report.
  */
-export function paymentToNote(
-  client: ClientKey,
-  { order, state, report: { outcome } }: OutcomeChange,
-  now: number,
-): NotedPayment | null {
-  const since = now - PAYMENT_NOTED_MS;
-  const { lastVerdictAt } = state;
-  if (outcome !== 'PAID' || countsAs(order) !== 'PAID') return null;
-  if (lastVerdictAt === null || lastVerdictAt <= since) return null;
-  return { client, since, isUnpaid: sightingMarks(state, now).unpaid };
+export function paymentToNote(change: OutcomeChange, now: number): PaymentNote | null {
+  const note = paymentNote(change, now);
+  const { lastVerdictAt } = change.state;
+  return note !== null && lastVerdictAt !== null && lastVerdictAt > note.since ? note : null;
 }

@@ -28,6 +28,7 @@ import {
 } from '#decision/payer/changes.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, type ClientState, EVENTS_MAX, type Override } from '#decision/payer/client-state.ts';
+import type { PaymentNote } from '#decision/payer/sighting-marks.ts';
 import {
   membersInOrder,
   type Pseudonyms,
@@ -41,7 +42,7 @@ import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
 import { contactByScore } from '#decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { NotedPayment, Store, StoredAnswer } from '#state/store.ts';
+import type { Store, StoredAnswer } from '#state/store.ts';
 import { type ArchivedOrders, ExpectedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
 import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
@@ -131,7 +132,7 @@ type RecordedOutcome =
       readonly now: number;
       /** Null when the report changed nothing. */
       readonly seen: OutcomeSeen | null;
-      readonly payment: NotedPayment | null;
+      readonly payment: PaymentNote | null;
     };
 
 /** Records the outcomes of a request that tells of many. */
@@ -270,7 +271,7 @@ export class ScoringService {
       const { effect, state, order, displaced, report: taken } = change;
       const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
       const seen = state === before ? null : outcomeSeen(turn.client, before, state);
-      const result = { answer, before, now, seen, payment: paymentToNote(turn.client, change, now) };
+      const result = { answer, before, now, seen, payment: paymentToNote(change, now) };
       if (seen === null) return { result, change: null };
       const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
@@ -288,7 +289,7 @@ export class ScoringService {
     const { before, now, seen, payment } = recorded;
     reporting?.reported(platform, before, orderRef, now);
     if (seen !== null) ruleSource.observeOutcome(seen, true);
-    if (payment !== null) await store.notePayment(payment);
+    if (payment !== null) await store.notePayment({ client: turn.client, ...payment });
     return answer;
   }
 

@@ -1,5 +1,6 @@
+import type { OutcomeChange } from './changes.ts';
 import { type ClientState, live } from './client-state.ts';
-import { lastOutcome } from './outcomes.ts';
+import { countsAs, lastOutcome } from './outcomes.ts';
 
 /** What a sighting remembers of its client, as the client stood before the request that noted it. */
 export interface SightingMarks {
@@ -42,7 +43,24 @@ export function bitsOfMarks(marks: readonly SightingMark[]): number {
 }
 
 /** How long after a sighting a payment is still noted on it. */
-export const PAYMENT_NOTED_MS = 24 * 3600_000;
+const PAYMENT_NOTED_MS = 24 * 3600_000;
+
+/** What sightings of the last day are to know of a payment. */
+export interface PaymentNote {
+  /** Epoch ms; earlier sightings keep what they remember. */
+  readonly since: number;
+  /** The client's newest order with a result is unpaid all the same. */
+  readonly isUnpaid: boolean;
+}
+
+/** What a report tells the sightings of its client; null where it is no payment that counts. */
+export function paymentNote(
+  { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
+  now: number,
+): PaymentNote | null {
+  if (outcome !== 'PAID' || countsAs(order) !== 'PAID') return null;
+  return { since: now - PAYMENT_NOTED_MS, isUnpaid: sightingMarks(state, now).unpaid };
+}
 
 export function sightingMarks(
   state: Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>,

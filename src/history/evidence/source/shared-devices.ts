@@ -19,8 +19,7 @@ import {
 } from '#decision/payer/client-state.ts';
 import { type Hints, knownHints, withUnansweredScore } from '#decision/payer/hints.ts';
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import { countsAs } from '#decision/payer/outcomes.ts';
-import { PAYMENT_NOTED_MS, SIGHTING_MARKS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { paymentNote, SIGHTING_MARKS, sightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
@@ -128,10 +127,10 @@ export class SeenDevices {
 
   outcome(platform: string, client: bigint, report: ReportedInput, exposure: Exposure, at: number): void {
     const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
-    const { state, order } = repeatOutcome(life, null, report, at, exposure);
-    this.#live(client, { outcomes: state.outcomes });
-    if (report.outcome === 'PAID' && countsAs(order) === 'PAID')
-      this.#bookOf(platform).notePayment(client, at - PAYMENT_NOTED_MS, sightingMarks(state, at).unpaid);
+    const change = repeatOutcome(life, null, report, at, exposure);
+    this.#live(client, { outcomes: change.state.outcomes });
+    const payment = paymentNote(change, at);
+    if (payment !== null) this.#bookOf(platform).notePayment(client, payment.since, payment.isUnpaid);
   }
 
   override(client: bigint, override: Override | null): void {
