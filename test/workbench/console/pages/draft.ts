@@ -263,13 +263,13 @@ describeConsole("the console's page Draft", (tab) => {
       await values.getByText(message, { exact: true }).waitFor();
       const isWrong = async () => (await level.getAttribute('aria-invalid')) === 'true';
       await until('the field is marked', isWrong);
-      expect(await level.inputValue()).to.equal(text);
+      await until('the field has what was put in', async () => (await level.inputValue()) === text);
     }
     await tab.expectNoFindings();
     await level.fill('6m');
     await page.keyboard.press('Enter');
     await isSound();
-    expect(await level.getAttribute('aria-invalid')).to.equal(null);
+    await until('the field is right', async () => (await level.getAttribute('aria-invalid')) === null);
   });
 
   it('keeps the fields while a file cannot be read, and lets nobody write into it by them', async () => {
