@@ -129,6 +129,20 @@ describeConsole("a payer's page in the console", (tab) => {
       await tab.page.getByText(/; paid after 1 min( \d s)?, so the wait ended$/).waitFor();
     });
 
+    it('says of a part that was taken back how much of the payment stays', async () => {
+      const [client, order] = ['partly-refunded', 'order-of-two-parts'];
+      await tab.shop.verdict({
+        clientIdKey: client,
+        orderRef: order,
+        amountRequested: '60',
+        currency: 'EUR',
+      });
+      await tab.shop.outcome(client, order, 'PAID');
+      await tab.shop.outcome(client, order, 'UNPAID', { cause: 'REVERSED', amount: '20' });
+      await tab.open(`#/find/payer/${client}`);
+      await tab.page.getByText('reported: UNPAID REVERSED 20 EUR of it, so 40 EUR stay paid').waitFor();
+    });
+
     it('leads from an order to its decisions, and from a verdict to why it fell', async () => {
       await tab.open('#/find/payer/impatient-ivan');
       const order = tab.page.getByRole('link', { name: 'order-ivan-1' }).first();

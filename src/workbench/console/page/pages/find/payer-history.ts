@@ -286,7 +286,7 @@ function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLo
   const told = [
     whyNeither(entry),
     amount,
-    isOther && `reported: ${outcomeText(report)}, which changes nothing of what holds`,
+    isOther && otherReportText(entry, report),
     !isOther && corrects && `corrects ${outcomeText(corrects)}, told at ${dateTime(corrects.at)}`,
     agoMs >= 1000 && `happened ${duration(agoMs)} before it was told`,
   ];
@@ -295,6 +295,19 @@ function outcomeMoment(entry: OutcomeEntry, corrects: OutcomeEntry | null, mayLo
       <span>order ${orderLink(orderRef, mayLook)}</span>
     </p>
     <p class="faint">${told.filter(Boolean).join('; ')}</p>`;
+}
+
+/** Of a report that says something else than what holds of its order: what it changed. */
+function otherReportText(
+  { outcome, occurredAt, amount }: OutcomeEntry,
+  report: NonNullable<OutcomeEntry['report']>,
+) {
+  const told = `reported: ${outcomeText(report)}`;
+  const isLater = readMoment(report.occurredAt) >= readMoment(occurredAt);
+  const isOfPart = outcome === 'PAID' && report.cause === 'REVERSED' && isLater;
+  return isOfPart && report.amount !== undefined && amount !== undefined
+    ? `${told} ${report.amount} of it, so ${amount} stay paid`
+    : `${told}, which changes nothing of what holds`;
 }
 
 function bindingMoment(binding: Binding | null) {
