@@ -27,7 +27,7 @@ export const ConstantSchema = named(
     owner: word('What its path begins with: a rule, a named condition, a ladder'),
     usedBy: list(word('Its name'), 'The rules that go by it; empty when all do'),
     at: location,
-    text: word('As written'),
+    text: word('As written, without the quotes of a text'),
     from: count('Characters of the file before it'),
     to: count('Characters of the file up to its end'),
     sign: nullable(word('How a fact is compared with it, like >=')),
@@ -93,13 +93,17 @@ export function constantAtPath(files: RuleFiles, path: string): Constant {
   );
 }
 
-/** The files with another value for some constants; all else, comments and layout, stays as it is. */
+/**
+ * The files with another value for some constants; all else, comments and layout, stays as it is. Values are without
+ * quotes, as `text` is; where a text needs them it gets them.
+ */
 export function withConstants(files: RuleFiles, values: readonly (readonly [Constant, string])[]): RuleFiles {
   const edited = new Map(files);
   // From the end of a file to its beginning, so that no replacement moves the place of the next.
-  for (const [{ at, from, to }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
+  for (const [{ at, from, to, allowed }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {
     const text = edited.get(at.file) ?? '';
-    edited.set(at.file, text.slice(0, from) + value + text.slice(to));
+    const written = allowed.type === 'text' || allowed.type === 'enum' ? writeText(value) : value;
+    edited.set(at.file, text.slice(0, from) + written + text.slice(to));
   }
   return edited;
 }
@@ -124,16 +128,11 @@ type Found = Meaning & Pick<Constant, 'path' | 'owner' | 'usedBy'> & { readonly 
 
 function constantAt(file: YamlFile, { node, ...rest }: Found): Constant {
   const [from = 0, to = 0] = node.range ?? [];
-  return { ...rest, at: file.at(node), text: textOf(node), from, to };
-}
-
-/** As it is written, without quotes where it is the same text without them. */
-function textOf({ source, value }: Scalar): string {
-  return typeof value === 'string' ? writeText(value) : String(source ?? value);
+  return { ...rest, at: file.at(node), text: String(node.source ?? node.value), from, to };
 }
 
 /** A text as a rule file has it: in quotes where it would be something else without them, like `"411111"`. */
-export function writeText(text: string): string {
+function writeText(text: string): string {
   const { contents } = parseDocument(text);
   return isScalar(contents) && contents.value === text ? text : JSON.stringify(text);
 }

@@ -7,7 +7,6 @@ import {
   constantAtPath,
   UnknownConstant,
   withConstants,
-  writeText,
 } from '#decision/rules/text/constant.ts';
 import { draftOf } from '#decision/rules/text/draft-text.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
@@ -45,8 +44,7 @@ function parseVariation(files: RuleFiles, text: string): Variation {
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
   const constant = constantAtPath(files, path);
-  const isText = constant.allowed.type === 'text' || constant.allowed.type === 'enum';
-  const values = isText ? valuesOf(list, text).map(writeText) : valuesOf(list, text);
+  const values = valuesOf(list, text);
   return { constant, values: [...new Set(values)] };
 }
 

@@ -134,7 +134,7 @@ describe('the constants of a rule set', () => {
     );
   });
 
-  it('keep the quotes without which a text would be something else', () => {
+  it('are put back with the quotes without which a text would be something else', () => {
     const bins = new Map([
       [
         'verdicts.yaml',
@@ -142,7 +142,7 @@ describe('the constants of a rule set', () => {
       ],
     ]);
     const found = constantsOf(bins).filter(({ path }) => path.includes('method'));
-    expect(found.map(({ text }) => text)).to.deep.equal(['"411111"', 'card', '"true"', '"a: b"']);
+    expect(found.map(({ text }) => text)).to.deep.equal(['411111', 'card', 'true', 'a: b']);
     const same = withConstants(
       bins,
       found.map((constant) => [constant, constant.text]),
@@ -207,7 +207,7 @@ function outsideOf({ allowed }: Constant): readonly string[] {
     case 'enum':
       return ['NOBODY'];
     case 'text':
-      return ['""', '7'];
+      return ['', ' '];
     default:
       return allowed satisfies never;
   }
