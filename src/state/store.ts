@@ -340,6 +340,9 @@ export interface StampedText {
   readonly stamp: string;
 }
 
+/** The stamp of a text that does not exist, in each store. */
+export const NO_TEXT_STAMP = '';
+
 /** States by the clients' hashes. */
 export interface StatesPage {
   readonly states: readonly Pick<StoredText, 'name' | 'text'>[];

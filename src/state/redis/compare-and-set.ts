@@ -12,9 +12,6 @@ import { RedisScript } from './script.ts';
 
 type Door = Pick<RedisDoor, 'connection' | 'runOn'>;
 
-/** The stamp of a text that does not exist. */
-export const NO_TEXT = '';
-
 export function stampOf(text: string | Buffer): string {
   return hash('sha1', text);
 }

@@ -4,9 +4,10 @@ import { decodeClientState } from '#decision/payer/state-document.ts';
 import { journalText } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
+import { NO_TEXT_STAMP } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { deviceIds, notedNames } from './clients.ts';
-import { NO_TEXT, readStamped } from './compare-and-set.ts';
+import { readStamped } from './compare-and-set.ts';
 import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
 import { areRows, checked, wholeOf } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
@@ -30,7 +31,7 @@ type ErasedKey = Pick<ClientKey, 'platform' | 'hash'>;
 interface StampedState {
   /** Null where there is none, or none that can be read. */
   readonly state: ClientState | null;
-  /** NO_TEXT where there is none. */
+  /** NO_TEXT_STAMP where there is none. */
   readonly stamp: string;
 }
 
@@ -69,7 +70,7 @@ export class ClientErasure {
         valuesNoted.map((id) => redis.attributeKey(platform, id)),
         hash,
       );
-      const newest = stamp === NO_TEXT ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
+      const newest = stamp === NO_TEXT_STAMP ? 0 : (state?.seq ?? (await this.newestDecision(hash)));
       await this.#removeDecisions(client, newest);
       // They have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
@@ -95,7 +96,7 @@ export class ClientErasure {
   /** A damaged state may be no text that could be compared, so a stamp of its bytes stands for it. */
   async #readState(key: string): Promise<StampedState> {
     const stored = await readStamped(this.#door, key);
-    if (stored === null) return { state: null, stamp: NO_TEXT };
+    if (stored === null) return { state: null, stamp: NO_TEXT_STAMP };
     return { state: stateOf(stored.text), stamp: stored.stamp };
   }
 

@@ -18,9 +18,16 @@ import {
   TokenLeases,
 } from '#state/rate-buckets.ts';
 import { RETENTION } from '#state/retention.ts';
-import { type ListLog, type Registers, type Tallies, tallyCounts, writerField } from '#state/store.ts';
+import {
+  type ListLog,
+  NO_TEXT_STAMP,
+  type Registers,
+  type Tallies,
+  tallyCounts,
+  writerField,
+} from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
-import { compareAndSet, NO_TEXT, stampOf } from './compare-and-set.ts';
+import { compareAndSet, stampOf } from './compare-and-set.ts';
 import type { RedisCommands, RedisConnection, RedisDoor } from './connection/connection.ts';
 import { checked, isTextOrNothing, itemsOf, wholeOf } from './connection/reply.ts';
 import { recordLog } from './record-log.ts';
@@ -94,7 +101,7 @@ export function setRegister(
   expected: string | null,
   next: string,
 ): Promise<boolean> {
-  const stamp = expected === null ? NO_TEXT : stampOf(expected);
+  const stamp = expected === null ? NO_TEXT_STAMP : stampOf(expected);
   return compareAndSet(door, redis.registerKey(name), stamp, next);
 }
 

@@ -1,4 +1,4 @@
-import type { StampedText } from '#state/store.ts';
+import { NO_TEXT_STAMP, type StampedText } from '#state/store.ts';
 import type { SqliteFile } from './open-file.ts';
 
 /** A table with one text for each name. */
@@ -7,9 +7,6 @@ interface TextTable {
   readonly name: string;
   readonly text: string;
 }
-
-/** The stamp of a text that does not exist. */
-export const NO_TEXT = '';
 
 /** As SQLite's hex() gives it. */
 export function stampOf(text: string): string {
@@ -27,7 +24,7 @@ export function comparedTexts({ db, read, write }: SqliteFile, { table, name, te
   const remove = db.prepare(`DELETE FROM ${table} WHERE ${name} = ? AND hex(${text}) = ?`);
   const set = (ofName: string, stamp: string, next: string | null) => {
     if (next === null) return remove.run(ofName, stamp).changes > 0;
-    return (stamp === NO_TEXT ? add.run(ofName, next) : put.run(next, ofName, stamp)).changes > 0;
+    return (stamp === NO_TEXT_STAMP ? add.run(ofName, next) : put.run(next, ofName, stamp)).changes > 0;
   };
   return {
     /** A text with the stamp of its bytes; null when there is none. */

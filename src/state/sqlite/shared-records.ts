@@ -15,13 +15,14 @@ import {
   LIST_REMOVAL_KEPT_MS,
   type ListChange,
   type ListLog,
+  NO_TEXT_STAMP,
   type Registers,
   type Tallies,
   tallyCounts,
   writerField,
 } from '#state/store.ts';
 import { textOf } from '#state/stored-parts.ts';
-import { comparedTexts, NO_TEXT, stampOf } from './compare-and-set.ts';
+import { comparedTexts, stampOf } from './compare-and-set.ts';
 import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -97,7 +98,7 @@ export function sqliteRegisters(file: SqliteFile, versions: Versions): Registers
   return {
     read: async (name) => (await registers.read(name))?.text ?? null,
     compareAndSet: async (name, expected, next) => {
-      const stamp = expected === null ? NO_TEXT : stampOf(expected);
+      const stamp = expected === null ? NO_TEXT_STAMP : stampOf(expected);
       const written = await registers.compareAndSet(name, stamp, next);
       if (written) await versions.changed(name);
       return written;
