@@ -35,7 +35,7 @@ import {
   rollOut,
 } from '#workbench/rollout/change-rollout.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
-import { isTakenUp } from '#workbench/rollout/taken-up.ts';
+import { waitUntilTakenUp } from '#workbench/rollout/taken-up.ts';
 import {
   type DraftPlace,
   draftOf,
@@ -180,7 +180,7 @@ export class Approvals {
     if (draft !== undefined) await this.#drafts.layDown(platform, version, draft);
     const { lost } = unobstructed(version, await desk.release(platform, version, digest));
     await this.#parts.audit.note({ who, action: 'release', subject: version, after: { digest }, reason });
-    await isTakenUp(() => loadedRules.get(version)?.released === true);
+    await waitUntilTakenUp(() => loadedRules.get(version)?.released === true);
     if (draft !== undefined) await this.#drafts.discard(version, draft);
     return lost;
   }

@@ -24,7 +24,7 @@ import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-bac
 import type { Tallies } from '#state/store.ts';
 import { advance, type Goal, repaired } from './advance.ts';
 import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
-import { isTakenUp } from './taken-up.ts';
+import { waitUntilTakenUp } from './taken-up.ts';
 import { TrialSchema, viewOfTrial } from './trial-view.ts';
 
 /** The rollout was refused; nothing was changed. The message says why. */
@@ -225,7 +225,7 @@ function requireAccepted(differences: readonly VersionDifference[], acceptDiffer
 /** The version on this node's disk, if it may be brought to the goal. */
 async function eligible(rules: LoadedRules, version: RuleVersion, { mode }: Goal): Promise<VersionRef> {
   // Somebody may have made or released it a moment ago, past this node.
-  await isTakenUp(() => rules.isAsOnDisk(version));
+  await waitUntilTakenUp(() => rules.isAsOnDisk(version));
   const ruleSet = rules.get(version);
   if (ruleSet === null) throw new RolloutRefused(whyNotLoaded(version, rules));
   if (mode === 'shadow' || ruleSet.released) return { version, digest: ruleSet.digest };
@@ -314,7 +314,7 @@ async function running(fleet: Fleet): Promise<StoredRollout> {
 async function requireOnEveryNode(fleet: Fleet, to: VersionRef): Promise<void> {
   let problems: readonly string[] = [];
   // A node reports a newly deployed folder with its next heartbeat.
-  const isEverywhere = await isTakenUp(async () => {
+  const isEverywhere = await waitUntilTakenUp(async () => {
     problems = lackedBy(await fleet.nodes(), to);
     return problems.length === 0;
   });

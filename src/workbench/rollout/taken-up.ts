@@ -6,7 +6,7 @@ const TAKEN_UP_WITHIN_MS = 3000;
 const LOOK_MS = 50;
 
 /** Waits until nodes have loaded a change in RULES_DIR; false when they did not yet. */
-export async function isTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+export async function waitUntilTakenUp(holds: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = performance.now() + TAKEN_UP_WITHIN_MS;
   for (;;) {
     if (await holds()) return true;

@@ -19,7 +19,7 @@ import {
   versionInBody,
   withinLimits,
 } from '#workbench/platform/rules/rule-version.ts';
-import { isTakenUp } from '#workbench/rollout/taken-up.ts';
+import { waitUntilTakenUp } from '#workbench/rollout/taken-up.ts';
 import {
   atDesk,
   DESK_FULL,
@@ -166,7 +166,11 @@ const saveDraft = operation({
     const { digest } = saved;
     const change = { before: before && { digest: before }, after: { digest } };
     await audit.note({ who: caller.actor.text, action: 'draft', subject: version, ...change });
-    return { version, digest, loaded: await isTakenUp(() => loadedRules.get(version)?.digest === digest) };
+    return {
+      version,
+      digest,
+      loaded: await waitUntilTakenUp(() => loadedRules.get(version)?.digest === digest),
+    };
   },
 });
 
