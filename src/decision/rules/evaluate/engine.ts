@@ -44,7 +44,7 @@ function engineParams({ windowMs, list, attribute }: FactRef): {
 
 /**
  * The conditions of a rule as json-rules-engine writes them. References stay references, so that a trace
- * shows a named condition by its name; `buildEngine` tells the engine what the names mean.
+ * shows a named condition by its name; `RuleEngine` tells the engine what the names mean.
  */
 export function toEngineConditions(condition: Condition): TopLevelCondition {
   const made = foldCondition(condition, ENGINE_CONDITION);
@@ -73,8 +73,9 @@ export class RuleEngine implements EngineOfRules {
       );
     const named = new Map<string, TopLevelCondition>();
     for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
-      named.set(name, toEngineConditions(condition));
-      this.#engine.setCondition(name, toEngineConditions(condition));
+      const conditions = toEngineConditions(condition);
+      named.set(name, conditions);
+      this.#engine.setCondition(name, conditions);
     }
     const loaded = rules.map(engineRule);
     for (const rule of loaded) this.#engine.addRule(rule);
