@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { AccessKeys } from './checkout/access/access-keys.ts';
+import type { AccessKeys } from './checkout/access/access-keys.ts';
 import type { LostKey } from './checkout/access/admitted-keys.ts';
 import { type CallerApiParts, callerApi } from './checkout/caller/caller-api.ts';
 import { certificateEndsMs } from './checkout/http/server/certificate.ts';
@@ -17,27 +17,12 @@ import {
 } from './checkout/http/server/listener.ts';
 import { shedOverload } from './checkout/http/server/overload.ts';
 import { WorkLimit } from './checkout/http/server/work-limit.ts';
-import { ListNode } from './checkout/lists/list-node.ts';
+import type { ListNode } from './checkout/lists/list-node.ts';
 import { Metrics } from './checkout/metrics/metrics.ts';
-import type { RuleSource } from './checkout/rollout/loaded-rules.ts';
-import { ArchivedOrders } from './checkout/scoring/archived-orders.ts';
-import type { Pace } from './checkout/scoring/client-turns.ts';
-import { KnownErasures } from './checkout/scoring/known-erasures.ts';
-import { ScoringService } from './checkout/scoring/scoring.ts';
-import { holdoutDraw } from './decision/holdout.ts';
-import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
-import { attributeHmacsUnder, hmacPseudonym, nodeSecrets, platformNames } from './decision/pseudonym.ts';
-import type { Pseudonyms } from './decision/requests.ts';
-import type { ArchiveReader } from './history/archive/read/archive-reader.ts';
 import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
-import { EventFeed } from './history/archive/read/event-feed.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
-import type { Store } from './state/store.ts';
-import { StoreUnavailable } from './state/store-errors.ts';
-import { Audit } from './workbench/access/audit.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
-import { Sessions } from './workbench/access/sessions.ts';
-import { ListEditor } from './workbench/lists/list-editor.ts';
+import { type CompositionParts, compose, tellTrouble } from './workbench/composition.ts';
 import {
   showBuild,
   watchArchive,
@@ -49,35 +34,20 @@ import {
   watchShipping,
   watchStore,
 } from './workbench/monitoring/node-gauges.ts';
-import { ReportingWatch } from './workbench/monitoring/reporting.ts';
 import { documentRoutes, servedDocument } from './workbench/openapi/docs.ts';
-import { Erasure, type ErasureLedger } from './workbench/payers/erasure.ts';
-import { Records } from './workbench/payers/records.ts';
+import type { Erasure } from './workbench/payers/erasure.ts';
 import { callerDocument } from './workbench/platform/caller-document.ts';
-import type { NodeParts, Readiness } from './workbench/platform/parts.ts';
+import type { Readiness } from './workbench/platform/parts.ts';
 import { platformApi } from './workbench/platform/platform-api.ts';
 import { whileStoreIsLate } from './workbench/upkeep/store-start.ts';
 import { healthTexts, StoreWatch, servesClients } from './workbench/upkeep/store-watch.ts';
 
-export interface ApplicationParts extends NodeParts {
-  readonly store: Store;
-  readonly ruleSource: RuleSource;
-  /** Decisions of years; null where the node has no archive. */
-  readonly archive?: ArchiveReader | null;
+export interface ApplicationParts extends CompositionParts {
   /** What the metrics show of the archive; null where there is none. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped; absent when it does not ship. */
   readonly shipping?: Shipping | null;
-  /** Keys the HMACs of fingerprints and IPs. */
-  readonly signalSecret: string;
-  /** What keyed them before, while it is being changed. */
-  readonly signalSecretPrevious?: string | null;
-  /** How pseudonyms are kept that rules compare with constants; absent: under these two. */
-  readonly attributeHmacs?: AttributeHmacs;
-  readonly erasureLedger?: ErasureLedger | null;
   readonly platform: Address;
-  /** The process's own when absent. */
-  readonly pace?: Pace;
 }
 
 /** The service with both listeners open. */
@@ -106,49 +76,14 @@ export const CONNECTIONS_PER_ADDRESS_MAX = 2_000;
 export async function startApplication(parts: ApplicationParts): Promise<Application> {
   const { store, clock } = parts;
   const watch = watchedStore(parts);
-  const metrics = nodeMetrics(parts, new Metrics(), watch);
-  const keys = watchedKeys(parts, metrics);
-  const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
-  const audit = new Audit(store.auditLog, clock);
-  const { signalSecret, signalSecretPrevious: former = null } = parts;
-  const pseudonym = hmacPseudonym(signalSecret);
-  const names = platformNames(signalSecret);
-  const formerPseudonym = former === null ? null : hmacPseudonym(former);
-  const attributeHmacs =
-    parts.attributeHmacs ?? attributeHmacsUnder([signalSecret, former].filter((one) => one !== null));
-  const lists = await followedLists(parts, { pseudonym, formerPseudonym }, metrics);
+  const composed = compose(parts, nodeMetrics(parts, new Metrics(), watch));
+  const { keys, audit, lists, reporting, erasure, feed, metrics } = composed;
+  watchKeys(metrics.registry, () => keys.lost());
+  await startLists(lists, parts.log);
+  watchLists(metrics.registry, () => lists.report());
   const hasStaleLists = () => lists.report().isStale;
-  const { listLog, clientKeys } = store;
-  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
-  const decides = {
-    lists,
-    holdoutDraw: holdoutDraw(signalSecret),
-    secrets: nodeSecrets(signalSecret, former),
-  };
-  const archivedOrders = parts.archive ? ArchivedOrders.of(parts.archive) : null;
-  const erasures = new KnownErasures({
-    store,
-    archive: parts.archive ?? null,
-    ledger: parts.erasureLedger ?? null,
-  });
-  const reporting = new ReportingWatch({
-    registers: store.registers,
-    clock,
-    onTrouble: (error) => tellTrouble(parts.log)('whether platforms still report is not shared', error),
-  });
+  reporting.start();
   watchReporting(metrics.registry, () => reporting.known());
-  const service = new ScoringService({
-    ...parts,
-    ...decides,
-    archivedOrders,
-    erasures,
-    pseudonym,
-    formerPseudonym,
-    metrics,
-    reporting,
-  });
-  const records = new Records({ ...parts, ...decides, attributeHmacs });
-  const erasure = new Erasure({ ...parts, ledger: parts.erasureLedger ?? null, service, listEditor, audit });
   await repeatErasures(erasure, parts.log);
   const auditEnd = new AuditEnd({
     auditLog: store.auditLog,
@@ -157,7 +92,6 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     onTrouble: (error) => tellTrouble(parts.log)('the newest entry of the audit is not told', error),
   });
   const hourly = setInterval(() => auditEnd.look(), AUDIT_END_LOOK_EVERY_MS).unref();
-  const feed = new EventFeed(store, parts.archive ?? null);
   let draining = false;
   const readiness: Readiness = async () => {
     if (draining) return { ready: false, why: 'the service is shutting down' };
@@ -171,11 +105,10 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     return { ready: servesClients(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
-  const shared = { ...parts, service, keys, metrics, clientKeys };
+  const shared = { ...parts, ...composed };
   const document = servedDocument(callerDocument(parts.basePath));
   const ofCallers = {
     ...shared,
-    pseudonym,
     documentRoutes: documentRoutes(document, parts.basePath),
     rateBuckets: store.rateBuckets,
   };
@@ -185,15 +118,6 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     platformApi({
       ...shared,
       callerDocument: document,
-      sessions,
-      pseudonym,
-      names,
-      records,
-      erasure,
-      feed,
-      lists,
-      listEditor,
-      audit,
       readiness,
       reporting: (name) => reporting.of(name),
     }).callback(),
@@ -274,18 +198,6 @@ const ARCHIVE_TRIED_EVERY_MS = 5_000;
 
 const AUDIT_END_LOOK_EVERY_MS = 60_000;
 
-/** The access keys; log and metrics tell which the store has lost. */
-function watchedKeys({ store, clock, log }: ApplicationParts, { registry }: Metrics): AccessKeys {
-  const keys = new AccessKeys(store.documents, clock, undefined, ({ id, platform }) =>
-    log.error({ keyId: id, platform }, LOST_KEY),
-  );
-  watchKeys(registry, () => keys.lost());
-  return keys;
-}
-
-const LOST_KEY =
-  'the store has lost an access key that was live: its callers get 503; put a backup of the store back, or issue another key';
-
 function lostKeyText({ id, platform }: LostKey): string {
   return `The store has lost the access key ${id} of ${platform}, whose callers get 503: put a backup of the store back, or issue another key.`;
 }
@@ -302,26 +214,13 @@ function watchedStore({ store, log }: ApplicationParts): StoreWatch {
   });
 }
 
-/** Warns of what goes wrong in the background; of a store that is away everything is said in its message. */
-export function tellTrouble(log: Logger): (message: string, error?: unknown) => void {
-  return (message, error) =>
-    log.warn(error instanceof StoreUnavailable ? { store: error.message } : { err: error }, message);
-}
-
-/** This node's copy of the shared lists, kept up to date. */
-async function followedLists(
-  { store, clock, log }: ApplicationParts,
-  pseudonyms: Pseudonyms,
-  { registry }: Metrics,
-) {
+/** From now on this node's copy of the shared lists follows the store. */
+async function startLists(lists: ListNode, log: Logger): Promise<void> {
   const onTrouble = tellTrouble(log);
-  const lists = new ListNode({ listLog: store.listLog, ...pseudonyms, clock, onTrouble });
   await whileStoreIsLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists are late', error),
   );
-  watchLists(registry, () => lists.report());
-  return lists;
 }
 
 /** The metrics with the gauges of everything that this node has. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type Application, startApplication, tellTrouble } from './application.ts';
+import { type Application, startApplication } from './application.ts';
 import { exactSystemClock } from './base/clock.ts';
 import { watchEventLoop } from './base/work/loop-watch.ts';
 import { requireFreePort } from './checkout/http/server/listener.ts';
@@ -23,6 +23,7 @@ import { rulesDirRefusal } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
+import { tellTrouble } from './workbench/composition.ts';
 import { EvidenceDesk } from './workbench/evidence/evidence-desk.ts';
 import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientSweep } from './workbench/upkeep/client-sweep.ts';

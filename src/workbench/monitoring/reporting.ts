@@ -77,11 +77,15 @@ export class ReportingWatch implements ReportsSeen {
   readonly #own = new Map<PlatformName, Seen>();
   /** What all nodes saw, as this one read it last. */
   readonly #shared = new Map<PlatformName, Seen>();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: ReportingParts) {
     this.#parts = parts;
-    this.#timer = setInterval(() => this.share().catch(parts.onTrouble), SHARED_EVERY_MS).unref();
+  }
+
+  /** From now on it shares what this node saw, again and again. */
+  start(): void {
+    this.#timer ??= setInterval(() => this.share().catch(this.#parts.onTrouble), SHARED_EVERY_MS).unref();
   }
 
   /** A verdict let a requisite be shown; `state` is the one after it. */

@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import { AccessKeys } from '#checkout/access/access-keys.ts';
+import { ListNode } from '#checkout/lists/list-node.ts';
+import type { Metrics } from '#checkout/metrics/metrics.ts';
+import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { ArchivedOrders } from '#checkout/scoring/archived-orders.ts';
+import type { Pace } from '#checkout/scoring/client-turns.ts';
+import { KnownErasures } from '#checkout/scoring/known-erasures.ts';
+import { ScoringService } from '#checkout/scoring/scoring.ts';
+import { holdoutDraw } from '#decision/holdout.ts';
+import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
+import { attributeHmacsUnder, hmacPseudonym, nodeSecrets, platformNames } from '#decision/pseudonym.ts';
+import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { EventFeed } from '#history/archive/read/event-feed.ts';
+import type { Store } from '#state/store.ts';
+import { StoreUnavailable } from '#state/store-errors.ts';
+import { Audit } from './access/audit.ts';
+import { Sessions } from './access/sessions.ts';
+import { ListEditor } from './lists/list-editor.ts';
+import { ReportingWatch } from './monitoring/reporting.ts';
+import { Erasure, type ErasureLedger } from './payers/erasure.ts';
+import { Records } from './payers/records.ts';
+import type { NodeParts } from './platform/parts.ts';
+
+/** What the service is composed from: the store, the rules and the settings of a process. */
+export interface CompositionParts extends NodeParts {
+  readonly store: Store;
+  readonly ruleSource: RuleSource;
+  /** Decisions of years; null where the process has no archive. */
+  readonly archive?: ArchiveReader | null;
+  /** Keys the HMACs of fingerprints and IPs. */
+  readonly signalSecret: string;
+  /** What keyed them before, while it is being changed. */
+  readonly signalSecretPrevious?: string | null;
+  /** How pseudonyms are kept that rules compare with constants; absent: under these two. */
+  readonly attributeHmacs?: AttributeHmacs;
+  readonly erasureLedger?: ErasureLedger | null;
+  /** The process's own when absent. */
+  readonly pace?: Pace;
+}
+
+/**
+ * Puts together what answers callers and the platform. Nodes and commands use the same composition; it starts no
+ * timer, no thread and no listener, and reads nothing: whoever runs a node starts what follows the store.
+ */
+export function compose(parts: CompositionParts, metrics: Metrics) {
+  const { store, clock, log, signalSecret, signalSecretPrevious: former = null } = parts;
+  const { listLog, clientKeys } = store;
+  const { archive = null, erasureLedger: ledger = null } = parts;
+  const onTrouble = tellTrouble(log);
+  const keys = new AccessKeys(store.documents, clock, undefined, ({ id, platform }) =>
+    log.error({ keyId: id, platform }, LOST_KEY),
+  );
+  const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
+  const audit = new Audit(store.auditLog, clock);
+  const pseudonym = hmacPseudonym(signalSecret);
+  const names = platformNames(signalSecret);
+  const formerPseudonym = former === null ? null : hmacPseudonym(former);
+  const attributeHmacs =
+    parts.attributeHmacs ?? attributeHmacsUnder([signalSecret, former].filter((one) => one !== null));
+  const lists = new ListNode({ listLog, pseudonym, formerPseudonym, clock, onTrouble });
+  const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
+  const decides = {
+    lists,
+    holdoutDraw: holdoutDraw(signalSecret),
+    secrets: nodeSecrets(signalSecret, former),
+  };
+  const reporting = new ReportingWatch({
+    registers: store.registers,
+    clock,
+    onTrouble: (error) => onTrouble('whether platforms still report is not shared', error),
+  });
+  const service = new ScoringService({
+    ...parts,
+    ...decides,
+    archivedOrders: archive === null ? null : ArchivedOrders.of(archive),
+    erasures: new KnownErasures({ store, archive, ledger }),
+    pseudonym,
+    formerPseudonym,
+    metrics,
+    reporting,
+  });
+  const records = new Records({ ...parts, ...decides, attributeHmacs });
+  const erasure = new Erasure({ ...parts, ledger, service, listEditor, audit });
+  const feed = new EventFeed(store, archive);
+  return {
+    keys,
+    sessions,
+    audit,
+    pseudonym,
+    names,
+    lists,
+    listEditor,
+    reporting,
+    service,
+    records,
+    erasure,
+    feed,
+    clientKeys,
+    metrics,
+  };
+}
+
+const LOST_KEY =
+  'the store has lost an access key that was live: its callers get 503; put a backup of the store back, or issue another key';
+
+/** Warns of what goes wrong in the background; of a store that is away everything is said in its message. */
+export function tellTrouble(log: Logger): (message: string, error?: unknown) => void {
+  return (message, error) =>
+    log.warn(error instanceof StoreUnavailable ? { store: error.message } : { err: error }, message);
+}

@@ -1,0 +1,54 @@
+import { Shares } from '#base/work/turns.ts';
+import { LocalRateBuckets } from '#state/rate-buckets.ts';
+import { Approvals } from '#workbench/approvals/approvals.ts';
+import { Proposals } from '#workbench/approvals/proposals.ts';
+import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
+import { Drafts } from '#workbench/authoring/drafts.ts';
+import { BrowserSessions } from './browser-sessions.ts';
+import type { EvidenceParts, PlatformApiParts, PlatformParts, RolloutParts, RuleParts } from './parts.ts';
+
+/** What the operations of the platform work with, by the groups in which they are declared. */
+interface PartsOfGroups {
+  readonly always: PlatformParts;
+  /** Null where one rule set is fixed. */
+  readonly withRollout: RolloutParts | null;
+  /** Null where there is no RULES_DIR. */
+  readonly withRuleFolders: RuleParts | null;
+  /** Null where no evidence is worked out. */
+  readonly withEvidence: EvidenceParts | null;
+}
+
+export function platformParts(parts: PlatformApiParts): PartsOfGroups {
+  const { rollout, rulesDir, evidence, consoleUrl = null, provider = null } = parts;
+  const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
+  const always: PlatformParts = {
+    ...parts,
+    approvals: approvalsOf(parts, desk),
+    browsers: new BrowserSessions(parts.sessions, consoleUrl),
+    waiting: new Shares(),
+    refusedSignIns: new LocalRateBuckets(() => performance.now()),
+    providerHost: provider?.issuer.host ?? null,
+  };
+  const withRollout = rollout === null ? null : { ...always, ...rollout };
+  const withRuleFolders =
+    withRollout === null || desk === null
+      ? null
+      : { ...withRollout, desk, drafts: new Drafts(parts.store, parts.clock) };
+  const withEvidence =
+    withRuleFolders === null || evidence === undefined ? null : { ...withRuleFolders, evidence };
+  return { always, withRollout, withRuleFolders, withEvidence };
+}
+
+function approvalsOf(parts: PlatformApiParts, desk: RuleDesk | null): Approvals {
+  const { store, records, audit, clientKeys, clock, rollout, requiresApproval = false } = parts;
+  return new Approvals({
+    ...parts,
+    isRequired: requiresApproval,
+    proposals: new Proposals(store.registers, audit, clientKeys, clock),
+    fleet: rollout?.fleet ?? null,
+    loadedRules: rollout?.loadedRules ?? null,
+    desk,
+    decidedLately: async (platform, from, limit) =>
+      (await records.decisions.find(platform, { from }, limit)).decisions,
+  });
+}
