@@ -19,6 +19,7 @@ import { shedOverload } from './checkout/http/server/overload.ts';
 import { WorkLimit } from './checkout/http/server/work-limit.ts';
 import type { ListNode } from './checkout/lists/list-node.ts';
 import { Metrics } from './checkout/metrics/metrics.ts';
+import type { NodeReport } from './checkout/rollout/fleet.ts';
 import type { ArchiveWatch } from './history/archive/read/archive-watch.ts';
 import type { Shipping } from './history/archive/ship/start-shipping.ts';
 import { AuditEnd } from './workbench/access/audit-end.ts';
@@ -37,12 +38,13 @@ import {
 import { documentRoutes, servedDocument } from './workbench/openapi/docs.ts';
 import type { Erasure } from './workbench/payers/erasure.ts';
 import { callerDocument } from './workbench/platform/caller-document.ts';
-import type { Readiness } from './workbench/platform/parts.ts';
+import type { Readiness, RolloutView } from './workbench/platform/parts.ts';
 import { platformApi } from './workbench/platform/platform-api.ts';
 import { whileStoreIsLate } from './workbench/upkeep/store-start.ts';
 import { healthTexts, StoreWatch, servesClients } from './workbench/upkeep/store-watch.ts';
 
 export interface ApplicationParts extends CompositionParts {
+  readonly rollout: (RolloutView & { readonly report: () => NodeReport }) | null;
   /** What the metrics show of the archive; null where there is none. */
   readonly archiveWatch?: ArchiveWatch | null;
   /** How far this node has shipped; absent when it does not ship. */

@@ -19,7 +19,8 @@ export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Acto
 }
 
 export interface Credential {
-  readonly kind: 'key' | 'session';
+  /** `user`: of the operating system, who holds the store and asks by a command. */
+  readonly kind: 'key' | 'session' | 'user';
   readonly id: string;
 }
 

@@ -35,7 +35,8 @@ export class LoadedRules {
   readonly #current = new Map<RuleVersion, RuleSet>();
   readonly #byDigest = new Map<string, RuleSet>();
 
-  private constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
+  /** With nothing read; `refresh` reads what is there. */
+  constructor(rulesDir: string, reader: RuleReader, hmacs: AttributeHmacs) {
     this.rulesDir = rulesDir;
     this.#reader = reader;
     this.#hmacs = hmacs;

@@ -63,3 +63,8 @@ export function parseReason(text: string): string {
   if (reason !== '' && reason.length <= REASON_CHARS_MAX) return reason;
   throw new UsageError(`--reason must say why, in 1 to ${REASON_CHARS_MAX} characters`);
 }
+
+/** The option for a name of the interface: `--as-of` for `asOf`. */
+export function flagOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,13 +1,17 @@
 import { Type } from '#base/json-schema.ts';
 import { epochMs, named, shape, word } from '#base/shapes.ts';
+import { INSTALLATION } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
 import {
   type AnswerSpec,
   type Asked,
   type Declared,
   type KeyedSpec,
+  type OperationSpec,
   operation,
 } from '#checkout/http/operation/operation.ts';
 import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';
 import { ProposalRefused, type ProposedChange } from '#workbench/approvals/proposals.ts';
 
@@ -38,14 +42,23 @@ export function gatedOperation<Parts extends GateParts, Body = never>({
     refusals: [...refusals, NOT_PROPOSED],
     answer: async (asked, parts) => {
       const { secret: key, ...change } = await gate(asked, parts);
-      const { platform, actor } = asked.caller;
-      const propose = () => parts.approvals.propose(platform, change, actor);
+      const propose = () => parts.approvals.propose(approverOf(asked.caller), change, asked.caller.actor);
       const proposal = await orRefused(propose, NOT_PROPOSED.problem, ProposalRefused);
       if (proposal === null) return answer(asked, parts);
       asked.ctx.status = 202;
       return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt, ...(key && { key }) };
     },
   });
+}
+
+/** Whose approvers decide: those of the platform of whoever asks; of the installation where that is a command at the store. */
+function approverOf({ platform, credential }: Caller): PlatformName {
+  return credential.kind === 'user' ? INSTALLATION : platform;
+}
+
+/** Whether somebody else may have to approve what the operation changes. */
+export function isGated({ answers }: Pick<OperationSpec, 'answers'>): boolean {
+  return answers[202] === PROPOSED[202];
 }
 
 const PROPOSED: Readonly<Record<202, AnswerSpec>> = {

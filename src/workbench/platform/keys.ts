@@ -68,7 +68,7 @@ const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');
 const NO_SUCH_KEY = refusal(
   'no-such-key',
   'There is no such key of the platform.',
-  (id: string) => notFound(`There is no key "${id.slice(0, 64)}" here.`),
+  (id: string) => notFound(`There is no key "${id.slice(0, 64)}" here; the list of keys has the ids.`),
   '3f9a0c51d2e7',
 );
 
@@ -77,8 +77,21 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
 
-const listKeys = operation({
+export const listKeys = operation({
   route: 'get /v1/platform/keys',
+  command: {
+    name: 'keys list',
+    summary: 'all keys, without their secrets',
+    columns: {
+      ID: 'id',
+      PLATFORM: 'platform',
+      OWNER: 'owner',
+      OPERATIONS: 'operations',
+      STATUS: 'status',
+      ISSUED: 'issuedAt',
+      EXPIRES: 'expiresAt',
+    },
+  },
   summary: 'The access keys of the platform',
   description:
     'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
@@ -92,8 +105,14 @@ const listKeys = operation({
   },
 });
 
-const issueKey = gatedOperation({
+export const issueKey = gatedOperation({
   route: 'post /v1/platform/keys',
+  command: {
+    name: 'keys issue',
+    summary: 'issue a key; it is shown once',
+    description:
+      'For any platform, and for anything that a key may do. Where approval is required, a key with outcomes, keys, operate or approve is let in when somebody else has approved it.',
+  },
   summary: 'Issues a key of the platform',
   description:
     'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it, and one that a person issues within 90 days, or when he signs in without a role that keeps keys there. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
@@ -133,8 +152,14 @@ async function newKey(
   return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 
-const revokeKey = operation({
+export const revokeKey = operation({
   route: 'delete /v1/platform/keys/{keyId}',
+  command: {
+    name: 'keys revoke',
+    summary: 'refuse a key from now on, on every node within a second',
+    description: 'The sessions that it opened end, too.',
+    words: ['keyId'],
+  },
   summary: 'Revokes a key of the platform',
   description: 'It is refused on every node within a second, and the sessions that it opened end.',
   grant: 'keys',

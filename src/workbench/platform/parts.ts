@@ -5,7 +5,7 @@ import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import type { Address } from '#checkout/http/server/listener.ts';
 import type { ListNode } from '#checkout/lists/list-node.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import type { Fleet, NodeReport } from '#checkout/rollout/fleet.ts';
+import type { Fleet } from '#checkout/rollout/fleet.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { Pseudonym } from '#decision/addresses.ts';
@@ -34,10 +34,10 @@ import type { BrowserSessions } from './browser-sessions.ts';
  */
 export type Readiness = () => Promise<{ readonly ready: boolean; readonly why?: string }>;
 
-interface RolloutView {
+/** The rollout, and the rule sets of this process that it may lead to. */
+export interface RolloutView {
   readonly fleet: Fleet;
   readonly loadedRules: LoadedRules;
-  readonly report: () => NodeReport;
 }
 
 /** What a node gives to its listeners. */
@@ -98,7 +98,7 @@ export interface PlatformApiParts extends NodeParts {
 }
 
 /** What its operations work with. */
-export interface PlatformParts extends PlatformApiParts {
+export interface PlatformParts extends Omit<PlatformApiParts, 'callerDocument'> {
   readonly approvals: Approvals;
   readonly browsers: BrowserSessions;
   /** Counts the refused sign-ins of an address. */

@@ -18,7 +18,9 @@ interface PartsOfGroups {
   readonly withEvidence: EvidenceParts | null;
 }
 
-export function platformParts(parts: PlatformApiParts): PartsOfGroups {
+type GivenParts = Omit<PlatformApiParts, 'callerDocument'>;
+
+export function platformParts(parts: GivenParts): PartsOfGroups {
   const { rollout, rulesDir, evidence, consoleUrl = null, provider = null } = parts;
   const desk = rulesDir === undefined || rollout === null ? null : new RuleDesk(rulesDir, parts.deskLimits);
   const always: PlatformParts = {
@@ -39,7 +41,7 @@ export function platformParts(parts: PlatformApiParts): PartsOfGroups {
   return { always, withRollout, withRuleFolders, withEvidence };
 }
 
-function approvalsOf(parts: PlatformApiParts, desk: RuleDesk | null): Approvals {
+function approvalsOf(parts: GivenParts, desk: RuleDesk | null): Approvals {
   const { store, records, audit, clientKeys, clock, rollout, requiresApproval = false } = parts;
   return new Approvals({
     ...parts,

@@ -75,7 +75,9 @@ describeOnStores('keys over HTTP', (store) => {
     expect(JSON.stringify(await keys(shop))).not.to.include(body.record.id);
     const refused = await shop.ask<Problem>('DELETE', `keys/${body.record.id}`);
     expect(refused.status).to.equal(404);
-    expect(refused.body.detail).to.equal(`There is no key "${body.record.id}" here.`);
+    expect(refused.body.detail).to.equal(
+      `There is no key "${body.record.id}" here; the list of keys has the ids.`,
+    );
     expect((await new Tenant(bank, body.key).verdict()).status).to.equal(200);
   });
 

@@ -44,6 +44,24 @@ export interface OperationSpec {
   readonly answers: Readonly<Record<number, AnswerSpec>>;
   /** Besides those that follow from the parameters, the grant and the body. */
   readonly refusals?: readonly RefusalNote[];
+  /** Absent where no command runs it. */
+  readonly command?: CommandSpec;
+}
+
+/** How people call an operation from the command line; its options follow from its parameters and its body. */
+export interface CommandSpec {
+  /** Two words, like `lists add`. */
+  readonly name: string;
+  /** In lists of commands; absent: the summary of the operation. */
+  readonly summary?: string;
+  /** What its help says besides; absent: the description of the operation. */
+  readonly description?: string;
+  /** Parameters and members that are given in this order, without an option. */
+  readonly words?: readonly string[];
+  /** Options that are called otherwise than their parameter or member. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Of an operation that lists items: the columns of its table, by the members that they show. */
+  readonly columns?: Readonly<Record<string, string>>;
 }
 
 export interface AnswerSpec {
@@ -83,7 +101,7 @@ export function chapter<Parts>(
   });
 }
 
-interface Listener extends Callers {
+export interface Listener extends Callers {
   /** Parameters and members that an operation does not declare are refused with 400; otherwise they are ignored. */
   readonly isStrict: boolean;
   /** Reads the body of a request, so that a slow sender takes no place from others. */
@@ -269,13 +287,20 @@ export function addOperations<Parts>(
   for (const { method, path, run, answers } of operations) {
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = path;
-      const answer = await run(ctx, parts, listener);
-      answerWith(ctx, asTold(answers[ctx.status === 202 ? 202 : 200], answer));
+      answerWith(ctx, toldAnswer(ctx, answers, await run(ctx, parts, listener)));
     });
   }
 }
 
-/** An answer as its shape tells it: with moments as text. */
+/** What an operation answered, as its declaration tells it: with moments as text. */
+export function toldAnswer(
+  { status }: Pick<RouteContext, 'status'>,
+  answers: OperationSpec['answers'],
+  answer: unknown,
+): unknown {
+  return asTold(answers[status === 202 ? 202 : 200], answer);
+}
+
 function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
   const shape = told?.content?.['application/json'];
   const isPlain = isJsonObject(answer) && answer.constructor === Object;

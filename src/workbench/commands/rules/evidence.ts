@@ -5,7 +5,7 @@ import { BadQuestion, type Option, type Question, type RulesAtHand } from '#hist
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
-import { parseTime } from '#workbench/commands/options.ts';
+import { flagOf, parseTime } from '#workbench/commands/options.ts';
 import {
   type EvidenceOptions,
   evidenceOptions,
@@ -63,10 +63,6 @@ export function commandOption({
     default:
       return kind satisfies never;
   }
-}
-
-export function flagOf(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 async function answer(

@@ -28,7 +28,7 @@ import {
 import { EXIT, UsageError } from '#workbench/commands/exit.ts';
 import { decidedLatelyOn } from '#workbench/commands/open-archive.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
-import { parseReason } from '#workbench/commands/options.ts';
+import { flagOf, parseReason } from '#workbench/commands/options.ts';
 import { print, printError, table } from '#workbench/commands/print.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
 import {
@@ -43,7 +43,7 @@ import {
 import { BadGoal, goalOf } from '#workbench/rollout/goal.ts';
 import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import type { TrialView } from '#workbench/rollout/trial-view.ts';
-import { checked, commandOption, flagOf } from './evidence.ts';
+import { checked, commandOption } from './evidence.ts';
 
 interface RolloutOptions extends ApprovalOption {
   readonly shadow?: true;

@@ -1,0 +1,127 @@
+import { createLog } from '#base/log.ts';
+import { Metrics } from '#checkout/metrics/metrics.ts';
+import { Fleet } from '#checkout/rollout/fleet.ts';
+import { fixedRules, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { type Config, readConfig, signalSecretOf, signalSecretsAtHand } from '#config.ts';
+import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
+import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
+import type { Store } from '#state/store.ts';
+import { compose } from '#workbench/composition.ts';
+import { ErasureLedger } from '#workbench/payers/erasure.ts';
+import type { RuleParts } from '#workbench/platform/parts.ts';
+import { platformParts } from '#workbench/platform/platform-parts.ts';
+import { agreeOnSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
+import { withArchiveOf } from './open-archive.ts';
+import { withOpenStore } from './open-store.ts';
+
+/** What an operation needs beside the store; the rest is not read. */
+export interface Needs {
+  /** The shared lists, and the secret under which devices and addresses are kept. */
+  readonly lists?: boolean;
+  /** The rule sets of RULES_DIR. */
+  readonly rules?: boolean;
+  /** What was decided longer ago than the store keeps it. */
+  readonly archive?: boolean;
+  /** It changes at once what somebody else would have to approve. */
+  readonly withoutApproval?: boolean;
+}
+
+/**
+ * Runs a command on the parts that a node's operations work with, composed as a node composes them, for the store and the
+ * folders that the environment names. Nothing of a node is started: no heartbeat, no sweep, no shipping, no listener.
+ */
+export function withLocalParts<T>(needs: Needs, run: (parts: RuleParts) => Promise<T>): Promise<T> {
+  const config = readConfig();
+  return withOpenStore((store, clock) =>
+    withArchiveIf(needs.archive === true, store, async (archive) => {
+      const secrets = await secretsFor(needs, config, store, clock());
+      const { rulesDir } = config;
+      const loadedRules = new LoadedRules(rulesDir, new ThreadedReader(rulesDir), secrets.attributeHmacs);
+      if (needs.rules === true) await loadedRules.refresh();
+      const parts = composed({ config, needs, store, clock, archive, loadedRules, secrets });
+      try {
+        if (needs.lists === true) await parts.lists.sync();
+        return await run(parts);
+      } finally {
+        await Promise.all([parts.desk.close(), loadedRules.close()]);
+        await parts.audit.sumUp();
+      }
+    }),
+  );
+}
+
+function withArchiveIf<T>(
+  isNeeded: boolean,
+  store: Store,
+  run: (archive: ArchiveReader | null) => Promise<T>,
+): Promise<T> {
+  return isNeeded ? withArchiveOf(store, run) : run(null);
+}
+
+type Secrets = Awaited<ReturnType<typeof secretsFor>>;
+
+/** Under another secret than the nodes' no fingerprint and no address would be recognised. */
+async function secretsFor({ lists = false }: Needs, config: Config, store: Store, now: number) {
+  const atHand = signalSecretsAtHand(config);
+  const attributeHmacs = attributeHmacsUnder(atHand);
+  if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
+  const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
+  const signalSecret = signalSecretOf(config);
+  const signalSecretPrevious = isNoted
+    ? await agreeOnSecret(store.registers, { ...config, signalSecret }, now)
+    : null;
+  return {
+    signalSecret,
+    signalSecretPrevious,
+    attributeHmacs: attributeHmacsUnder(signalSecretsAtHand(config)),
+  };
+}
+
+interface Opened {
+  readonly config: Config;
+  readonly needs: Needs;
+  readonly store: Store;
+  readonly clock: () => number;
+  readonly archive: ArchiveReader | null;
+  readonly loadedRules: LoadedRules;
+  readonly secrets: Secrets;
+}
+
+function composed({ config, needs, store, clock, archive, loadedRules, secrets }: Opened): RuleParts {
+  const { erasureLedger, rateLimitPerSecond: ratePerSecond, rateLimitBurst: burst, trustedProxies } = config;
+  const rollout = { fleet: new Fleet(store), loadedRules };
+  const given = {
+    ...config,
+    ...secrets,
+    requiresApproval: config.requiresApproval && needs.withoutApproval !== true,
+    erasureLedger: erasureLedger === null ? null : new ErasureLedger(erasureLedger),
+    rateLimit: { ratePerSecond, burst, trustedProxies },
+    rollout,
+    ruleSource: rulesOf(loadedRules),
+    store,
+    clock,
+    archive,
+    log: createLog('silent'),
+  };
+  const parts = compose(given, new Metrics());
+  const { withRuleFolders } = platformParts({
+    ...given,
+    ...parts,
+    readiness: async () => ({ ready: false, why: 'this is a command, and no node' }),
+    reporting: (platform) => parts.reporting.of(platform),
+  });
+  if (withRuleFolders === null) throw new Error('a command has a RULES_DIR');
+  return withRuleFolders;
+}
+
+/** The newest released rule set decides what a command changes of a payer. */
+function rulesOf(loadedRules: LoadedRules): RuleSource {
+  return {
+    choose: (client) => fixedRules(loadedRules.deciding(null)).choose(client),
+    observe: () => {},
+    observeOutcome: () => {},
+    candidateFailed: () => {},
+    ruleSetOf: (digest) => loadedRules.withDigest(digest),
+  };
+}

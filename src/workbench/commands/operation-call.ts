@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import Koa from 'koa';
+import { OPERATIONS } from '#checkout/access/access-keys.ts';
+import type { Caller } from '#checkout/access/caller.ts';
+import { type Declared, type Listener, searchTurns, toldAnswer } from '#checkout/http/operation/operation.ts';
+import type { RouteContext } from '#checkout/http/operation/parameter.ts';
+import type { RequestState } from '#checkout/http/request/request-state.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
+import { userActor } from '#workbench/access/actors.ts';
+import type { RuleParts } from '#workbench/platform/parts.ts';
+import { platformProblemOf } from '#workbench/platform/refusals.ts';
+
+/** What an operation is asked with, as a request has it. */
+export interface Given {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** A value for JSON, or text of one JSON object a line. */
+  readonly body?: { readonly json: unknown } | { readonly lines: string };
+}
+
+export interface Answer {
+  /** 202: it waits for somebody else. */
+  readonly status: number;
+  /** As the interface tells it, in JSON; null for nothing, and for a stream. */
+  readonly json: string | null;
+  /** Of an answer that is written while it is read. */
+  readonly stream: AsyncIterable<unknown> | null;
+}
+
+/** The user of the operating system, who may do everything, with the eyes of a platform. */
+export function systemUser(platform: PlatformName, note = ''): Caller {
+  const actor = userActor();
+  return {
+    actor: { ...actor, text: `${actor.text}${note}` },
+    platform,
+    operations: OPERATIONS,
+    credential: { kind: 'user', id: actor.id },
+    expiresAt: null,
+  };
+}
+
+/**
+ * Runs an operation in this process as the listener of the platform runs it, without a listener, a key or a turn. Throws what
+ * the operation refuses with, as HttpProblem.
+ */
+export async function callOperation(
+  operation: Declared<RuleParts>,
+  parts: RuleParts,
+  caller: Caller,
+  given: Given = {},
+): Promise<Answer> {
+  const ctx = contextOf(operation, given);
+  const listener: Listener = {
+    keys: parts.keys,
+    browsers: { callerOf: async () => caller },
+    isStrict: true,
+    whileReading: (_ctx, read) => read(),
+    own: () => {},
+    openBodyMs: 0,
+    searches: searchTurns(),
+  };
+  try {
+    const answer = toldAnswer(ctx, operation.answers, await operation.run(ctx, parts, listener));
+    const stream = answer instanceof Readable ? answer : null;
+    return { status: ctx.status, json: stream === null ? jsonOf(answer) : null, stream };
+  } catch (error) {
+    throw platformProblemOf(error) ?? error;
+  }
+}
+
+/** A search answers with the text of its JSON. */
+function jsonOf(told: unknown): string | null {
+  if (told === undefined) return null;
+  return typeof told === 'string' ? told : JSON.stringify(told);
+}
+
+const koa = new Koa<RequestState>();
+
+function contextOf({ route }: Declared<RuleParts>, { path = {}, query = {}, body }: Given): RouteContext {
+  const [method = '', place = ''] = route.split(' ');
+  const req = new IncomingMessage(new Socket());
+  req.method = method.toUpperCase();
+  req.url = `${place}?${new URLSearchParams(query)}`;
+  const type = body !== undefined && 'lines' in body ? 'application/x-ndjson' : 'application/json';
+  req.headers = { 'content-type': type };
+  req.headersDistinct = { 'content-type': [type] };
+  if (body !== undefined) req.push('lines' in body ? body.lines : JSON.stringify(body.json));
+  req.push(null);
+  const ctx = koa.createContext<RequestState>(req, new ServerResponse(req));
+  Object.assign(ctx.state, {
+    requestId: randomUUID(),
+    operation: 'none',
+    route: place,
+    caller: null,
+    ownsWork: false,
+    admitted: Promise.resolve(true),
+    noted: {},
+    failure: null,
+  } satisfies RequestState);
+  return Object.assign(ctx, { params: path });
+}

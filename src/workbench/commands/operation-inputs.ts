@@ -1,0 +1,155 @@
+import { Option } from 'commander';
+import { isJsonObject } from '#base/files/json-object.ts';
+import { Type } from '#base/json-schema.ts';
+import type { Declared } from '#checkout/http/operation/operation.ts';
+import { suggest } from '#decision/rules/problem.ts';
+import type { RuleParts } from '#workbench/platform/parts.ts';
+import { UsageError } from './exit.ts';
+import { flagOf, parseLifetime, parseReason, parseTime } from './options.ts';
+
+/** Where a request has a value. */
+export type InputPlace = 'path' | 'query' | 'body';
+
+/** Something that an operation takes: a parameter, or a member of its body. */
+export interface OperationInput {
+  readonly name: string;
+  readonly in: InputPlace;
+  readonly isRequired: boolean;
+  readonly schema: object;
+  /** As people write it: `--expires`, or the name of a word. */
+  readonly shown: string;
+  readonly option: () => Option;
+}
+
+/** All that an operation takes, but for places in lists. */
+export function inputsOf({ parameters = [], body, command }: Declared<RuleParts>): readonly OperationInput[] {
+  const inParameters = parameters.flatMap(({ name, in: place, required, description, schema }) =>
+    place === 'header' ? [] : [{ name, in: place, isRequired: required, description, schema }],
+  );
+  const shapes = body === null ? [] : Object.values(body.shapes).filter(Type.IsObject);
+  const inBody = shapes.flatMap(({ properties, required = [] }) =>
+    Object.entries(properties).map(([name, schema]) => ({
+      name,
+      in: 'body' as const,
+      isRequired: required.includes(name),
+      description: descriptionIn(schema),
+      schema,
+    })),
+  );
+  const isWord = (name: string) => command?.words?.includes(name) === true;
+  return [...inParameters, ...inBody].map(({ description, ...input }) => {
+    const flag = flagOf(command?.flags?.[input.name] ?? plainName(input.name));
+    const option = () => {
+      const made = new Option(optionText(flag, input.name, input.schema), withLowerFirst(description));
+      return input.isRequired ? made.makeOptionMandatory() : made;
+    };
+    return { ...input, shown: isWord(input.name) ? input.name : `--${flag}`, option };
+  });
+}
+
+/** A moment at which something ends is given by how long it lasts. */
+function plainName(name: string): string {
+  return isEnd(name) ? 'expires' : name;
+}
+
+function isEnd(name: string): boolean {
+  return name === 'expiresAt';
+}
+
+function optionText(flag: string, name: string, schema: object): string {
+  switch (kindOf(name, schema)) {
+    case 'flag':
+      return `--${flag}`;
+    case 'choices':
+      return `--${flag} <list>`;
+    case 'lifetime':
+      return `--${flag} <duration>`;
+    case 'time':
+      return `--${flag} <time>`;
+    case 'number':
+      return `--${flag} <number>`;
+    case 'choice':
+      return `--${flag} <${flag}>`;
+    case 'text':
+      return `--${flag} <${name === 'reason' ? 'text' : flag}>`;
+  }
+}
+
+type InputKind = 'flag' | 'choices' | 'choice' | 'lifetime' | 'time' | 'number' | 'text';
+
+function kindOf(name: string, schema: object): InputKind {
+  if (isEnd(name)) return 'lifetime';
+  if ('instant' in schema || ('format' in schema && schema.format === 'date-time')) return 'time';
+  if ('enum' in schema) return 'choice';
+  switch ('type' in schema ? schema.type : null) {
+    case 'boolean':
+      return 'flag';
+    case 'array':
+      return 'choices';
+    case 'integer':
+    case 'number':
+      return 'number';
+    default:
+      return 'text';
+  }
+}
+
+/** What a person gave, as a request has it; undefined for nothing. Throws UsageError. */
+export function readInput({ name, schema, shown }: OperationInput, given: unknown): unknown {
+  if (given === undefined) return undefined;
+  const text = String(given);
+  switch (kindOf(name, schema)) {
+    case 'flag':
+      return given === true;
+    case 'choices':
+      return text
+        .split(',')
+        .map((one) => oneOf(one.trim(), name.replace(/s$/, ''), valuesIn(itemsIn(schema))));
+    case 'choice':
+      return oneOf(text, name, valuesIn(schema));
+    case 'lifetime':
+      return new Date(Date.now() + parseLifetime(text)).toISOString();
+    case 'time':
+      return new Date(parseTime(text, shown) ?? 0).toISOString();
+    case 'number':
+      return numberIn(text, shown, schema);
+    case 'text':
+      return name === 'reason' ? parseReason(text) : text;
+  }
+}
+
+function oneOf(text: string, name: string, values: readonly string[]): string {
+  if (values.includes(text)) return text;
+  throw new UsageError(`unknown ${name} "${text}"${suggest(text, values)}`);
+}
+
+function valuesIn(schema: object): readonly string[] {
+  return 'enum' in schema && Array.isArray(schema.enum) ? schema.enum.map(String) : [];
+}
+
+function itemsIn(schema: object): object {
+  return 'items' in schema && isJsonObject(schema.items) ? schema.items : {};
+}
+
+function numberIn(text: string, shown: string, schema: object): number {
+  const number = Number(text);
+  const isWhole = 'type' in schema && schema.type === 'integer';
+  const [min, max] = [boundOf(schema, 'minimum'), boundOf(schema, 'maximum')];
+  const fits = number >= (min ?? -Infinity) && number <= (max ?? Infinity);
+  if (text.trim() !== '' && (isWhole ? /^\d+$/.test(text) : Number.isFinite(number)) && fits) return number;
+  const bounds = [...(min === null ? [] : [`from ${min}`]), ...(max === null ? [] : [`to ${max}`])].join(' ');
+  throw new UsageError(`${shown} must be a ${isWhole ? 'whole ' : ''}number ${bounds}, not "${text}"`);
+}
+
+function boundOf(schema: object, name: 'minimum' | 'maximum'): number | null {
+  const bound: unknown = Reflect.get(schema, name);
+  return typeof bound === 'number' ? bound : null;
+}
+
+function descriptionIn(schema: object): string {
+  return 'description' in schema ? String(schema.description) : '';
+}
+
+export function withLowerFirst(text: string): string {
+  return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
+}

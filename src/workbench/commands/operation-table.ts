@@ -1,0 +1,39 @@
+import { isJsonObject } from '#base/files/json-object.ts';
+import type { Declared } from '#checkout/http/operation/operation.ts';
+import { timeText, toEpochMs } from '#decision/payer/instant.ts';
+import type { RuleParts } from '#workbench/platform/parts.ts';
+import { table } from './print.ts';
+
+/** The table of the items that an operation lists, by the columns of its command. `missing`: what a member that is null shows. */
+export function itemTable(
+  { command }: Declared<RuleParts>,
+  items: readonly object[],
+  missing: Readonly<Record<string, string>> = {},
+): string {
+  const columns = Object.entries(command?.columns ?? {});
+  const rows = items.map((item) => columns.map(([, member]) => cellOf(item, member, missing[member] ?? '')));
+  const isNumber = (member: string) => items.some((item) => typeof Reflect.get(item, member) === 'number');
+  const right = columns.flatMap(([, member], place) => (isNumber(member) ? [place] : []));
+  return table(
+    columns.map(([heading]) => heading),
+    rows,
+    { right },
+  );
+}
+
+function cellOf(item: object, member: string, missing: string): string {
+  const value: unknown = Reflect.get(item, member);
+  if (value === null || value === undefined) return missing;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.join(',');
+  if (isJsonObject(value)) return JSON.stringify(value);
+  return typeof value === 'string' ? momentText(value) : String(value);
+}
+
+/** How the interface writes moments, and other texts as they are. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+function momentText(value: string): string {
+  const at = MOMENT.test(value) ? toEpochMs(value) : null;
+  return at === null ? value : timeText(at);
+}
