@@ -96,7 +96,9 @@ export function shape<P extends TProperties>(description: string, properties: P)
 }
 
 /** The names of the members of a shape, in its order. */
-export function membersOf<P extends TProperties>({ properties }: TObject<P>): readonly (string & keyof P)[] {
+export function listMembers<P extends TProperties>({
+  properties,
+}: TObject<P>): readonly (string & keyof P)[] {
   return Object.keys(properties).filter((name): name is string & keyof P => Object.hasOwn(properties, name));
 }
 
@@ -235,7 +237,7 @@ export function pointerTo(name: string): string {
 export type Shape<S extends TSchema> = Immutable<Static<S>>;
 
 /** Takes a literal that names every member of T, the optional ones too: to forget one is a compile error. */
-export function complete<T>() {
+export function nameEveryMember<T>() {
   return <Given extends T>(given: Given & Forgotten<Exclude<keyof T, keyof Given>>): T => given;
 }
 

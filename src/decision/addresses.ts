@@ -137,7 +137,7 @@ export function networkOf(text: string): string {
 }
 
 function networkOfAddress(address: Address): string {
-  return address.kind() === 'ipv4' ? address.toString() : networkText(address, 64);
+  return address.kind() === 'ipv4' ? address.toString() : formatNetwork(address, 64);
 }
 
 /**
@@ -151,23 +151,25 @@ const NETWORK_KEY_CHARACTERS = 10;
 
 /** Shortened HMACs of the networks around an address, except for what it counts as itself. */
 export function networkKeys(address: Address, pseudonym: Pseudonym): readonly string[] {
-  return KEPT_PREFIXES[address.kind()].slice(0, -1).map((prefix) => networkKey(pseudonym, address, prefix));
+  return KEPT_PREFIXES[address.kind()]
+    .slice(0, -1)
+    .map((prefix) => deriveNetworkKey(pseudonym, address, prefix));
 }
 
 /** The HMAC of what an address counts as. */
-export function addressKey(address: Address, pseudonym: Pseudonym): string {
+export function deriveAddressKey(address: Address, pseudonym: Pseudonym): string {
   return pseudonym('ip', networkOfAddress(address));
 }
 
 /** The lookup key of a network with one of the kept prefixes; for the longest it is that of an address. */
-export function networkKey(pseudonym: Pseudonym, address: Address, prefix: number): string {
+export function deriveNetworkKey(pseudonym: Pseudonym, address: Address, prefix: number): string {
   const isWhole = prefix === KEPT_PREFIXES[address.kind()].at(-1);
-  if (isWhole) return addressKey(address, pseudonym);
-  return pseudonym('ip', networkText(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
+  if (isWhole) return deriveAddressKey(address, pseudonym);
+  return pseudonym('ip', formatNetwork(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
 }
 
 /** The network of this length around an address, like `203.0.113.0/24`. */
-export function networkText(address: Address, prefix: number): string {
+export function formatNetwork(address: Address, prefix: number): string {
   const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return `${network.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;
 }

@@ -1,6 +1,12 @@
 import { OTHERWISE } from './decision.ts';
 import type { Conclusions, FactContext, FactReading } from './facts/fact.ts';
-import { type DrawnHoldout, type HoldoutFile, Holdouts, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
+import {
+  type DrawnHoldout,
+  HoldoutDraws,
+  type HoldoutFile,
+  type IsHeldOut,
+  NOBODY_HELD_OUT,
+} from './holdout.ts';
 import type { ClientGroup } from './payer/client-state.ts';
 import type { FactRef } from './rules/condition.ts';
 import {
@@ -26,7 +32,7 @@ export interface Assessment {
 }
 
 /** Facts, then the client group, then the bot flag: each may use what came before it. */
-export function assess(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
+export function assessPayer(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
   return conclude(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
@@ -39,7 +45,7 @@ export function conclude(
 ): Assessment {
   const values = [...facts];
   const incomparable = forgetIncomparable(rules, values);
-  const holdouts = new Holdouts(rules, isHeldOut);
+  const holdouts = new HoldoutDraws(rules, isHeldOut);
   const group = firstMatch('groups', rules.groups.rules, values, holdouts);
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
@@ -74,7 +80,7 @@ export function verdictRule(
   values: readonly FactReading[],
   isHeldOut = NOBODY_HELD_OUT,
 ): VerdictMatch {
-  const holdouts = new Holdouts(rules, isHeldOut);
+  const holdouts = new HoldoutDraws(rules, isHeldOut);
   const match = firstMatch('verdicts', rules.verdicts.rules, values, holdouts);
   const { name: rule, params } = match ?? { name: OTHERWISE, params: rules.verdicts.otherwise };
   return { rule, params, drawn: holdouts.drawn };
@@ -126,7 +132,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
 function matchingSignals(
   { signals }: RuleSet,
   values: readonly FactReading[],
-  holdouts: Holdouts,
+  holdouts: HoldoutDraws,
 ): readonly Matchable<SignalParams>[] {
   if (signals.exempt?.matches(values) === true) return [];
   return signals.rules.filter(
@@ -139,7 +145,7 @@ function firstMatch<Params>(
   file: HoldoutFile,
   rules: readonly Matchable<Params>[],
   values: readonly FactReading[],
-  holdouts: Holdouts,
+  holdouts: HoldoutDraws,
 ): Matchable<Params> | undefined {
   return rules.find((rule) => rule.matches(values) && !holdouts.skips(file, rule, values));
 }

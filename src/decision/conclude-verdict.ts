@@ -2,7 +2,14 @@ import { type Assessment, verdictRule } from './assess.ts';
 import { renderReason } from './decision.ts';
 import type { DrawnHoldout, IsHeldOut } from './holdout.ts';
 import type { ClientState } from './payer/client-state.ts';
-import { climb, grant, type Ladder, type LadderSettings, levelsOf, waitRemainingMs } from './payer/ladder.ts';
+import {
+  climb,
+  grantAttempt,
+  type Ladder,
+  type LadderSettings,
+  levelsOf,
+  waitRemainingMs,
+} from './payer/ladder.ts';
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from './rules/rule-set.ts';
 
 /** The part of a verdict that follows from the facts' values, the ladder and the time. */
@@ -68,7 +75,7 @@ function nextLadder(
   switch (verdict) {
     case 'GET_NEW':
     case 'GET_SAME_STICKY':
-      return grant(ladderBefore);
+      return grantAttempt(ladderBefore);
     case 'WAIT':
       return climb(ladderBefore, levelsOf(settings, ladder), at, ladderBefore.level > 0 ? lastWaitMs : 0);
     case 'BLOCK':

@@ -1,24 +1,24 @@
-import { complete } from '#base/shapes.ts';
-import { type Assessment, assess, factsByLabel, flagsRaised } from './assess.ts';
+import { nameEveryMember } from '#base/shapes.ts';
+import { type Assessment, assessPayer, factsByLabel, flagsRaised } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
-import { pseudonymOf } from './facts/attribute.ts';
+import { findPseudonym } from './facts/attribute.ts';
 import type { FactContext, Sightings } from './facts/fact.ts';
 import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
 import { moneyText } from './payer/amount.ts';
-import { joinAttributes, type NodeSecrets, renameFormer } from './payer/attribute-secrets.ts';
+import { joinAttributes, type NodeSecrets, renameFormerPseudonyms } from './payer/attribute-secrets.ts';
 import { noteValues } from './payer/attribute-values.ts';
 import { NO_ATTRIBUTES, type StatedAttributes } from './payer/attributes.ts';
 import { type ClientKey, decisionId } from './payer/client-key.ts';
 import {
   type ClientState,
   deviceToken,
-  familiarToken,
   isNewClient,
   live,
   markStage,
   momentFor,
   rememberRequest,
+  toCachedToken,
   token,
   touch,
   type VerdictEvent,
@@ -83,12 +83,12 @@ export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRe
   const view = { ...asItStands(nextState, settings, standing.sightings, at), hints };
   const stated = statedOf(rules, hints, request, standing);
   const context = contextOf(rules, view, settings, request, stated, standing, now);
-  const assessment = assess(rules, context, heldOutAt(standing, at));
+  const assessment = assessPayer(rules, context, heldOutAt(standing, at));
   const answer = scoreAnswer(rules, settings, nextState, assessment, at);
   return { answer, signals: assessment.signals, drawn: assessment.drawn, nextState };
 }
 
-const recorded = complete<Decision>();
+const recorded = nameEveryMember<Decision>();
 
 /**
  * Decides whether a requisite may be issued now, and moves the client along the ladder.
@@ -136,7 +136,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const settings = settingsOf(rules, client.platform);
   const hints = knownHints(standing.state.hints, at);
   const stated = statedOf(rules, hints, request, standing);
-  const state = renameFormer(standing.state, stated);
+  const state = renameFormerPseudonyms(standing.state, stated);
   const ladderBefore = settle(state, settings.ladder, at);
   const early = waitRemainingMs(ladderBefore, at) > 0;
   const event = eventOf(request, settings, hints, early, at);
@@ -144,7 +144,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = heldOutAt(standing, at);
   const context = contextOf(rules, view, settings, request, stated, standing);
-  const assessment = assess(rules, context, isHeldOut);
+  const assessment = assessPayer(rules, context, isHeldOut);
   const { lastWaitMs } = state;
   const ladderStanding = { ladderBefore, lastWaitMs, at };
   const concluded = concludeVerdict(rules, settings, assessment, ladderStanding, isHeldOut);
@@ -170,7 +170,7 @@ function valuesAfter(
   // Most rule sets ask for none, and most requests have none.
   if (rememberedAttributes.length === 0) return {};
   const values = rememberedAttributes.flatMap((declared): readonly (readonly [string, string])[] => {
-    const value = pseudonymOf(declared, attributes[declared.name]);
+    const value = findPseudonym(declared, attributes[declared.name]);
     return value === null ? [] : [[declared.name, value]];
   });
   return values.length === 0 ? {} : { attributeValues: noteValues(state.attributeValues, values, at) };
@@ -184,7 +184,11 @@ export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   const now = momentFor(state, standing.now);
   const view = asItStands(state, settings, sightings, now);
   const stated = statedOf(rules, view.hints, NOTHING_SAID, standing);
-  return assess(rules, contextOf(rules, view, settings, request, stated, standing), heldOutAt(standing, now));
+  return assessPayer(
+    rules,
+    contextOf(rules, view, settings, request, stated, standing),
+    heldOutAt(standing, now),
+  );
 }
 
 function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
@@ -287,10 +291,10 @@ function eventOf(
     settled: false,
     waited: false,
     blocked: false,
-    method: familiarToken(request.method),
+    method: toCachedToken(request.method),
     amount: moneyText(request.amount, request.currency ?? settings.currency),
     order: token(request.orderRef),
-    sellPoint: familiarToken(request.sellPointKey),
+    sellPoint: toCachedToken(request.sellPointKey),
     fingerprint: deviceToken(fingerprints.at(-1) ?? null),
     ip: deviceToken(ips.at(-1) ?? null),
   };

@@ -3,7 +3,7 @@ import { NamedError } from '#base/named-error.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 import { CLIENT_GROUPS } from './decision-words.ts';
 import type { FactReading } from './facts/fact.ts';
-import { DIGITS, decisionId, digitValue, type PlatformName } from './payer/client-key.ts';
+import { DIGITS, decisionId, type PlatformName, parseBase64Digit } from './payer/client-key.ts';
 import { type Ladder, waitRemainingMs } from './payer/ladder.ts';
 import { formatPaymentScore } from './payer/payment-score.ts';
 import type { FactRef } from './rules/condition.ts';
@@ -142,7 +142,7 @@ export function decisionOf(row: DecisionRow, clientHash: string, { contents }: R
   const [ruleIndex, before, after, signals, cells, rest] = judged;
   const rule = contents.rules[ruleIndex];
   if (rule === undefined) throw new RecordDamaged(`a decision record names rule ${ruleIndex}`);
-  const values = unpackFacts(cells, contents.facts, unpackText(sellPointKey));
+  const values = unpackFacts(cells, contents.facts, unpackUuid(sellPointKey));
   const facts: Record<string, FactReading> = {};
   for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? null;
   const ladderAfter = ladderOf(after, at);
@@ -151,10 +151,10 @@ export function decisionOf(row: DecisionRow, clientHash: string, { contents }: R
     seq,
     at,
     platform,
-    sellPointKey: unpackText(sellPointKey),
-    clientIdKey: unpackText(clientIdKey),
-    orderRef: unpackText(orderRef),
-    requestId: unpackText(requestId),
+    sellPointKey: unpackUuid(sellPointKey),
+    clientIdKey: unpackUuid(clientIdKey),
+    orderRef: unpackUuid(orderRef),
+    requestId: unpackUuid(requestId),
     ruleVersion: contents.ruleVersion,
     digest: contents.digest,
     ...derivedFrom(rule, values, facts, ladderAfter, at),
@@ -214,10 +214,10 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
     seq,
     at,
     platform,
-    packText(decision.sellPointKey),
-    packText(decision.clientIdKey),
-    packText(decision.orderRef),
-    packText(decision.requestId),
+    packUuid(decision.sellPointKey),
+    packUuid(decision.clientIdKey),
+    packUuid(decision.orderRef),
+    packUuid(decision.requestId),
     ruleIndex,
     ladderCell(decision.ladderBefore, at),
     ladderCell(ladderAfter, at),
@@ -320,14 +320,14 @@ function unpackFacts(
   let [flag, other] = [0, Math.ceil(shapeFacts.filter((fact) => fact.flag).length / FLAGS_A_CHARACTER)];
   return shapeFacts.map((fact) => {
     if (fact.flag) {
-      const bits = digitValue(characters.charAt(flag / FLAGS_A_CHARACTER));
+      const bits = parseBase64Digit(characters.charAt(flag / FLAGS_A_CHARACTER));
       return ((bits >> (flag++ % FLAGS_A_CHARACTER)) & 1) === 1;
     }
     const character = characters.charAt(other++);
     if (character === LONGER) return left.next().value ?? 0;
     if (character === NOT_KNOWN) return null;
     if (character === SELL_POINT) return sellPointKey;
-    const digit = digitValue(character);
+    const digit = parseBase64Digit(character);
     return fact.words === undefined ? digit : (fact.words[digit] ?? '');
   });
 }
@@ -354,7 +354,7 @@ const MARK = '~';
 const UUID_BYTES = Buffer.alloc(16);
 
 /** A shorter form for storage: most ids are UUIDs, whose 36 characters fit into 22. */
-export function packText(text: string): string {
+export function packUuid(text: string): string {
   if (text.length === 36 && UUID.test(text)) {
     UUID_BYTES.write(text.replaceAll('-', ''), 'hex');
     return MARK + UUID_BYTES.toString('base64url');
@@ -362,7 +362,7 @@ export function packText(text: string): string {
   return text.startsWith(MARK) ? MARK + text : text;
 }
 
-export function unpackText(packed: string): string {
+export function unpackUuid(packed: string): string {
   if (!packed.startsWith(MARK)) return packed;
   const rest = packed.slice(MARK.length);
   if (rest.startsWith(MARK)) return rest;

@@ -122,7 +122,7 @@ export const DecisionSchema = s.named(
   }),
 );
 
-export const DECISION_MEMBERS = s.membersOf(DecisionSchema);
+export const DECISION_MEMBERS = s.listMembers(DecisionSchema);
 
 export type Decision = s.Shape<typeof DecisionSchema>;
 

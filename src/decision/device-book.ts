@@ -3,9 +3,9 @@ import {
   CLIENTS_ON_DEVICE_MAX,
   countsByName,
   type DeviceKind,
-  moreShared,
   type NamedPseudonym,
   NOBODY_SEEN,
+  pickMoreShared,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
   type SharingQuestions,
@@ -178,7 +178,7 @@ export class DeviceBook<Client = string> {
           ? verdictsOnDevice(this.#verdictsSince(kind, id, windowMs, now), clients)
           : 0;
         const here = withMarksOf({ ...others, clients, verdicts }, own, marks);
-        counts.set(windowMs, moreShared(here, counts.get(windowMs)));
+        counts.set(windowMs, pickMoreShared(here, counts.get(windowMs)));
       }
     }
     return counts;

@@ -73,7 +73,7 @@ export function heldOutThen(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
 export type HoldoutFile = 'groups' | 'bot-signals' | 'verdicts';
 
 /** What one decision draws. */
-export class Holdouts {
+export class HoldoutDraws {
   readonly drawn: DrawnHoldout[] = [];
   readonly #rules: RuleSet;
   readonly #isHeldOut: IsHeldOut;
@@ -94,7 +94,7 @@ export class Holdouts {
 }
 
 /** Labels of the facts by which `mayBeHeldOut` decides, where a rule holds anybody out. */
-export function holdoutFacts({ facts, groups, signals, verdicts }: RuleSet): readonly string[] {
+export function listHoldoutFacts({ facts, groups, signals, verdicts }: RuleSet): readonly string[] {
   const holdouts = [...groups.rules, ...signals.rules, ...verdicts.rules].flatMap(
     ({ holdout = [] }) => holdout,
   );

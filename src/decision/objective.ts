@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { DAY_MS } from '#base/duration.ts';
 import { parseJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
-import { count, membersOf, named, nullable, type Shape, shape } from '#base/shapes.ts';
+import { count, listMembers, named, nullable, type Shape, shape } from '#base/shapes.ts';
 
 const positive = (description: string) => Type.Number({ exclusiveMinimum: 0, description });
 const cost = (description: string) => Type.Number({ minimum: 0, description });
@@ -85,7 +85,7 @@ export function objectiveOf(text: string | null): Objective | null {
 
 /** Of a body with other members, what it says of an objective. */
 export function givenOf<Body extends GivenObjective>(body: Body): GivenObjective {
-  const names = membersOf(PartialSchema);
+  const names = listMembers(PartialSchema);
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }
 

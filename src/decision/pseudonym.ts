@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import type { Pseudonym } from './addresses.ts';
-import { type AttributeHmacs, attributeHmacs } from './payer/attribute-hmacs.ts';
+import { type AttributeHmacs, createHmacs } from './payer/attribute-hmacs.ts';
 import { type NodeSecrets, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
 import type { ListOwner, PlatformNames } from './shared-lists.ts';
 
@@ -34,7 +34,7 @@ function secretId(secret: string): string {
 /** How attributes are kept under these secrets, the present one first. */
 export function attributeHmacsUnder(secrets: readonly string[]): AttributeHmacs {
   const pseudonyms = secrets.map(hmacPseudonym);
-  return attributeHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
+  return createHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
 }
 
 /** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */

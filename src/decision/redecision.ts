@@ -2,7 +2,7 @@ import { type Assessment, conclude } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
 import type { Fact, FactReading } from './facts/fact.ts';
-import { type DrawnHoldout, holdoutFacts, type IsHeldOut } from './holdout.ts';
+import { type DrawnHoldout, type IsHeldOut, listHoldoutFacts } from './holdout.ts';
 import { readAsDeclared } from './payer/attributes.ts';
 import { NO_ATTEMPTS } from './payer/ladder.ts';
 import { type FactRef, factsNamed } from './rules/condition.ts';
@@ -137,7 +137,7 @@ export function typeName({ domain: { type } }: Pick<Fact, 'domain'>): 'string' |
 function factsCompared(rules: RuleSet): ReadonlySet<string> {
   // Flags change no answer: a record without their facts is still answered.
   const compared = factsNamed(decidingConditionsOf(rules)).map(({ label }) => label);
-  return new Set([...compared, ...holdoutFacts(rules)]);
+  return new Set([...compared, ...listHoldoutFacts(rules)]);
 }
 
 function factsQuoted({ verdicts }: RuleSet, { rule }: ConcludedVerdict): readonly FactRef[] {

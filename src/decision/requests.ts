@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { key, nullable, type Shape, shape, text, word } from '#base/shapes.ts';
-import { addressKey, networkKeys, type Pseudonym } from './addresses.ts';
+import { deriveAddressKey, networkKeys, type Pseudonym } from './addresses.ts';
 import { type BodyDevice, readDevice } from './body-hints.ts';
 import type { Arm, Draw } from './decision.ts';
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from './payer/amount.ts';
@@ -15,7 +15,7 @@ import {
   type StatedAttributes,
 } from './payer/attributes.ts';
 import { ScoreHintsSchema } from './payer/hints.ts';
-import { senderOf } from './user-agent.ts';
+import { classifyUserAgent } from './user-agent.ts';
 
 const sellPointKey = key('Stable identifier of the point of sale');
 const clientIdKey = key('Stable identifier of the client');
@@ -120,7 +120,7 @@ export function scoreRequest(
 ): ScoreRequest {
   const { userAgent, clientHints } = body;
   const { address } = device;
-  const sender = userAgent === undefined ? null : senderOf(userAgent);
+  const sender = userAgent === undefined ? null : classifyUserAgent(userAgent);
   return {
     sellPointKey: body.sellPointKey,
     method: body.selectedMethodKey,
@@ -165,7 +165,7 @@ export function withAttributes<Request extends { readonly former?: object }>(
 function deviceOf({ fingerprint, address }: BodyDevice, pseudonym: Pseudonym) {
   return {
     fingerprint: fingerprint === null ? null : pseudonym('fingerprint', fingerprint),
-    ip: address === null ? null : addressKey(address, pseudonym),
+    ip: address === null ? null : deriveAddressKey(address, pseudonym),
   };
 }
 
@@ -183,7 +183,7 @@ export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, d
 }
 
 /** Members by name, those of attributes too: two bodies that say the same are one request, in whatever order. */
-export function membersInOrder(body: VerdictBody): unknown {
+export function sortMembers(body: VerdictBody): unknown {
   const members = Object.entries(body).toSorted(byName);
   if (body.attributes === undefined) return members;
   return members.map(([name, value]) =>

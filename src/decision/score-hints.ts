@@ -3,10 +3,10 @@ import {
   deviceToken,
   isUndisturbed,
   momentFor,
+  recordScoreActivity,
   token,
-  touchByScore,
 } from './payer/client-state.ts';
-import { hintsKnownTo, type KnownHints, withScore, withUnansweredScore } from './payer/hints.ts';
+import { addScore, type KnownHints, restoreKnownHints, withUnansweredScore } from './payer/hints.ts';
 import { countDevices, noteDevice } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
@@ -14,7 +14,7 @@ import type { ScoreRequest } from './requests.ts';
 export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = momentFor(state, clockMs);
   const hints = withUnansweredScore(state.hints, request, now);
-  return touchByScore({ ...withDevices(state, request, now), hints }, now);
+  return recordScoreActivity({ ...withDevices(state, request, now), hints }, now);
 }
 
 interface ScoreContact {
@@ -33,10 +33,10 @@ export function contactByScore(state: ClientState, request: ScoreRequest, now: n
   const noted = withDevices(state, request, now);
   const devices = countDevices(noted.knownDevices, now);
   const asking = { ...requestTokens(request), changes: state.changes, devices };
-  const { hints, asked } = withScore(state.hints, request, asking, now);
+  const { hints, asked } = addScore(state.hints, request, asking, now);
   return {
-    nextState: touchByScore({ ...noted, hints }, now),
-    known: () => hintsKnownTo(asked),
+    nextState: recordScoreActivity({ ...noted, hints }, now),
+    known: () => restoreKnownHints(asked),
     at: isUndisturbed(state, asked, now) ? asked.at : now,
   };
 }

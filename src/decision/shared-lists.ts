@@ -5,13 +5,13 @@ import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { choice, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type Address,
-  addressKey,
+  deriveAddressKey,
+  deriveNetworkKey,
+  formatNetwork,
   holdsPrivateAddresses,
   isPrivateRange,
   isPublicAddress,
   KEPT_PREFIXES,
-  networkKey,
-  networkText,
   type Pseudonym,
   parseAddress,
   parseRange,
@@ -24,8 +24,8 @@ import {
   type Attributes,
   type DeclaredAttributes,
   isAttributeName,
-  pseudonymHmac,
   readAsDeclared,
+  toListHmac,
 } from './payer/attributes.ts';
 import type { PlatformName } from './payer/client-key.ts';
 import type { KnownHints } from './payer/hints.ts';
@@ -110,7 +110,7 @@ function attributeKeys(
   if (declared === undefined) return [];
   const forms = [attributes[name], formerAttributes?.[name]].map((form) => readAsDeclared(declared, form));
   const values = forms.filter((form) => form !== null);
-  if (declared.pseudonym) return values.map(pseudonymHmac);
+  if (declared.pseudonym) return values.map(toListHmac);
   return values.flatMap((value) => pseudonyms.map((pseudonym) => pseudonym('attribute', String(value))));
 }
 
@@ -192,7 +192,7 @@ function readAddress(text: string, pseudonym: Pseudonym): ReadListValue {
   if (address === null)
     return refused(`"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`);
   if (!isPublicAddress(address)) return refused(NOT_PUBLIC(text));
-  return hidden(addressKey(address, pseudonym));
+  return hidden(deriveAddressKey(address, pseudonym));
 }
 
 const NOT_PUBLIC = (text: string) =>
@@ -209,14 +209,14 @@ function readRange(text: string, pseudonym: Pseudonym): ReadListValue {
     return refused(
       `a range of ${isIpv4 ? 'IPv4' : 'IPv6'} addresses has a prefix from /${least} to /${most}, unlike "${text}"`,
     );
-  const value = networkText(start, prefix);
+  const value = formatNetwork(start, prefix);
   if (value !== `${start.toString()}/${prefix}`)
     return refused(`"${text}" does not begin where the range does; write ${value}`);
   if (isPrivateRange(range)) return refused(NOT_PUBLIC(text));
   const kept = KEPT_PREFIXES[start.kind()].find((candidate) => candidate >= prefix) ?? most;
   const count = 2 ** (kept - prefix);
   const keys = Array.from({ length: count }, (_, index) =>
-    networkKey(pseudonym, addressAt(start, kept, index), kept),
+    deriveNetworkKey(pseudonym, addressAt(start, kept, index), kept),
   );
   return { ok: true, value, keys };
 }

@@ -19,7 +19,7 @@ import { knownHints } from './payer/hints.ts';
 import { exposureOf, type ReportedOutcome } from './payer/order.ts';
 import { decodeOrder, encodeOrder } from './payer/order-text.ts';
 import { paymentNote, sightingMarks } from './payer/sighting-marks.ts';
-import { asStored } from './payer/state-document.ts';
+import { roundTripState } from './payer/state-document.ts';
 import type { ScoreRequest, VerdictRequest } from './requests.ts';
 import type { RuleSet } from './rules/rule-set.ts';
 import { contactByScore } from './score-hints.ts';
@@ -70,7 +70,7 @@ export class Simulation {
     const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
     const sightings = this.#sightings(payer, known, now, valuesAsked(this.rules.sharing, known));
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
-    payer.state = asStored(result.nextState);
+    payer.state = roundTripState(result.nextState);
     return result;
   }
 
@@ -83,7 +83,7 @@ export class Simulation {
     const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.rules, standing, request);
-    payer.state = asStored(nextState);
+    payer.state = roundTripState(nextState);
     const order = token(request.orderRef);
     payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
     forgetOldest(payer.granted, ORDERS_MAX);
@@ -99,7 +99,7 @@ export class Simulation {
     const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
     const change = recordOutcome(payer.state, known, told, now, exposure);
     const { effect, state, displaced } = change;
-    payer.state = asStored(state);
+    payer.state = roundTripState(state);
     const payment = paymentNote(change, now);
     if (payment !== null) this.#devices.notePayment(clientIdKey, payment.since, payment.isUnpaid);
     for (const order of displaced) {
@@ -112,12 +112,12 @@ export class Simulation {
 
   bind(clientIdKey: string, binding: Binding | null, now: number): void {
     const payer = this.#payer(clientIdKey);
-    payer.state = asStored(setBinding(payer.state, binding, now));
+    payer.state = roundTripState(setBinding(payer.state, binding, now));
   }
 
   override(clientIdKey: string, override: Override | null, now: number): void {
     const payer = this.#payer(clientIdKey);
-    payer.state = asStored(setOverride(payer.state, override, now));
+    payer.state = roundTripState(setOverride(payer.state, override, now));
   }
 
   #sightings(

@@ -36,7 +36,7 @@ const BROWSER_OF_APP =
 const ADDED_TO_BROWSER = /(?: \|\|\| ReqID:.*| NewsBreak\/\S+| SogouMobileBrowser\/\S+| Mail\.ru\/\S+)$/;
 
 /** Says who sends a User-Agent. Anybody may write any: it is a hint, never a proof. */
-export function senderOf(userAgent: string): UserAgentSender {
+export function classifyUserAgent(userAgent: string): UserAgentSender {
   const text = userAgent.trim();
   if (SCRIPTING_SHELL.test(text)) return 'program';
   if (CRAWLER.test(text)) return isbot(text) ? 'program' : 'browser';

@@ -14,7 +14,7 @@ import {
 import { ScoreRequestSchema } from '#decision/requests.ts';
 import { ruleVersion } from '#decision/rules/rule-set.ts';
 import { PARTITIONS } from './keys.ts';
-import { Positional } from './positional.ts';
+import { PositionalCodec } from './positional.ts';
 import { StoreUnavailable, UnknownCursor } from './store-errors.ts';
 
 const platform = tenant('The tenant');
@@ -254,12 +254,12 @@ export function unreadableAmong(entries: readonly ReadEntry[]): {
   return unreadable.length === 0 ? {} : { unreadable };
 }
 
-const SCORE = new Positional(ScoreEntrySchema);
-const OUTCOME = new Positional(OutcomeEntrySchema);
-const BINDING = new Positional(BindingEntrySchema);
-const OVERRIDE = new Positional(OverrideEntrySchema);
-const WAIT_ENDED = new Positional(WaitEndedEntrySchema);
-const ERASURE = new Positional(ErasureEntrySchema);
+const SCORE = new PositionalCodec(ScoreEntrySchema);
+const OUTCOME = new PositionalCodec(OutcomeEntrySchema);
+const BINDING = new PositionalCodec(BindingEntrySchema);
+const OVERRIDE = new PositionalCodec(OverrideEntrySchema);
+const WAIT_ENDED = new PositionalCodec(WaitEndedEntrySchema);
+const ERASURE = new PositionalCodec(ErasureEntrySchema);
 
 /**
  * The stored form of a journal entry: a letter for its kind, then its members by position. Throws when its time is
@@ -321,10 +321,10 @@ export function parseErasure(text: string): ErasureEntry {
 
 /** The gap that verdicts without a record leave, joined with a known gap; null without either. */
 export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
-  return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(widerGap, known);
+  return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }
 
-export function widerGap(a: JournalGap | null, b: JournalGap): JournalGap {
+export function joinGaps(a: JournalGap | null, b: JournalGap): JournalGap {
   if (a === null) return b;
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
 }

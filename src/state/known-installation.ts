@@ -28,15 +28,15 @@ export class AnotherStore extends StoreUnavailable {}
 export const ANOTHER_STORE_REMEDY =
   'put the known store back, or accept this one: "state accept-empty --reason TEXT"';
 
-export function belongsTo(other: string, known: string): string {
+export function explainOtherInstallation(other: string, known: string): string {
   return `it belongs to installation ${other}, and this node to ${known}; ${ANOTHER_STORE_REMEDY}`;
 }
 
-export function isEmptyOf(known: string): string {
+export function explainEmptyStore(known: string): string {
   return `it holds nothing of installation ${known}; ${ANOTHER_STORE_REMEDY}`;
 }
 
-export function saltDiffers(): string {
+export function explainSaltDifference(): string {
   return `its payers are hashed under another salt, so this node would know none of them; ${ANOTHER_STORE_REMEDY}`;
 }
 

@@ -7,7 +7,7 @@ import type { Shape } from '#base/shapes.ts';
  * number, then what every record has, then what one may lack, of which nothing stands at the end. What tells shapes
  * apart is left out. The record comes back with its members in the order of the shape.
  */
-export class Positional<S extends TObject> {
+export class PositionalCodec<S extends TObject> {
   readonly #row: Row;
 
   constructor(schema: S) {

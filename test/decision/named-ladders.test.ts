@@ -4,7 +4,7 @@ import type { Decision } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { platformName } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { asStored } from '#decision/payer/state-document.ts';
+import { roundTripState } from '#decision/payer/state-document.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
@@ -219,7 +219,7 @@ describe('a ladder that a rule names', () => {
     const granted = decide(patient, UNKNOWN_CLIENT, NOW).nextState;
     const { nextState } = decide(patient, granted, NOW + SECOND_MS);
     const levelUnder = (rules: RuleSet) =>
-      decide(rules, asStored(nextState), NOW + 2 * DAY_MS).decision.ladderBefore.level;
+      decide(rules, roundTripState(nextState), NOW + 2 * DAY_MS).decision.ladderBefore.level;
     expect(levelUnder(patient)).to.equal(1);
     expect(levelUnder(RULES)).to.equal(0);
     expect(levelUnder(edited({}))).to.equal(0);

@@ -7,7 +7,7 @@ import { setOverride } from '#decision/payer/changes.ts';
 import { platformName } from '#decision/payer/client-key.ts';
 import { type ClientState, momentFor, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { ASKED_SCORES_MAX, HINTS_VALID_MS } from '#decision/payer/hints.ts';
-import { asStored } from '#decision/payer/state-document.ts';
+import { roundTripState } from '#decision/payer/state-document.ts';
 import type { ScoreRequest } from '#decision/requests.ts';
 import { declaring } from '../rule-fixtures/declared-attributes.ts';
 import { anyLife, anyScoreRequest, anyVerdictRequest, live } from '../rule-fixtures/random-life.ts';
@@ -57,7 +57,7 @@ describe('a score that is repeated within 24 hours', () => {
           now += gapMs;
           const request = scores[which % scores.length] ?? PAGE;
           const { answer, nextState } = decideScore(life.rules, standing(state, now), request);
-          state = asStored(nextState);
+          state = roundTripState(nextState);
           const before = first.get(request);
           const at = momentFor(state, now);
           if (before !== undefined && at - before.at < HINTS_VALID_MS)
@@ -102,15 +102,15 @@ rules:
       former: { fingerprint: 'before', ip: 'i', attributes: { card: 'hmac:before' } },
     };
     const earlier = decideScore(rules, standing(UNKNOWN_CLIENT, NOW - HOUR_MS), { ...before, amount: '1' });
-    const first = decideScore(rules, standing(asStored(earlier.nextState), NOW), before);
+    const first = decideScore(rules, standing(roundTripState(earlier.nextState), NOW), before);
     expect(first.answer.clientGroup).to.equal('BLOCKED');
-    const second = decideScore(rules, standing(asStored(first.nextState), NOW + 1000), other);
+    const second = decideScore(rules, standing(roundTripState(first.nextState), NOW + 1000), other);
     expect(second.answer.clientGroup, 'another device').not.to.equal('BLOCKED');
-    let state = asStored(second.nextState);
+    let state = roundTripState(second.nextState);
     for (const laterMs of [2000, 3000]) {
       const again = decideScore(rules, standing(state, NOW + laterMs), after);
       expect(again.answer, `after ${laterMs} ms`).to.deep.equal(first.answer);
-      state = asStored(again.nextState);
+      state = roundTripState(again.nextState);
     }
     const moved = { ...after, sellPointKey: 'shop-2' };
     expect(
@@ -147,7 +147,9 @@ rules:
       [repeated.nextState, later],
     ] as const) {
       const { nextState } = decideVerdict(RULES, standing(state, at), request);
-      expect(decideScore(RULES, standing(asStored(nextState), later), human).answer.isBot).to.equal(false);
+      expect(decideScore(RULES, standing(roundTripState(nextState), later), human).answer.isBot).to.equal(
+        false,
+      );
     }
   });
 

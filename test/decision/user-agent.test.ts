@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { senderOf, type UserAgentSender } from '#decision/user-agent.ts';
+import { classifyUserAgent, type UserAgentSender } from '#decision/user-agent.ts';
 
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 const IPHONE =
@@ -99,13 +99,13 @@ describe('a User-Agent', () => {
   for (const sender of ['app', 'program', 'browser'] as const)
     for (const userAgent of USER_AGENTS[sender])
       it(`${userAgent.slice(0, 90)} is of ${sender === 'app' ? 'an' : 'a'} ${sender}`, () => {
-        expect(senderOf(userAgent), userAgent).to.equal(sender);
+        expect(classifyUserAgent(userAgent), userAgent).to.equal(sender);
       });
 
   it('of any text is classified', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 512 }), (text) => {
-        expect(['app', 'program', 'browser']).to.include(senderOf(text));
+        expect(['app', 'program', 'browser']).to.include(classifyUserAgent(text));
       }),
     );
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseDuration } from '#base/duration.ts';
-import { attributeFact } from '#decision/facts/attribute.ts';
+import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactReading, FactValue, WindowedFact } from '#decision/facts/fact.ts';
 import { type OperatorName, operatorsFor } from '#decision/rules/condition.ts';
@@ -112,7 +112,10 @@ function named(name: string): Written {
 
 const OF_ATTRIBUTES = Object.entries(ATTRIBUTES).map(([name, { type, ...more }]) => {
   const declared = { name, type, length: 64, unit: null, oneOf: null, pseudonym: false, ...more };
-  return comparison('attribute', attributeFact(declared)).map((written) => ({ ...written, ...named(name) }));
+  return comparison('attribute', createAttributeFact(declared)).map((written) => ({
+    ...written,
+    ...named(name),
+  }));
 });
 
 const OF_PAIRS = PAIRS.map(([one, other]) =>

@@ -8,12 +8,12 @@ import { noteDevice } from '#decision/payer/known-devices.ts';
 import type { Ladder } from '#decision/payer/ladder.ts';
 import { type OrderOutcome, OUTCOME_CAUSES, type Outcome, type Result } from '#decision/payer/order.ts';
 import {
-  countsAs,
-  inTime,
+  classifyOutcome,
+  compareByTime,
   type OutcomeTally,
-  olderOutcomes,
   RECENT_OUTCOMES_MAX,
   type RecentOrder,
+  summarizeOlderOutcomes,
 } from '#decision/payer/outcomes.ts';
 
 /** 2026-01-01. */
@@ -81,7 +81,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
   .record({
     recent: fc
       .uniqueArray(order, { maxLength: RECENT_OUTCOMES_MAX, selector: ({ token }) => token })
-      .map((recent) => recent.toSorted(inTime)),
+      .map((recent) => recent.toSorted(compareByTime)),
     olderPaid: fc.nat(500),
     olderUnpaid: fc.nat(500),
     olderTechnical: fc.nat(9),
@@ -90,7 +90,8 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
     unpaidChain: fc.nat(500),
   })
   .map(({ recent, olderPaid, olderUnpaid, olderTechnical, ...older }) => {
-    const counted = (wanted: Outcome | null) => recent.filter((known) => countsAs(known) === wanted).length;
+    const counted = (wanted: Outcome | null) =>
+      recent.filter((known) => classifyOutcome(known) === wanted).length;
     const tally = {
       paidCount: counted('PAID') + olderPaid,
       unpaidCount: counted('UNPAID') + olderUnpaid,
@@ -98,7 +99,7 @@ const outcomes: fc.Arbitrary<OutcomeTally> = fc
       recent,
       older,
     };
-    return { ...tally, older: olderOutcomes(tally) };
+    return { ...tally, older: summarizeOlderOutcomes(tally) };
   });
 
 const hint: fc.Arbitrary<Hint> = fc

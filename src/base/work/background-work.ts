@@ -1,7 +1,14 @@
 import { NamedError } from '#base/named-error.ts';
-import { hasIdleCores, type Order, type Runner, type RunnerSettings, STOP, startRunner } from './runner.ts';
+import {
+  hasIdleCores,
+  type Runner,
+  type RunnerMessage,
+  type RunnerSettings,
+  STOP,
+  startRunner,
+} from './runner.ts';
 import type { JobContext, JobMessage, Jobs } from './serve-work.ts';
-import { atOnce, type TurnLimits, Turns } from './turns.ts';
+import { atOnce, type FairQueueLimits, Turns } from './turns.ts';
 
 /** Where the jobs of a module run, what each may take, and how many run at once. */
 export interface WorkSettings extends RunnerSettings {
@@ -14,7 +21,7 @@ export interface WorkSettings extends RunnerSettings {
   /** A thread or process without a job is ended after this time, which frees its memory. */
   readonly idleMs?: number;
   /** One job at a time when left out; the others wait. */
-  readonly turns?: TurnLimits;
+  readonly turns?: FairQueueLimits;
 }
 
 type TaskOf<Work extends Jobs[string]> = Parameters<Work>[0];
@@ -82,7 +89,10 @@ export class BackgroundWork<Its extends Jobs> {
     await Promise.all([...this.#all].map((runner) => this.#end(runner)));
   }
 
-  async #run<Result, Progress>(order: Order, { signal, onProgress }: JobOptions<Progress>): Promise<Result> {
+  async #run<Result, Progress>(
+    order: RunnerMessage,
+    { signal, onProgress }: JobOptions<Progress>,
+  ): Promise<Result> {
     const runner = await this.#free();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     // A runner that is ended before the job was posted rejects it while nobody waits for it.

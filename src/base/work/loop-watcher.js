@@ -31,7 +31,7 @@ export class Standstill {
 }
 
 function watch() {
-  /** @type {import('./loop-watch.ts').Watched} */
+  /** @type {import('./loop-watch.ts').WatchedProcess} */
   const { beats, standstillMsMax } = workerData;
   const standstill = new Standstill(performance.now());
   setInterval(() => {

@@ -31,7 +31,7 @@ export interface Runner {
   readonly events: EventEmitter;
   /** It only runs while a core is idle. */
   readonly needsIdleCores: boolean;
-  post(order: Order | typeof STOP, onError: (error: Error) => void): void;
+  post(order: RunnerMessage | typeof STOP, onError: (error: Error) => void): void;
   /** Whether this process stays alive for it. */
   hold(isHeld: boolean): void;
   /** The CPU time of a thread; 0 before it started, after it ended, and for a process. */
@@ -86,7 +86,7 @@ async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle
   // A job that is ended leaves its temporary files to be removed here; one that is asked to stop removes them itself.
   const folder = settings.runsUntilStopped ? null : await mkdtemp(join(tmpdir(), 'scoring-process-'));
   const child = forkBackground(module, settings, {
-    starter: needsIdleCores ? await idleStarter() : [],
+    starter: needsIdleCores ? await findIdlePriorityCommand() : [],
     priority: needsIdleCores ? PRIORITY_LOW : PRIORITY_BELOW_NORMAL,
     env: { ...settings.environment, ...(folder === null ? {} : { TMPDIR: folder, TEMP: folder }) },
   });
@@ -142,7 +142,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
 }
 
 /** Takes on the priority that it was started with. A process ends with the one that started it. */
-export function giveWay(): void {
+export function lowerPriority(): void {
   const priority = Number(process.argv[2]);
   if (!isMainThread) {
     // Outside Linux a thread has the priority of its whole process.
@@ -181,7 +181,7 @@ export function hasIdleCores(): boolean {
  * lowest priority is not enough: the scheduler lets such a process finish its slice of some milliseconds before a
  * thread that answers a caller, but interrupts an idle-class process at once.
  */
-export function idleStarter(): Promise<readonly string[]> {
+export function findIdlePriorityCommand(): Promise<readonly string[]> {
   starter ??= findIdleStarter();
   return starter;
 }
@@ -204,7 +204,7 @@ function compiledModules(): Readonly<Record<string, string>> {
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
-export interface Order {
+export interface RunnerMessage {
   readonly kind: string;
   readonly task: unknown;
 }

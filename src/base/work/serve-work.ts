@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { giveWay, STOP } from './runner.ts';
+import { lowerPriority, STOP } from './runner.ts';
 
 /** How a job reports progress and learns that it is to stop. */
 export interface JobContext<Progress = never> {
@@ -19,7 +19,7 @@ export type JobMessage<Result, Progress> =
 
 /** Runs the jobs of `BackgroundWork`, one at a time, in the thread or process of the calling module. */
 export function serveWork(works: Jobs): void {
-  giveWay();
+  lowerPriority();
   const send = (message: JobMessage<unknown, unknown>) => {
     if (parentPort !== null) parentPort.postMessage(message);
     // When sending fails, nobody is left to receive it.

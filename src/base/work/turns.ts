@@ -23,7 +23,7 @@ export class Shares {
   }
 }
 
-export interface TurnLimits {
+export interface FairQueueLimits {
   /** At once, for all owners together. */
   readonly atOnceMax: number;
   /** At once for one owner; a function where it changes. */
@@ -37,7 +37,7 @@ export interface TurnLimits {
 }
 
 /** Limits only how many run at once; all others wait. */
-export function atOnce(count: number): TurnLimits {
+export function atOnce(count: number): FairQueueLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }
 
@@ -46,13 +46,13 @@ export class TooManyTurns extends NamedError {}
 
 /** Shares turns fairly between owners: an owner who asks for much waits for its own work, not the others. */
 export class Turns {
-  readonly #limits: TurnLimits;
+  readonly #limits: FairQueueLimits;
   readonly #underWay = new Shares();
   #allUnderWay = 0;
   /** By owner, the next owner first; no list is empty. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: FairQueueLimits) {
     this.#limits = limits;
   }
 

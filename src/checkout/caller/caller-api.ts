@@ -19,7 +19,7 @@ import { hiddenAddress, limitRate, type RateLimit } from '#checkout/http/request
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
-import { countWork, ownWork } from '#checkout/http/server/overload.ts';
+import { assignWork, countWork } from '#checkout/http/server/overload.ts';
 import { logBrokenAnswers, logRequests } from '#checkout/http/server/request-log.ts';
 import type { WorkLimit } from '#checkout/http/server/work-limit.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
@@ -206,7 +206,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
     isStrict: false,
     // Otherwise callers who send their bodies slowly would keep all others out.
     whileReading: ({ req, state }, read) => {
-      ownWork(workLimit, state);
+      assignWork(workLimit, state);
       return req.complete ? read() : workLimit.aside(read);
     },
     searches: searchTurns(),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
 import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
 import { ListedEntrySchema, type ListOwner } from '#decision/shared-lists.ts';
-import { Positional } from '#state/positional.ts';
+import { PositionalCodec } from '#state/positional.ts';
 import type { OtherText } from '#state/store.ts';
 
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
@@ -24,7 +24,7 @@ export interface StoredEntry extends ListEntry {
 const { keys, ...MEMBERS } = ListEntrySchema.properties;
 
 /** Positional, since there may be a hundred thousand; the keys are left out when they follow from the value. */
-const ROW = new Positional(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
+const ROW = new PositionalCodec(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
 /** Names the record of an entry without telling its value. */
 export function entryId({

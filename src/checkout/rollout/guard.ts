@@ -1,4 +1,4 @@
-import { activePercent, type Candidate, type Rollout } from './rollout.ts';
+import { type Candidate, getActivePercent, type Rollout } from './rollout.ts';
 import type { ClientCounts, TrialFigures } from './trial-counts.ts';
 
 export interface ArmClients {
@@ -131,7 +131,7 @@ function guarded<T>(
 ): T {
   if (guardPoints === null) return none;
   // Only clients of these two are compared, so this is their chance of being in the candidate's arm.
-  const chance = percent / (percent + activePercent(rollout));
+  const chance = percent / (percent + getActivePercent(rollout));
   const clients = { active: arms.active.clients, candidate: arms.candidate.clients };
   return says(clients, chance * 100, guardPoints);
 }

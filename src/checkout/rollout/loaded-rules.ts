@@ -183,7 +183,7 @@ export interface RuleChoice {
 }
 
 /** What any rule set of the request may ask the sharing counters for. */
-export function sharingQuestions({ rules, fallback, shadow, alongside }: RuleChoice): SharingQuestions {
+export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: RuleChoice): SharingQuestions {
   const isAlone = fallback === undefined && shadow === undefined;
   const own = isAlone
     ? rules.sharing
@@ -214,7 +214,7 @@ export interface NewestOutcomes {
   readonly lastUnpaidAt: number | null;
 }
 
-export function newestOutcomes({ outcomes }: ClientState): NewestOutcomes {
+export function findNewestOutcomes({ outcomes }: ClientState): NewestOutcomes {
   return { lastPaidAt: lastPaidAt(outcomes), lastUnpaidAt: lastUnpaidAt(outcomes) };
 }
 
@@ -231,8 +231,8 @@ export interface OutcomeSeen {
 }
 
 /** An outcome as the rollout sees it. */
-export function outcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
-  const newest = { before: newestOutcomes(before), after: newestOutcomes(after) };
+export function toOutcomeSeen(client: ClientKey, before: ClientState, after: ClientState): OutcomeSeen {
+  const newest = { before: findNewestOutcomes(before), after: findNewestOutcomes(after) };
   const { lastAt: at, changes } = after;
   return { client, ...newest, at, changes, lastVerdictAt: before.lastVerdictAt };
 }

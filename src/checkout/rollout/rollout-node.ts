@@ -12,19 +12,25 @@ import type { Store } from '#state/store.ts';
 import { Fleet, type NodeReport, type NodeView, type StoredRollout } from './fleet.ts';
 import { breachOf, stageOf } from './guard.ts';
 import {
+  findNewestOutcomes,
   LoadedRules,
   type NewestOutcomes,
-  newestOutcomes,
   type OutcomeSeen,
   type RuleChoice,
   type RuleSource,
   RulesError,
   type VerdictSeen,
 } from './loaded-rules.ts';
-import { type Candidate, drawOf, type Rollout, takeBack } from './rollout.ts';
+import { type Candidate, drawArm, type Rollout, takeBack } from './rollout.ts';
 import { rememberRollout } from './rollout-memory.ts';
-import { startingRollout } from './starting-rollout.ts';
-import { type ClientStatus, sharedCounts, sumTrialCounts, TrialTally, UnsureCounts } from './trial-counts.ts';
+import { chooseStartingRollout } from './starting-rollout.ts';
+import {
+  type ClientStatus,
+  sharedCounts,
+  sumTrialCounts,
+  TrialTally,
+  UnconfirmedCounts,
+} from './trial-counts.ts';
 
 /** What a node is started with. */
 interface NodeSettings {
@@ -76,7 +82,7 @@ export class RolloutNode implements RuleSource {
   #isUnread = false;
   /** Of each candidate, in the order of the rollout. */
   #tallies: readonly TrialTally[] = [];
-  readonly #unsure = new UnsureCounts();
+  readonly #unsure = new UnconfirmedCounts();
   #hasStaleLists: () => boolean = () => false;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
@@ -97,7 +103,7 @@ export class RolloutNode implements RuleSource {
     const { rulesDir, reader = new ThreadedReader(rulesDir), attributeHmacs } = parts;
     const rules = await LoadedRules.read(rulesDir, reader, attributeHmacs);
     try {
-      const rollout = await startingRollout(parts, rules);
+      const rollout = await chooseStartingRollout(parts, rules);
       const following = resolveRollout(rollout, rules);
       if (typeof following === 'string') throw new RulesError(following);
       const node = new RolloutNode(parts, rules, following);
@@ -125,7 +131,7 @@ export class RolloutNode implements RuleSource {
     const { rollout, active, candidates } = this.#following;
     const [first] = rollout.candidates;
     if (first?.mode === 'shadow') return { rules: active, arm: 'active', shadow: candidates[0] ?? active };
-    const drawn = drawOf(rollout, client.hash);
+    const drawn = drawArm(rollout, client.hash);
     if (drawn === null) return { rules: active, arm: 'active' };
     const { draw, candidate } = drawn;
     const rules = candidate === null ? undefined : candidates[rollout.candidates.indexOf(candidate)];
@@ -156,7 +162,7 @@ export class RolloutNode implements RuleSource {
   async #hasOutcome({ client, after, at, changes }: OutcomeSeen): Promise<boolean> {
     const { state } = await this.#parts.store.load(client);
     const isThis = state.changes === changes || [after.lastPaidAt, after.lastUnpaidAt].includes(at);
-    return isThis && isDeepStrictEqual(newestOutcomes(state), after);
+    return isThis && isDeepStrictEqual(findNewestOutcomes(state), after);
   }
 
   #countVerdict({ decision, shadowed, stageBefore }: VerdictSeen): void {
@@ -169,7 +175,7 @@ export class RolloutNode implements RuleSource {
 
   /** A client counts once, as long as it asked since the stage began: by whether it has paid since, or has only failed to. */
   #countOutcome({ client, before, after, lastVerdictAt }: OutcomeSeen): void {
-    const drawn = drawOf(this.#following.rollout, client.hash);
+    const drawn = drawArm(this.#following.rollout, client.hash);
     if (drawn === null || (lastVerdictAt ?? 0) < drawn.draw.since) return;
     this.#countFor(drawn.draw, (tally, arm, since) =>
       tally.countStatus(client.platform, arm, statusSince(before, since), statusSince(after, since)),

@@ -230,7 +230,7 @@ export function totalOf(shares: readonly { readonly percent: number }[]): number
 }
 
 /** The percent of the clients that are drawn into no candidate: those that all of them are compared with. */
-export function activePercent({ candidates, ended }: Pick<Rollout, 'candidates' | 'ended'>): number {
+export function getActivePercent({ candidates, ended }: Pick<Rollout, 'candidates' | 'ended'>): number {
   return Math.max(0, 100 - totalOf([...candidates, ...ended]));
 }
 
@@ -257,7 +257,7 @@ interface Drawn {
 }
 
 /** Null when nothing is drawn: no candidate decides for a share of the clients. */
-export function drawOf(rollout: Rollout, clientHash: string): Drawn | null {
+export function drawArm(rollout: Rollout, clientHash: string): Drawn | null {
   const { active, candidates, ended } = rollout;
   const [first] = candidates;
   if (first?.mode !== 'canary') return null;
@@ -265,7 +265,7 @@ export function drawOf(rollout: Rollout, clientHash: string): Drawn | null {
   const since = first.stageSince;
   const candidate = candidates.find(({ slices }) => holds(slices, place)) ?? null;
   const arm = candidate ?? ended.find(({ slices }) => holds(slices, place));
-  const percent = arm?.percent ?? activePercent(rollout);
+  const percent = arm?.percent ?? getActivePercent(rollout);
   const objective = first.objective === undefined ? {} : { objective: first.objective };
   return { draw: { version: arm?.version ?? active.version, percent, since, ...objective }, candidate };
 }

@@ -19,7 +19,7 @@ interface StartParts {
  * The rollout that a node begins with: the stored one, unless this node remembers a newer one of the same store. It is written only
  * at the very first start of a store; what a store has lost, a person writes back.
  */
-export async function startingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
+export async function chooseStartingRollout(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const stored = (await parts.fleet.read()) ?? (await storedMeanwhile(parts));
   if (stored === 'lost') return rememberedRollout(parts, rules);
   if (stored === null) return firstOf(parts, rules);

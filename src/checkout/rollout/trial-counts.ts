@@ -36,13 +36,13 @@ export type ArmCounts = Shape<typeof ArmCountsSchema>;
 export type ClientStatus = 'paid' | 'unpaid' | 'unknown';
 
 /** What an outcome of a client changes in the counts of clients. */
-export function countsOfStatus(before: ClientStatus, after: ClientStatus) {
+export function countStatusChange(before: ClientStatus, after: ClientStatus) {
   const change = (status: ClientStatus) => Number(after === status) - Number(before === status);
   return { paid: change('paid'), unpaid: change('unpaid') };
 }
 
 /** What a verdict shows of its client for the first time in the stage that began at `since`. */
-export function countsOfClient(
+export function countNewClient(
   mark: StageMark | null,
   since: number,
   answered: Parameters<typeof markStage>[2],
@@ -197,11 +197,11 @@ export class TrialTally {
     const [blocks, waits] = [Number(verdict === 'BLOCK'), Number(verdict === 'WAIT')];
     this.#add(platform, ['arms', arm], { verdicts: 1, blocks, waits, bots: Number(isBot) });
     if (draw !== undefined)
-      this.#add(platform, ['arms', drawnInto, 'clients'], countsOfClient(before, draw.since, decision));
+      this.#add(platform, ['arms', drawnInto, 'clients'], countNewClient(before, draw.since, decision));
   }
 
   countStatus(platform: PlatformName, arm: Arm, before: ClientStatus, after: ClientStatus): void {
-    this.#add(platform, ['arms', arm, 'clients'], countsOfStatus(before, after));
+    this.#add(platform, ['arms', arm, 'clients'], countStatusChange(before, after));
   }
 
   countShadow(decision: Decision, shadowed: Decision): void {
@@ -253,7 +253,7 @@ const UNSURE_MS = 10_000;
 const UNSURE_MAX = 10_000;
 
 /** What is counted of a verdict or outcome whose caller was refused, once the store shows that it recorded it all the same. */
-export class UnsureCounts {
+export class UnconfirmedCounts {
   readonly #waiting: (() => Promise<boolean>)[] = [];
 
   add(count: () => void, isRecorded: () => Promise<boolean>): void {

@@ -35,13 +35,13 @@ interface Turn {
 }
 
 /** The state of a client when a request begins, with the moment at which the request counts. */
-export interface Moment extends Snapshot {
+export interface LoadedClient extends Snapshot {
   /** When the request happens, epoch ms; never before what is recorded of the client. */
   readonly now: number;
 }
 
 /** The result of a request, and what it changes; nothing to commit when `change` is null. */
-export interface TurnResult<T> {
+export interface ClientChange<T> {
   readonly result: T;
   readonly change: Omit<Change, 'client' | 'stamp'> | null;
 }
@@ -69,7 +69,7 @@ const PROCESS_PACE: Pace = {
  * Makes the requests of one client change it one after the other. Within this process they queue; when a request of
  * another node was faster, the state is loaded and the request decided once more.
  */
-export class ClientTurns {
+export class ClientUpdates {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #metrics: Metrics;
@@ -90,7 +90,7 @@ export class ClientTurns {
    */
   take<T>(
     turn: Turn,
-    decide: (moment: Moment) => Promise<TurnResult<T>>,
+    decide: (moment: LoadedClient) => Promise<ClientChange<T>>,
     whenUnsure: (result: T) => void = () => {},
   ): Promise<T> {
     const { operation, client, also = {}, admitted } = turn;
@@ -118,7 +118,7 @@ export class ClientTurns {
   }
 
   /** The clock is read once, so that the journal says by how much a clock came back. */
-  #momentOf(loaded: Snapshot): Moment {
+  #momentOf(loaded: Snapshot): LoadedClient {
     const clockMs = this.#clock();
     const state = withClockBack(loaded.state, clockMs);
     return { ...loaded, state, now: momentFor(state, clockMs) };

@@ -1,10 +1,10 @@
-import { type RuleChoice, sharingQuestions } from '#checkout/rollout/loaded-rules.ts';
-import { type SaidAttributes, valuesAsked } from '#decision/facts/attribute.ts';
+import { mergeSharingQuestions, type RuleChoice } from '#checkout/rollout/loaded-rules.ts';
+import { type ReadStatedAttributes, valuesAsked } from '#decision/facts/attribute.ts';
 import {
   type AskedAttribute,
-  mostShared,
   type NamedPseudonym,
   NO_SIGHTINGS,
+  pickMostShared,
   type Sightings,
 } from '#decision/facts/fact.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
@@ -49,7 +49,7 @@ export async function seeDevices(
   const ips = [...hints.ips, ...(hints.former?.ips ?? [])];
   const devices = Math.max(fingerprints.length, ips.length);
   if (devices === 0 && attributes.length === 0) return NO_SIGHTINGS;
-  const sharing = sharingQuestions(choice);
+  const sharing = mergeSharingQuestions(choice);
   const marks = sightingMarks(state, now);
   const seen = await Promise.all(
     Array.from({ length: Math.max(1, devices) }, (_, index) => {
@@ -62,7 +62,7 @@ export async function seeDevices(
       return store.sightings(index > 0 || attributes.length === 0 ? ask : { ...ask, attributes });
     }),
   );
-  return seen.reduce(mostShared, NO_SIGHTINGS);
+  return seen.reduce(pickMostShared, NO_SIGHTINGS);
 }
 
 const NO_VALUES: readonly AskedAttribute[] = [];
@@ -72,15 +72,15 @@ function askedAttributes(
   choice: RuleChoice,
   held: StatedAttributes,
   secrets: NodeSecrets | undefined,
-  said: SaidAttributes | undefined = undefined,
+  said: ReadStatedAttributes | undefined = undefined,
 ): readonly AskedAttribute[] {
   // Most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
-  return valuesAsked(sharingQuestions(choice), held, said, secrets);
+  return valuesAsked(mergeSharingQuestions(choice), held, said, secrets);
 }
 
 /** Who was seen on a client's devices, and the marks that the client was noted with. */
-export interface DevicesSeen {
+export interface SightingsSeen {
   readonly marks: number;
   readonly sightings: Sightings;
   /** The values of attributes with which the client was noted. */
@@ -98,7 +98,7 @@ export function showsNothing({ state, sent }: AskedVerdict): boolean {
 }
 
 /** Of a client who showed no device; no marks are like these. */
-export const NO_DEVICES: DevicesSeen = {
+export const NO_DEVICES: SightingsSeen = {
   marks: -1,
   sightings: NO_SIGHTINGS,
   attributes: [],
@@ -108,16 +108,16 @@ export const NO_DEVICES: DevicesSeen = {
  * Notes a client who asks for a verdict on its devices, and sees who is there. Deciding again after a lost race is still
  * the same request: the client is noted again only where it stands otherwise by then.
  */
-export async function noteOnDevices(
+export async function recordVerdictSightings(
   parts: SightingParts & Pseudonyms,
   asking: AskedVerdict,
-  before: DevicesSeen | null,
-): Promise<DevicesSeen> {
+  before: SightingsSeen | null,
+): Promise<SightingsSeen> {
   const { choice, state, sent, now } = asking;
   const marks = markBits(sightingMarks(state, now));
   if (before?.marks === marks) return before;
   const hints = knownHints(state.hints, now);
-  const said: SaidAttributes = (declared) =>
+  const said: ReadStatedAttributes = (declared) =>
     withAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
   const { secrets } = parts;
   const attributes = askedAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
@@ -129,7 +129,7 @@ export async function noteOnDevices(
   return { marks, sightings, attributes };
 }
 
-function isNotedNowhere(seen: DevicesSeen | null): boolean {
+function isNotedNowhere(seen: SightingsSeen | null): boolean {
   return seen === null || seen === NO_DEVICES;
 }
 
@@ -137,7 +137,7 @@ function isNotedNowhere(seen: DevicesSeen | null): boolean {
  * The payment that the client's latest sightings are to know of; null where it has none. A repeat is noted once more,
  * because the node may have ended after it recorded the report.
  */
-export function paymentToNote(change: OutcomeChange, now: number): PaymentNote | null {
+export function findNotedPayment(change: OutcomeChange, now: number): PaymentNote | null {
   const note = paymentNote(change, now);
   const { lastVerdictAt } = change.state;
   return note !== null && lastVerdictAt !== null && lastVerdictAt > note.since ? note : null;

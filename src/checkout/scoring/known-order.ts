@@ -1,7 +1,7 @@
 import { isGrant } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { rememberedExposure, token } from '#decision/payer/client-state.ts';
+import { findRememberedExposure, token } from '#decision/payer/client-state.ts';
 import { type ArchivedOrder, type AskedOrder, type Exposure, exposureOf } from '#decision/payer/order.ts';
 import { hasOlderOrders, recentOrder } from '#decision/payer/outcomes.ts';
 import { claimedArchive } from '#state/archive-register.ts';
@@ -27,7 +27,7 @@ export async function isAskedByAnother(
  * archive. It asks none of them for what cannot be there or makes no difference. Throws StoreUnavailable where only
  * an archive could answer that this node does not have.
  */
-export async function knownOrder(
+export async function findKnownOrder(
   store: Pick<Store, 'decisionsOfOrder' | 'registers'>,
   asked: AskedOrder,
   { state, order }: Pick<Snapshot, 'state' | 'order'>,
@@ -36,7 +36,7 @@ export async function knownOrder(
   const { client, orderRef } = asked;
   const { events, outcomes, seq } = state;
   const known = recentOrder(outcomes, token(orderRef)) ?? order;
-  const remembered = rememberedExposure(events, token(orderRef));
+  const remembered = findRememberedExposure(events, token(orderRef));
   const isSettled = remembered === 'granted' || seq === events.length;
   const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
   const wantsOrder = known === null && hasOlderOrders(outcomes);

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NamedError } from '#base/named-error.ts';
-import { moneyOf, moneyText, normalAmount } from '#decision/payer/amount.ts';
+import { moneyText, normalAmount, readMoney } from '#decision/payer/amount.ts';
 import type { ReportOfOrder } from '#decision/payer/changes.ts';
-import { amountOfOrder, type ClientState, token } from '#decision/payer/client-state.ts';
-import { minorUnitDigits } from '#decision/payer/currency.ts';
+import { type ClientState, findOrderAmount, token } from '#decision/payer/client-state.ts';
+import { findMinorUnitDigits } from '#decision/payer/currency.ts';
 import {
   type DatedReport,
+  getSettledAmount,
   type KnownOrder,
   type ReportedOutcome,
-  settledAmount,
 } from '#decision/payer/order.ts';
 import type { OutcomeEntry } from '#state/journal.ts';
 
@@ -31,7 +31,7 @@ export interface ReportedMoney {
 export class AmountTooPrecise extends NamedError {}
 
 function requireMinorUnits(amount: string, currency: string): void {
-  const digits = minorUnitDigits(currency);
+  const digits = findMinorUnitDigits(currency);
   const [, fraction = ''] = normalAmount(amount).split('.');
   if (digits === null || fraction.length <= digits) return;
   const allowed = digits === 0 ? 'none' : `at most ${digits}`;
@@ -42,7 +42,7 @@ function requireMinorUnits(amount: string, currency: string): void {
  * The report with its money in a currency: the one that the report names, else that of the order, else the
  * platform's. Throws AmountTooPrecise.
  */
-export function inCurrency(
+export function setReportCurrency(
   { money, outcome, cause, occurredAt, orderRef }: OrderReport,
   { events }: Pick<ClientState, 'events'>,
   known: KnownOrder | null,
@@ -50,15 +50,15 @@ export function inCurrency(
 ): ReportOfOrder {
   const report = { outcome, cause, occurredAt, orderRef };
   if (money === undefined) return report;
-  const settled = known === null ? undefined : settledAmount(known);
-  const ofOrder = moneyOf(settled ?? amountOfOrder(events, token(orderRef)) ?? '');
+  const settled = known === null ? undefined : getSettledAmount(known);
+  const ofOrder = readMoney(settled ?? findOrderAmount(events, token(orderRef)) ?? '');
   const currency = money.currency ?? ofOrder?.currency ?? platformCurrency;
   requireMinorUnits(money.amount, currency);
   return { ...report, amount: moneyText(money.amount, currency) };
 }
 
 /** What the journal says of an order: what holds, the report where it says something else, and the money. */
-export function journaledOutcome(
+export function toJournaledOutcome(
   known: KnownOrder,
   report: DatedReport,
 ): Pick<OutcomeEntry, 'order' | 'report' | 'amount' | 'settledAmount' | 'turnedAway'> {
@@ -70,7 +70,7 @@ export function journaledOutcome(
     ...(undated === undefined ? {} : { undated }),
     ...(awaitsPayment === undefined ? {} : { awaitsPayment }),
   };
-  const settled = settledAmount(known);
+  const settled = getSettledAmount(known);
   return {
     order,
     ...(isDeepStrictEqual(order, report) ? {} : { report }),

@@ -5,9 +5,9 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ReportsSeen } from '#checkout/metrics/reports-seen.ts';
 import {
   type OutcomeSeen,
-  outcomeSeen,
   type RuleChoice,
   type RuleSource,
+  toOutcomeSeen,
   type VerdictSeen,
 } from '#checkout/rollout/loaded-rules.ts';
 import { readDevice } from '#decision/body-hints.ts';
@@ -18,22 +18,22 @@ import { recordShape } from '#decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
 import {
+  type EndWaitResult,
   endWait,
-  imposedDueWait,
+  isDueWaitOf,
   type OutcomeEffect,
   recordOutcome,
   setBinding,
   setOverride,
-  type WaitEnd,
 } from '#decision/payer/changes.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, type ClientState, EVENTS_MAX, type Override } from '#decision/payer/client-state.ts';
 import type { PaymentNote } from '#decision/payer/sighting-marks.ts';
 import {
-  membersInOrder,
   type Pseudonyms,
   type ScoreBody,
   scoreRequest,
+  sortMembers,
   type VerdictBody,
   verdictRequest,
   withAttributes,
@@ -45,20 +45,26 @@ import { RETENTION } from '#state/retention.ts';
 import type { Store, StoredAnswer } from '#state/store.ts';
 import { type ArchivedOrders, ExpectedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
-import { ClientTurns, type Moment, type Pace, requireAdmitted, type TurnResult } from './client-turns.ts';
 import {
-  type DevicesSeen,
+  type ClientChange,
+  ClientUpdates,
+  type LoadedClient,
+  type Pace,
+  requireAdmitted,
+} from './client-turns.ts';
+import {
+  findNotedPayment,
   NO_DEVICES,
-  noteOnDevices,
-  paymentToNote,
+  recordVerdictSightings,
+  type SightingsSeen,
   seeDevices,
   showsNothing,
 } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
 import type { KnownErasures } from './known-erasures.ts';
-import { isAskedByAnother, knownOrder } from './known-order.ts';
-import { inCurrency, journaledOutcome, type OrderReport } from './order-report.ts';
-import { SentCounts } from './sent-counts.ts';
+import { findKnownOrder, isAskedByAnother } from './known-order.ts';
+import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
+import { RequestFieldCounts } from './sent-counts.ts';
 
 export interface ServiceParts extends Pseudonyms {
   readonly store: Store;
@@ -150,17 +156,17 @@ export class ScoringService {
   readonly #parts: ServiceParts;
   readonly #lists: SharedLists;
   readonly #holdoutDraw: HoldoutDraw;
-  readonly #turns: ClientTurns;
+  readonly #turns: ClientUpdates;
   readonly #endedWaits: EndedWaits;
-  readonly #sent: SentCounts;
+  readonly #sent: RequestFieldCounts;
 
   constructor(parts: ServiceParts) {
     this.#parts = parts;
     this.#lists = parts.lists ?? NO_LISTS;
     this.#holdoutDraw = parts.holdoutDraw ?? NO_HOLDOUTS;
-    this.#turns = new ClientTurns(parts);
+    this.#turns = new ClientUpdates(parts);
     this.#endedWaits = new EndedWaits(parts.store.registers);
-    this.#sent = new SentCounts(parts);
+    this.#sent = new RequestFieldCounts(parts);
   }
 
   /**
@@ -180,12 +186,12 @@ export class ScoringService {
       await this.#claim(platform, body, idempotencyKey);
     }
     const also = idempotencyKey === null ? {} : { idempotencyKey };
-    let seen: DevicesSeen | null = null;
+    let seen: SightingsSeen | null = null;
     const turn = { operation: 'verdict', client, also, admitted: context.admitted };
-    const decide = async ({ state, now, answer }: Moment) => {
+    const decide = async ({ state, now, answer }: LoadedClient) => {
       if (answer !== null) return replayOf(answer);
       const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
-      seen = showsNothing(asking) ? NO_DEVICES : await noteOnDevices(this.#parts, asking, seen);
+      seen = showsNothing(asking) ? NO_DEVICES : await recordVerdictSightings(this.#parts, asking, seen);
       const standing = this.#standing({ client, state, sightings: seen.sightings, now });
       return stepOf(ask, this.#decide(ask, standing), seen);
     };
@@ -260,20 +266,20 @@ export class ScoringService {
     };
     const { currency } = settingsOf(this.#parts.ruleSource.choose(turn.client).rules, platform);
     const asked = { client: turn.client, orderRef };
-    const record = async (moment: Moment): Promise<TurnResult<RecordedOutcome>> => {
+    const record = async (moment: LoadedClient): Promise<ClientChange<RecordedOutcome>> => {
       const { state: before, now } = moment;
       if (before.firstSeenAt === null && (await this.#isOfErased(turn.client, report)))
         return { result: { answer: { effect: 'unknownPayer' }, before: null }, change: null };
-      const { known, exposure } = await knownOrder(this.#parts.store, asked, moment, archivedOrders);
+      const { known, exposure } = await findKnownOrder(this.#parts.store, asked, moment, archivedOrders);
       const isStrange = exposure === 'notAsked' && (await isAskedByAnother(this.#parts.store, asked));
-      const inMoney = inCurrency(report, before, known, currency);
+      const inMoney = setReportCurrency(report, before, known, currency);
       const change = recordOutcome(before, known, inMoney, now, exposure);
       const { effect, state, order, displaced, report: taken } = change;
       const answer: OutcomeResult = { effect, ...(isStrange ? { askedBy: 'anotherClient' } : {}) };
-      const seen = state === before ? null : outcomeSeen(turn.client, before, state);
-      const result = { answer, before, now, seen, payment: paymentToNote(change, now) };
+      const seen = state === before ? null : toOutcomeSeen(turn.client, before, state);
+      const result = { answer, before, now, seen, payment: findNotedPayment(change, now) };
       if (seen === null) return { result, change: null };
-      const told = { at: now, platform, clientIdKey, orderRef, ...journaledOutcome(order, taken) };
+      const told = { at: now, platform, clientIdKey, orderRef, ...toJournaledOutcome(order, taken) };
       const entry = { kind: 'outcome', ...told } as const;
       const kept = { orders: displaced, keptMs: this.#displacedMs };
       return { result, change: { state, entry, displaced: kept } };
@@ -363,7 +369,7 @@ export class ScoringService {
     const { state } = await this.#parts.store.load(client);
     const newest = await this.#parts.store.decisionsOfClient(client, EVENTS_MAX);
     const isDue = ({ verdict, seq, ladderAfter: { waitUntil } }: Decision) =>
-      verdict === 'WAIT' && imposedDueWait(state, { seq, waitUntil });
+      verdict === 'WAIT' && isDueWaitOf(state, { seq, waitUntil });
     return newest.find(isDue) ?? null;
   }
 
@@ -383,7 +389,7 @@ export class ScoringService {
   }
 
   async #claim(platform: PlatformName, body: VerdictBody, idempotencyKey: string): Promise<void> {
-    const request = JSON.stringify(membersInOrder(body));
+    const request = JSON.stringify(sortMembers(body));
     // As a number, because Redis keeps one in the place of a text's address.
     const requestHash = String(hash('sha256', request, 'buffer').readBigInt64LE());
     const claimed = await this.#parts.store.claimIdempotencyKey(platform, idempotencyKey, requestHash);
@@ -417,7 +423,7 @@ export class ScoringService {
   }
 }
 
-function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
+function replayOf(stored: StoredAnswer): ClientChange<VerdictStepResult> {
   return { result: { ...stored, replayed: true, verdicts: null }, change: null };
 }
 
@@ -425,8 +431,8 @@ function replayOf(stored: StoredAnswer): TurnResult<VerdictStepResult> {
 function stepOf(
   { idempotencyKey }: VerdictAsk,
   verdicts: Verdicts,
-  { attributes: notedAttributes }: DevicesSeen,
-): TurnResult<VerdictStepResult> {
+  { attributes: notedAttributes }: SightingsSeen,
+): ClientChange<VerdictStepResult> {
   const { rules, decision, nextState: state } = verdicts;
   const { at, platform, clientIdKey, decisionId } = decision;
   const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
@@ -436,7 +442,7 @@ function stepOf(
 }
 
 /** What asking for the end of a wait came to. */
-type WaitEndEffect = WaitEnd['effect'] | 'tooManyOfPerson';
+type WaitEndEffect = EndWaitResult['effect'] | 'tooManyOfPerson';
 
 /** The value before and after a change; null is nothing. */
 export interface BeforeAndAfter<T> {

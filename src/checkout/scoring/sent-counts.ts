@@ -16,7 +16,7 @@ interface SentParts {
 type Operation = 'score' | 'verdict';
 
 /** Counts what requests tell of their payers, and what of it says nothing. */
-export class SentCounts {
+export class RequestFieldCounts {
   readonly #parts: SentParts;
 
   constructor(parts: SentParts) {

@@ -16,8 +16,8 @@ import {
   type FactContext,
   type FactDomain,
   type FactReading,
-  longestFirst,
   type SharingQuestions,
+  sortWindowsLongestFirst,
   type WindowedFact,
 } from './fact.ts';
 
@@ -30,7 +30,7 @@ const ATTRIBUTE_NUMBER: FactDomain = {
 };
 
 /** The fact that a declared attribute is. */
-export function attributeFact(declared: DeclaredAttribute): AttributeFact {
+export function createAttributeFact(declared: DeclaredAttribute): AttributeFact {
   const { name, type, unit } = declared;
   return {
     kind: 'attribute',
@@ -44,7 +44,7 @@ export function attributeFact(declared: DeclaredAttribute): AttributeFact {
 }
 
 /** A fact of the catalogue about values of attributes, as a fact about those of this one. */
-export function velocityOf(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
+export function createAttributeVelocity(fact: WindowedFact, declared: DeclaredAttribute): WindowedFact {
   const { ofAttribute } = fact;
   if (ofAttribute === undefined) return fact;
   const { name } = declared;
@@ -53,23 +53,23 @@ export function velocityOf(fact: WindowedFact, declared: DeclaredAttribute): Win
     ...fact,
     ofAttribute: { ...ofAttribute, declared },
     read: (context, windowMs) => {
-      const value = pseudonymOf(declared, context.attributes[name]);
+      const value = findPseudonym(declared, context.attributes[name]);
       return read(context, name, value, windowMs);
     },
   };
 }
 
 /** The fact, of this attribute where it is about one. */
-export function factOfAttribute(
+export function bindFactToAttribute(
   fact: Fact | undefined,
   declared: DeclaredAttribute | undefined,
 ): Fact | undefined {
   if (declared === undefined) return fact;
-  return fact?.kind === 'windowed' ? velocityOf(fact, declared) : attributeFact(declared);
+  return fact?.kind === 'windowed' ? createAttributeVelocity(fact, declared) : createAttributeFact(declared);
 }
 
 /** What a request says as the declared attributes. */
-export type SaidAttributes = (declared: DeclaredAttributes) => StatedAttributes;
+export type ReadStatedAttributes = (declared: DeclaredAttributes) => StatedAttributes;
 
 const NOTHING_SAID: StatedAttributes = {};
 
@@ -80,7 +80,7 @@ const NOTHING_SAID: StatedAttributes = {};
 export function valuesAsked(
   { attributes: questions }: SharingQuestions,
   held: StatedAttributes = NOTHING_SAID,
-  said: SaidAttributes = () => NOTHING_SAID,
+  said: ReadStatedAttributes = () => NOTHING_SAID,
   secrets?: NodeSecrets,
 ): readonly AskedAttribute[] {
   if (questions === undefined) return [];
@@ -89,11 +89,11 @@ export function valuesAsked(
     const { name } = declared;
     const { attributes, former } = joinAttributes(held, said(new Map([[name, declared]])), secrets);
     for (const form of [attributes?.[name], former?.attributes?.[name]]) {
-      const value = pseudonymOf(declared, form);
+      const value = findPseudonym(declared, form);
       if (value === null) continue;
       const key = `${name} ${value}`;
       const windows = [...(asked.get(key)?.windowsMs ?? []), ...windowsMs];
-      asked.set(key, { name, value, windowsMs: longestFirst(windows) });
+      asked.set(key, { name, value, windowsMs: sortWindowsLongestFirst(windows) });
     }
   }
   return [...asked.values()];
@@ -119,7 +119,10 @@ function countClients(
 }
 
 /** The pseudonym that an attribute has; null where it has none. */
-export function pseudonymOf(declared: DeclaredAttribute, value: AttributeReading | undefined): string | null {
+export function findPseudonym(
+  declared: DeclaredAttribute,
+  value: AttributeReading | undefined,
+): string | null {
   const reading = readAsDeclared(declared, value);
   return declared.pseudonym && typeof reading === 'string' ? reading : null;
 }
@@ -154,7 +157,7 @@ export function attributeOfLabel(label: string): string | null {
 }
 
 /** What a request said, as far as the facts that were recorded of it tell; undefined when they tell nothing. */
-export function attributesAmong(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
+export function restoreAttributes(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
     const name = attributeOfLabel(label);
     return name === null ? [] : [[name, value] as const];

@@ -2,13 +2,13 @@ import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, type VerdictEvent } from '#decision/pa
 import {
   DAY_COUNT_MAX,
   type DayTally,
-  dayOf,
-  methodName,
   readTallies,
   TALLIED_DAYS_MAX,
   TALLIED_METHODS_MAX,
+  toDayNumber,
+  toTalliedMethod,
 } from '#decision/payer/day-tallies.ts';
-import { count, type FactContext, type FactDomain, type WindowedFact } from './fact.ts';
+import { countDomain, type FactContext, type FactDomain, type WindowedFact } from './fact.ts';
 
 const DAY_MS = 24 * 3600_000;
 
@@ -16,13 +16,13 @@ const DAY_MS = 24 * 3600_000;
 const REQUESTS_MAX = TALLIED_DAYS_MAX * 3 * DAY_COUNT_MAX + EVENTS_MAX;
 
 /** The domain of a count of requests, whatever its window. */
-export const TALLIED_REQUESTS = count(REQUESTS_MAX);
+export const TALLIED_REQUESTS = countDomain(REQUESTS_MAX);
 
 /** The domain of a count of methods, whatever its window. */
-export const TALLIED_METHODS = count(EVENTS_MAX + TALLIED_METHODS_MAX);
+export const TALLIED_METHODS = countDomain(EVENTS_MAX + TALLIED_METHODS_MAX);
 
 /** How such facts describe their windows above a day. */
-export const OF_WHOLE_DAYS = `A window above a day is of whole days of UTC, today and those before: up to ${TALLIED_DAYS_MAX}d.`;
+export const WHOLE_DAYS_NOTE = `A window above a day is of whole days of UTC, today and those before: up to ${TALLIED_DAYS_MAX}d.`;
 
 /** What is remembered of some whole days of UTC, today the last. */
 export interface DaysSeen {
@@ -44,12 +44,18 @@ interface TalliedFact {
 }
 
 /** A fact that is exact within a day and counts by whole days above. */
-export function tallied({ unit, description, within, onDays, ...domains }: TalliedFact): WindowedFact {
+export function createDayWindowFact({
+  unit,
+  description,
+  within,
+  onDays,
+  ...domains
+}: TalliedFact): WindowedFact {
   return {
     kind: 'windowed',
     ...domains,
     unit,
-    description: `${description} ${OF_WHOLE_DAYS}`,
+    description: `${description} ${WHOLE_DAYS_NOTE}`,
     longestWindowMs: TALLIED_DAYS_MAX * DAY_MS,
     wholeDaysAboveMs: EVENT_WINDOW_MS_MAX,
     sharing: null,
@@ -61,9 +67,9 @@ export function tallied({ unit, description, within, onDays, ...domains }: Talli
 }
 
 function seenOn({ state, now }: FactContext, windowMs: number): DaysSeen {
-  const before = dayOf(now) - windowMs / DAY_MS;
+  const before = toDayNumber(now) - windowMs / DAY_MS;
   return {
-    events: state.events.filter(({ at }) => dayOf(at) > before),
+    events: state.events.filter(({ at }) => toDayNumber(at) > before),
     tallies: readTallies(state.dayTallies).filter(({ day }) => day > before),
   };
 }
@@ -71,7 +77,7 @@ function seenOn({ state, now }: FactContext, windowMs: number): DaysSeen {
 /** The different methods of some days. */
 export function countMethods({ events, tallies }: DaysSeen): number {
   const methods = new Set(events.map(({ method }) => method));
-  const names = new Set(events.map(({ method }) => methodName(method)));
+  const names = new Set(events.map(({ method }) => toTalliedMethod(method)));
   const older = new Set(tallies.flatMap((tally) => tally.methods).filter((name) => !names.has(name)));
   return methods.size + older.size;
 }
@@ -80,9 +86,9 @@ export function countMethods({ events, tallies }: DaysSeen): number {
  * The amounts of the orders that were attempted on some days, each order once a day by its newest attempt; `asked` is
  * the request being decided. As `moneyText` writes them.
  */
-export function amountsOfDays({ events, tallies }: DaysSeen, asked: VerdictEvent | null): readonly string[] {
+export function listAmounts({ events, tallies }: DaysSeen, asked: VerdictEvent | null): readonly string[] {
   const attempts = events.filter((event) => event.granted || event === asked);
-  const newest = new Map(attempts.map((event) => [`${event.order} ${dayOf(event.at)}`, event.amount]));
+  const newest = new Map(attempts.map((event) => [`${event.order} ${toDayNumber(event.at)}`, event.amount]));
   const older = tallies.flatMap((tally) => [...tally.amounts].map(([currency, sum]) => `${sum} ${currency}`));
   return [...newest.values(), ...older];
 }

@@ -105,14 +105,14 @@ export const NOBODY_SEEN: SharingCounts = {
 export const NO_SIGHTINGS: Sightings = { fingerprint: new Map(), ip: new Map() };
 
 /** Each window once, in the order in which a store counts them with the least work. */
-export function longestFirst(windowsMs: readonly number[]): readonly number[] {
+export function sortWindowsLongestFirst(windowsMs: readonly number[]): readonly number[] {
   return [...new Set(windowsMs)].sort((one, other) => other - one);
 }
 
 /** The questions that ask for all that some others ask for. */
 export function everyQuestion(questions: readonly SharingQuestions[]): SharingQuestions {
   const on = (kind: DeviceKind): SharingQuestion => ({
-    windowsMs: longestFirst(questions.flatMap((question) => question[kind].windowsMs)),
+    windowsMs: sortWindowsLongestFirst(questions.flatMap((question) => question[kind].windowsMs)),
     marks: SIGHTING_MARKS.filter((mark) => questions.some((question) => question[kind].marks.includes(mark))),
     verdictWindowsMs: [...new Set(questions.flatMap((question) => question[kind].verdictWindowsMs))],
     notes: {
@@ -129,7 +129,7 @@ export function everyQuestion(questions: readonly SharingQuestions[]): SharingQu
 }
 
 /** For each window the counts of the more shared one of two devices; of equally shared ones, of that with fewer who pay. */
-export function mostShared(one: Sightings, other: Sightings): Sightings {
+export function pickMostShared(one: Sightings, other: Sightings): Sightings {
   const attributes = one.attributes ?? other.attributes;
   return {
     fingerprint: byWindow(one.fingerprint, other.fingerprint),
@@ -141,7 +141,9 @@ export function mostShared(one: Sightings, other: Sightings): Sightings {
 function byWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip'] {
   if (one.size === 0) return other;
   if (other.size === 0) return one;
-  return new Map([...one].map(([windowMs, counts]) => [windowMs, moreShared(counts, other.get(windowMs))]));
+  return new Map(
+    [...one].map(([windowMs, counts]) => [windowMs, pickMoreShared(counts, other.get(windowMs))]),
+  );
 }
 
 /** The counts with one more of those who were seen: a client with these marks, where they are asked for. */
@@ -163,7 +165,7 @@ export function withMarksOf(
 }
 
 /** All counts are of one device, so that rules may compare them; but for the verdicts, which are of the busiest. */
-export function moreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
+export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): SharingCounts {
   const more = other.clients - one.clients || one.paying - other.paying;
   const [shared, less] = more > 0 ? [other, one] : [one, other];
   return less.verdicts > shared.verdicts ? { ...shared, verdicts: less.verdicts } : shared;
@@ -332,11 +334,11 @@ export type Fact = PlainFact | CircumstantialFact | WindowedFact | ListedFact | 
 const SECONDS_MAX = 999_999_999;
 
 /** Whole seconds from `then` to `now`, from 0 to SECONDS_MAX. */
-export function secondsSince(then: number, now: number): number {
+export function countSecondsSince(then: number, now: number): number {
   return Math.min(SECONDS_MAX, Math.max(0, Math.floor((now - then) / 1000)));
 }
 
-export function count(max: number): FactDomain {
+export function countDomain(max: number): FactDomain {
   return { type: 'number', integer: true, min: 0, max };
 }
 
@@ -345,9 +347,9 @@ export const MONEY: FactDomain = { type: 'number', integer: false, min: 0, max: 
 
 export const YES_NO: FactDomain = { type: 'boolean' };
 
-export const SECONDS: FactDomain = { type: 'number', integer: true, min: 0, max: SECONDS_MAX };
+export const SECONDS_DOMAIN: FactDomain = { type: 'number', integer: true, min: 0, max: SECONDS_MAX };
 
-export function plain(
+export function plainFact(
   domain: FactDomain,
   unit: string | null,
   description: string,
@@ -357,12 +359,12 @@ export function plain(
 }
 
 /** The fact, computed and recorded only where a rule asks. */
-export function onDemand(fact: PlainFact): PlainFact {
+export function computeOnDemand(fact: PlainFact): PlainFact {
   return { ...fact, onDemand: true };
 }
 
 /** A fact that may have no value; its description says of whom. */
-export function plainIfKnown(
+export function plainFactIfKnown(
   domain: FactDomain,
   unit: string | null,
   description: string,
@@ -373,31 +375,31 @@ export function plainIfKnown(
 }
 
 /** One of some words, or not known. */
-export function wordIfKnown(
+export function wordFactIfKnown(
   values: readonly string[],
   description: string,
   absence: Absence,
   read: (context: FactContext) => string | null,
 ): PlainFact {
-  const text = `${description} ${absenceText(absence)}`;
-  return plainIfKnown({ type: 'enum', values }, null, text, absence, read);
+  const text = `${description} ${formatAbsence(absence)}`;
+  return plainFactIfKnown({ type: 'enum', values }, null, text, absence, read);
 }
 
-export function flag(description: string, read: (context: FactContext) => boolean): PlainFact {
-  return plain(YES_NO, null, description, read);
+export function booleanFact(description: string, read: (context: FactContext) => boolean): PlainFact {
+  return plainFact(YES_NO, null, description, read);
 }
 
 /** True, false, or not known. */
-export function flagIfKnown(
+export function booleanFactIfKnown(
   description: string,
   absence: Absence,
   read: (context: FactContext) => boolean | null,
 ): PlainFact {
-  return plainIfKnown(YES_NO, null, `${description} ${absenceText(absence)}`, absence, read);
+  return plainFactIfKnown(YES_NO, null, `${description} ${formatAbsence(absence)}`, absence, read);
 }
 
 /** Seconds since the last event of a kind; not known when there was none. `read` gives its epoch ms. */
-export function secondsSinceLast(
+export function secondsSinceFact(
   event: string,
   payerWithout: string,
   read: (context: FactContext) => number | null,
@@ -405,24 +407,24 @@ export function secondsSinceLast(
   const absence: Absence = { of: payerWithout, mistakenFor: SECONDS_MAX };
   return {
     kind: 'plain',
-    domain: SECONDS,
+    domain: SECONDS_DOMAIN,
     unit: 'seconds',
-    description: `Since ${event}. ${absenceText(absence)}`,
+    description: `Since ${event}. ${formatAbsence(absence)}`,
     absence,
     read: (context) => {
       const then = read(context);
-      return then === null ? null : secondsSince(then, context.now);
+      return then === null ? null : countSecondsSince(then, context.now);
     },
   };
 }
 
 /** The sentence of a fact's description that says of whom it has no value. */
-export function absenceText({ of }: Absence): string {
+export function formatAbsence({ of }: Absence): string {
   return `Not known of ${of}.`;
 }
 
 /** The fact with the domain that it has over this window; `windowMs` is 0 for a fact without one. */
-export function factOver(fact: Fact, windowMs: number): Fact {
+export function setFactWindow(fact: Fact, windowMs: number): Fact {
   if (fact.kind !== 'windowed' || fact.domainWithinDay === undefined) return fact;
   return countsWholeDays(fact, windowMs) ? fact : { ...fact, domain: fact.domainWithinDay };
 }
@@ -433,7 +435,7 @@ export function countsWholeDays(fact: Fact, windowMs: number): boolean {
 }
 
 /** Counted or summed up over a window. */
-export function windowed(
+export function windowedFact(
   domain: FactDomain,
   unit: string,
   description: string,

@@ -1,116 +1,125 @@
-import { moneyOf, sumOfAmounts } from '#decision/payer/amount.ts';
+import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
 import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '#decision/payer/client-state.ts';
 import { DAY_COUNT_MAX, type DayTally, TALLIED_METHODS_MAX } from '#decision/payer/day-tallies.ts';
 import { waitRemainingMs } from '#decision/payer/ladder.ts';
-import { OUTCOME_CAUSES, type Outcome, type OutcomeCause, settledAmount } from '#decision/payer/order.ts';
+import { getSettledAmount, OUTCOME_CAUSES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
 import {
   countByCause,
-  lastCause,
-  lastOutcome,
+  countUnpaidChain,
+  findLastCause,
+  findLastOutcome,
+  findLastReversalAt,
   lastPaidAt,
-  lastReversalAt,
   lastUnpaidAt,
-  outcomesSince,
+  listOutcomesSince,
   RECENT_OUTCOMES_MAX,
   UNPAID_CHAIN_MAX,
-  unpaidChain,
 } from '#decision/payer/outcomes.ts';
 import { paymentScore } from '#decision/payer/payment-score.ts';
-import { amountsOfDays, countMethods, TALLIED_METHODS, TALLIED_REQUESTS, tallied } from './day-windows.ts';
 import {
-  count,
+  countMethods,
+  createDayWindowFact,
+  listAmounts,
+  TALLIED_METHODS,
+  TALLIED_REQUESTS,
+} from './day-windows.ts';
+import {
+  booleanFact,
+  computeOnDemand,
+  countDomain,
+  countSecondsSince,
   type Fact,
   type FactContext,
-  flag,
   MONEY,
-  onDemand,
-  plain,
-  SECONDS,
-  secondsSince,
-  secondsSinceLast,
+  plainFact,
+  SECONDS_DOMAIN,
+  secondsSinceFact,
   type WindowedFact,
-  windowed,
-  wordIfKnown,
+  windowedFact,
+  wordFactIfKnown,
 } from './fact.ts';
 
-const ANY_COUNT = count(Number.MAX_SAFE_INTEGER);
+const ANY_COUNT = countDomain(Number.MAX_SAFE_INTEGER);
 
 /** The client's past orders, and what people decided about the client. */
 export const HISTORY_FACTS = {
-  isNewClient: flag(
+  isNewClient: booleanFact(
     'No verdict was asked (this request included) and no outcome, technical ones included, binding or override is known.',
     ({ isNew }) => isNew,
   ),
-  paidCount: plain(
+  paidCount: plainFact(
     ANY_COUNT,
     'orders',
     'Orders whose final outcome is PAID.',
     ({ state }) => state.outcomes.paidCount,
   ),
-  unpaidCount: plain(
+  unpaidCount: plainFact(
     ANY_COUNT,
     'orders',
     'Orders whose final outcome is UNPAID; technical failures and orders that were turned away count neither way.',
     ({ state }) => state.outcomes.unpaidCount,
   ),
-  finalCount: plain(
+  finalCount: plainFact(
     ANY_COUNT,
     'orders',
     'Orders with a final outcome: paidCount + unpaidCount.',
     ({ state }) => state.outcomes.paidCount + state.outcomes.unpaidCount,
   ),
-  unpaidChain: plain(
-    count(UNPAID_CHAIN_MAX),
+  unpaidChain: plainFact(
+    countDomain(UNPAID_CHAIN_MAX),
     'orders',
     `UNPAID outcomes since the last PAID one, counted up to ${UNPAID_CHAIN_MAX}.`,
-    ({ state }) => unpaidChain(state.outcomes),
+    ({ state }) => countUnpaidChain(state.outcomes),
   ),
-  lastOutcome: plain(
+  lastOutcome: plainFact(
     { type: 'enum', values: ['NONE', 'PAID', 'UNPAID'] },
     null,
     'The newest final outcome; NONE when there is none.',
-    ({ state }) => lastOutcome(state.outcomes) ?? 'NONE',
+    ({ state }) => findLastOutcome(state.outcomes) ?? 'NONE',
   ),
-  lastCause: onDemand(
-    wordIfKnown(
+  lastCause: computeOnDemand(
+    wordFactIfKnown(
       OUTCOME_CAUSES,
       `The cause of the newest order that paidOrders, unpaidOrders or technicalOrders counts, by what holds of it, among the newest ${RECENT_OUTCOMES_MAX} final orders.`,
       { of: 'a payer without such an order, or whose newest one has no cause', mistakenFor: 'NONE' },
-      ({ state }) => lastCause(state.outcomes),
+      ({ state }) => findLastCause(state.outcomes),
     ),
   ),
-  paymentScore: plain(
+  paymentScore: plainFact(
     { type: 'number', integer: false, min: 0, max: 1 },
     null,
     'Smoothed share of PAID among final outcomes, 4 decimals; 0.5 with no final outcome.',
     ({ state: { outcomes }, smoothing }) =>
       paymentScore(outcomes.paidCount, outcomes.paidCount + outcomes.unpaidCount, smoothing),
   ),
-  secondsSinceFirstSeen: plain(SECONDS, 'seconds', 'Since the first contact of any kind.', ({ state, now }) =>
-    secondsSince(state.firstSeenAt ?? now, now),
+  secondsSinceFirstSeen: plainFact(
+    SECONDS_DOMAIN,
+    'seconds',
+    'Since the first contact of any kind.',
+    ({ state, now }) => countSecondsSince(state.firstSeenAt ?? now, now),
   ),
-  secondsSinceLastPaid: secondsSinceLast(
+  secondsSinceLastPaid: secondsSinceFact(
     'the newest PAID outcome',
     'a payer without a PAID order',
     ({ state }) => lastPaidAt(state.outcomes),
   ),
-  secondsSinceLastUnpaid: secondsSinceLast(
+  secondsSinceLastUnpaid: secondsSinceFact(
     'the newest UNPAID outcome',
     'a payer without an UNPAID order',
     ({ state }) => lastUnpaidAt(state.outcomes),
   ),
-  secondsSinceLastReversal: onDemand(
-    secondsSinceLast(
+  secondsSinceLastReversal: computeOnDemand(
+    secondsSinceFact(
       `money of an order was last taken back, whole or in part, by what holds of the newest ${RECENT_OUTCOMES_MAX} final orders`,
       'a payer of whose orders nothing was taken back',
-      ({ state }) => lastReversalAt(state.outcomes),
+      ({ state }) => findLastReversalAt(state.outcomes),
     ),
   ),
-  hasBinding: flag(
+  hasBinding: booleanFact(
     'The platform bound the client to a requisite, and the binding has not expired.',
     ({ state, now }) => live(state.binding, now) !== null,
   ),
-  overrideGroup: plain(
+  overrideGroup: plainFact(
     { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
     null,
     'The group that a person set for this client; NONE when nobody did or it has expired.',
@@ -138,31 +147,31 @@ export const ORDER_FACTS = {
     'TECHNICAL',
     'Orders that failed technically; they count neither in paidOrders nor in unpaidOrders.',
   ),
-  paidAmount: windowed(
+  paidAmount: windowedFact(
     MONEY,
     'currency units',
     `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${AMONG_FINAL}`,
     ORDER_WINDOW_MS_MAX,
     ({ state, request, now }, windowMs) => {
-      const paid = outcomesSince(state.outcomes, 'PAID', now - windowMs);
+      const paid = listOutcomesSince(state.outcomes, 'PAID', now - windowMs);
       return sumIn(
         request.currency,
-        paid.map((order) => settledAmount(order) ?? ''),
+        paid.map((order) => getSettledAmount(order) ?? ''),
       );
     },
   ),
-  attemptedAmount: tallied({
+  attemptedAmount: createDayWindowFact({
     domain: MONEY,
     unit: 'currency units',
     description: `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, in a window above a day once a day, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests; the sum of a day before has 7 digits.`,
     within: (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
-    onDays: (seen, { request, asked }) => sumIn(request.currency, amountsOfDays(seen, asked)),
+    onDays: (seen, { request, asked }) => sumIn(request.currency, listAmounts(seen, asked)),
   }),
 } as const satisfies Record<string, WindowedFact>;
 
 function ofCause(cause: OutcomeCause, description: string): WindowedFact {
-  return windowed(
-    count(RECENT_OUTCOMES_MAX),
+  return windowedFact(
+    countDomain(RECENT_OUTCOMES_MAX),
     'orders',
     `${description} By what holds of the order, and since when. ${AMONG_FINAL}`,
     ORDER_WINDOW_MS_MAX,
@@ -171,12 +180,12 @@ function ofCause(cause: OutcomeCause, description: string): WindowedFact {
 }
 
 function outcomes(description: string, result: Outcome): WindowedFact {
-  return windowed(
-    count(RECENT_OUTCOMES_MAX),
+  return windowedFact(
+    countDomain(RECENT_OUTCOMES_MAX),
     'orders',
     `${description} ${AMONG_FINAL}`,
     ORDER_WINDOW_MS_MAX,
-    ({ state, now }, windowMs) => outcomesSince(state.outcomes, result, now - windowMs).length,
+    ({ state, now }, windowMs) => listOutcomesSince(state.outcomes, result, now - windowMs).length,
   );
 }
 
@@ -191,33 +200,33 @@ function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): 
 
 /** The sum of the texts of `moneyText` in a currency. */
 function sumIn(currency: string, texts: readonly string[]): number {
-  const amounts = texts.map(moneyOf).filter((money) => money?.currency === currency);
-  return Math.min(sumOfAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
+  const amounts = texts.map(readMoney).filter((money) => money?.currency === currency);
+  return Math.min(sumAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
 }
 
 /** Where the client stands on the cooldown ladder before this request is decided. */
 export const COOLDOWN_FACTS = {
-  attemptOpen: flag(
+  attemptOpen: booleanFact(
     'A requisite was granted and no payment followed yet.',
     ({ ladder }) => ladder.attemptOpen,
   ),
-  ladderLevel: plain(
-    count(20),
+  ladderLevel: plainFact(
+    countDomain(20),
     'levels',
     'Level of the last wait; 0 when none was imposed since the last payment or long absence.',
     ({ ladder }) => ladder.level,
   ),
-  waitRemainingSeconds: plain(
-    SECONDS,
+  waitRemainingSeconds: plainFact(
+    SECONDS_DOMAIN,
     'seconds',
     'What is left of the imposed wait, rounded up; 0 when none is due.',
     ({ ladder, now }) => Math.ceil(waitRemainingMs(ladder, now) / 1000),
   ),
-  waitServed: flag(
+  waitServed: booleanFact(
     'A wait was imposed and is over.',
     ({ ladder, now }) => ladder.waitUntil !== null && waitRemainingMs(ladder, now) === 0,
   ),
-  secondsSinceLastVerdict: secondsSinceLast(
+  secondsSinceLastVerdict: secondsSinceFact(
     'the verdict request before this one',
     'a payer who asked for no verdict before',
     ({ previousVerdictAt }) => previousVerdictAt,
@@ -254,9 +263,9 @@ export const VELOCITY_FACTS = {
     (event) => event.early,
     (tally) => tally.early,
   ),
-  distinctMethods: tallied({
+  distinctMethods: createDayWindowFact({
     domain: TALLIED_METHODS,
-    domainWithinDay: count(EVENTS_MAX),
+    domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'methods',
     description: `Different payment methods asked for. ${AMONG_REQUESTS} Of the days before ${TALLIED_METHODS_MAX} methods are remembered.`,
     within: (context, windowMs) => countDistinct(eventsWithin(context, windowMs), (event) => event.method),
@@ -287,9 +296,9 @@ function requests(
   isCounted: (event: VerdictEvent) => boolean,
   tally: (day: DayTally) => number,
 ): WindowedFact {
-  return tallied({
+  return createDayWindowFact({
     domain: TALLIED_REQUESTS,
-    domainWithinDay: count(EVENTS_MAX),
+    domainWithinDay: countDomain(EVENTS_MAX),
     unit: 'requests',
     description: `${description} Counted up to ${EVENTS_MAX}, and of each day before up to ${DAY_COUNT_MAX} of each answer.`,
     within: (context, windowMs) => countWhere(eventsWithin(context, windowMs), isCounted),
@@ -303,8 +312,8 @@ function distinct(
   description: string,
   pick: (event: VerdictEvent) => string | null,
 ): WindowedFact {
-  return windowed(
-    count(EVENTS_MAX),
+  return windowedFact(
+    countDomain(EVENTS_MAX),
     unit,
     `${description} ${AMONG_REQUESTS}`,
     EVENT_WINDOW_MS_MAX,

@@ -1,18 +1,18 @@
 import {
   countDevices,
-  firstShownAt,
+  findFirstShownAt,
   KNOWN_DEVICE_DAYS,
   KNOWN_DEVICES_MAX,
 } from '#decision/payer/known-devices.ts';
 import {
   type Absence,
-  absenceText,
-  count,
+  computeOnDemand,
+  countDomain,
+  countSecondsSince,
   type Fact,
-  onDemand,
-  plainIfKnown,
-  SECONDS,
-  secondsSince,
+  formatAbsence,
+  plainFactIfKnown,
+  SECONDS_DOMAIN,
 } from './fact.ts';
 
 const KINDS = {
@@ -33,17 +33,17 @@ export const KNOWN_DEVICE_FACTS = {
 function sinceFirstSeen(kind: Kind) {
   const { name, of } = KINDS[kind];
   const absence: Absence = { of, mistakenFor: 0 };
-  return onDemand(
-    plainIfKnown(
-      SECONDS,
+  return computeOnDemand(
+    plainFactIfKnown(
+      SECONDS_DOMAIN,
       'seconds',
-      `Since a score of this payer first showed the ${name} that was shown last, to the minute. One that was shown on none of the ${KNOWN_DEVICE_DAYS} days before, or before ${KNOWN_DEVICES_MAX} others, is new. ${absenceText(absence)}`,
+      `Since a score of this payer first showed the ${name} that was shown last, to the minute. One that was shown on none of the ${KNOWN_DEVICE_DAYS} days before, or before ${KNOWN_DEVICES_MAX} others, is new. ${formatAbsence(absence)}`,
       absence,
       ({ hints, state, now }) => {
         const id = hints[kind].at(-1);
         if (id === undefined) return null;
-        const firstAt = firstShownAt(state.knownDevices[kind], id, now) ?? now;
-        return secondsSince(Math.max(firstAt, state.firstSeenAt ?? firstAt), now);
+        const firstAt = findFirstShownAt(state.knownDevices[kind], id, now) ?? now;
+        return countSecondsSince(Math.max(firstAt, state.firstSeenAt ?? firstAt), now);
       },
     ),
   );
@@ -52,11 +52,11 @@ function sinceFirstSeen(kind: Kind) {
 function known(kind: Kind) {
   const { name, of } = KINDS[kind];
   const absence: Absence = { of, mistakenFor: 0 };
-  return onDemand(
-    plainIfKnown(
-      count(KNOWN_DEVICES_MAX),
+  return computeOnDemand(
+    plainFactIfKnown(
+      countDomain(KNOWN_DEVICES_MAX),
       kind === 'ips' ? 'addresses' : 'devices',
-      `Different values of ${name} that scores of this payer showed, the one shown last included, each within ${KNOWN_DEVICE_DAYS} days since it was last shown. Counted up to ${KNOWN_DEVICES_MAX}. ${absenceText(absence)}`,
+      `Different values of ${name} that scores of this payer showed, the one shown last included, each within ${KNOWN_DEVICE_DAYS} days since it was last shown. Counted up to ${KNOWN_DEVICES_MAX}. ${formatAbsence(absence)}`,
       absence,
       ({ hints, state, now }) =>
         hints[kind].length === 0 ? null : (hints.devices ?? countDevices(state.knownDevices, now))[kind],

@@ -1,7 +1,7 @@
 import type { FactName } from './catalogue.ts';
 
 /** What other products and the trade call something, as lower-case words, and the facts that say it here. */
-export const OTHER_WORDS: readonly (readonly [words: string, facts: readonly FactName[]])[] = [
+export const FACT_SYNONYMS: readonly (readonly [words: string, facts: readonly FactName[]])[] = [
   ['velocity', ['verdicts', 'attempts']],
   ['frequency', ['verdicts', 'attempts']],
   ['transaction count', ['verdicts', 'attempts']],
@@ -106,7 +106,7 @@ export const OTHER_WORDS: readonly (readonly [words: string, facts: readonly Fac
 ];
 
 /** `deviceAge_days` has device, age, days; the plural of a word is that word. */
-export function wordsOf(name: string): readonly string[] {
+export function splitIntoWords(name: string): readonly string[] {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()

@@ -2,23 +2,23 @@ import { ATTRIBUTE_VALUE_MS, ATTRIBUTE_VALUES_MAX } from '#decision/payer/attrib
 import { live } from '#decision/payer/client-state.ts';
 import { UNPAID_ORDERS_MAX } from '#decision/payer/sighting-marks.ts';
 import {
+  refuseVerdictWindow,
   VERDICT_WINDOW_MS_MAX,
   VERDICTS_ON_DEVICE_MAX,
-  verdictWindowRefusal,
 } from '#decision/payer/verdict-steps.ts';
 import {
   type Absence,
   type AttributeFact,
-  absenceText,
+  booleanFact,
+  booleanFactIfKnown,
   type CircumstantialFact,
   CLIENTS_ON_DEVICE_MAX,
-  count,
+  countDomain,
   type DeviceKind,
   type Fact,
-  flag,
-  flagIfKnown,
+  formatAbsence,
   MONEY,
-  plain,
+  plainFact,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
   type WindowedFact,
@@ -27,14 +27,14 @@ import {
 
 /** What this request asks for. */
 export const REQUEST_FACTS = {
-  amount: plain(MONEY, 'currency units', 'The requested amount.', ({ request }) => request.amount),
-  currency: plain(
+  amount: plainFact(MONEY, 'currency units', 'The requested amount.', ({ request }) => request.amount),
+  currency: plainFact(
     { type: 'text' },
     null,
     "The requested currency, upper case; the platform's currency when the request names none.",
     ({ request }) => request.currency,
   ),
-  method: plain({ type: 'text' }, null, 'The requested payment method.', ({ request }) => request.method),
+  method: plainFact({ type: 'text' }, null, 'The requested payment method.', ({ request }) => request.method),
   platform: {
     kind: 'circumstantial',
     domain: { type: 'text' },
@@ -43,8 +43,13 @@ export const REQUEST_FACTS = {
       'The platform that asks. What one platform alone has different may also stand in ruleset.yaml.',
     read: ({ platform }) => platform,
   },
-  sellPointKey: plain({ type: 'text' }, null, 'The point of sale.', ({ request }) => request.sellPointKey),
-  bindingFitsMethod: flag(
+  sellPointKey: plainFact(
+    { type: 'text' },
+    null,
+    'The point of sale.',
+    ({ request }) => request.sellPointKey,
+  ),
+  bindingFitsMethod: booleanFact(
     'The client has a live binding that fits the requested method; one without a method fits all.',
     ({ state, request, now }) => {
       const binding = live(state.binding, now);
@@ -55,38 +60,38 @@ export const REQUEST_FACTS = {
 
 /** What the scores of the last 24 hours said about the payer's device and page. Hints only add up. */
 export const HINT_FACTS = {
-  scoredBefore: flag(
+  scoredBefore: booleanFact(
     'A score was asked for this client within the last 24 hours.',
     ({ hints }) => hints.scored,
   ),
-  honeypotTriggered: flag(
+  honeypotTriggered: booleanFact(
     'A trap field was filled in within the last 24 hours.',
     ({ hints }) => hints.trapped,
   ),
-  jsOk: flagIfKnown(
+  jsOk: booleanFactIfKnown(
     'Whether the page executed JavaScript, as the last score said, within 24 hours.',
     { of: 'a payer whose last score did not say, or who was not scored', mistakenFor: true },
     ({ hints }) => hints.jsOk,
   ),
-  userAgentPresent: flag(
+  userAgentPresent: booleanFact(
     'A score of the last 24 hours carried a User-Agent.',
     ({ hints }) => hints.userAgentPresent,
   ),
-  userAgentIsAutomated: flagIfKnown(
+  userAgentIsAutomated: booleanFactIfKnown(
     'A User-Agent of the last 24 hours is that of a known crawler, script or headless browser.',
     { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
     ({ hints }) => (hints.scored ? hints.userAgentIsAutomated : null),
   ),
-  userAgentIsApp: flagIfKnown(
+  userAgentIsApp: booleanFactIfKnown(
     "A User-Agent of the last 24 hours is that of a native app's HTTP library (okhttp, CFNetwork, Dart, Dalvik ..), or names an app and its phone's system. A browser that an app opens is a browser.",
     { of: 'a payer for whom no score was asked within 24 hours', mistakenFor: false },
     ({ hints }) => (hints.scored ? hints.userAgentIsApp : null),
   ),
-  fingerprintPresent: flag(
+  fingerprintPresent: booleanFact(
     'A score of the last 24 hours carried a fingerprint, and no placeholder like unknown.',
     ({ hints }) => hints.fingerprints.length > 0,
   ),
-  ipPresent: flag(
+  ipPresent: booleanFact(
     'A score of the last 24 hours carried a public IP address.',
     ({ hints }) => hints.ips.length > 0,
   ),
@@ -114,7 +119,7 @@ const VELOCITY_OF = 'an attribute that ruleset.yaml declares with pseudonym: tru
 export const ATTRIBUTE_VELOCITY_FACTS = {
   distinctAttribute: {
     kind: 'windowed',
-    domain: count(ATTRIBUTE_VALUES_MAX),
+    domain: countDomain(ATTRIBUTE_VALUES_MAX),
     unit: 'values',
     description: `Different values that verdicts of this payer had of ${VELOCITY_OF}, this request included. Of verdicts that a rule set with this fact decided; the newest ${ATTRIBUTE_VALUES_MAX} are remembered.`,
     longestWindowMs: ATTRIBUTE_VALUE_MS,
@@ -124,9 +129,9 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
   },
   clientsOnAttribute: {
     kind: 'windowed',
-    domain: count(CLIENTS_ON_DEVICE_MAX),
+    domain: countDomain(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `Clients of the platform, this one included, whose verdicts had the same value of ${VELOCITY_OF}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${absenceText(VALUELESS)}`,
+    description: `Clients of the platform, this one included, whose verdicts had the same value of ${VELOCITY_OF}. Of verdicts while a rule set with this fact decides; counted up to ${CLIENTS_ON_DEVICE_MAX}. ${formatAbsence(VALUELESS)}`,
     absence: VALUELESS,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: null,
@@ -191,9 +196,9 @@ function sharing(on: DeviceKind, counts: keyof SharingCounts): WindowedFact {
   };
   return {
     kind: 'windowed',
-    domain: count(CLIENTS_ON_DEVICE_MAX),
+    domain: countDomain(CLIENTS_ON_DEVICE_MAX),
     unit: 'clients',
-    description: `${counted}; of several the most shared one. ${absenceText(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
+    description: `${counted}; of several the most shared one. ${formatAbsence(absence)} Counted up to ${CLIENTS_ON_DEVICE_MAX}.`,
     absence,
     longestWindowMs: SHARING_WINDOW_MS_MAX,
     sharing: { on, counts },
@@ -212,13 +217,13 @@ function verdictsOn(on: DeviceKind): WindowedFact {
   const fact = sharing(on, 'verdicts');
   return {
     ...fact,
-    domain: count(VERDICTS_ON_DEVICE_MAX),
+    domain: countDomain(VERDICTS_ON_DEVICE_MAX),
     unit: 'verdicts',
     description: fact.description
       .replace('of several the most shared one', 'of several the busiest one')
       .replace(`up to ${CLIENTS_ON_DEVICE_MAX}.`, `up to ${VERDICTS_ON_DEVICE_MAX}.`),
     longestWindowMs: VERDICT_WINDOW_MS_MAX,
-    windowRefusal: verdictWindowRefusal,
+    windowRefusal: refuseVerdictWindow,
   };
 }
 
@@ -228,7 +233,7 @@ const WEEKDAYS = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATUR
 export const CALENDAR_FACTS = {
   hourOfDay: {
     kind: 'circumstantial',
-    domain: count(23),
+    domain: countDomain(23),
     unit: 'hours',
     description: "Full hours since midnight in the platform's timeZone, as its clocks show them: 0 to 23.",
     read: ({ timeZone, now }) => wallTime(timeZone, now).hour,

@@ -52,13 +52,13 @@ export interface Money {
 }
 
 /** Reads a text of `moneyText`; null for other texts. */
-export function moneyOf(text: string): Money | null {
+export function readMoney(text: string): Money | null {
   const [amount, currency] = text.split(' ');
   return amount === undefined || currency === undefined ? null : { amount, currency };
 }
 
 /** The sum of decimal texts, exact before it becomes the nearest number: 0.1 and 0.2 are 0.3. */
-export function sumOfAmounts(amounts: readonly string[]): number {
+export function sumAmounts(amounts: readonly string[]): number {
   return Number(decimalOfUnits(amounts.reduce((total, amount) => total + unitsOf(amount), 0n)));
 }
 
@@ -92,7 +92,7 @@ export function roundToDigits(amount: string, digits: number): ScaledAmount {
 }
 
 /** The decimal text of such an amount. */
-export function scaledText({ mantissa, exponent }: ScaledAmount): string {
+export function formatScaledAmount({ mantissa, exponent }: ScaledAmount): string {
   const power = exponent + FRACTION_DIGITS_MAX;
   return normalAmount(decimalOfUnits(BigInt(mantissa) * 10n ** BigInt(power)));
 }

@@ -1,4 +1,4 @@
-import { secretIdOf } from './attribute-secrets.ts';
+import { readSecretId } from './attribute-secrets.ts';
 import { PSEUDONYM_MARK } from './attributes.ts';
 
 /** How texts of attributes with `pseudonym: true` are kept here, so that rules can compare them with constants. */
@@ -13,10 +13,10 @@ export interface AttributeHmacs {
 export const NO_SECRET: AttributeHmacs = { keptAs: () => [], isComparable: () => false };
 
 /** Each of `hides` makes the HMAC of a text under one secret; the present secret comes first. */
-export function attributeHmacs(...hides: readonly ((text: string) => string)[]): AttributeHmacs {
-  const secretIds = new Set(hides.map((hide) => secretIdOf(hide(''))));
+export function createHmacs(...hides: readonly ((text: string) => string)[]): AttributeHmacs {
+  const secretIds = new Set(hides.map((hide) => readSecretId(hide(''))));
   return {
     keptAs: (text) => hides.map((hide) => `${PSEUDONYM_MARK}${hide(text)}`),
-    isComparable: (kept) => secretIds.has(secretIdOf(kept)),
+    isComparable: (kept) => secretIds.has(readSecretId(kept)),
   };
 }

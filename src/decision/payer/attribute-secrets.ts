@@ -19,7 +19,7 @@ export interface NodeSecrets {
 /** How many characters at the end of the pseudonym of an attribute name the secret that made it. */
 export const SECRET_ID_CHARACTERS = 3;
 
-export function secretIdOf(pseudonym: string): string {
+export function readSecretId(pseudonym: string): string {
   return pseudonym.slice(-SECRET_ID_CHARACTERS);
 }
 
@@ -68,7 +68,7 @@ function currentByFormer({ attributes, former }: StatedAttributes): ReadonlyMap<
 
 /** Held values as a node has them that knows these secrets. */
 function heldUnder(held: StatedAttributes, attributes: Attributes, secrets: NodeSecrets): StatedAttributes {
-  const isOwn = (value: AttributeReading) => !isPseudonym(value) || secretIdOf(value) === secrets.own;
+  const isOwn = (value: AttributeReading) => !isPseudonym(value) || readSecretId(value) === secrets.own;
   if (Object.values(attributes).every(isOwn)) return held;
   const forms = Object.entries(attributes).map(([name, value]) => {
     return [
@@ -91,7 +91,7 @@ function formsUnder(
 ): readonly AttributeReading[] {
   const forms = [value, ...(isPseudonym(other) ? [other] : [])];
   const newest =
-    forms.find((form) => secretIdOf(form) === own) ?? forms.find((form) => secretIdOf(form) === former);
+    forms.find((form) => readSecretId(form) === own) ?? forms.find((form) => readSecretId(form) === former);
   return newest === undefined ? [] : [newest, ...forms.filter((form) => form !== newest)];
 }
 
@@ -99,7 +99,7 @@ function formsUnder(
  * The state with the pseudonyms that were made under the other secret renamed, so that one text counts as one. The
  * same state where no secret is being changed.
  */
-export function renameFormer(state: ClientState, stated: StatedAttributes): ClientState {
+export function renameFormerPseudonyms(state: ClientState, stated: StatedAttributes): ClientState {
   if (stated.former === undefined) return state;
   const current = currentByFormer(stated);
   const { hints, attributeValues } = state;

@@ -1,4 +1,4 @@
-import { digitsOf, numberOf } from './client-key.ts';
+import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
  * The values of attributes that a payer's verdicts had, where the rule set that decided asks for them: of each attribute
@@ -32,7 +32,7 @@ interface SeenValue {
 type ValuesByName = ReadonlyMap<string, readonly SeenValue[]>;
 
 /** What stands for a pseudonym among one payer's values. */
-export function attributeToken(pseudonym: string): string {
+export function toAttributeToken(pseudonym: string): string {
   return pseudonym.slice(pseudonym.indexOf(':') + 1).slice(0, TOKEN_CHARACTERS);
 }
 
@@ -44,7 +44,7 @@ export function noteValues(
 ): AttributeValues {
   const values = new Map(unpack(packed));
   for (const [name, pseudonym] of pseudonyms) {
-    const token = attributeToken(pseudonym);
+    const token = toAttributeToken(pseudonym);
     const others = (values.get(name) ?? []).filter((value) => value.token !== token);
     values.set(name, [...others, { token, at: now }].slice(-ATTRIBUTE_VALUES_MAX));
   }
@@ -58,7 +58,7 @@ export function renameValues(
 ): AttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const tokens = new Map(
-    [...current].map(([former, now]) => [attributeToken(String(former)), attributeToken(now)]),
+    [...current].map(([former, now]) => [toAttributeToken(String(former)), toAttributeToken(now)]),
   );
   const renamed = [...unpack(packed)].map(([name, seen]) => {
     const values = new Map<string, SeenValue>();
@@ -83,14 +83,14 @@ export function countValues(
   pseudonym: string | null,
   since: number,
 ): number {
-  const own = pseudonym === null ? null : attributeToken(pseudonym);
+  const own = pseudonym === null ? null : toAttributeToken(pseudonym);
   const seen = packed === NO_ATTRIBUTE_VALUES ? [] : (unpack(packed).get(name) ?? []);
   const others = seen.filter(({ token, at }) => token !== own && at > since).length;
   return Math.min(ATTRIBUTE_VALUES_MAX, others + (own === null ? 0 : 1));
 }
 
 /** The values with other times for what happened after `to`, where the clock went back from `from`. */
-export function valuesWithClockBack(packed: AttributeValues, from: number, to: number): AttributeValues {
+export function moveValuesBack(packed: AttributeValues, from: number, to: number): AttributeValues {
   if (packed === NO_ATTRIBUTE_VALUES) return packed;
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = [...unpack(packed)].map(([name, values]) => {
@@ -118,7 +118,7 @@ function valuesIn(text: string): readonly SeenValue[] {
   const values: SeenValue[] = [];
   for (let start = 0; start < text.length; start += VALUE_CHARACTERS) {
     const middle = start + TOKEN_CHARACTERS;
-    const at = numberOf(text.slice(middle, start + VALUE_CHARACTERS));
+    const at = parseBase64Number(text.slice(middle, start + VALUE_CHARACTERS));
     values.push({ token: text.slice(start, middle), at });
   }
   return values;
@@ -130,7 +130,7 @@ function pack(values: ValuesByName, since: number): AttributeValues {
     .map(([name, seen]) => [name, seen.filter(({ at }) => at > since)] as const)
     .filter(([, seen]) => seen.length > 0)
     .map(([name, seen]) => {
-      return `${name}:${seen.map(({ token, at }) => token + digitsOf(at, TIME_CHARACTERS)).join('')}`;
+      return `${name}:${seen.map(({ token, at }) => token + formatBase64Number(at, TIME_CHARACTERS)).join('')}`;
     })
     .join(' ');
 }

@@ -34,7 +34,7 @@ const attributeReading = Type.Unsafe<AttributeReading>({
   description: 'What was said; null: it is not what the rule set declares',
 });
 
-export const attributesRead = Type.Record(attributeReading, {
+export const attributesSchema = Type.Record(attributeReading, {
   description:
     'What the caller said of the payer by name, as far as the rule set declares it; absent without any',
 });
@@ -134,7 +134,7 @@ function kept(
 }
 
 /** The HMAC by which shared lists are searched for the value of an attribute that is kept as a pseudonym. */
-export function pseudonymHmac(value: AttributeValue): string {
+export function toListHmac(value: AttributeValue): string {
   return String(value).slice(PSEUDONYM_MARK.length);
 }
 

@@ -1,13 +1,13 @@
 import {
-  amountOfOrder,
   type Binding,
   type ClientState,
+  findOrderAmount,
+  findRememberedExposure,
   forgetOldRequests,
-  newestGrantedOrders,
+  keepRecentlyEnded,
+  keepRememberedEvents,
+  listGrantedOrders,
   type Override,
-  recentlyEnded,
-  rememberedEvents,
-  rememberedExposure,
   settleOrder,
   token,
   touch,
@@ -18,22 +18,22 @@ import {
   type DatedReport,
   dateReport,
   type Exposure,
+  getSettledAmount,
   isFailure,
-  isPartTakenBack,
+  isPartlyReversed,
   type KnownOrder,
   type ReportedOutcome,
   reopenGranted,
   sameResult,
-  settledAmount,
-  withAskedAmount,
+  setAskedAmount,
 } from './order.ts';
 import {
-  countsAs,
-  displacedOrders,
+  classifyOutcome,
+  listDisplacedOrders,
   type RecentOrder,
   recentOrder,
   tallyOutcome,
-  withKnownOrder,
+  updateKnownOrder,
 } from './outcomes.ts';
 
 /**
@@ -83,7 +83,7 @@ export function recordOutcome(
   const moment = Math.max(now, state.lastAt);
   const orderToken = token(reported.orderRef);
   const before = recentOrder(state.outcomes, orderToken) ?? older;
-  const exposure = lookedUp ?? rememberedExposure(rememberedEvents(state.events, moment), orderToken);
+  const exposure = lookedUp ?? findRememberedExposure(keepRememberedEvents(state.events, moment), orderToken);
   const known = reopenGranted(before, exposure);
   return applyReport(
     state,
@@ -126,24 +126,24 @@ function applyReport(
 ): OutcomeChange {
   const remembered = forgetOldRequests(state, Math.max(now, state.lastAt));
   const { events } = remembered;
-  const askedNow = amountOfOrder(events, orderToken) ?? before?.amount;
+  const askedNow = findOrderAmount(events, orderToken) ?? before?.amount;
   const reportedOrder = addReport(known, report, exposure, known === null ? askedNow : known.amount);
   const effect = effectOf(known, reportedOrder, report);
   if (reportedOrder === known) return { effect, state, order: known, displaced: [], report };
   const counts = effect === 'recorded' || effect === 'superseded';
   // A new outcome takes the amount that is asked for now; a report that changes nothing changes no amount either.
   const order = {
-    ...(counts ? withAskedAmount(reportedOrder, askedNow) : reportedOrder),
+    ...(counts ? setAskedAmount(reportedOrder, askedNow) : reportedOrder),
     token: orderToken,
   };
   const isPaidAnew = isNewPayment(known, report);
   const ladder = ladderAfterReport({ ...state, events }, isPaidAnew, order, Math.max(now, state.lastAt));
   // An order that a grant opened counts otherwise than before, whatever this report says of it.
-  const countsOtherwise = before !== null && countsAs(before) !== countsAs(order);
+  const countsOtherwise = before !== null && classifyOutcome(before) !== classifyOutcome(order);
   const outcomes =
     counts || countsOtherwise
       ? tallyOutcome(state.outcomes, before, order)
-      : withKnownOrder(state.outcomes, order);
+      : updateKnownOrder(state.outcomes, order);
   return {
     effect,
     state: {
@@ -155,7 +155,7 @@ function applyReport(
       lastWaitLadder: ladder.level === 0 ? null : state.lastWaitLadder,
     },
     order,
-    displaced: displacedOrders(state.outcomes, outcomes, order),
+    displaced: listDisplacedOrders(state.outcomes, outcomes, order),
     report,
   };
 }
@@ -170,7 +170,7 @@ function ladderAfterReport(
   now: number,
 ): Ladder {
   if (isPaidAnew) return NO_ATTEMPTS;
-  const granted = newestGrantedOrders(events);
+  const granted = listGrantedOrders(events);
   const failedTechnically = (orderToken: string) =>
     (orderToken === order.token ? order : recentOrder(outcomes, orderToken))?.cause === 'TECHNICAL';
   if (granted[0] !== order.token || !failedTechnically(order.token)) return ladder;
@@ -192,7 +192,7 @@ function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
 function effectOf(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
   if (known === null) return 'recorded';
   if (!holdsAsBefore(known, order)) return 'superseded';
-  if (sameResult(report, known) || isPartTakenBack(order, report)) return 'unchanged';
+  if (sameResult(report, known) || isPartlyReversed(order, report)) return 'unchanged';
   return known.outcome === 'PAID' && isFailure(report) ? 'outweighed' : 'stale';
 }
 
@@ -201,7 +201,7 @@ function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
     sameResult(order, known) &&
     order.occurredAt === known.occurredAt &&
     order.awaitsPayment === known.awaitsPayment &&
-    settledAmount(order) === settledAmount(known)
+    getSettledAmount(order) === getSettledAmount(known)
   );
 }
 
@@ -227,21 +227,21 @@ interface ImposedWait {
 }
 
 /** What ending a wait comes to: only `ended` changes anything. */
-export type WaitEnd =
+export type EndWaitResult =
   | { readonly effect: 'ended'; readonly state: ClientState }
   | { readonly effect: 'repeated' | 'notDue' | 'newer' | 'tooManyOfPayer' };
 
 /** Whether a WAIT imposed the wait that is due. The newest decision did, also where a clock that came back moved the wait. */
-export function imposedDueWait({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
+export function isDueWaitOf({ seq, ladder }: ClientState, wait: ImposedWait): boolean {
   return wait.seq === seq || wait.waitUntil === ladder.waitUntil;
 }
 
 /** Ends the wait that is named, if it is the one that is due, and not too many of the payer were ended before. */
-export function endWait(state: ClientState, wait: ImposedWait, now: number): WaitEnd {
-  const ended = recentlyEnded(state.endedWaits, now);
+export function endWait(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
+  const ended = keepRecentlyEnded(state.endedWaits, now);
   if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
   if (waitRemainingMs(state.ladder, now) === 0) return { effect: 'notDue' };
-  if (!imposedDueWait(state, wait)) return { effect: 'newer' };
+  if (!isDueWaitOf(state, wait)) return { effect: 'newer' };
   if (ended.length >= ENDED_WAITS_MAX) return { effect: 'tooManyOfPayer' };
   return { effect: 'ended', state: endDueWait(state, wait.seq, now) };
 }
@@ -252,6 +252,6 @@ export function endWait(state: ClientState, wait: ImposedWait, now: number): Wai
  */
 export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
   if (waitRemainingMs(state.ladder, now) === 0) return state;
-  const endedWaits = [...recentlyEnded(state.endedWaits, now), { seq, at: now }];
+  const endedWaits = [...keepRecentlyEnded(state.endedWaits, now), { seq, at: now }];
   return { ...touch(state, now), ladder: { ...state.ladder, waitUntil: now }, endedWaits };
 }

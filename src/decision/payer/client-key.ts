@@ -110,22 +110,22 @@ const VALUES: readonly (number | undefined)[] = Array.from({ length: 128 }, (_, 
 });
 
 /** Throws for any other character. */
-export function digitValue(digit: string): number {
+export function parseBase64Digit(digit: string): number {
   const value = VALUES[digit.charCodeAt(0)];
   if (value === undefined) throw new Error(`"${digit}" is not a base-64 digit`);
   return value;
 }
 
 /** A number in base 64, with `width` digits or more; 0 in none. */
-export function digitsOf(value: number, width: number): string {
+export function formatBase64Number(value: number, width: number): string {
   let digits = '';
   for (let rest = value; rest > 0; rest = Math.floor(rest / 64)) digits = DIGITS.charAt(rest % 64) + digits;
   return digits.padStart(width, DIGITS.charAt(0));
 }
 
 /** The number that `digitsOf` wrote. */
-export function numberOf(digits: string): number {
+export function parseBase64Number(digits: string): number {
   let number = 0;
-  for (const digit of digits) number = number * 64 + digitValue(digit);
+  for (const digit of digits) number = number * 64 + parseBase64Digit(digit);
   return number;
 }

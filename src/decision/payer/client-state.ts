@@ -4,9 +4,9 @@ import { Type } from '#base/json-schema.ts';
 import { epochMs, list, meaning, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import { type AttributeValues, forgetValues, NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
-import { type DayTallies, dayOf, forgetTallies, NO_DAY_TALLIES, tallyRequests } from './day-tallies.ts';
-import { type AskedScore, type Hints, rememberedHints } from './hints.ts';
-import { type KnownDevices, NO_KNOWN_DEVICES, rememberedDevices } from './known-devices.ts';
+import { type DayTallies, forgetTallies, NO_DAY_TALLIES, tallyRequests, toDayNumber } from './day-tallies.ts';
+import { type AskedScore, type Hints, keepRememberedHints } from './hints.ts';
+import { type KnownDevices, keepRememberedDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { type Exposure, exposureOf } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
@@ -188,11 +188,11 @@ export function isNewClient(state: ClientState): boolean {
 
 /** Notes that something happened to the client at `now`. */
 export function touch(state: ClientState, now: number): ClientState {
-  return { ...touchByScore(state, now), changes: state.changes + 1 };
+  return { ...recordScoreActivity(state, now), changes: state.changes + 1 };
 }
 
 /** The same for a score, which does not count as a change. */
-export function touchByScore(state: ClientState, now: number): ClientState {
+export function recordScoreActivity(state: ClientState, now: number): ClientState {
   return { ...state, firstSeenAt: state.firstSeenAt ?? now, lastAt: Math.max(state.lastAt, now) };
 }
 
@@ -222,7 +222,7 @@ export const AWAITED_EVENTS_MAX = 8;
  * The events that a window reaches at `now`, or whose outcome is awaited. Forgetting others earlier makes no
  * difference as long as nothing was reported meanwhile. The same list when none is forgotten.
  */
-export function rememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
+export function keepRememberedEvents(events: readonly VerdictEvent[], now: number): readonly VerdictEvent[] {
   const oldest = now - EVENT_WINDOW_MS_MAX;
   if (events.every(({ at }) => at > oldest)) return events;
   const oldestAwaited = now - AWAITED_MS_MAX;
@@ -237,13 +237,13 @@ type Requests = Pick<ClientState, 'events' | 'dayTallies'>;
 
 /** The requests with another one, for which the oldest leave. */
 export function rememberRequest(requests: Requests, event: VerdictEvent): Requests {
-  const kept = rememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
+  const kept = keepRememberedEvents(requests.events, event.at).slice(1 - EVENTS_MAX);
   return { events: [...kept, event], dayTallies: tallyForgotten(requests, kept, event.at) };
 }
 
 /** The requests that are remembered at `now`; those that are forgotten are tallied by day. */
 export function forgetOldRequests(requests: Requests, now: number): Requests {
-  const events = rememberedEvents(requests.events, now);
+  const events = keepRememberedEvents(requests.events, now);
   return { events, dayTallies: tallyForgotten(requests, events, now) };
 }
 
@@ -257,13 +257,15 @@ function tallyForgotten({ events, dayTallies }: Requests, kept: Requests['events
 /** The last granted request of each order on each day of UTC: an order counts once a day. */
 function newestGrants(events: Requests['events']): ReadonlySet<VerdictEvent> {
   const granted = events.filter((event) => event.granted);
-  return new Set(new Map(granted.map((event) => [`${event.order} ${dayOf(event.at)}`, event])).values());
+  return new Set(
+    new Map(granted.map((event) => [`${event.order} ${toDayNumber(event.at)}`, event])).values(),
+  );
 }
 
 /** How long a wait that was ended counts against the next one. */
 export const ENDED_WAITS_MS = 24 * 3600_000;
 
-export function recentlyEnded(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
+export function keepRecentlyEnded(waits: readonly EndedWait[], now: number): readonly EndedWait[] {
   return waits.filter(({ at }) => at > now - ENDED_WAITS_MS);
 }
 
@@ -275,10 +277,10 @@ export function compact(state: ClientState, now: number): ClientState {
   return {
     ...state,
     ...forgetOldRequests(state, now),
-    hints: rememberedHints(state.hints, now),
-    knownDevices: rememberedDevices(state.knownDevices, now),
+    hints: keepRememberedHints(state.hints, now),
+    knownDevices: keepRememberedDevices(state.knownDevices, now),
     attributeValues: forgetValues(state.attributeValues, now),
-    endedWaits: recentlyEnded(state.endedWaits, now),
+    endedWaits: keepRecentlyEnded(state.endedWaits, now),
   };
 }
 
@@ -292,19 +294,19 @@ export function settleOrder(events: readonly VerdictEvent[], order: string): rea
  * The amount of an order, as `moneyText` writes it: of its newest attempt, or else of its newest request; null when
  * unknown.
  */
-export function amountOfOrder(events: readonly VerdictEvent[], order: string): string | null {
+export function findOrderAmount(events: readonly VerdictEvent[], order: string): string | null {
   const asked = events.filter((event) => event.order === order);
   return (asked.findLast(({ granted }) => granted) ?? asked.at(-1))?.amount ?? null;
 }
 
 /** The tokens of the remembered orders for which a requisite was shown, the newest first, each once. */
-export function newestGrantedOrders(events: readonly VerdictEvent[]): readonly string[] {
+export function listGrantedOrders(events: readonly VerdictEvent[]): readonly string[] {
   const granted = events.filter((event) => event.granted).map(({ order }) => order);
   return [...new Set(granted.reverse())];
 }
 
 /** How far an order came, by the remembered requests. */
-export function rememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
+export function findRememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);
   return asked.length === 0 ? 'notAsked' : exposureOf(asked.some(({ granted }) => granted));
 }
@@ -326,7 +328,7 @@ export function token(text: string): string {
 const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: token });
 
 /** The same, cached, for texts with few values, like methods: a hash costs more than most facts. */
-export function familiarToken(text: string): string {
+export function toCachedToken(text: string): string {
   return familiarTokens.memo(text);
 }
 

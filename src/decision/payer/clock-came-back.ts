@@ -1,8 +1,8 @@
-import { valuesWithClockBack } from './attribute-values.ts';
+import { moveValuesBack } from './attribute-values.ts';
 import type { ClientState } from './client-state.ts';
-import { talliesWithClockBack } from './day-tallies.ts';
+import { moveTalliesBack } from './day-tallies.ts';
 import type { Hints } from './hints.ts';
-import { devicesWithClockBack } from './known-devices.ts';
+import { moveDevicesBack } from './known-devices.ts';
 import type { DatedReport } from './order.ts';
 import type { OutcomeTally, RecentOrder } from './outcomes.ts';
 
@@ -27,9 +27,9 @@ export function withClockBack(state: ClientState, clockMs: number): ClientState 
   return {
     ...dateAgain(state, laterStaysLater(noted, clockMs, aheadMs)),
     lastAt: clockMs,
-    dayTallies: talliesWithClockBack(state.dayTallies, state.lastAt, clockMs),
-    knownDevices: devicesWithClockBack(state.knownDevices, state.lastAt, clockMs),
-    attributeValues: valuesWithClockBack(state.attributeValues, state.lastAt, clockMs),
+    dayTallies: moveTalliesBack(state.dayTallies, state.lastAt, clockMs),
+    knownDevices: moveDevicesBack(state.knownDevices, state.lastAt, clockMs),
+    attributeValues: moveValuesBack(state.attributeValues, state.lastAt, clockMs),
     ladder: { ...state.ladder, waitUntil: orNull(waitUntil, (at) => (at > clockMs ? at - aheadMs : at)) },
   };
 }

@@ -19,6 +19,6 @@ const DIGITS_BY_CODE = new Map(
  * How many digits an amount of a currency has after the point by ISO 4217; null for other codes, like those of
  * cryptocurrencies.
  */
-export function minorUnitDigits(currency: string): number | null {
+export function findMinorUnitDigits(currency: string): number | null {
   return DIGITS_BY_CODE.get(currency.toUpperCase()) ?? null;
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { addAmounts, moneyOf, roundToDigits, type ScaledAmount, scaledText } from './amount.ts';
-import { digitsOf, numberOf } from './client-key.ts';
+import { addAmounts, formatScaledAmount, readMoney, roundToDigits, type ScaledAmount } from './amount.ts';
+import { formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
  * What a payer asked on the days before, of the requests that are not remembered one by one any more: each is added to
@@ -29,7 +29,7 @@ const AMOUNT_DIGITS = 7;
 const DAY_MS = 24 * 3600_000;
 
 /** The day of UTC of a moment (epoch ms), as epoch days. */
-export function dayOf(at: number): number {
+export function toDayNumber(at: number): number {
   return Math.floor(at / DAY_MS);
 }
 
@@ -61,7 +61,7 @@ export interface DayTally {
 const METHOD_CHARACTERS = 4;
 
 /** How a tally names the method of a request: two among eight meet once in 600,000 payers. */
-export function methodName(token: string): string {
+export function toTalliedMethod(token: string): string {
   return token.slice(0, METHOD_CHARACTERS).padEnd(METHOD_CHARACTERS, '-');
 }
 
@@ -77,7 +77,7 @@ export function tallyRequests(
 ): DayTallies {
   const byDay = new Map(readTallies(packed).map((tally) => [tally.day, tally]));
   for (const event of forgotten) {
-    const day = dayOf(event.at);
+    const day = toDayNumber(event.at);
     byDay.set(day, withRequest(byDay.get(day) ?? emptyDay(day), event, counted.has(event)));
   }
   return packTallies(reachable([...byDay.values()], now));
@@ -90,11 +90,11 @@ export function forgetTallies(packed: DayTallies, now: number): DayTallies {
 }
 
 /** The tallies by a clock that went back from `from` to `to`: days of the future go back as far, at most to today. */
-export function talliesWithClockBack(packed: DayTallies, from: number, to: number): DayTallies {
+export function moveTalliesBack(packed: DayTallies, from: number, to: number): DayTallies {
   const days = readTallies(packed);
-  if (days.every(({ day }) => day <= dayOf(to))) return packed;
+  if (days.every(({ day }) => day <= toDayNumber(to))) return packed;
   const back = (day: number) =>
-    day <= dayOf(to) ? day : Math.min(dayOf(to), dayOf(day * DAY_MS - (from - to)));
+    day <= toDayNumber(to) ? day : Math.min(toDayNumber(to), toDayNumber(day * DAY_MS - (from - to)));
   const byDay = new Map<number, DayTally>();
   for (const tally of days) {
     const day = back(tally.day);
@@ -115,14 +115,14 @@ function emptyDay(day: number): DayTally {
 }
 
 function withRequest(tally: DayTally, event: TalliedRequest, isCounted: boolean): DayTally {
-  const money = isCounted ? moneyOf(event.amount) : null;
+  const money = isCounted ? readMoney(event.amount) : null;
   return merged(tally, {
     day: tally.day,
     granted: event.granted ? 1 : 0,
     waited: event.waited ? 1 : 0,
     blocked: event.blocked ? 1 : 0,
     early: event.early ? 1 : 0,
-    methods: [methodName(event.method)],
+    methods: [toTalliedMethod(event.method)],
     amounts: new Map(money === null ? [] : [[money.currency, money.amount]]),
   });
 }
@@ -132,7 +132,7 @@ function merged(one: DayTally, other: DayTally): DayTally {
   for (const [currency, amount] of other.amounts)
     amounts.set(
       currency,
-      scaledText(roundToDigits(addAmounts(amounts.get(currency) ?? '0', amount), AMOUNT_DIGITS)),
+      formatScaledAmount(roundToDigits(addAmounts(amounts.get(currency) ?? '0', amount), AMOUNT_DIGITS)),
     );
   const sum = (count: 'granted' | 'waited' | 'blocked' | 'early') =>
     Math.min(DAY_COUNT_MAX, one[count] + other[count]);
@@ -148,7 +148,7 @@ function merged(one: DayTally, other: DayTally): DayTally {
 }
 
 function isReachable(day: number, now: number): boolean {
-  return day > dayOf(now) - TALLIED_DAYS_MAX;
+  return day > toDayNumber(now) - TALLIED_DAYS_MAX;
 }
 
 function reachable(days: readonly DayTally[], now: number): readonly DayTally[] {
@@ -173,7 +173,7 @@ const EXPONENT_MIN = -18;
 const EXPONENTS = 64;
 
 function oldestDay(packed: DayTallies): number {
-  return numberOf(packed.slice(0, DAY_CHARACTERS));
+  return parseBase64Number(packed.slice(0, DAY_CHARACTERS));
 }
 
 function packTallies(unsorted: readonly DayTally[]): DayTallies {
@@ -193,7 +193,11 @@ function packTallies(unsorted: readonly DayTally[]): DayTallies {
   const rows = days.map((tally, place) =>
     packDay(tally, tally.day - (days[place - 1]?.day ?? tally.day), methods, currencies),
   );
-  return [digitsOf(oldest.day, DAY_CHARACTERS) + rows.join(''), methods.join(''), ...currencies].join(' ');
+  return [
+    formatBase64Number(oldest.day, DAY_CHARACTERS) + rows.join(''),
+    methods.join(''),
+    ...currencies,
+  ].join(' ');
 }
 
 function packDay(
@@ -208,21 +212,24 @@ function packDay(
   }, 0);
   const [first, ...others] = [...tally.amounts].filter(([currency]) => currencies.includes(currency));
   const money = ([currency, amount]: readonly [string, string], kinds: number) =>
-    digitsOf(kinds * CURRENCIES + currencies.indexOf(currency) + 1, KINDS_CHARACTERS) + packAmount(amount);
+    formatBase64Number(kinds * CURRENCIES + currencies.indexOf(currency) + 1, KINDS_CHARACTERS) +
+    packAmount(amount);
   const { granted, waited, blocked, early } = tally;
   const isPlain = waited + blocked + early === 0;
   const counts = isPlain ? [granted] : [granted, waited, blocked, early];
   return [
-    digitsOf(daysSince + (isPlain ? ONLY_GRANTED : 0), 1),
-    ...counts.map((count) => digitsOf(count, 1)),
-    first === undefined ? digitsOf(bits * CURRENCIES, KINDS_CHARACTERS) : money(first, bits),
-    ...others.map((other) => digitsOf(ONLY_GRANTED, 1) + digitsOf(0, 1) + money(other, 0)),
+    formatBase64Number(daysSince + (isPlain ? ONLY_GRANTED : 0), 1),
+    ...counts.map((count) => formatBase64Number(count, 1)),
+    first === undefined ? formatBase64Number(bits * CURRENCIES, KINDS_CHARACTERS) : money(first, bits),
+    ...others.map(
+      (other) => formatBase64Number(ONLY_GRANTED, 1) + formatBase64Number(0, 1) + money(other, 0),
+    ),
   ].join('');
 }
 
 function packAmount(amount: string): string {
   const { mantissa, exponent } = roundToDigits(amount, AMOUNT_DIGITS);
-  return digitsOf(mantissa * EXPONENTS + exponent - EXPONENT_MIN, AMOUNT_CHARACTERS);
+  return formatBase64Number(mantissa * EXPONENTS + exponent - EXPONENT_MIN, AMOUNT_CHARACTERS);
 }
 
 function unpackTallies(packed: DayTallies): readonly DayTally[] {
@@ -240,7 +247,8 @@ function unpackTallies(packed: DayTallies): readonly DayTally[] {
     const kinds = digits.next(KINDS_CHARACTERS);
     const bits = Math.floor(kinds / CURRENCIES);
     const currency = currencies[(kinds % CURRENCIES) - 1];
-    const amount = currency === undefined ? null : scaledText(scaledOf(digits.next(AMOUNT_CHARACTERS)));
+    const amount =
+      currency === undefined ? null : formatScaledAmount(scaledOf(digits.next(AMOUNT_CHARACTERS)));
     const row: DayTally = {
       day,
       granted,
@@ -276,7 +284,7 @@ class DigitReader {
 
   next(length: number): number {
     const end = this.#place + length;
-    const number = numberOf(this.#digits.slice(this.#place, end));
+    const number = parseBase64Number(this.#digits.slice(this.#place, end));
     this.#place = end;
     return number;
   }

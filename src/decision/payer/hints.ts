@@ -4,7 +4,7 @@ import { list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts'
 import {
   type AttributeReading,
   type Attributes,
-  attributesRead,
+  attributesSchema,
   DECLARED_ATTRIBUTES_MAX,
   NO_ATTRIBUTES,
 } from './attributes.ts';
@@ -80,7 +80,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
     shape('While the secret of the HMACs is being changed: the same under the secret before', {
       fingerprint,
       ip,
-      attributes: Type.Optional(attributesRead),
+      attributes: Type.Optional(attributesSchema),
     }),
   ),
   jsOk: nullable(yesNo('The page ran JavaScript; null when nobody said')),
@@ -88,7 +88,7 @@ export const ScoreHintsSchema = shape('What one score says about the device and 
   userAgentPresent: yesNo('A User-Agent was sent'),
   userAgentIsAutomated: yesNo('The User-Agent is that of a program'),
   userAgentIsApp: yesNo("The User-Agent is that of a native app's HTTP library"),
-  attributes: Type.Optional(attributesRead),
+  attributes: Type.Optional(attributesSchema),
 });
 
 export type ScoreHints = Shape<typeof ScoreHintsSchema>;
@@ -144,7 +144,7 @@ interface AskingScore extends Pick<AskedScore, 'request' | 'changes'> {
 }
 
 /** Adds what a score shows, and remembers the score; `asked.request` is a token of all that it says. */
-export function withScore(
+export function addScore(
   before: Hints | null,
   score: ScoreHints,
   { request, formerRequest, changes, devices }: AskingScore,
@@ -196,7 +196,7 @@ export function withUnansweredScore(before: Hints | null, score: ScoreHints, now
 }
 
 /** Without expired hints and scores; null when nothing is left. */
-export function rememberedHints(hints: Hints | null, now: number): Hints | null {
+export function keepRememberedHints(hints: Hints | null, now: number): Hints | null {
   if (hints === null) return null;
   const shown = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
   const asked = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
@@ -205,7 +205,7 @@ export function rememberedHints(hints: Hints | null, now: number): Hints | null 
 }
 
 /** What a score request is answered from, however often it is repeated: what was known when it was first asked. */
-export function hintsKnownTo({ knew, devices }: AskedScore): KnownHints {
+export function restoreKnownHints({ knew, devices }: AskedScore): KnownHints {
   return { ...summaryOf(knew, true), devices: devices ?? devicesAmong(knew) };
 }
 

@@ -1,4 +1,4 @@
-import { DIGITS, digitsOf, numberOf } from './client-key.ts';
+import { DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
 
 /**
  * The fingerprints and the addresses that a payer's scores showed, with their dates. Each list is packed into one
@@ -74,7 +74,7 @@ export function forgetDevices(packed: string, now: number): string {
 }
 
 /** Both lists without such devices; the same object when there are none. */
-export function rememberedDevices(devices: KnownDevices, now: number): KnownDevices {
+export function keepRememberedDevices(devices: KnownDevices, now: number): KnownDevices {
   const fingerprints = forgetDevices(devices.fingerprints, now);
   const ips = forgetDevices(devices.ips, now);
   return fingerprints === devices.fingerprints && ips === devices.ips ? devices : { fingerprints, ips };
@@ -86,14 +86,14 @@ export function countDevices({ fingerprints, ips }: KnownDevices, now: number): 
 }
 
 /** The beginning of the minute in which the device was first shown, epoch ms; null when it is not remembered. */
-export function firstShownAt(packed: string, id: string, now: number): number | null {
+export function findFirstShownAt(packed: string, id: string, now: number): number | null {
   const name = nameOf(id);
   const known = unpack(packed, now).find((device) => device.name === name);
   return known === undefined ? null : known.firstMinute * MINUTE_MS;
 }
 
 /** The devices with other dates for what happened after `to`, where the clock went back from `from`. */
-export function devicesWithClockBack(devices: KnownDevices, from: number, to: number): KnownDevices {
+export function moveDevicesBack(devices: KnownDevices, from: number, to: number): KnownDevices {
   const back = (at: number) => (at > to ? Math.min(to, at - (from - to)) : at);
   const moved = (packed: string) =>
     pack(
@@ -119,7 +119,7 @@ export interface ListedDevice {
 /** The remembered devices, those shown last at the end. */
 export function listDevices(packed: string, now: number): readonly ListedDevice[] {
   return unpack(packed, now).map(({ name, firstMinute, lastDay }) => ({
-    id: digitsOf(name * 4, NAME_CHARACTERS + 1),
+    id: formatBase64Number(name * 4, NAME_CHARACTERS + 1),
     firstShownAt: firstMinute * MINUTE_MS,
     lastShownOn: new Date(lastDay * DAY_MS).toISOString().slice(0, 10),
   }));
@@ -132,7 +132,7 @@ function countOf(packed: string, now: number): number {
 /** The last two digits have 12 bits, of which 9 are the day. */
 function lastDayAt(packed: string, start: number, now: number): number {
   const end = start + DEVICE_CHARACTERS;
-  return dayUpTo(now, numberOf(packed.slice(end - 2, end)));
+  return dayUpTo(now, parseBase64Number(packed.slice(end - 2, end)));
 }
 
 function dayUpTo(now: number, number: number): number {
@@ -160,8 +160,8 @@ function unpack(packed: string, now: number): readonly KnownDevice[] {
 /** Dates are those nearest to `now` that are not after it. */
 function deviceAt(packed: string, start: number, now: number): KnownDevice {
   const nameEnd = start + NAME_CHARACTERS;
-  const high = numberOf(packed.slice(start, nameEnd));
-  const times = numberOf(packed.slice(nameEnd, start + DEVICE_CHARACTERS));
+  const high = parseBase64Number(packed.slice(start, nameEnd));
+  const times = parseBase64Number(packed.slice(nameEnd, start + DEVICE_CHARACTERS));
   const low = Math.floor(times / (MINUTES * DAYS));
   const minute = Math.floor(times / DAYS) % MINUTES;
   return {
@@ -181,7 +181,10 @@ function pack(devices: readonly KnownDevice[]): string {
   return devices
     .map(({ name, firstMinute, lastDay }) => {
       const times = ((name % 16) * MINUTES + (firstMinute % MINUTES)) * DAYS + (lastDay % DAYS);
-      return digitsOf(Math.floor(name / 16), NAME_CHARACTERS) + digitsOf(times, TIME_CHARACTERS);
+      return (
+        formatBase64Number(Math.floor(name / 16), NAME_CHARACTERS) +
+        formatBase64Number(times, TIME_CHARACTERS)
+      );
     })
     .join('');
 }

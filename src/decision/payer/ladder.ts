@@ -43,7 +43,10 @@ export function levelsOf({ levelsMs, ladders }: LadderSettings, name: string | n
 export const NO_ATTEMPTS: Ladder = { level: 0, attemptOpen: false, waitUntil: null };
 
 /** After what absence a client whose newest wait was on this ladder starts afresh; null: on the one without a name. */
-export function resetAfterMsOf({ resetAfterMs, resetsAfterMs }: LadderSettings, name: string | null): number {
+export function getResetAfterMs(
+  { resetAfterMs, resetsAfterMs }: LadderSettings,
+  name: string | null,
+): number {
   return name === null ? resetAfterMs : (resetsAfterMs[name] ?? resetAfterMs);
 }
 
@@ -56,11 +59,11 @@ export function resetsOf({ resetAfterMs, resetsAfterMs }: LadderSettings): reado
 export function settle(client: StandingClient, settings: LadderSettings, now: number): Ladder {
   const { ladder, lastVerdictAt, lastWaitLadder } = client;
   if (lastVerdictAt === null) return ladder;
-  return now - lastVerdictAt >= resetAfterMsOf(settings, lastWaitLadder) ? NO_ATTEMPTS : ladder;
+  return now - lastVerdictAt >= getResetAfterMs(settings, lastWaitLadder) ? NO_ATTEMPTS : ladder;
 }
 
 /** A requisite is granted: the wait is served, the level is kept until a payment arrives. */
-export function grant(ladder: Ladder): Ladder {
+export function grantAttempt(ladder: Ladder): Ladder {
   return { level: ladder.level, attemptOpen: true, waitUntil: null };
 }
 

@@ -3,7 +3,7 @@ import {
   type KnownOrder,
   type OrderOutcome,
   RESULTS_WEAKEST_FIRST,
-  strengthOf,
+  rankResult,
 } from './order.ts';
 
 /** Stored results are numbers: the strength of the result, or one of these. */
@@ -16,7 +16,7 @@ export const RESULT_CODES = 16;
 /** The number that is stored for a result. */
 export function encodeResult(result: Omit<OrderOutcome, 'occurredAt'>): number {
   if (result.awaitsPayment) return AWAITS_PAYMENT;
-  return result.undated ? UNDATED_PAYMENT : strengthOf(result);
+  return result.undated ? UNDATED_PAYMENT : rankResult(result);
 }
 
 /** The result of a stored number; throws for any other number. */

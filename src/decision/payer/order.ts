@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { epochMs, meaning, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { compareAmounts, type Money, moneyOf, moneyText, subtractAmounts } from './amount.ts';
+import { compareAmounts, type Money, moneyText, readMoney, subtractAmounts } from './amount.ts';
 import type { ClientKey } from './client-key.ts';
 
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
@@ -131,12 +131,12 @@ export const RESULTS_WEAKEST_FIRST = [
 ] as const satisfies readonly (Outcome | OutcomeCause)[];
 
 /** The index of a result in RESULTS_WEAKEST_FIRST. */
-export function strengthOf({ outcome, cause }: Result): number {
+export function rankResult({ outcome, cause }: Result): number {
   return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
 }
 
 export function sameResult(a: Result, b: Result): boolean {
-  return strengthOf(a) === strengthOf(b);
+  return rankResult(a) === rankResult(b);
 }
 
 export function isReversal({ cause }: Pick<Result, 'cause'>): boolean {
@@ -159,7 +159,7 @@ export function isFailure(result: Result): boolean {
 export function reopenGranted(known: KnownOrder | null, exposure: Exposure): KnownOrder | null {
   if (known?.turnedAway !== true || exposure !== 'granted') return known;
   const { amount } = known;
-  const reports = reportsOf(known).filter((report) => !isFailure(report));
+  const reports = listReports(known).filter((report) => !isFailure(report));
   return reports.length === 0 ? null : orderOf(reports, { amount, turnedAway: false });
 }
 
@@ -173,7 +173,7 @@ export function addReport(
   exposure: Exposure,
   asked: string | undefined,
 ): KnownOrder {
-  const before = reportsOf(known);
+  const before = listReports(known);
   if (known !== null && before.some((other) => isSameReport(other, report))) return known;
   const reports = forgetSpareReports([...before, report].toSorted(compareReports), asked);
   // The first report settles whether the order was turned away.
@@ -182,9 +182,9 @@ export function addReport(
 }
 
 /** The order as it is when another amount was asked for. */
-export function withAskedAmount(known: KnownOrder, asked: string | undefined): KnownOrder {
+export function setAskedAmount(known: KnownOrder, asked: string | undefined): KnownOrder {
   if (known.amount === asked) return known;
-  return orderOf(reportsOf(known), { amount: asked, turnedAway: known.turnedAway === true });
+  return orderOf(listReports(known), { amount: asked, turnedAway: known.turnedAway === true });
 }
 
 function orderOf(
@@ -212,7 +212,7 @@ export function dateReport(
 ): DatedReport {
   const said = { outcome, cause, ...(amount === undefined ? {} : { amount }) };
   if (occurredAt !== null && occurredAt <= nowMs) return { ...said, occurredAt };
-  const repeated = reportsOf(known).findLast(
+  const repeated = listReports(known).findLast(
     (other) => sameResult(other, said) && other.amount === said.amount,
   );
   if (repeated !== undefined) return repeated;
@@ -220,7 +220,7 @@ export function dateReport(
 }
 
 /** All reports that are remembered of an order, in the order of `compareReports`. */
-export function reportsOf(known: KnownOrder | null): readonly DatedReport[] {
+export function listReports(known: KnownOrder | null): readonly DatedReport[] {
   if (known === null) return [];
   const { outcome, cause, occurredAt, undated, reports } = known;
   return reports ?? [{ outcome, cause, occurredAt, ...(undated ? { undated } : {}) }];
@@ -230,7 +230,7 @@ export function reportsOf(known: KnownOrder | null): readonly DatedReport[] {
 export function compareReports(a: DatedReport, b: DatedReport): number {
   return (
     a.occurredAt - b.occurredAt ||
-    strengthOf(a) - strengthOf(b) ||
+    rankResult(a) - rankResult(b) ||
     Number(b.undated ?? false) - Number(a.undated ?? false) ||
     compareTexts(a.amount ?? '', b.amount ?? '')
   );
@@ -246,7 +246,7 @@ function isSameReport(a: DatedReport, b: DatedReport): boolean {
 }
 
 /** The money that the result of an order is about; undefined when it is not known. */
-export function settledAmount(known: KnownOrder): string | undefined {
+export function getSettledAmount(known: KnownOrder): string | undefined {
   const { reports, amount } = known;
   if (reports === undefined || isFailure(known) || known.awaitsPayment) return amount;
   const payment = readPayment(reports, amount);
@@ -260,7 +260,7 @@ export function settledAmount(known: KnownOrder): string | undefined {
  * Since when money of an order is taken back, as much as it is now: epoch ms; null when nothing is. A reversal that
  * a later payment outlasted, or that waits for its payment, took nothing back.
  */
-export function takenBackAt(known: KnownOrder): number | null {
+export function findReversedAt(known: KnownOrder): number | null {
   if (known.awaitsPayment) return null;
   if (isReversal(known)) return known.occurredAt;
   if (!isPayment(known) || known.reports === undefined) return null;
@@ -271,10 +271,10 @@ export function takenBackAt(known: KnownOrder): number | null {
 }
 
 /** Whether a report says how much of the payment that holds was taken back. */
-export function isPartTakenBack(known: KnownOrder, report: DatedReport): boolean {
+export function isPartlyReversed(known: KnownOrder, report: DatedReport): boolean {
   if (!isPayment(known) || !isReversal(report)) return false;
-  const payment = readPayment(reportsOf(known), known.amount);
-  const taken = moneyOf(report.amount ?? '');
+  const payment = readPayment(listReports(known), known.amount);
+  const taken = readMoney(report.amount ?? '');
   const isComparable = taken !== null && taken.currency === payment.captured?.currency;
   return isComparable && compareAmounts(taken.amount, takenBackOf(payment)) === 0;
 }
@@ -300,8 +300,8 @@ function readPayment(reports: readonly DatedReport[], asked: string | undefined)
 
 /** A payment without an amount is of what was asked for. In several currencies the newest report decides which. */
 function capturedBy(payments: readonly DatedReport[], asked: string | undefined): Money | null {
-  const amounts = payments.map(({ amount = asked }) => moneyOf(amount ?? '')).filter((one) => one !== null);
-  const newest = amounts.at(-1) ?? (payments.length === 0 ? moneyOf(asked ?? '') : null);
+  const amounts = payments.map(({ amount = asked }) => readMoney(amount ?? '')).filter((one) => one !== null);
+  const newest = amounts.at(-1) ?? (payments.length === 0 ? readMoney(asked ?? '') : null);
   return amounts.reduce((most, one) => (isLess(most, one) ? one : most), newest);
 }
 
@@ -312,7 +312,7 @@ function isLess(one: Money | null, other: Money): boolean {
 /** What cannot be compared takes all of the payment; of a payment that was not reported yet it takes nothing. */
 function takesAll({ amount }: DatedReport, captured: Money | null, isPaid: boolean): boolean {
   if (amount === undefined) return true;
-  const taken = moneyOf(amount);
+  const taken = readMoney(amount);
   if (captured === null || taken === null || taken.currency !== captured.currency) return isPaid;
   return compareAmounts(taken.amount, captured.amount) >= 0;
 }
@@ -328,7 +328,7 @@ function takenBackOf(payment: Payment): string {
 /** The reversals of parts of the payment that stands: a reversal of all of it ended the payment before. */
 function standingReversals({ reversals, lastFullReversal, captured }: Payment) {
   return reversals.flatMap(({ occurredAt, amount }) => {
-    const money = moneyOf(amount ?? '');
+    const money = readMoney(amount ?? '');
     const isOver = lastFullReversal !== null && occurredAt <= lastFullReversal.occurredAt;
     return isOver || money === null || money.currency !== captured?.currency ? [] : [{ occurredAt, money }];
   });
@@ -406,7 +406,7 @@ function neededReports(
 }
 
 function largestOf(reports: readonly DatedReport[], asked: string | undefined): DatedReport | undefined {
-  const amountOf = ({ amount = asked }: DatedReport) => moneyOf(amount ?? '')?.amount ?? '0';
+  const amountOf = ({ amount = asked }: DatedReport) => readMoney(amount ?? '')?.amount ?? '0';
   return reports.reduce<DatedReport | undefined>((most, one) => {
     return most !== undefined && compareAmounts(amountOf(most), amountOf(one)) >= 0 ? most : one;
   }, undefined);

@@ -1,6 +1,6 @@
-import { moneyOf } from './amount.ts';
-import { DIGITS, digitsOf, numberOf } from './client-key.ts';
-import { ageOf } from './instant.ts';
+import { readMoney } from './amount.ts';
+import { DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
+import { toggleAge } from './instant.ts';
 import type { KnownOrder } from './order.ts';
 import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
@@ -45,7 +45,7 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
     reportsRows(orders),
     older === NO_OUTCOMES.older
       ? 0
-      : [ageOf(older.lastPaidAt, lastAt), ageOf(older.lastUnpaidAt, lastAt), older.unpaidChain],
+      : [toggleAge(older.lastPaidAt, lastAt), toggleAge(older.lastUnpaidAt, lastAt), older.unpaidChain],
   ];
   while (row.length > 3 && row.at(-1) === 0) row.pop();
   return row;
@@ -65,7 +65,11 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
     neitherCount,
     recent: recent.reverse(),
     older: older
-      ? { lastPaidAt: ageOf(older[0], lastAt), lastUnpaidAt: ageOf(older[1], lastAt), unpaidChain: older[2] }
+      ? {
+          lastPaidAt: toggleAge(older[0], lastAt),
+          lastUnpaidAt: toggleAge(older[1], lastAt),
+          unpaidChain: older[2],
+        }
       : NO_OUTCOMES.older,
   };
 }
@@ -78,14 +82,14 @@ function packOrders(orders: readonly RecentOrder[]): string {
   const distances = orders.map(
     ({ occurredAt }, place) => (orders[place - 1]?.occurredAt ?? occurredAt) - occurredAt,
   );
-  const width = digitsOf(Math.max(0, ...distances), 0).length;
+  const width = formatBase64Number(Math.max(0, ...distances), 0).length;
   const packed = orders.map((order, place) => {
     const same = order.amount === orders[place - 1]?.amount ? SAME_AMOUNT : 0;
     const turnedAway = order.turnedAway ? TURNED_AWAY : 0;
     return (
       order.token +
       DIGITS.charAt(encodeResult(order) + same + turnedAway) +
-      digitsOf(distances[place] ?? 0, width)
+      formatBase64Number(distances[place] ?? 0, width)
     );
   });
   return packed.length === 0 ? '' : width + packed.join('');
@@ -97,7 +101,7 @@ function packAmounts(orders: readonly RecentOrder[]): string {
   const cells: string[] = [];
   for (const [place, { amount }] of orders.entries()) {
     if (amount === orders[place - 1]?.amount) continue;
-    const money = moneyOf(amount ?? '');
+    const money = readMoney(amount ?? '');
     cells.push(money !== null && money.currency === currency ? money.amount : (amount ?? ''));
     currency = money?.currency ?? currency;
   }
@@ -113,9 +117,9 @@ function unpackOrders(packed: string, newestAt: number, cells: readonly string[]
   let amount: string | null = null;
   for (let start = 1; start < packed.length; start += length) {
     const token = packed.slice(start, start + TOKEN_CHARACTERS);
-    const code = numberOf(packed.charAt(start + TOKEN_CHARACTERS));
+    const code = parseBase64Number(packed.charAt(start + TOKEN_CHARACTERS));
     if ((code & SAME_AMOUNT) === 0) amount = amounts.next().value ?? null;
-    occurredAt -= numberOf(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
+    occurredAt -= parseBase64Number(packed.slice(start + TOKEN_CHARACTERS + 1, start + length));
     const exposed = (code & TURNED_AWAY) === 0 ? {} : { turnedAway: true as const };
     const known: KnownOrder = { ...decodeResult(code % RESULT_CODES), occurredAt, ...exposed };
     orders.push(amount === null ? { ...known, token } : { ...known, amount, token });
@@ -128,7 +132,7 @@ function amountsOf(cells: readonly string[]): readonly (string | null)[] {
   return cells.map((cell) => {
     if (cell === '') return null;
     const amount = cell.includes(' ') ? cell : `${cell} ${currency}`;
-    currency = moneyOf(amount)?.currency ?? currency;
+    currency = readMoney(amount)?.currency ?? currency;
     return amount;
   });
 }

@@ -1,4 +1,4 @@
-import { type KnownOrder, type Outcome, type OutcomeCause, takenBackAt } from './order.ts';
+import { findReversedAt, type KnownOrder, type Outcome, type OutcomeCause } from './order.ts';
 
 export interface RecentOrder extends KnownOrder {
   /** Stands for its orderRef, see `token`. */
@@ -59,7 +59,7 @@ export function tallyOutcome(
 }
 
 /** Updates an order whose result counts as before. */
-export function withKnownOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
+export function updateKnownOrder(tally: OutcomeTally, order: RecentOrder): OutcomeTally {
   const place = placeOf(tally.recent, order);
   return place === -1 ? tally : { ...tally, recent: tally.recent.with(place, order) };
 }
@@ -70,7 +70,7 @@ export function recentOrder({ recent }: OutcomeTally, token: string): RecentOrde
 }
 
 /** Orders that a change pushed out of the newest, including the `changed` order itself if it is not among them. */
-export function displacedOrders(
+export function listDisplacedOrders(
   before: OutcomeTally,
   after: OutcomeTally,
   changed: RecentOrder,
@@ -94,7 +94,7 @@ export function hasOlderOrders({ paidCount, unpaidCount, neitherCount, recent }:
  * What an order says about the payer; null: nothing, for a technical failure, an unpaid order that the service turned
  * away, and a reversal whose payment is not known yet.
  */
-export function countsAs({ outcome, cause, turnedAway, awaitsPayment }: CountedOrder): Outcome | null {
+export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: CountedOrder): Outcome | null {
   if (cause === 'TECHNICAL' || awaitsPayment || (outcome === 'UNPAID' && turnedAway)) return null;
   return outcome;
 }
@@ -103,21 +103,21 @@ type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway' | 'await
 
 /** Epoch ms of the newest paid outcome; null when there is none. */
 export function lastPaidAt({ recent, older }: OutcomeTally): number | null {
-  return recent.findLast((order) => countsAs(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
+  return recent.findLast((order) => classifyOutcome(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
 }
 
 /** Epoch ms of the newest unpaid outcome; null when there is none. */
 export function lastUnpaidAt({ recent, older }: OutcomeTally): number | null {
-  return recent.findLast((order) => countsAs(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
+  return recent.findLast((order) => classifyOutcome(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
 
 /** The recent orders that came to a result after `since` (epoch ms). */
-export function outcomesSince(
+export function listOutcomesSince(
   { recent }: OutcomeTally,
   result: Outcome,
   since: number,
 ): readonly RecentOrder[] {
-  return recent.filter((order) => order.occurredAt > since && countsAs(order) === result);
+  return recent.filter((order) => order.occurredAt > since && classifyOutcome(order) === result);
 }
 
 /**
@@ -125,7 +125,7 @@ export function outcomesSince(
  * although they say nothing about the payer; other causes count only where the order counts as unpaid.
  */
 export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, since: number): number {
-  const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || countsAs(order) === 'UNPAID';
+  const isCounted = (order: RecentOrder) => cause === 'TECHNICAL' || classifyOutcome(order) === 'UNPAID';
   return recent.filter((order) => order.cause === cause && order.occurredAt > since && isCounted(order))
     .length;
 }
@@ -134,30 +134,30 @@ export function countByCause({ recent }: OutcomeTally, cause: OutcomeCause, sinc
  * The cause of the newest recent order that counts or failed technically, by what holds of it; null where it has none
  * or there is no such order.
  */
-export function lastCause({ recent }: OutcomeTally): OutcomeCause | null {
-  const last = recent.findLast((order) => order.cause === 'TECHNICAL' || countsAs(order) !== null);
+export function findLastCause({ recent }: OutcomeTally): OutcomeCause | null {
+  const last = recent.findLast((order) => order.cause === 'TECHNICAL' || classifyOutcome(order) !== null);
   return last?.cause ?? null;
 }
 
 /** Epoch ms of when money of a recent order was last taken back, whole or in part; null when none was. */
-export function lastReversalAt({ recent }: OutcomeTally): number | null {
+export function findLastReversalAt({ recent }: OutcomeTally): number | null {
   let last: number | null = null;
   for (const order of recent) {
-    const at = countsAs(order) === null ? null : takenBackAt(order);
+    const at = classifyOutcome(order) === null ? null : findReversedAt(order);
     if (at !== null && (last === null || at > last)) last = at;
   }
   return last;
 }
 
 /** Unpaid outcomes since the last paid one, counted up to UNPAID_CHAIN_MAX. */
-export function unpaidChain({ recent, older }: OutcomeTally): number {
-  const lastPaid = recent.findLastIndex((order) => countsAs(order) === 'PAID');
-  const unpaid = recent.slice(lastPaid + 1).filter((order) => countsAs(order) === 'UNPAID').length;
+export function countUnpaidChain({ recent, older }: OutcomeTally): number {
+  const lastPaid = recent.findLastIndex((order) => classifyOutcome(order) === 'PAID');
+  const unpaid = recent.slice(lastPaid + 1).filter((order) => classifyOutcome(order) === 'UNPAID').length;
   return Math.min(unpaid + (lastPaid === -1 ? older.unpaidChain : 0), UNPAID_CHAIN_MAX);
 }
 
-export function lastOutcome({ recent, older }: OutcomeTally): Outcome | null {
-  const last = recent.findLast((order) => countsAs(order) !== null);
+export function findLastOutcome({ recent, older }: OutcomeTally): Outcome | null {
+  const last = recent.findLast((order) => classifyOutcome(order) !== null);
   return last?.outcome ?? newest(older)?.outcome ?? null;
 }
 
@@ -167,8 +167,9 @@ export function hasOutcomes({ paidCount, unpaidCount, neitherCount }: OutcomeTal
 }
 
 /** The summary of the orders that are not among the recent ones, corrected by the counts. */
-export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
-  const recently = (result: Outcome) => tally.recent.filter((order) => countsAs(order) === result).length;
+export function summarizeOlderOutcomes(tally: OutcomeTally): OlderOutcomes {
+  const recently = (result: Outcome) =>
+    tally.recent.filter((order) => classifyOutcome(order) === result).length;
   const paidCount = tally.paidCount - recently('PAID');
   const unpaidCount = tally.unpaidCount - recently('UNPAID');
   const { older } = tally;
@@ -181,29 +182,29 @@ export function olderOutcomes(tally: OutcomeTally): OlderOutcomes {
 }
 
 function counted(tally: OutcomeTally, order: RecentOrder, step: 1 | -1): OutcomeTally {
-  const result = countsAs(order);
+  const result = classifyOutcome(order);
   const moved = {
     paidCount: tally.paidCount + (result === 'PAID' ? step : 0),
     unpaidCount: tally.unpaidCount + (result === 'UNPAID' ? step : 0),
     neitherCount: tally.neitherCount + (result === null ? step : 0),
     ...(step === 1 ? withOrder(tally, order) : withoutOrder(tally, order)),
   };
-  return { ...moved, older: olderOutcomes(moved) };
+  return { ...moved, older: summarizeOlderOutcomes(moved) };
 }
 
 type Remembered = Pick<OutcomeTally, 'recent' | 'older'>;
 
 function withOrder({ recent, older }: Remembered, order: RecentOrder): Remembered {
   const newestOlder = newest(older);
-  if (newestOlder !== null && inTime(order, newestOlder) < 0)
+  if (newestOlder !== null && compareByTime(order, newestOlder) < 0)
     return { recent, older: summarise(older, order) };
-  const place = recent.findLastIndex((other) => inTime(other, order) <= 0) + 1;
+  const place = recent.findLastIndex((other) => compareByTime(other, order) <= 0) + 1;
   const next = recent.toSpliced(place, 0, order);
   if (next.length <= RECENT_OUTCOMES_MAX) return { recent: next, older };
   // Orders that count neither way leave first.
   const leaving = Math.max(
     0,
-    next.findIndex((other) => countsAs(other) === null),
+    next.findIndex((other) => classifyOutcome(other) === null),
   );
   return {
     recent: next.toSpliced(leaving, 1),
@@ -215,7 +216,7 @@ function withoutOrder({ recent, older }: Remembered, order: RecentOrder): Rememb
   const place = placeOf(recent, order);
   if (place !== -1) return { recent: recent.toSpliced(place, 1), older };
   const inChain =
-    countsAs(order) === 'UNPAID' && order.occurredAt > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
+    classifyOutcome(order) === 'UNPAID' && order.occurredAt > (older.lastPaidAt ?? Number.NEGATIVE_INFINITY);
   return { recent, older: { ...older, unpaidChain: Math.max(0, older.unpaidChain - (inChain ? 1 : 0)) } };
 }
 
@@ -227,7 +228,7 @@ function placeOf(recent: readonly RecentOrder[], { token }: RecentOrder): number
 function summarise(older: OlderOutcomes, order: KnownOrder): OlderOutcomes {
   const { lastPaidAt, lastUnpaidAt, unpaidChain } = older;
   const { occurredAt: at } = order;
-  const result = countsAs(order);
+  const result = classifyOutcome(order);
   const since = (then: number | null) => then === null || at >= then;
   if (result === null) return older;
   if (result === 'UNPAID') {
@@ -252,7 +253,7 @@ function newest({ lastPaidAt, lastUnpaidAt }: OlderOutcomes): OutcomeInTime | nu
 }
 
 /** At the same time a payment counts as the newer one. Tokens only make the sequence independent of arrival. */
-export function inTime(a: OutcomeInTime, b: OutcomeInTime): number {
+export function compareByTime(a: OutcomeInTime, b: OutcomeInTime): number {
   const paid = ({ outcome }: OutcomeInTime) => Number(outcome === 'PAID');
   return a.occurredAt - b.occurredAt || paid(a) - paid(b) || compareTokens(a.token ?? '', b.token ?? '');
 }

@@ -1,6 +1,6 @@
 import type { OutcomeChange } from './changes.ts';
 import { type ClientState, live } from './client-state.ts';
-import { countsAs, lastOutcome } from './outcomes.ts';
+import { classifyOutcome, findLastOutcome } from './outcomes.ts';
 
 /** What a sighting remembers of its client, as the client stood before the request that noted it. */
 export interface SightingMarks {
@@ -38,7 +38,7 @@ export const BITS_OF_MARK = {
 } as const satisfies Record<SightingMark, number>;
 
 /** The bits of some marks together. */
-export function bitsOfMarks(marks: readonly SightingMark[]): number {
+export function combineMarkBits(marks: readonly SightingMark[]): number {
   return marks.reduce((bits, mark) => bits | BITS_OF_MARK[mark], 0);
 }
 
@@ -58,7 +58,7 @@ export function paymentNote(
   { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
   now: number,
 ): PaymentNote | null {
-  if (outcome !== 'PAID' || countsAs(order) !== 'PAID') return null;
+  if (outcome !== 'PAID' || classifyOutcome(order) !== 'PAID') return null;
   return { since: now - PAYMENT_NOTED_MS, isUnpaid: sightingMarks(state, now).unpaid };
 }
 
@@ -68,7 +68,7 @@ export function sightingMarks(
 ): SightingMarks {
   return {
     paying: state.outcomes.paidCount > 0,
-    unpaid: lastOutcome(state.outcomes) === 'UNPAID',
+    unpaid: findLastOutcome(state.outcomes) === 'UNPAID',
     blocked: state.lastVerdictBlocked || live(state.override, now)?.group === 'BLOCKED',
     unpaidOrders: Math.min(UNPAID_ORDERS_MAX, state.outcomes.unpaidCount),
   };

@@ -2,7 +2,7 @@ import { NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
 import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
-import { ageOf } from './instant.ts';
+import { toggleAge } from './instant.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
@@ -52,8 +52,8 @@ export function encodeClientState(state: ClientState): string {
     FORMAT,
     state.seq,
     state.lastAt,
-    ageOf(state.firstSeenAt, state.lastAt),
-    ageOf(state.lastVerdictAt, state.lastAt),
+    toggleAge(state.firstSeenAt, state.lastAt),
+    toggleAge(state.lastVerdictAt, state.lastAt),
     state.changes,
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
@@ -77,7 +77,7 @@ export function encodeClientState(state: ClientState): string {
 }
 
 /** The state as a store would give it back, for states that are kept in memory. */
-export function asStored(state: ClientState): ClientState {
+export function roundTripState(state: ClientState): ClientState {
   return decodeClientState(encodeClientState(state));
 }
 
@@ -110,9 +110,9 @@ export function decodeClientState(text: string): ClientState {
   }
   return {
     seq,
-    firstSeenAt: ageOf(firstSeenAge, lastAt),
+    firstSeenAt: toggleAge(firstSeenAge, lastAt),
     lastAt,
-    lastVerdictAt: ageOf(lastVerdictAge, lastAt),
+    lastVerdictAt: toggleAge(lastVerdictAge, lastAt),
     lastVerdictBlocked: lastVerdictBlocked === 1,
     changes,
     ladder: decodeLadder(ladder),

@@ -40,7 +40,7 @@ export function stepOf(ring: number, at: number): number {
 }
 
 /** Why a window cannot be counted in steps; null where it can. */
-export function verdictWindowRefusal(windowMs: number): string | null {
+export function refuseVerdictWindow(windowMs: number): string | null {
   const stepMs = VERDICT_STEPS[windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1].stepMs;
   if (windowMs % stepMs === 0) return null;
   return 'is counted in steps: a window is of tens of minutes up to 2h, or of whole hours up to 24h';

@@ -16,7 +16,7 @@ const SIGNS: Readonly<Record<OperatorName, string>> = {
 };
 
 /** `>=` of greaterThanInclusive; of what is no operator the text itself. */
-export function signOf(operator: string): string {
+export function findOperatorSign(operator: string): string {
   return Object.entries(SIGNS).find(([name]) => name === operator)?.[1] ?? operator;
 }
 

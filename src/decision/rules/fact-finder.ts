@@ -1,8 +1,8 @@
 import { formatDuration } from '#base/duration.ts';
-import { attributeFact, attributeLabel } from '#decision/facts/attribute.ts';
+import { attributeLabel, createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain } from '#decision/facts/fact.ts';
-import { OTHER_WORDS, wordsOf } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
 import { FACT_QUESTIONS, type FactQuestion } from '#decision/facts/questions.ts';
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
 
@@ -27,12 +27,12 @@ interface AnsweredQuestion extends Omit<FactQuestion, 'facts'> {
  */
 export function findFacts(declared: DeclaredAttributes, word: string | null): readonly AnsweredQuestion[] {
   const own = [...declared.values()].map((attribute) =>
-    listedFact(attributeLabel(attribute.name), attributeFact(attribute)),
+    describeFact(attributeLabel(attribute.name), createAttributeFact(attribute)),
   );
   return FACT_QUESTIONS.flatMap((question) => {
     const all = question.facts.flatMap((name) => {
       const fact = FACTS.get(name);
-      return fact === undefined ? [] : [listedFact(name, fact), ...(name === 'attribute' ? own : [])];
+      return fact === undefined ? [] : [describeFact(name, fact), ...(name === 'attribute' ? own : [])];
     });
     const facts = word === null || has(question.question, word) ? all : all.filter(isFoundBy(word));
     return facts.length === 0 ? [] : [{ ...question, facts }];
@@ -51,15 +51,15 @@ function has(text: string, word: string): boolean {
 
 /** The facts that say what others call so. */
 function factsCalled(word: string): readonly string[] {
-  const words = wordsOf(word);
-  return OTHER_WORDS.flatMap(([entry, facts]) => {
-    const called = wordsOf(entry);
+  const words = splitIntoWords(word);
+  return FACT_SYNONYMS.flatMap(([entry, facts]) => {
+    const called = splitIntoWords(entry);
     const isCalled = words.every((one) => called.includes(one)) || called.every((one) => words.includes(one));
     return isCalled ? facts : [];
   });
 }
 
-export function listedFact(name: string, fact: Fact): ListedFact {
+export function describeFact(name: string, fact: Fact): ListedFact {
   return { name, values: valuesOf(fact), notes: notesOn(fact), description: fact.description };
 }
 

@@ -30,7 +30,7 @@ export function isMultipleOf(value: number, divisor: number): boolean {
 }
 
 /** The least multiple above a value of 0 or more. */
-export function multipleAbove(value: number, divisor: number): number {
+export function findMultipleAbove(value: number, divisor: number): number {
   const [units, by, decimals] = inOneUnit(decimalOf(value), decimalOf(divisor));
   return Number(`${(units / by + 1n) * by}e-${decimals}`);
 }

@@ -24,7 +24,7 @@ const TESTS: Readonly<Record<OperatorName, (expected: Expected) => Test>> = {
 };
 
 /** The test of an operator; what is not known (null) is like nothing. */
-export function testOf(operator: OperatorName, expected: Expected | null | undefined): Test {
+export function createTest(operator: OperatorName, expected: Expected | null | undefined): Test {
   return expected === null || expected === undefined ? () => false : TESTS[operator](expected);
 }
 

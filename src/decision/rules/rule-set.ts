@@ -194,7 +194,7 @@ export interface ParsedRules {
 
 /** All conditions of a rule set, in the order in which they are asked. */
 export function conditionsOf(rules: ParsedRules): readonly Condition[] {
-  return rulesByFile(rules).flatMap((file) => file.map(({ condition }) => condition));
+  return groupRulesByFile(rules).flatMap((file) => file.map(({ condition }) => condition));
 }
 
 /** The same without those of flags, which change no answer. */
@@ -203,7 +203,7 @@ export function decidingConditionsOf(rules: ParsedRules): readonly Condition[] {
 }
 
 /** All that has conditions, file by file: its rules, and before the signals what exempts from them. */
-export function rulesByFile({
+export function groupRulesByFile({
   groups,
   signals,
   verdicts,
@@ -218,7 +218,7 @@ export function exemptAndSignals({ exempt, rules }: ParsedRules['signals']): rea
 
 /** How many rules a rule set has, flags included, with both `otherwise` and what exempts from the signals. */
 export function countRules(rules: ParsedRules): number {
-  return rulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISES);
+  return groupRulesByFile(rules).reduce((sum, file) => sum + file.length, OTHERWISES);
 }
 
 /** Groups and verdicts have one each. */
@@ -239,7 +239,7 @@ export interface Matchable<Params> extends Rule<Params> {
 }
 
 /** The rules of a file in json-rules-engine, which were loaded once. */
-export interface EngineOfRules {
+export interface LoadedEngine {
   /** Runs the engine over the values of a decision: whether each rule matches, by its name. */
   matched(values: readonly FactReading[]): Promise<ReadonlyMap<string, boolean>>;
 }
@@ -278,7 +278,7 @@ export interface RuleSet extends ParsedRules {
   };
   readonly flags: { readonly rules: readonly Matchable<FlagParams>[] };
   /** What the functions of its rules were made from, and explanations run; `exempt` is before the signals. */
-  readonly engines: Readonly<Record<'groups' | 'exempt' | 'signals' | 'verdicts' | 'flags', EngineOfRules>>;
+  readonly engines: Readonly<Record<'groups' | 'exempt' | 'signals' | 'verdicts' | 'flags', LoadedEngine>>;
 }
 
 /** A list of the rule set that rules compare facts with: `lists/NAME.yaml`. */
@@ -315,11 +315,11 @@ export function listNameRefusal(name: string): string {
 
 /** What matching signals weigh together: of several about one thing the heaviest counts. */
 export function weightOfSignals(matching: readonly SignalParams[]): number {
-  return totalWeight(heaviestOfEachThing(matching).map(({ weight }) => weight));
+  return sumWeights(keepHeaviestSignals(matching).map(({ weight }) => weight));
 }
 
 /** Leaves out the signals in whose place a heavier one about the same thing counts; of equally heavy ones the first counts. */
-export function heaviestOfEachThing<Signal extends SignalParams>(
+export function keepHeaviestSignals<Signal extends SignalParams>(
   matching: readonly Signal[],
 ): readonly Signal[] {
   if (matching.every(({ about }) => about === undefined)) return matching;
@@ -332,7 +332,7 @@ export function heaviestOfEachThing<Signal extends SignalParams>(
 }
 
 /** Sum of signal weights, rounded, so that weights of 0.7 and 0.1 reach a threshold of 0.8. */
-export function totalWeight(weights: readonly number[]): number {
+export function sumWeights(weights: readonly number[]): number {
   return Math.round(weights.reduce((total, weight) => total + weight, 0) * 1e6) / 1e6;
 }
 

@@ -13,13 +13,20 @@ import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { answerOf, readSnapshot } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
-import { BadReply, checked, isTextOrNothing, itemsOf, textOrNothing, wholeOf } from './connection/reply.ts';
+import {
+  BadReply,
+  callChecked,
+  isTextOrNull,
+  requireItems,
+  requireTextOrNull,
+  requireWhole,
+} from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import type { MemoryRoom } from './health.ts';
 import { type Installation, shapeMember } from './installation.ts';
-import { journalLine } from './journal.ts';
+import { formatJournalLine } from './journal.ts';
 import type { NodeClocks } from './node-clocks.ts';
-import { nextTicket, RedisScript } from './script.ts';
+import { createTicket, RedisScript } from './script.ts';
 
 const loadScript = new RedisScript('load-2.lua');
 
@@ -46,7 +53,7 @@ interface RedisClientsParts {
 }
 
 /** States, notes and records of clients: everything in the slot of a client. */
-export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
+export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { connection, calls, clocks, decisions, installation, memory } = parts;
   const { commands } = connection;
   const commitScript = commitScriptOf({ ...KEPT, installation: installation.known.id });
@@ -83,7 +90,7 @@ export function redisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'co
     while (performance.now() < untilMs) {
       await sleep(LOOK_AGAIN_MS);
       const there = await calls
-        .reading(key)(() => checked('GET', commands.get(key), isTextOrNothing))
+        .reading(key)(() => callChecked('GET', commands.get(key), isTextOrNull))
         .catch(() => stamp.raw);
       if (there === next) return true;
       if (there !== stamp.raw) return false;
@@ -158,7 +165,7 @@ function isAnswerLost(error: unknown): boolean {
  * these are the replies to this call.
  */
 function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<typeof readLoadReply>> {
-  const ticket = nextTicket();
+  const ticket = createTicket();
   return sendTogether([['GET', key], ['TIME'], ['ECHO', ticket]]).then(([state, time, echo]) => {
     if (echo !== ticket) throw new BadReply('ECHO', echo);
     return readLoadReply('GET and TIME', [time, state]);
@@ -167,13 +174,13 @@ function loadState(sendTogether: SendTogether, key: string): Promise<ReturnType<
 
 /** What load-2.lua returns. */
 function readLoadReply(what: string, reply: unknown) {
-  const [time, state, order, answered] = itemsOf(what, reply);
-  const [seconds, micros] = itemsOf(what, time);
+  const [time, state, order, answered] = requireItems(what, reply);
+  const [seconds, micros] = requireItems(what, time);
   return {
-    time: wholeOf(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
-    state: textOrNothing(what, state) || null,
-    order: textOrNothing(what, order),
-    answered: textOrNothing(what, answered),
+    time: requireWhole(what, Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)),
+    state: requireTextOrNull(what, state) || null,
+    order: requireTextOrNull(what, order),
+    answered: requireTextOrNull(what, answered),
   };
 }
 
@@ -267,7 +274,7 @@ export function commitCall(
       String(validUntilMs),
       stamp.raw ?? '',
       nextRaw,
-      journalLine(
+      formatJournalLine(
         entry.platform,
         hash,
         decision === undefined ? told : `${told}.${redis.orderBucket(order)}`,
@@ -304,13 +311,13 @@ function notesOf({
   for (const { hint } of hints?.shown ?? []) {
     const { kind } = hint;
     if (kind !== 'fingerprint' && kind !== 'ip') continue;
-    for (const id of deviceIds(hint)) note(redis.NOTES[kind] + id, '', RETENTION.sightingMs);
+    for (const id of listDeviceIds(hint)) note(redis.NOTES[kind] + id, '', RETENTION.sightingMs);
   }
   return notes;
 }
 
 /** The device's HMAC, and the one under the previous secret. */
-export function deviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
+export function listDeviceIds({ id, formerId }: Pick<Hint, 'id' | 'formerId'>): readonly string[] {
   return formerId === undefined ? [id] : [id, formerId];
 }
 
@@ -332,6 +339,6 @@ function readCommitReply(what: string, reply: unknown): CommitStatus {
 }
 
 /** What a client's notes of one kind are about. */
-export function notedNames(notes: readonly string[], kind: keyof typeof redis.NOTES): readonly string[] {
+export function listNotedNames(notes: readonly string[], kind: keyof typeof redis.NOTES): readonly string[] {
   return notes.filter((name) => name.startsWith(redis.NOTES[kind])).map((name) => name.slice(1));
 }

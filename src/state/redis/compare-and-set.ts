@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { RESP_TYPES } from '@redis/client';
 import type { StampedText } from '#state/store.ts';
-import type { RedisDoor } from './connection/connection.ts';
-import { checked, wholeOf } from './connection/reply.ts';
+import type { RedisAccess } from './connection/connection.ts';
+import { callChecked, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 /**
@@ -10,9 +10,9 @@ import { RedisScript } from './script.ts';
  * read. Its stamp says so, because a damaged text may be no UTF-8 that could be sent back.
  */
 
-type Door = Pick<RedisDoor, 'connection' | 'runOn'>;
+type Door = Pick<RedisAccess, 'connection' | 'runOn'>;
 
-export function stampOf(text: string | Buffer): string {
+export function computeStamp(text: string | Buffer): string {
   return hash('sha1', text);
 }
 
@@ -20,8 +20,8 @@ export function stampOf(text: string | Buffer): string {
 export async function readStamped({ connection, runOn }: Door, key: string): Promise<StampedText | null> {
   const inBytes = connection.commands.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
   const isBytesOrNothing = (reply: unknown) => reply === null || Buffer.isBuffer(reply);
-  const bytes = await runOn(key)(() => checked('GET', inBytes.get(key), isBytesOrNothing));
-  return Buffer.isBuffer(bytes) ? { text: bytes.toString(), stamp: stampOf(bytes) } : null;
+  const bytes = await runOn(key)(() => callChecked('GET', inBytes.get(key), isBytesOrNothing));
+  return Buffer.isBuffer(bytes) ? { text: bytes.toString(), stamp: computeStamp(bytes) } : null;
 }
 
 const compareAndSetScript = new RedisScript('compare-and-set-1.lua');
@@ -38,5 +38,5 @@ export async function compareAndSet(
   keptMs?: number,
 ): Promise<boolean> {
   const args = [stamp, next === null ? '0' : '1', next ?? '', keptMs === undefined ? '' : String(keptMs)];
-  return (await compareAndSetScript.on(door, [key], args, wholeOf)) === 1;
+  return (await compareAndSetScript.on(door, [key], args, requireWhole)) === 1;
 }

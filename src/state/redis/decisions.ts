@@ -5,8 +5,8 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { RecordReader, type StoredRecord } from '#state/stored-parts.ts';
-import type { RedisDoor } from './connection/connection.ts';
-import { areTexts, checked, isTextOrNothing } from './connection/reply.ts';
+import type { RedisAccess } from './connection/connection.ts';
+import { areTexts, callChecked, isTextOrNull } from './connection/reply.ts';
 
 /** Records that are read with one command. */
 const BATCH_RECORDS_MAX = 100;
@@ -19,13 +19,13 @@ interface DecisionPlace {
 /** Decision records by client and number, and by order. */
 export class RedisDecisions {
   readonly reader: RecordReader;
-  readonly #door: RedisDoor;
+  readonly #door: RedisAccess;
 
-  constructor(door: RedisDoor) {
+  constructor(door: RedisAccess) {
     this.#door = door;
     this.reader = new RecordReader((id, clientHash) => {
       const key = redis.shapeKey(redis.partitionOf(clientHash), id);
-      return door.runOn(key)(() => checked('GET', door.commands.get(key), isTextOrNothing));
+      return door.runOn(key)(() => callChecked('GET', door.commands.get(key), isTextOrNull));
     });
   }
 
@@ -85,7 +85,7 @@ export class RedisDecisions {
       redis.PARTITIONS.map((partition) => {
         const key = redis.ordersKey(partition, order);
         return this.#door.runOn(key)(() =>
-          checked('ZRANGE', this.#door.commands.zRangeWithScores(key, 0, -1), Array.isArray),
+          callChecked('ZRANGE', this.#door.commands.zRangeWithScores(key, 0, -1), Array.isArray),
         );
       }),
     );
@@ -123,7 +123,7 @@ export class RedisDecisions {
   #texts(places: readonly DecisionPlace[]): Promise<readonly (string | null)[]> {
     const keys = places.map(({ clientHash, seq }) => redis.decisionKey(clientHash, seq));
     return this.#door.runOn(redis.stateKey(places[0]?.clientHash ?? 'A'))(() =>
-      checked('MGET', this.#door.commands.mGet(keys), areTexts(keys.length)),
+      callChecked('MGET', this.#door.commands.mGet(keys), areTexts(keys.length)),
     );
   }
 }

@@ -6,12 +6,12 @@ import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { NO_TEXT_STAMP } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { deviceIds, notedNames } from './clients.ts';
+import { listDeviceIds, listNotedNames } from './clients.ts';
 import { readStamped } from './compare-and-set.ts';
-import { type RedisCommands, type RedisDoor, scannedKeys } from './connection/connection.ts';
-import { areRows, checked, wholeOf } from './connection/reply.ts';
+import { type RedisAccess, type RedisCommands, scanKeys } from './connection/connection.ts';
+import { areRows, callChecked, requireWhole } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
-import { clientOfRow } from './journal.ts';
+import { readClientHash } from './journal.ts';
 import { RedisScript } from './script.ts';
 
 const forgetClient = new RedisScript('forget-client-4.lua');
@@ -46,10 +46,10 @@ function stateOf(raw: string): ClientState | null {
 
 /** Forgets clients. The state goes last: it leads to the rest, so a broken-off erasure can be repeated. */
 export class ClientErasure {
-  readonly #door: RedisDoor;
+  readonly #door: RedisAccess;
   readonly #decisions: RedisDecisions;
 
-  constructor(door: RedisDoor, decisions: RedisDecisions) {
+  constructor(door: RedisAccess, decisions: RedisDecisions) {
     this.#door = door;
     this.#decisions = decisions;
   }
@@ -59,7 +59,7 @@ export class ClientErasure {
     for (let round = 0; round < ERASURE_ROUNDS_MAX; round += 1) {
       const { state, stamp } = await this.#readState(redis.stateKey(hash));
       const notes = await this.#call(redis.notesKey(hash), (commands, key) => commands.hKeys(key));
-      const noted = (kind: keyof typeof redis.NOTES) => notedNames(notes, kind);
+      const noted = (kind: keyof typeof redis.NOTES) => listNotedNames(notes, kind);
       for (const kind of ['fingerprint', 'ip'] as const)
         await this.#removeSightings(
           [...noted(kind), ...knownDevices(state, kind)].map((id) => redis.deviceKey(kind, platform, id)),
@@ -88,7 +88,7 @@ export class ClientErasure {
     const prefix = redis.decisionPrefix(clientHash);
     const { connection } = this.#door;
     let newest = 0;
-    for await (const keys of scannedKeys(connection, connection.nodeOf(prefix), `${prefix}*`))
+    for await (const keys of scanKeys(connection, connection.nodeOf(prefix), `${prefix}*`))
       for (const key of keys) newest = Math.max(newest, Number(key.slice(prefix.length)));
     return newest;
   }
@@ -123,9 +123,9 @@ export class ClientErasure {
   async #removeFromJournal(journal: string, clientHash: string): Promise<void> {
     for (let from = '-'; ; ) {
       const entries = await this.#call(journal, (commands, key) =>
-        checked('XRANGE', commands.xRange(key, from, '+', { COUNT: BATCH_KEYS_MAX }), areRows),
+        callChecked('XRANGE', commands.xRange(key, from, '+', { COUNT: BATCH_KEYS_MAX }), areRows),
       );
-      const own = entries?.filter((row) => clientOfRow(row) === clientHash).map(({ id }) => id) ?? [];
+      const own = entries?.filter((row) => readClientHash(row) === clientHash).map(({ id }) => id) ?? [];
       if (own.length > 0) await this.#call(journal, (commands, key) => commands.xDel(key, own));
       const last = entries?.at(-1);
       if (last === undefined) return;
@@ -139,7 +139,7 @@ export class ClientErasure {
     const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
     const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
     const others = [redis.notesKey(hash), redis.journalKey(partition), redis.unshippedErasuresKey(partition)];
-    return (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, wholeOf)) === 1;
+    return (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, requireWhole)) === 1;
   }
 
   /** Keys of one slot. */
@@ -157,7 +157,7 @@ export class ClientErasure {
 /** The devices that the state names, beside those noted in the last days. */
 function knownDevices(state: ClientState | null, kind: 'fingerprint' | 'ip'): readonly string[] {
   const shown = state?.hints?.shown ?? [];
-  return shown.flatMap(({ hint }) => (hint.kind === kind ? deviceIds(hint) : []));
+  return shown.flatMap(({ hint }) => (hint.kind === kind ? listDeviceIds(hint) : []));
 }
 
 /** The values of attributes that scores of the last day said, beside those noted in the last days. */

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '#state/store-health.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
-import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
+import { BadReply, requireItems, requireWhole } from './connection/reply.ts';
 import type { Installation } from './installation.ts';
 import type { NodeClocks } from './node-clocks.ts';
 import { RedisScript } from './script.ts';
@@ -144,8 +144,8 @@ export class RedisHealth {
     const { time, words } = await this.#calls.on(key)(() =>
       this.#clocks.timed(key, () =>
         probeScript.run(this.#connection, [key], args, (what, reply) => {
-          const [time, ...words] = itemsOf(what, reply);
-          return { time: wholeOf(what, time), words };
+          const [time, ...words] = requireItems(what, reply);
+          return { time: requireWhole(what, time), words };
         }),
       ),
     );

@@ -3,19 +3,19 @@ import { newSalt, SALT_REGISTER } from '#state/client-salt.ts';
 import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, VERSIONS } from '#state/keys.ts';
 import {
   ANOTHER_STORE_REMEDY,
-  belongsTo,
   type ExpectedInstallation,
+  explainEmptyStore,
+  explainOtherInstallation,
+  explainSaltDifference,
   INSTALLATION_REGISTER,
-  isEmptyOf,
   type KnownInstallation,
   requireExpected,
-  saltDiffers,
 } from '#state/known-installation.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import type { RedisDoor } from './connection/connection.ts';
-import { areSomeTexts, checked, isTextOrNothing } from './connection/reply.ts';
-import { agreedText } from './shared-records.ts';
+import type { RedisAccess } from './connection/connection.ts';
+import { areSomeTexts, callChecked, isTextOrNull } from './connection/reply.ts';
+import { agreeOnText } from './shared-records.ts';
 
 /** Among the versions that every node reads twice a second: says so that the store was not emptied. */
 const HINT = 'installation';
@@ -42,7 +42,7 @@ type OwnRegisters = Pick<Registers, 'read' | 'compareAndSet'>;
  * a server that came back empty may decide for payers.
  */
 export class Installation {
-  readonly #door: RedisDoor;
+  readonly #door: RedisAccess;
   readonly #registers: OwnRegisters;
   #known: KnownInstallation = { id: '', salt: '' };
   #refusal: StoreUnavailable | null = null;
@@ -51,7 +51,7 @@ export class Installation {
   readonly #suspects = new Set<string>();
 
   /** `door` and `registers` must not ask `refusal`: they also reach a store that is refused. */
-  constructor(door: RedisDoor, registers: OwnRegisters) {
+  constructor(door: RedisAccess, registers: OwnRegisters) {
     this.#door = door;
     this.#registers = registers;
   }
@@ -74,8 +74,8 @@ export class Installation {
     // A new salt would make every payer unknown.
     if (held.size > 0 && kept === null && expected === null) throw new StoreUnavailable(lostSalt(name));
     this.#known = {
-      id: id ?? (await agreedText(this.#registers, INSTALLATION_REGISTER, expected?.id ?? randomUUID())),
-      salt: await agreedText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? newSalt()),
+      id: id ?? (await agreeOnText(this.#registers, INSTALLATION_REGISTER, expected?.id ?? randomUUID())),
+      salt: await agreeOnText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? newSalt()),
     };
     const unclaimed = PARTITIONS.filter((one) => !held.has(one));
     if (held.size === 0 || isAccepted) await Promise.all(unclaimed.map((one) => this.#claim(one)));
@@ -112,7 +112,7 @@ export class Installation {
     const { commands, runOn } = this.#door;
     try {
       const [hint, salt] = await Promise.all([
-        runOn(VERSIONS)(() => checked('HGET', commands.hGet(VERSIONS, HINT), isTextOrNothing)),
+        runOn(VERSIONS)(() => callChecked('HGET', commands.hGet(VERSIONS, HINT), isTextOrNull)),
         this.#registers.read(SALT_REGISTER),
       ]);
       const isKnown = hint === this.#known.id && salt === this.#known.salt && this.#refusal === null;
@@ -144,7 +144,7 @@ export class Installation {
     const asked = new Set([...own.slice(0, 1), ...own.filter((one) => this.#suspects.has(one))]);
     const { others, without } = await this.#heldBy([...asked]);
     const [other] = others;
-    if (other !== undefined) return belongsTo(other, this.#known.id);
+    if (other !== undefined) return explainOtherInstallation(other, this.#known.id);
     if (without.length > 0) return this.#lossOn(own, evicts);
     for (const one of asked) this.#suspects.delete(one);
     return null;
@@ -153,7 +153,7 @@ export class Installation {
   /** A server that forgets keys may also forget to whom its partitions belong, which is written again. */
   async #lossOn(own: readonly string[], evicts: () => Promise<boolean>): Promise<string | null> {
     const { without } = await this.#heldBy(own);
-    if (without.length === own.length) return isEmptyOf(this.#known.id);
+    if (without.length === own.length) return explainEmptyStore(this.#known.id);
     if (!(await evicts()))
       return `${without.length} of its ${own.length} partitions hold nothing of installation ${this.#known.id}; ${ANOTHER_STORE_REMEDY}`;
     for (const partition of without) await this.#claim(partition);
@@ -172,16 +172,16 @@ export class Installation {
     const [other] = others;
     const why =
       other !== undefined
-        ? belongsTo(other, id)
+        ? explainOtherInstallation(other, id)
         : without.length === asked.length
-          ? isEmptyOf(id)
+          ? explainEmptyStore(id)
           : kept !== null && kept !== salt
-            ? saltDiffers()
+            ? explainSaltDifference()
             : null;
     const { name } = this.#door.connection;
     this.#refusal = why === null ? null : new StoreUnavailable(`${name} is another store: ${why}`);
     if (why !== null) return;
-    if (kept === null) await agreedText(this.#registers, SALT_REGISTER, salt);
+    if (kept === null) await agreeOnText(this.#registers, SALT_REGISTER, salt);
     await this.#putHint();
   }
 
@@ -212,7 +212,7 @@ export class Installation {
     const ids = await Promise.all(
       partitions.map(async (partition) => {
         const key = installationKey(partition);
-        const members = () => checked('SMEMBERS', this.#door.commands.sMembers(key), areSomeTexts);
+        const members = () => callChecked('SMEMBERS', this.#door.commands.sMembers(key), areSomeTexts);
         const ids = (await this.#door.runOn(key)(members)).filter((member) => !member.includes(' '));
         return ids.map((id) => [partition, id] as const);
       }),

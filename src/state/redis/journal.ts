@@ -7,6 +7,7 @@ import {
   type JournalGap,
   type JournalPlace,
   type JournalRecord,
+  joinGaps,
   type LostVerdict,
   PARTITION_CURSORS,
   type Placed,
@@ -20,14 +21,13 @@ import {
   unreadableAmong,
   type VerdictReference,
   verdictEntry,
-  widerGap,
   writeCursor,
 } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
-import type { RedisDoor } from './connection/connection.ts';
-import { areRows, checked, isWhole, wholeOf } from './connection/reply.ts';
+import type { RedisAccess } from './connection/connection.ts';
+import { areRows, callChecked, isWhole, requireWhole } from './connection/reply.ts';
 import type { RedisDecisions } from './decisions.ts';
 import { RedisScript } from './script.ts';
 
@@ -68,8 +68,8 @@ interface Feed {
  * that holds a place in each partition skips nothing and doubles nothing; between partitions the order is
  * that of the servers' clocks.
  */
-export function redisJournal(
-  door: RedisDoor,
+export function createRedisJournal(
+  door: RedisAccess,
   decisions: RedisDecisions,
 ): Pick<
   Store,
@@ -83,7 +83,7 @@ export function redisJournal(
     journalLength: async () => {
       const lengths = await ofEachPartition(async (partition) => {
         const key = redis.journalKey(partition);
-        return runOn(key)(() => checked('XLEN', commands.xLen(key), isWhole));
+        return runOn(key)(() => callChecked('XLEN', commands.xLen(key), isWhole));
       });
       return lengths.reduce((sum, length) => sum + length, 0);
     },
@@ -99,7 +99,7 @@ export function redisJournal(
       const waiting = await ofEachPartition(async (partition, number) => {
         const key = redis.unshippedErasuresKey(partition);
         const erasures = await runOn(key)(() =>
-          checked('ZRANGE', commands.zRange(key, 0, -1), Array.isArray),
+          callChecked('ZRANGE', commands.zRange(key, 0, -1), Array.isArray),
         );
         return erasures.map((erasure) => {
           const end = erasure.indexOf(' ');
@@ -118,7 +118,7 @@ function ofEachPartition<T>(read: (partition: string, number: number) => Promise
 
 /** The place of the entry behind which so many newer ones lie; null when there are not as many. */
 async function placeBefore(
-  { commands, runOn }: RedisDoor,
+  { commands, runOn }: RedisAccess,
   key: string,
   newest: number,
 ): Promise<JournalPlace | null> {
@@ -127,7 +127,9 @@ async function placeBefore(
     const count = Math.min(left, BATCH_ENTRIES_MAX);
     const from: string = reached === null ? '+' : `(${reached}`;
     const rows = await searchSteps.run(() =>
-      runOn(key)(() => checked('XREVRANGE', commands.xRevRange(key, from, '-', { COUNT: count }), areRows)),
+      runOn(key)(() =>
+        callChecked('XREVRANGE', commands.xRevRange(key, from, '-', { COUNT: count }), areRows),
+      ),
     );
     reached = rows?.at(-1)?.id ?? null;
     left -= count;
@@ -138,7 +140,7 @@ async function placeBefore(
 
 /** Forgets what was shipped, a partition after the other and some entries at a time. */
 async function trim(
-  { connection, runOn }: RedisDoor,
+  { connection, runOn }: RedisAccess,
   through: string,
   { journalEntries, decisionsHotMs }: KeptAfterShipping,
 ): Promise<void> {
@@ -156,14 +158,14 @@ async function trim(
     const shorter = [decisionsHotMs, RETENTION.decisionMs - decisionsHotMs].map(String);
     const prefixes = [redis.recordsPrefix(partition), redis.ordersPrefix(partition)];
     const args = [`${place.ms}-${place.seq}`, ...numbers, ...prefixes, ...shorter];
-    const trimSome = () => trimScript.run(connection, keys, args, wholeOf);
+    const trimSome = () => trimScript.run(connection, keys, args, requireWhole);
     while ((await runOn(redis.journalKey(partition))(trimSome)) === BATCH_ENTRIES_MAX);
   }
 }
 
 /** Reads the partitions as one. */
 class JournalReader {
-  readonly #door: RedisDoor;
+  readonly #door: RedisAccess;
   readonly #decisions: RedisDecisions;
   /**
    * What the last pages left over, by their cursors: a reader that continues there need not read it twice. A client
@@ -171,7 +173,7 @@ class JournalReader {
    */
   readonly #ahead = new Map<string, readonly Feed[]>();
 
-  constructor(door: RedisDoor, decisions: RedisDecisions) {
+  constructor(door: RedisAccess, decisions: RedisDecisions) {
     this.#door = door;
     this.#decisions = decisions;
   }
@@ -231,11 +233,11 @@ class JournalReader {
     const losses = await ofEachPartition(async (partition, index) => {
       const key = redis.journalLossKey(partition);
       const loss = await this.#door.runOn(key)(() =>
-        checked('HGETALL', this.#door.commands.hGetAll(key), isJsonObject),
+        callChecked('HGETALL', this.#door.commands.hGetAll(key), isJsonObject),
       );
       return gapOf(loss, places[index] ?? null);
     });
-    return losses.filter((loss) => loss !== null).reduce(widerGap, null);
+    return losses.filter((loss) => loss !== null).reduce(joinGaps, null);
   }
 
   async #fill(feeds: readonly Feed[], batch: number): Promise<void> {
@@ -250,7 +252,7 @@ class JournalReader {
     const key = redis.journalKey(feed.partition);
     const from = feed.fetched === null ? '-' : `(${feed.fetched.ms}-${feed.fetched.seq}`;
     const reply = await this.#door.runOn(key)(() =>
-      checked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
+      callChecked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
     );
     const partition = redis.partitionNumber(feed.partition);
     feed.rows.push(...(await this.#whole((reply ?? []).map((row) => storedEntry(partition, row)))));
@@ -322,20 +324,20 @@ function takeOldest(feeds: readonly Feed[]): ReadRow | null {
 }
 
 /** The one field of an entry in a stream: each field more costs every commit. */
-export function journalLine(platform: string, clientHash: string, text: string): string {
+export function formatJournalLine(platform: string, clientHash: string, text: string): string {
   return `${platform} ${clientHash} ${text}`;
 }
 
 type StreamRow = { readonly id: string; readonly message: Readonly<Record<string, string>> };
 
 /** Of which client an entry is, as the stream gives it; '' for an erasure. */
-export function clientOfRow({ message }: StreamRow): string {
+export function readClientHash({ message }: StreamRow): string {
   return message['entry']?.split(' ', 2)[1] ?? '';
 }
 
 function storedEntry(partition: number, row: StreamRow): StoredEntry {
   const text = (row.message['entry'] ?? '').split(' ').slice(2).join(' ');
-  return { place: { partition, ...parsePlace(row.id) }, clientHash: clientOfRow(row), text };
+  return { place: { partition, ...parsePlace(row.id) }, clientHash: readClientHash(row), text };
 }
 
 function isReference(

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { AUDIT } from '#state/keys.ts';
 import { LIST_REMOVAL_KEPT_MS, type ListChange, type ListRecord, type OtherText } from '#state/store.ts';
-import type { RedisCommands, RedisDoor } from './connection/connection.ts';
-import { areTexts, checked, itemsOf, wholeOf } from './connection/reply.ts';
+import type { RedisAccess, RedisCommands } from './connection/connection.ts';
+import { areTexts, callChecked, requireItems, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 /** When nothing is appended, and what is kept apart from the first record. */
@@ -20,14 +20,14 @@ const appendScript = new RedisScript('append-records-6.lua');
  * A log in Redis: records are appended under numbers, read after a number, and trimmed up to one. Of several records with one
  * id the newest is kept. All keys lie in one slot.
  */
-export function recordLog(door: RedisDoor, keys: typeof AUDIT) {
+export function createRecordLog(door: RedisAccess, keys: typeof AUDIT) {
   const { records, numbers, removals, head, parts, partsOf } = keys;
   const call = <T>(command: (commands: RedisCommands) => Promise<T>) =>
     door.runOn(head)(() => command(door.commands));
   const textsOf = async (ids: readonly string[]): Promise<readonly (string | null)[]> =>
     ids.length === 0
       ? []
-      : call((commands) => checked('HMGET', commands.hmGet(records, [...ids]), areTexts(ids.length)));
+      : call((commands) => callChecked('HMGET', commands.hmGet(records, [...ids]), areTexts(ids.length)));
   return {
     /** Appends all or nothing: null when the terms are not met. A change that is not as expected is left out. */
     append: (changes: readonly ListChange[], { unless, number, part }: AppendTerms = {}) => {
@@ -38,34 +38,34 @@ export function recordLog(door: RedisDoor, keys: typeof AUDIT) {
       return appendScript.on(door, all, args, (what, made) =>
         made === undefined || made === null
           ? null
-          : itemsOf(what, made).map((one) => wholeOf(what, one) === 1),
+          : requireItems(what, made).map((one) => requireWhole(what, one) === 1),
       );
     },
     /** The number that was given last, 0 before the first, and what else the head says. */
     head: () =>
       call(async (commands) => {
         const fields = commands.hmGet(head, ['latest', 'horizon', 'epoch']);
-        const [latest, horizon, epoch = null] = await checked('HMGET', fields, areTexts(3));
-        const number = (text: string | null | undefined) => wholeOf('HMGET', Number(text ?? '0'));
+        const [latest, horizon, epoch = null] = await callChecked('HMGET', fields, areTexts(3));
+        const number = (text: string | null | undefined) => requireWhole('HMGET', Number(text ?? '0'));
         return { latest: number(latest), horizon: number(horizon), epoch };
       }),
     /** A record that is changed between the two commands comes with its newer text, and again under its newer number. */
     readAfter: async (after: number, limit: number): Promise<readonly ListRecord[]> => {
       const terms = { BY: 'SCORE', LIMIT: { offset: 0, count: limit } } as const;
       const found = await call((commands) =>
-        checked('ZRANGE', commands.zRangeWithScores(numbers, `(${after}`, '+inf', terms), Array.isArray),
+        callChecked('ZRANGE', commands.zRangeWithScores(numbers, `(${after}`, '+inf', terms), Array.isArray),
       );
       const texts = await textsOf(found.map(({ value }) => value));
       return found.map(({ value, score }, place) => ({
         id: value,
-        version: wholeOf('ZRANGE', score),
+        version: requireWhole('ZRANGE', score),
         text: texts[place] ?? null,
       }));
     },
     /** The text of the newest record; null without one. */
     newestText: async () => {
       const newest = () => door.commands.zRange(numbers, 0, 0, { REV: true });
-      const [text = null] = await textsOf(await call(() => checked('ZRANGE', newest(), Array.isArray)));
+      const [text = null] = await textsOf(await call(() => callChecked('ZRANGE', newest(), Array.isArray)));
       return text;
     },
     /** Removes the records up to a number, and leaves no sign of them. */

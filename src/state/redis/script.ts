@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ErrorReply } from '@redis/client';
-import type { RedisConnection, RedisDoor } from './connection/connection.ts';
+import type { RedisAccess, RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
 /**
@@ -31,7 +31,7 @@ return result`;
 let tickets = 0;
 
 /** A text that no other call of this process goes with. */
-export function nextTicket(): string {
+export function createTicket(): string {
   return (++tickets).toString(36);
 }
 
@@ -56,12 +56,12 @@ export class RedisScript {
     const body = script.includes('return ticket ..') ? script : START + script + END;
     this.#source = known.join('') + TICKET + whole + body;
     this.#sha1 = hash('sha1', this.#source);
-    this.#keyCount = keyCountOf(file);
+    this.#keyCount = parseKeyCount(file);
   }
 
   /** Runs it on the server that answers for its keys, and has the reply read there: a bad one ends the connection. */
   on<T>(
-    { connection, runOn }: Pick<RedisDoor, 'connection' | 'runOn'>,
+    { connection, runOn }: Pick<RedisAccess, 'connection' | 'runOn'>,
     keys: readonly [string, ...string[]],
     args: readonly string[],
     read: (what: string, reply: unknown) => T,
@@ -81,7 +81,7 @@ export class RedisScript {
   ): Promise<T> {
     if (this.#keyCount !== null && keys.length !== this.#keyCount)
       throw new Error(`${this.#file} takes ${this.#keyCount} keys and was given ${keys.length}`);
-    const ticket = nextTicket();
+    const ticket = createTicket();
     const call = { keys, args: [...args, ticket] };
     const readReply = (reply: unknown) => read(this.#file, resultIn(this.#file, reply, ticket));
     return connection.runScript('EVALSHA', this.#sha1, call).then(readReply, (error: unknown) => {
@@ -113,7 +113,7 @@ function constantText(value: number | string): string {
 }
 
 /** How many KEYS the name of a script promises; null when it promises none. */
-export function keyCountOf(file: string): number | null {
+export function parseKeyCount(file: string): number | null {
   const [, count] = /-(\d+)\.lua$/.exec(file) ?? [];
   return count === undefined ? null : Number(count);
 }

@@ -27,10 +27,10 @@ import {
   writerField,
 } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
-import { compareAndSet, stampOf } from './compare-and-set.ts';
-import type { RedisCommands, RedisConnection, RedisDoor } from './connection/connection.ts';
-import { checked, isTextOrNothing, itemsOf, wholeOf } from './connection/reply.ts';
-import { recordLog } from './record-log.ts';
+import { compareAndSet, computeStamp } from './compare-and-set.ts';
+import type { RedisAccess, RedisCommands, RedisConnection } from './connection/connection.ts';
+import { callChecked, isTextOrNull, requireItems, requireWhole } from './connection/reply.ts';
+import { createRecordLog } from './record-log.ts';
 import { RedisScript } from './script.ts';
 
 const documentNames = new RedisScript('document-names-1.lua');
@@ -42,7 +42,11 @@ const NAME_GRACE_MS = 60_000;
  * Documents in Keyv over an open connection that its caller owns. Callers must not use it after that connection is
  * closed: the adapter would open it again.
  */
-export function redisDocuments(connection: RedisConnection, run: RunCall, versions: Versions): Documents {
+export function createRedisDocuments(
+  connection: RedisConnection,
+  run: RunCall,
+  versions: Versions,
+): Documents {
   const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
   return keyvDocuments(
     documentsKeyv({ store, namespace: redis.DOCUMENTS }),
@@ -53,9 +57,9 @@ export function redisDocuments(connection: RedisConnection, run: RunCall, versio
 }
 
 /** Versions in one hash beside the documents. */
-export function redisVersions(commands: RedisCommands, run: RunCall): VersionTable {
+export function createRedisVersions(commands: RedisCommands, run: RunCall): VersionTable {
   return {
-    read: () => run(() => checked('HGETALL', commands.hGetAll(redis.VERSIONS), isJsonObject)),
+    read: () => run(() => callChecked('HGETALL', commands.hGetAll(redis.VERSIONS), isJsonObject)),
     write: (name, version) =>
       run(async () => {
         await commands.hSet(redis.VERSIONS, name, version);
@@ -74,16 +78,16 @@ function namesIndex(connection: RedisConnection): DocumentIndex {
     remove: async (collection, name) => {
       await connection.commands.zRem(redis.documentNamesKey(collection), name);
     },
-    names: (collection) => run(collection, '', (what, names) => itemsOf(what, names).map(String)),
+    names: (collection) => run(collection, '', (what, names) => requireItems(what, names).map(String)),
   };
 }
 
-export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
+export function createRedisRegisters(door: RedisAccess, versions: Versions): Registers {
   const { commands, runOn } = door;
   return {
     read: (name) =>
       runOn(redis.registerKey(name))(() =>
-        checked('GET', commands.get(redis.registerKey(name)), isTextOrNothing),
+        callChecked('GET', commands.get(redis.registerKey(name)), isTextOrNull),
       ),
     compareAndSet: async (name, expected, next) => {
       const written = await setRegister(door, name, expected, next);
@@ -96,30 +100,30 @@ export function redisRegisters(door: RedisDoor, versions: Versions): Registers {
 
 /** Writes a register if it still holds `expected`, and tells nobody; false when it does not. */
 export function setRegister(
-  door: RedisDoor,
+  door: RedisAccess,
   name: string,
   expected: string | null,
   next: string,
 ): Promise<boolean> {
-  const stamp = expected === null ? NO_TEXT_STAMP : stampOf(expected);
+  const stamp = expected === null ? NO_TEXT_STAMP : computeStamp(expected);
   return compareAndSet(door, redis.registerKey(name), stamp, next);
 }
 
 /**
  * The text on which all nodes of a store agree: the first node writes its `own` into a register, the others read it.
  */
-export async function agreedText(
+export async function agreeOnText(
   registers: Pick<Registers, 'read' | 'compareAndSet'>,
   name: string,
   own: string,
 ): Promise<string> {
   const known = await registers.read(name);
   if (known !== null) return known;
-  return (await registers.compareAndSet(name, null, own)) ? own : agreedText(registers, name, own);
+  return (await registers.compareAndSet(name, null, own)) ? own : agreeOnText(registers, name, own);
 }
 
-export function redisListLog(door: RedisDoor): ListLog {
-  const log = recordLog(door, redis.LISTS);
+export function createRedisListLog(door: RedisAccess): ListLog {
+  const log = createRecordLog(door, redis.LISTS);
   return {
     write: (changes, unless) => log.append(changes, { unless }),
     // Read first, the head never names a change that the records lack.
@@ -131,10 +135,10 @@ export function redisListLog(door: RedisDoor): ListLog {
 }
 
 /** The audit in a log, with what leads to payers apart from the entries. */
-export function redisAuditRows(door: RedisDoor): AuditRows {
+export function createRedisAuditRows(door: RedisAccess): AuditRows {
   const { commands } = door;
   const { parts, partsOf } = redis.AUDIT;
-  const log = recordLog(door, redis.AUDIT);
+  const log = createRecordLog(door, redis.AUDIT);
   const run: RunCall = (call) => door.runOn(parts)(call);
   return {
     // A number that is older than the hash is taken already, so that nothing is added after the wrong entry.
@@ -196,7 +200,7 @@ function partOf(text: string | null) {
 const addToTally = new RedisScript('add-to-tally-1.lua');
 
 /** A hash for each tally. */
-export function redisTallies(door: RedisDoor): Tallies {
+export function createRedisTallies(door: RedisAccess): Tallies {
   const { commands, runOn } = door;
   return {
     add: (tally, { writer, number, counts }) => {
@@ -206,7 +210,7 @@ export function redisTallies(door: RedisDoor): Tallies {
     },
     read: (tally) => {
       const key = redis.tallyKey(tally);
-      const fields = () => checked('HGETALL', commands.hGetAll(key), isJsonObject);
+      const fields = () => callChecked('HGETALL', commands.hGetAll(key), isJsonObject);
       return runOn(key)(async () => tallyCounts(Object.entries(await fields())));
     },
   };
@@ -218,7 +222,7 @@ const ADMITTED_AT_ONCE: Admission = { admitted: true, delayMs: 0 };
 const AT_ONCE = Promise.resolve(ADMITTED_AT_ONCE);
 
 /** Buckets shared by the fleet; each node's own while Redis is away, so that a limit always holds. */
-export function redisRateBuckets(door: Pick<RedisDoor, 'connection' | 'runOn'>): RateBuckets {
+export function createRedisRateBuckets(door: Pick<RedisAccess, 'connection' | 'runOn'>): RateBuckets {
   const monotonicMs = () => performance.now();
   const local = new LocalRateBuckets(monotonicMs);
   const leases = new TokenLeases(monotonicMs);
@@ -232,7 +236,7 @@ export function redisRateBuckets(door: Pick<RedisDoor, 'connection' | 'runOn'>):
         door,
         [redis.rateKey(bucket)],
         args,
-        (what, reply) => itemsOf(what, reply).map((item) => wholeOf(what, item)),
+        (what, reply) => requireItems(what, reply).map((item) => requireWhole(what, item)),
       );
       leased = more;
       if (delayMs === 0) return ADMITTED_AT_ONCE;

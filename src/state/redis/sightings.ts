@@ -8,14 +8,19 @@ import {
   type SharingQuestion,
   verdictsOnDevice,
 } from '#decision/facts/fact.ts';
-import { bitsOfMarks, markBits, SIGHTING_MARKS, type SightingMark } from '#decision/payer/sighting-marks.ts';
+import {
+  combineMarkBits,
+  markBits,
+  SIGHTING_MARKS,
+  type SightingMark,
+} from '#decision/payer/sighting-marks.ts';
 import { stepsOf } from '#decision/payer/verdict-steps.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
-import { notedNames } from './clients.ts';
-import type { RedisDoor } from './connection/connection.ts';
-import { BadReply, itemsOf, wholeOf } from './connection/reply.ts';
+import { listNotedNames } from './clients.ts';
+import type { RedisAccess } from './connection/connection.ts';
+import { BadReply, requireItems, requireWhole } from './connection/reply.ts';
 import { RedisScript } from './script.ts';
 
 export const sightingsScript = new RedisScript('sightings.lua', {
@@ -33,7 +38,7 @@ interface Place {
 }
 
 /** Who was seen on which device: one command; in a cluster one a key, because the keys lie on different servers. */
-export function redisSightings(door: RedisDoor): Store['sightings'] {
+export function createRedisSightings(door: RedisAccess): Store['sightings'] {
   const count = async (ask: SightingsAsk, places: readonly Place[]): Promise<readonly number[]> => {
     const [first] = places;
     if (first === undefined) return [];
@@ -44,10 +49,10 @@ export function redisSightings(door: RedisDoor): Store['sightings'] {
     const ofPlaces = places.flatMap((place) => placeArgs(place, ask.at));
     const args = [momentText(ask.at), recording, name, own, ...ofPlaces];
     return sightingsScript.on(door, [...keys], args, (what, reply) => {
-      const counts = itemsOf(what, reply);
+      const counts = requireItems(what, reply);
       const asked = places.reduce((sum, place) => sum + countsIn(place), 0);
       if (counts.length !== asked) throw new BadReply(what, counts);
-      return counts.map((count) => wholeOf(what, count));
+      return counts.map((count) => requireWhole(what, count));
     });
   };
   return async (ask) => {
@@ -88,7 +93,7 @@ const LETTERS_OF_BITS: readonly string[] = Array.from({ length: 256 }, (_, bits)
 );
 
 function lettersOfMarks(marks: readonly SightingMark[]): string {
-  return LETTERS_OF_BITS[bitsOfMarks(marks)] ?? '';
+  return LETTERS_OF_BITS[combineMarkBits(marks)] ?? '';
 }
 
 /** What is noted everywhere, and what is noted besides where a rule set asks for it. */
@@ -158,15 +163,15 @@ function byAttribute(
 }
 
 /** Notes a payment on the devices that the client's notes name: no verdict waits for it. */
-export function redisPayments(door: RedisDoor): Store['notePayment'] {
+export function createRedisPayments(door: RedisAccess): Store['notePayment'] {
   const { commands } = door.connection;
   return async ({ client: { platform, hash }, since, isUnpaid }) => {
     const notes = redis.notesKey(hash);
     const names = await door.runOn(notes)(() => commands.hKeys(notes));
     const devices = (['fingerprint', 'ip'] as const).flatMap((kind) =>
-      notedNames(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
+      listNotedNames(names, kind).map((id) => redis.deviceKey(kind, platform, id)),
     );
     const args = [redis.deviceMember(hash), String(Math.max(0, since)), isUnpaid ? '1' : '0'];
-    await Promise.all(devices.map((device) => notePaymentScript.on(door, [device], args, wholeOf)));
+    await Promise.all(devices.map((device) => notePaymentScript.on(door, [device], args, requireWhole)));
   };
 }

@@ -7,29 +7,29 @@ import type { ExpectedInstallation } from '#state/known-installation.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
-import { redisClients } from './clients.ts';
-import { connectRedis, type RedisConnection, type RedisDoor } from './connection/connection.ts';
-import { callLimitMs, NodeCalls, RoundTrips, tokenLimitMs } from './connection/node-calls.ts';
-import { checked, isTextOrNothing } from './connection/reply.ts';
+import { createRedisClients } from './clients.ts';
+import { connectRedis, type RedisAccess, type RedisConnection } from './connection/connection.ts';
+import { computeCallLimitMs, computeTokenLimitMs, NodeCalls, RoundTrips } from './connection/node-calls.ts';
+import { callChecked, isTextOrNull } from './connection/reply.ts';
 import { parseRedisUrl, type RedisSecurity } from './connection/url.ts';
 import { RedisDecisions } from './decisions.ts';
 import { ClientErasure } from './erasure.ts';
 import { RedisHealth } from './health.ts';
 import { Installation } from './installation.ts';
-import { redisJournal } from './journal.ts';
+import { createRedisJournal } from './journal.ts';
 import { NodeClocks } from './node-clocks.ts';
 import {
-  redisAuditRows,
-  redisDocuments,
-  redisListLog,
-  redisRateBuckets,
-  redisRegisters,
-  redisTallies,
-  redisVersions,
+  createRedisAuditRows,
+  createRedisDocuments,
+  createRedisListLog,
+  createRedisRateBuckets,
+  createRedisRegisters,
+  createRedisTallies,
+  createRedisVersions,
   setRegister,
 } from './shared-records.ts';
-import { redisPayments, redisSightings } from './sightings.ts';
-import { redisStoredTexts } from './stored-texts.ts';
+import { createRedisPayments, createRedisSightings } from './sightings.ts';
+import { createRedisStoredTexts } from './stored-texts.ts';
 
 /** What a test or a simulation may replace. */
 export interface RedisStoreOptions {
@@ -71,13 +71,13 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   const { commandTimeoutMs = 0, clock = exactSystemClock } = options;
   const { commands, name } = connection;
   const roundTrips = new RoundTrips();
-  const limitMs = (ms: number) => Math.max(commandTimeoutMs, callLimitMs(ms));
+  const limitMs = (ms: number) => Math.max(commandTimeoutMs, computeCallLimitMs(ms));
   const anyCalls = new NodeCalls(connection, roundTrips, limitMs);
   const installation = installationOf({ connection, commands, runOn: anyCalls.on });
   const calls = new NodeCalls(connection, roundTrips, limitMs, installation.refusal);
-  const tokenCalls = new NodeCalls(connection, roundTrips, tokenLimitMs, installation.refusal);
+  const tokenCalls = new NodeCalls(connection, roundTrips, computeTokenLimitMs, installation.refusal);
   const clocks = new NodeClocks(connection, clock);
-  const door: RedisDoor = { connection, commands, runOn: calls.on };
+  const door: RedisAccess = { connection, commands, runOn: calls.on };
   const decisions = new RedisDecisions(door);
   const erasure = new ClientErasure(door, decisions);
   const health = new RedisHealth(connection, anyCalls, clocks, installation);
@@ -88,7 +88,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   await health.check();
   const shared = sharedRecords(door, anyCalls, installation);
   const { versions, ...records } = shared;
-  const load = redisClients({ connection, calls, clocks, decisions, installation, memory: health });
+  const load = createRedisClients({ connection, calls, clocks, decisions, installation, memory: health });
   return {
     name,
     installation: installation.known,
@@ -97,11 +97,11 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
     check: () => health.check(),
     ...records,
     ...load,
-    ...redisJournal(door, decisions),
-    texts: redisStoredTexts(connection, calls, erasure, versions),
-    rateBuckets: redisRateBuckets({ connection, runOn: tokenCalls.on }),
-    sightings: redisSightings(door),
-    notePayment: redisPayments(door),
+    ...createRedisJournal(door, decisions),
+    texts: createRedisStoredTexts(connection, calls, erasure, versions),
+    rateBuckets: createRedisRateBuckets({ connection, runOn: tokenCalls.on }),
+    sightings: createRedisSightings(door),
+    notePayment: createRedisPayments(door),
     claimIdempotencyKey: redisClaims(door),
     decision: (decisionId) => decisions.named(decisionId),
     decisionsOfOrder: (platform, orderRef) => decisions.ofOrder(platform, orderRef),
@@ -120,19 +120,19 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
 }
 
 /** Finds out about the store by calls that are made whatever it holds. */
-function installationOf(door: RedisDoor): Installation {
+function installationOf(door: RedisAccess): Installation {
   const read = (name: string) =>
     door.runOn(registerKey(name))(() =>
-      checked('GET', door.commands.get(registerKey(name)), isTextOrNothing),
+      callChecked('GET', door.commands.get(registerKey(name)), isTextOrNull),
     );
   return new Installation(door, { read, compareAndSet: (...change) => setRegister(door, ...change) });
 }
 
-function sharedRecords(door: RedisDoor, anyCalls: NodeCalls, installation: Installation) {
+function sharedRecords(door: RedisAccess, anyCalls: NodeCalls, installation: Installation) {
   const { commands, runOn } = door;
   const onDocuments: RunCall = (call) => runOn(DOCUMENTS)(call);
-  const table = redisVersions(commands, onDocuments);
-  const anyTable = redisVersions(commands, (call) => anyCalls.on(DOCUMENTS)(call));
+  const table = createRedisVersions(commands, onDocuments);
+  const anyTable = createRedisVersions(commands, (call) => anyCalls.on(DOCUMENTS)(call));
   const versions = new Versions({
     ...table,
     read: async () => {
@@ -143,15 +143,15 @@ function sharedRecords(door: RedisDoor, anyCalls: NodeCalls, installation: Insta
   });
   return {
     versions,
-    documents: redisDocuments(door.connection, onDocuments, versions),
-    registers: redisRegisters(door, versions),
-    auditLog: new AuditLog(redisAuditRows(door)),
-    tallies: redisTallies(door),
-    listLog: redisListLog(door),
+    documents: createRedisDocuments(door.connection, onDocuments, versions),
+    registers: createRedisRegisters(door, versions),
+    auditLog: new AuditLog(createRedisAuditRows(door)),
+    tallies: createRedisTallies(door),
+    listLog: createRedisListLog(door),
   };
 }
 
-function redisClaims({ commands, runOn }: RedisDoor): Store['claimIdempotencyKey'] {
+function redisClaims({ commands, runOn }: RedisAccess): Store['claimIdempotencyKey'] {
   return (platform, key, requestHash) => {
     const claim = claimKey(platform, nameOf(key));
     const expiration = { type: 'PX', value: RETENTION.claimMs } as const;

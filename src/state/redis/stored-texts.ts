@@ -9,7 +9,7 @@ import {
   type TextKind,
   type TextPlace,
 } from '#state/store.ts';
-import { compareAndSet, readStamped, stampOf } from './compare-and-set.ts';
+import { compareAndSet, computeStamp, readStamped } from './compare-and-set.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import type { ClientErasure } from './erasure.ts';
@@ -18,7 +18,7 @@ import type { ClientErasure } from './erasure.ts';
 const SCAN_KEYS = 500;
 
 /** The texts under the keys of states, documents and registers, on every server. */
-export function redisStoredTexts(
+export function createRedisStoredTexts(
   connection: RedisConnection,
   calls: NodeCalls,
   erasure: ClientErasure,
@@ -47,7 +47,8 @@ export function redisStoredTexts(
       return replaced;
     },
     states: (from) => statesPage(connection, calls, from),
-    replaceState: (clientHash, text, next) => compareAndSet(door, stateKey(clientHash), stampOf(text), next),
+    replaceState: (clientHash, text, next) =>
+      compareAndSet(door, stateKey(clientHash), computeStamp(text), next),
     newestDecision: (clientHash) => erasure.newestDecision(clientHash),
   };
 }

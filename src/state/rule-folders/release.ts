@@ -2,7 +2,7 @@ import { isJsonObject, parseJsonObject } from '#base/files/json-object.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { digestOf, fileDigests } from '#decision/rules/text/draft-text.ts';
+import { computeFileDigests, digestOf } from '#decision/rules/text/draft-text.ts';
 
 /** What `release.json` says: from then on the version never changes. */
 export interface Release {
@@ -23,7 +23,7 @@ export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: D
   return {
     ruleVersion,
     releasedAt: releasedAt.toISOString(),
-    files: fileDigests(files),
+    files: computeFileDigests(files),
     digest: digestOf(files),
   };
 }
@@ -36,7 +36,7 @@ export function checkRelease(releaseText: string, folder: string, files: RuleFil
   if (!isRelease(release))
     return [problem('release.json', 'the file is damaged; restore it from version control')];
   const wayOn = `${folder} is released and never changes; restore it, or start a new version: rules new <version> --from ${folder}`;
-  const now = fileDigests(files);
+  const now = computeFileDigests(files);
   const problems: Problem[] = [];
   for (const path of new Set([...Object.keys(release.files), ...Object.keys(now)])) {
     if (now[path] === release.files[path]) continue;

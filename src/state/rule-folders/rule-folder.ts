@@ -5,10 +5,10 @@ import { compile } from '#decision/rules/evaluate/compile.ts';
 import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
 import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
-import { conditionsOf, isRuleVersion, type ParsedRules, rulesByFile } from '#decision/rules/rule-set.ts';
+import { conditionsOf, groupRulesByFile, isRuleVersion, type ParsedRules } from '#decision/rules/rule-set.ts';
 import { digestOf, type LoadResult } from '#decision/rules/text/draft-text.ts';
 import { checkRelease } from './release.ts';
-import { codeOf, RELEASE_FILE, reasonOf } from './rules-dir.ts';
+import { explainSystemError, RELEASE_FILE, requireErrorCode } from './rules-dir.ts';
 
 /** What a folder holds: sound rules, not compiled yet, or everything that is wrong with it. */
 type ReadResult =
@@ -47,7 +47,7 @@ export function readRuleSet(folder: string): ReadResult {
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
   // json-rules-engine must accept the rules: better to find out here than on a thread that answers.
-  for (const rules of rulesByFile(result.rules)) new RuleEngine(rules, result.rules.facts);
+  for (const rules of groupRulesByFile(result.rules)) new RuleEngine(rules, result.rules.facts);
   return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
 }
 
@@ -130,13 +130,13 @@ function realPlace(folder: string, path: string, problems: Problem[]): string | 
     );
     return null;
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') problems.push(unreadable(path, error));
+    if (requireErrorCode(error) !== 'ENOENT') problems.push(unreadable(path, error));
     return null;
   }
 }
 
 function unreadable(path: string, error: unknown): Problem {
-  return problemOf(path, `it cannot be read: ${reasonOf(codeOf(error))}`);
+  return problemOf(path, `it cannot be read: ${explainSystemError(requireErrorCode(error))}`);
 }
 
 function problemOf(file: string, message: string): Problem {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
-import { factOfAttribute } from '#decision/facts/attribute.ts';
+import { bindFactToAttribute } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { factOver } from '#decision/facts/fact.ts';
+import { setFactWindow } from '#decision/facts/fact.ts';
 import { compile } from '#decision/rules/evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { LoadResult } from '#decision/rules/text/draft-text.ts';
@@ -60,9 +60,9 @@ export class ThreadedReader implements RuleReader {
 function withFacts(rules: ParsedRules): ParsedRules {
   for (const ref of rules.facts) {
     const declared = rules.attributes.get(ref.attribute ?? '');
-    const fact = factOfAttribute(FACTS.get(ref.name), declared);
+    const fact = bindFactToAttribute(FACTS.get(ref.name), declared);
     if (fact === undefined) throw new Error(`there is no fact ${ref.name}`);
-    Object.assign(ref, { fact: factOver(fact, ref.windowMs) });
+    Object.assign(ref, { fact: setFactWindow(fact, ref.windowMs) });
   }
   return rules;
 }

@@ -10,9 +10,11 @@ export function rulesDirRefusal(rulesDir: string): string | null {
     readdirSync(rulesDir);
     return null;
   } catch (error) {
-    const code = codeOf(error);
+    const code = requireErrorCode(error);
     if (code === 'ENOENT') return refused('where there is no folder');
-    return refused(code === 'ENOTDIR' ? 'which is no folder' : `which cannot be read: ${reasonOf(code)}`);
+    return refused(
+      code === 'ENOTDIR' ? 'which is no folder' : `which cannot be read: ${explainSystemError(code)}`,
+    );
   }
 }
 
@@ -26,7 +28,7 @@ export function listRuleVersions(rulesDir: string): readonly RuleVersion[] {
 }
 
 /** Why the system refuses a file, for people. */
-export function reasonOf(code: string): string {
+export function explainSystemError(code: string): string {
   switch (code) {
     case 'ELOOP':
       return 'its links lead in a circle (ELOOP)';
@@ -39,7 +41,7 @@ export function reasonOf(code: string): string {
 }
 
 /** The system's code of an error; throws the error when it has none. */
-export function codeOf(error: unknown): string {
+export function requireErrorCode(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   throw error;
 }

@@ -1,7 +1,7 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
 import { BackgroundWork, LimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
-import { idleStarter } from '#base/work/runner.ts';
+import { findIdlePriorityCommand } from '#base/work/runner.ts';
 import { atOnce } from '#base/work/turns.ts';
 import type { SampleWorks } from './sample-jobs.ts';
 
@@ -157,7 +157,7 @@ describe('background work', () => {
     const { PRIORITY_LOW, PRIORITY_BELOW_NORMAL } = constants.priority;
 
     it('to everybody runs all its threads on idle cores only, where the system supports it', async () => {
-      const policies = [(await idleStarter()).length > 0 ? IDLE_POLICY : 0];
+      const policies = [(await findIdlePriorityCommand()).length > 0 ? IDLE_POLICY : 0];
       const way = await wayOf({ where: 'process', givesWay: 'to everybody' }, true);
       expect(way).to.deep.equal({ policies, priority: PRIORITY_LOW });
     });

@@ -2,10 +2,10 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Standstill } from '#base/work/loop-watcher.js';
-import { TooManyTurns, type TurnLimits, Turns } from '#base/work/turns.ts';
+import { type FairQueueLimits, TooManyTurns, Turns } from '#base/work/turns.ts';
 
 /** Jobs that end when the test says so, and the order in which they began. */
-function works(limits: TurnLimits) {
+function works(limits: FairQueueLimits) {
   const turns = new Turns(limits);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { LoadedRules, RulesError, sharingQuestions } from '#checkout/rollout/loaded-rules.ts';
+import { LoadedRules, mergeSharingQuestions, RulesError } from '#checkout/rollout/loaded-rules.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { directReader } from '#state/rule-folders/direct-reader.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -196,16 +196,16 @@ describe('what is asked of the devices of a request', () => {
   const ofVersion = (rules: typeof plain) => ({ rules, arm: 'active' }) as const;
 
   it('is what its versions ask for', () => {
-    expect(sharingQuestions(ofVersion(plain)).ip.notes).to.deep.equal({
+    expect(mergeSharingQuestions(ofVersion(plain)).ip.notes).to.deep.equal({
       verdicts: false,
       unpaidOrders: false,
     });
-    expect(sharingQuestions(ofVersion(asking)).ip.verdictWindowsMs).to.deep.equal([3_600_000]);
-    expect(sharingQuestions({ ...ofVersion(plain), shadow: asking }).ip.notes.verdicts).to.equal(true);
+    expect(mergeSharingQuestions(ofVersion(asking)).ip.verdictWindowsMs).to.deep.equal([3_600_000]);
+    expect(mergeSharingQuestions({ ...ofVersion(plain), shadow: asking }).ip.notes.verdicts).to.equal(true);
   });
 
   it('includes noting what another version that decides meanwhile asks for, and counts no more', () => {
-    const { fingerprint, ip } = sharingQuestions({ ...ofVersion(plain), alongside: [plain, asking] });
+    const { fingerprint, ip } = mergeSharingQuestions({ ...ofVersion(plain), alongside: [plain, asking] });
     expect(ip).to.deep.equal({ ...plain.sharing.ip, notes: { verdicts: true, unpaidOrders: true } });
     expect(fingerprint).to.deep.equal(plain.sharing.fingerprint);
   });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { stageOf } from '#checkout/rollout/guard.ts';
 import {
   type Candidate,
-  drawOf,
+  drawArm,
   firstRollout,
   parseRollout,
   previousActive,
@@ -149,7 +149,7 @@ describe('a rollout', () => {
 
 describe('a canary', () => {
   const at = (percent: number) => advance(START, V11, canary(percent), by('try'));
-  const inCanary = (rollout: Rollout, client: string) => drawOf(rollout, client)?.candidate != null;
+  const inCanary = (rollout: Rollout, client: string) => drawArm(rollout, client)?.candidate != null;
   const anyClient = fc.string({ minLength: 22, maxLength: 22 });
 
   it('keeps every client when its percentage grows', () => {
@@ -191,7 +191,7 @@ describe('a canary', () => {
     const otherwise = advance(again, V11, judged(20, '{"margin":0.5}'), by('otherwise', 5000));
     expect(
       [first, more, again, otherwise].map((rollout) => [
-        drawOf(rollout, 'client')?.draw.objective,
+        drawArm(rollout, 'client')?.draw.objective,
         candidateOf(rollout).stageSince,
       ]),
     ).to.deep.equal([
@@ -231,14 +231,14 @@ describe('several canaries', () => {
       { ...canary(percent, 5), also: also.map(([ref, of]) => ({ ...ref, percent: of })) },
       by('compare', at),
     );
-  const armOf = (rollout: Rollout, client: string) => drawOf(rollout, client)?.draw.version ?? null;
+  const armOf = (rollout: Rollout, client: string) => drawArm(rollout, client)?.draw.version ?? null;
 
   it('share one draw: each client is in one arm, and the record has its chance', () => {
     const rollout = both(20, [[V12, 30]]);
     const shares = ['p2.v10', 'p2.v11', 'p2.v12'].map((name) => {
       const drawn = clients.filter((client) => armOf(rollout, client) === name);
       const [first = ''] = drawn;
-      return [drawOf(rollout, first)?.draw, Math.round((drawn.length / clients.length) * 20) * 5];
+      return [drawArm(rollout, first)?.draw, Math.round((drawn.length / clients.length) * 20) * 5];
     });
     expect(shares).to.deep.equal([
       [{ version: 'p2.v10', percent: 50, since: 2000 }, 50],
@@ -321,8 +321,8 @@ describe('several canaries', () => {
     expect(after.candidates).to.deep.equal([candidateOf(before)]);
     expect(after.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12', to: 'p2.v10', reason: 'bad' });
     for (const client of clients) {
-      expect(drawOf(after, client)?.draw).to.deep.equal(drawOf(before, client)?.draw);
-      if (armOf(before, client) === 'p2.v12') expect(drawOf(after, client)?.candidate).to.equal(null);
+      expect(drawArm(after, client)?.draw).to.deep.equal(drawArm(before, client)?.draw);
+      if (armOf(before, client) === 'p2.v12') expect(drawArm(after, client)?.candidate).to.equal(null);
     }
   });
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   type ClientStatus,
-  countsOfClient,
-  countsOfStatus,
+  countNewClient,
+  countStatusChange,
   sharedCounts,
   sumTrialCounts,
   TrialTally,
@@ -127,7 +127,7 @@ describe('the outcomes of the clients of an arm', () => {
         const counts = { paid: 0, unpaid: 0 };
         for (const statuses of clients)
           for (const [place, after] of statuses.entries()) {
-            const { paid, unpaid } = countsOfStatus(statuses[place - 1] ?? 'unknown', after);
+            const { paid, unpaid } = countStatusChange(statuses[place - 1] ?? 'unknown', after);
             counts.paid += paid;
             counts.unpaid += unpaid;
           }
@@ -147,7 +147,7 @@ describe('a client in a stage', () => {
     let mark: StageMark | null = null;
     const counts = { seen: 0, blocked: 0, waited: 0, bots: 0 };
     for (const [since, verdict, isBot = false] of verdicts) {
-      const { seen, blocked, waited, bots } = countsOfClient(mark, since, { verdict, isBot });
+      const { seen, blocked, waited, bots } = countNewClient(mark, since, { verdict, isBot });
       counts.seen += seen;
       counts.blocked += blocked;
       counts.waited += waited;

@@ -5,7 +5,7 @@ import { type FactReading, NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
 import { platformName } from '#decision/payer/client-key.ts';
 import { type ClientState, token, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { asStored, encodeClientState } from '#decision/payer/state-document.ts';
+import { encodeClientState, roundTripState } from '#decision/payer/state-document.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { clientKey } from '../payer/client-keys.ts';
@@ -67,7 +67,7 @@ class Payer {
   }
 
   #keep(state: ClientState): void {
-    this.state = asStored(state);
+    this.state = roundTripState(state);
   }
 }
 

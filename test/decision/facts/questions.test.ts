@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { OTHER_WORDS } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS } from '#decision/facts/other-words.ts';
 import { FACT_QUESTIONS } from '#decision/facts/questions.ts';
-import { unknownFactMessage } from '#decision/rules/parse/unknown-fact.ts';
+import { explainUnknownFact } from '#decision/rules/parse/unknown-fact.ts';
 import { problemsOf, swap } from '../../rule-fixtures/sound-rules.ts';
 
 describe('the questions that facts answer', () => {
@@ -24,27 +24,27 @@ describe('the questions that facts answer', () => {
 
 describe('a fact that there is not', () => {
   it('is told the nearest name, or what it is called here', () => {
-    expect(unknownFactMessage('paidCounts')).to.equal('unknown fact "paidCounts"; did you mean "paidCount"?');
-    expect(unknownFactMessage('chargebackCount')).to.equal(
+    expect(explainUnknownFact('paidCounts')).to.equal('unknown fact "paidCounts"; did you mean "paidCount"?');
+    expect(explainUnknownFact('chargebackCount')).to.equal(
       'unknown fact "chargebackCount"; what others call chargeback is asked here with "reversedOrders" or "secondsSinceLastReversal"',
     );
-    expect(unknownFactMessage('card_velocity')).to.equal(
+    expect(explainUnknownFact('card_velocity')).to.equal(
       'unknown fact "card_velocity"; what others call card velocity is asked here with "distinctAttribute" or "clientsOnAttribute"',
     );
-    expect(unknownFactMessage('account age')).to.equal(
+    expect(explainUnknownFact('account age')).to.equal(
       'unknown fact "account age"; what others call account age is asked here with "secondsSinceFirstSeen"',
     );
-    expect(unknownFactMessage('card_country')).to.equal(
+    expect(explainUnknownFact('card_country')).to.equal(
       'unknown fact "card_country"; what only the caller knows, like card country, is an attribute: declare it in ruleset.yaml, and ask { fact: attribute, params: { name: cardCountry } }',
     );
-    expect(unknownFactMessage('xyz')).to.equal(
+    expect(explainUnknownFact('xyz')).to.equal(
       'unknown fact "xyz"; "rules facts" lists all by question, and so does a running service at /docs/facts',
     );
   });
 
   it('is recognised by every entry of the table, which names facts that there are', () => {
-    for (const [words, facts] of OTHER_WORDS) {
-      expect(unknownFactMessage(words), words).to.match(/did you mean|is asked here with|is an attribute/);
+    for (const [words, facts] of FACT_SYNONYMS) {
+      expect(explainUnknownFact(words), words).to.match(/did you mean|is asked here with|is an attribute/);
       for (const fact of facts) expect(FACTS.has(fact), fact).to.equal(true);
     }
   });

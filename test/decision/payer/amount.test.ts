@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import {
   DECIMAL_PATTERN,
   decimalText,
-  moneyOf,
   moneyText,
   normalAmount,
-  sumOfAmounts,
+  readMoney,
+  sumAmounts,
 } from '#decision/payer/amount.ts';
 
 const digits = (minLength: number, maxLength: number) =>
@@ -64,29 +64,29 @@ describe('an amount', () => {
         const text = decimalText(amount);
         expect(text).to.match(pattern);
         expect(Number(text)).to.equal(amount);
-        expect(sumOfAmounts([text])).to.equal(amount);
+        expect(sumAmounts([text])).to.equal(amount);
       }),
     );
   });
 
   it('is read back with its currency from the text in a state', () => {
     expect(moneyText('010.50', 'EUR')).to.equal('10.5 EUR');
-    expect(moneyOf('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
+    expect(readMoney('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
   });
 
   it('is not read from a token of an older version', () => {
-    expect(moneyOf('a1B_-z')).to.equal(null);
+    expect(readMoney('a1B_-z')).to.equal(null);
   });
 
   it('adds up exactly before it becomes a number', () => {
-    expect(sumOfAmounts(['0.1', '0.2'])).to.equal(0.3);
-    expect(sumOfAmounts([])).to.equal(0);
-    expect(sumOfAmounts(['99999999999999999999.9999999999', '0.0000000001'])).to.equal(1e20);
+    expect(sumAmounts(['0.1', '0.2'])).to.equal(0.3);
+    expect(sumAmounts([])).to.equal(0);
+    expect(sumAmounts(['99999999999999999999.9999999999', '0.0000000001'])).to.equal(1e20);
     fc.assert(
       fc.property(fc.array(decimal), (amounts) => {
         const exact = amounts.map(exactly).reduce((sum, amount) => sum + amount, 0n);
         const digits = exact.toString().padStart(11, '0');
-        expect(sumOfAmounts(amounts)).to.equal(Number(`${digits.slice(0, -10)}.${digits.slice(-10)}`));
+        expect(sumAmounts(amounts)).to.equal(Number(`${digits.slice(0, -10)}.${digits.slice(-10)}`));
       }),
     );
   });

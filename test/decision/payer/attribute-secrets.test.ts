@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { joinAttributes, renameFormer } from '#decision/payer/attribute-secrets.ts';
+import { joinAttributes, renameFormerPseudonyms } from '#decision/payer/attribute-secrets.ts';
 import { listValues, noteValues } from '#decision/payer/attribute-values.ts';
 import type { StatedAttributes } from '#decision/payer/attributes.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { type Hints, knownHints, type ScoreHints, withScore } from '#decision/payer/hints.ts';
+import { addScore, type Hints, knownHints, type ScoreHints } from '#decision/payer/hints.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 
 const NOW = 1_800_000_000_000;
@@ -87,7 +87,7 @@ const NOTHING: ScoreHints = {
 
 function scored(attributes: Readonly<Record<string, string>>): Hints {
   const asking = { request: 'a request', changes: 0, devices: { fingerprints: 0, ips: 0 } };
-  return withScore(null, { ...NOTHING, attributes }, asking, NOW).hints;
+  return addScore(null, { ...NOTHING, attributes }, asking, NOW).hints;
 }
 
 /** A payer whose scores and verdicts said cards under the former secret. */
@@ -103,12 +103,12 @@ function payerOf(...cards: readonly string[]): ClientState {
 
 describe('the state of a payer while the secret changes', () => {
   it('has the new pseudonym of a text in the place of the former one, beside which the score keeps it', () => {
-    const payer = renameFormer(payerOf('one', 'two'), both('payout', 'one'));
+    const payer = renameFormerPseudonyms(payerOf('one', 'two'), both('payout', 'one'));
     expect(knownHints(payer.hints, NOW)).to.deep.include({
       attributes: { card0: hmac('one', NEW), card1: hmac('two', OLD) },
       former: { fingerprints: [], ips: [], attributes: { card0: hmac('one', OLD) } },
     });
-    expect(renameFormer(payer, both('payout', 'one'))).to.deep.equal(payer);
+    expect(renameFormerPseudonyms(payer, both('payout', 'one'))).to.deep.equal(payer);
   });
 
   it('has a text once that was seen under both secrets, as it was seen last', () => {
@@ -121,7 +121,7 @@ describe('the state of a payer while the secret changes', () => {
       attributes: { card: 'hmac:newOne' },
       former: { attributes: { card: 'hmac:oldOne' } },
     };
-    const renamed = renameFormer({ ...UNKNOWN_CLIENT, attributeValues: values }, stated);
+    const renamed = renameFormerPseudonyms({ ...UNKNOWN_CLIENT, attributeValues: values }, stated);
     expect(listValues(renamed.attributeValues)['card']).to.deep.equal([
       { token: 'second', at: NOW - 2 },
       { token: 'newOne', at: NOW - 1 },
@@ -129,12 +129,12 @@ describe('the state of a payer while the secret changes', () => {
   });
 
   it('stores a renamed attribute once, though a remembered score knew it, too', () => {
-    const payer = renameFormer(payerOf('one'), both('card0', 'one'));
+    const payer = renameFormerPseudonyms(payerOf('one'), both('card0', 'one'));
     expect(encodeClientState(payer).split('"card0",[')).to.have.length(2);
   });
 
   it('is the same object where no secret is being changed', () => {
     const payer = payerOf('one');
-    expect(renameFormer(payer, under(OLD, 'card0', 'one'))).to.equal(payer);
+    expect(renameFormerPseudonyms(payer, under(OLD, 'card0', 'one'))).to.equal(payer);
   });
 });

@@ -6,9 +6,9 @@ import {
   countValues,
   forgetValues,
   listValues,
+  moveValuesBack,
   NO_ATTRIBUTE_VALUES,
   noteValues,
-  valuesWithClockBack,
 } from '#decision/payer/attribute-values.ts';
 
 const NOW = 1_793_491_200_000;
@@ -59,9 +59,9 @@ describe('the values of attributes that a payer had', () => {
 
   it('move back with a clock that was ahead', () => {
     const ahead = noteValues(NO_ATTRIBUTE_VALUES, [['card', hmac('one')]], NOW + HOUR_MS);
-    const back = valuesWithClockBack(ahead, NOW + 2 * HOUR_MS, NOW);
+    const back = moveValuesBack(ahead, NOW + 2 * HOUR_MS, NOW);
     expect(listValues(back)['card']).to.deep.equal([{ token: 'one---', at: NOW - HOUR_MS }]);
-    expect(valuesWithClockBack(two, NOW + HOUR_MS, NOW)).to.equal(two);
+    expect(moveValuesBack(two, NOW + HOUR_MS, NOW)).to.equal(two);
   });
 
   it('are as many as a plain list says, whatever was asked', () => {

@@ -3,21 +3,21 @@ import fc from 'fast-check';
 import {
   AWAITED_EVENTS_MAX,
   AWAITED_MS_MAX,
-  amountOfOrder,
   compact,
   EVENT_WINDOW_MS_MAX,
   EVENTS_MAX,
+  findOrderAmount,
   isNewClient,
   live,
+  recordScoreActivity,
   rememberRequest,
   settleOrder,
   touch,
-  touchByScore,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { tallyOutcome } from '#decision/payer/outcomes.ts';
-import { asStored, encodeClientState } from '#decision/payer/state-document.ts';
+import { encodeClientState, roundTripState } from '#decision/payer/state-document.ts';
 import { anyLife, live as lived } from '../../rule-fixtures/random-life.ts';
 import { eventAt } from './event-at.ts';
 
@@ -51,7 +51,7 @@ describe('what is known of a client', () => {
     const first = touch(UNKNOWN_CLIENT, 100);
     expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
     expect(touch(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
-    expect(touchByScore(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
+    expect(recordScoreActivity(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
     expect(touch(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
   });
 
@@ -89,9 +89,11 @@ describe('what is known of a client', () => {
 
   it('gives the amount of an order by its newest attempt, or else by its newest request', () => {
     const asked = [eventAt(1, { amount: '1 EUR' }), eventAt(2, { amount: '2 EUR' })];
-    expect(amountOfOrder(asked, 'o')).to.equal('2 EUR');
-    expect(amountOfOrder([eventAt(0, { amount: '5 EUR', granted: true }), ...asked], 'o')).to.equal('5 EUR');
-    expect(amountOfOrder(asked, 'other')).to.equal(null);
+    expect(findOrderAmount(asked, 'o')).to.equal('2 EUR');
+    expect(findOrderAmount([eventAt(0, { amount: '5 EUR', granted: true }), ...asked], 'o')).to.equal(
+      '5 EUR',
+    );
+    expect(findOrderAmount(asked, 'other')).to.equal(null);
   });
 
   it(`remembers the newest ${EVENTS_MAX} requests`, () => {
@@ -127,7 +129,7 @@ describe('a compacted payer', () => {
           ...life,
           rest: (state, now) => {
             const sweptAt = Math.floor(state.lastAt + part * Math.max(0, now - state.lastAt));
-            return asStored(compact(state, sweptAt));
+            return roundTripState(compact(state, sweptAt));
           },
         });
         expect(swept.verdicts.map(({ decision }) => decision)).to.deep.equal(

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { moneyOf, sumOfAmounts } from '#decision/payer/amount.ts';
+import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
 import {
   type ClientState,
   compact,
@@ -11,7 +11,7 @@ import {
 } from '#decision/payer/client-state.ts';
 import { withClockBack } from '#decision/payer/clock-came-back.ts';
 import { NO_DAY_TALLIES, readTallies, tallyRequests } from '#decision/payer/day-tallies.ts';
-import { asStored } from '#decision/payer/state-document.ts';
+import { roundTripState } from '#decision/payer/state-document.ts';
 import { eventAt } from './event-at.ts';
 
 const HOUR_MS = 3600_000;
@@ -38,7 +38,7 @@ const gapMs = fc.constantFrom(0, 1, HOUR_MS, 5 * HOUR_MS, DAY_MS - 1, DAY_MS, 3 
 
 /** The payer after another request, as a store gives it back. */
 function askOnce(state: ClientState, event: VerdictEvent): ClientState {
-  return asStored({ ...state, ...rememberRequest(state, event), lastAt: event.at });
+  return roundTripState({ ...state, ...rememberRequest(state, event), lastAt: event.at });
 }
 
 const dayOf = (at: number) => Math.floor(at / DAY_MS);
@@ -57,9 +57,9 @@ function known({ events, dayTallies }: ClientState, now: number) {
     const amounts = [
       ...[...newest.values()].filter(({ at }) => dayOf(at) === day).map(({ amount }) => amount),
       ...tallies.flatMap((tally) => [...tally.amounts].map(([currency, sum]) => `${sum} ${currency}`)),
-    ].map(moneyOf);
+    ].map(readMoney);
     const sum = (currency: string) =>
-      sumOfAmounts(amounts.map((money) => (money?.currency === currency ? money.amount : '0')));
+      sumAmounts(amounts.map((money) => (money?.currency === currency ? money.amount : '0')));
     const methods = [
       ...own.map(({ method }) => method.slice(0, 4)),
       ...tallies.flatMap((one) => one.methods),
@@ -94,7 +94,7 @@ describe('the requests of a payer by day', () => {
           all.push(event);
           state = askOnce(state, event);
           if (isReported) state = { ...state, events: settleOrder(state.events, event.order) };
-          if (isSwept) state = asStored(compact(state, now));
+          if (isSwept) state = roundTripState(compact(state, now));
           expect(known(state, now)).to.deep.equal(naivelyKnown(all, now));
         }
       }),
@@ -195,7 +195,7 @@ describe('the requests of a payer by day', () => {
           );
         expect(sum(back)).to.equal(sum(state));
         for (const { day } of readTallies(back.dayTallies)) expect(day).to.be.at.most(dayOf(now - aheadMs));
-        expect(asStored(back)).to.deep.equal(back);
+        expect(roundTripState(back)).to.deep.equal(back);
       }),
     );
   });

@@ -3,17 +3,17 @@ import fc from 'fast-check';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import {
   ASKED_SCORES_MAX,
+  addScore,
   HINTS_VALID_MS,
   type Hints,
-  hintsKnownTo,
   type KnownHints,
+  keepRememberedHints,
   knownHints,
-  rememberedHints,
+  restoreKnownHints,
   type ScoreHints,
-  withScore,
   withUnansweredScore,
 } from '#decision/payer/hints.ts';
-import { asStored } from '#decision/payer/state-document.ts';
+import { roundTripState } from '#decision/payer/state-document.ts';
 
 const NOW = 1_800_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -40,7 +40,7 @@ function scored(...scores: readonly Partial<ScoreHints>[]): { readonly hints: Hi
   let now = NOW;
   for (const score of scores) {
     now += 60_000;
-    ({ hints } = withScore(hints, { ...NOTHING, ...score }, asking(JSON.stringify(score)), now));
+    ({ hints } = addScore(hints, { ...NOTHING, ...score }, asking(JSON.stringify(score)), now));
   }
   if (hints === null) throw new Error('nothing was scored');
   return { hints, now };
@@ -80,8 +80,8 @@ describe('the hints of scores', () => {
       const { fingerprints, scored } = knownHints(hints, at);
       const { shown } = withUnansweredScore(hints, NOTHING, at);
       const [{ request } = asking('')] = hints.asked;
-      const { asked } = withScore(hints, NOTHING, asking(request), at);
-      return [fingerprints, scored, rememberedHints(hints, at), shown.length, asked.at === now];
+      const { asked } = addScore(hints, NOTHING, asking(request), at);
+      return [fingerprints, scored, keepRememberedHints(hints, at), shown.length, asked.at === now];
     };
     expect(leftAfter(HINTS_VALID_MS - 1)).to.deep.equal([['x'], true, hints, 1, true]);
     expect(leftAfter(HINTS_VALID_MS)).to.deep.equal([[], false, null, 0, false]);
@@ -116,10 +116,10 @@ describe('the hints of scores', () => {
         for (const { which, afterMs } of asked) {
           now += afterMs;
           const score = scores[which % scores.length] ?? NOTHING;
-          const answered = withScore(hints, score, asking(JSON.stringify(score), which % 9), now);
-          hints = asStored({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
+          const answered = addScore(hints, score, asking(JSON.stringify(score), which % 9), now);
+          hints = roundTripState({ ...UNKNOWN_CLIENT, lastAt: now, hints: answered.hints }).hints;
           const before = first.get(score);
-          const known = hintsKnownTo(answered.asked);
+          const known = restoreKnownHints(answered.asked);
           if (before !== undefined && now - before.at < HINTS_VALID_MS)
             expect(known).to.deep.equal(before.known);
           else {
@@ -175,10 +175,10 @@ describe('the attributes that scores say', () => {
       { attributes: { card: 'DE', age: -0.5, none: null } },
       { attributes: { card: 'FR' } },
     );
-    const stored = asStored({ ...UNKNOWN_CLIENT, lastAt: NOW + 120_000, hints });
+    const stored = roundTripState({ ...UNKNOWN_CLIENT, lastAt: NOW + 120_000, hints });
     expect(stored.hints).to.deep.equal(hints);
     expect(
-      (stored.hints?.asked ?? []).map((asked) => hintsKnownTo(asked).attributes?.['card']),
+      (stored.hints?.asked ?? []).map((asked) => restoreKnownHints(asked).attributes?.['card']),
     ).to.deep.equal(['DE', 'FR']);
   });
 });

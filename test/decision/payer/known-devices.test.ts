@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import {
   countDevices,
-  devicesWithClockBack,
-  firstShownAt,
+  findFirstShownAt,
   forgetDevices,
   KNOWN_DEVICES_MAX,
   listDevices,
+  moveDevicesBack,
   noteDevice,
 } from '#decision/payer/known-devices.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
@@ -69,7 +69,7 @@ describe('the known devices of a payer', () => {
           for (const any of ID) {
             const known = naive.find((device) => device.id === any);
             const firstMinute = known === undefined ? null : known.firstAt - (known.firstAt % MINUTE_MS);
-            expect(firstShownAt(packed, any, now)).to.equal(firstMinute);
+            expect(findFirstShownAt(packed, any, now)).to.equal(firstMinute);
           }
         }
       }),
@@ -99,9 +99,9 @@ describe('the known devices of a payer', () => {
   it('are as old as under the secret before, when the secret of the HMACs is changed', () => {
     const before = shown('', 'oldid', NOW);
     const after = shown(before, 'newid', NOW + 5 * DAY_MS, 'oldid');
-    expect(firstShownAt(after, 'newid', NOW + 5 * DAY_MS)).to.equal(NOW);
+    expect(findFirstShownAt(after, 'newid', NOW + 5 * DAY_MS)).to.equal(NOW);
     expect(count(after, NOW + 5 * DAY_MS)).to.equal(1);
-    expect(firstShownAt(shown(before, 'newid', NOW + 1), 'newid', NOW + 1)).to.equal(NOW);
+    expect(findFirstShownAt(shown(before, 'newid', NOW + 1), 'newid', NOW + 1)).to.equal(NOW);
   });
 
   it('keep 22 bits of an HMAC: two that differ there are two devices', () => {
@@ -123,7 +123,7 @@ describe('the known devices of a payer', () => {
           const times = ages.toSorted((a, b) => b - a).map((age) => NOW - age);
           const packed = times.reduce((list, at, n) => shown(list, ID[n] ?? '', at), '');
           const to = NOW - aheadMs;
-          const { fingerprints } = devicesWithClockBack({ fingerprints: packed, ips: '' }, NOW, to);
+          const { fingerprints } = moveDevicesBack({ fingerprints: packed, ips: '' }, NOW, to);
           const known = listDevices(fingerprints, to);
           expect(known).to.have.lengthOf(times.length);
           for (const [n, { firstShownAt: first, lastShownOn }] of known.entries()) {

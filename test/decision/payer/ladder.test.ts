@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   climb,
-  grant,
+  grantAttempt,
   type Ladder,
   type LadderSettings,
   levelsOf,
@@ -77,7 +77,7 @@ describe('the cooldown ladder', () => {
           expect(waitMs).to.be.at.least(settings.levelsMs[ladder.level - 1] ?? Number.NaN);
           lastWaitMs = waitMs;
           now += served ? waitMs : 1000;
-          if (served) ladder = grant(ladder);
+          if (served) ladder = grantAttempt(ladder);
         }
       }),
     );

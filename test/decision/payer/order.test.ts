@@ -4,11 +4,11 @@ import {
   addReport,
   type DatedReport,
   dateReport,
+  getSettledAmount,
   type KnownOrder,
   ORDER_REPORTS_MAX,
   type OrderOutcome,
   reopenGranted,
-  settledAmount,
 } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
 import { naiveOutcome, paid, shuffled, toldOrders, unpaid } from './told-orders.ts';
@@ -141,7 +141,7 @@ describe('what is known of an order', () => {
 });
 
 describe('the money of an order', () => {
-  const settled = (...reports: readonly DatedReport[]) => settledAmount(askedFor(ASKED, ...reports));
+  const settled = (...reports: readonly DatedReport[]) => getSettledAmount(askedFor(ASKED, ...reports));
   const isPaid = (...reports: readonly DatedReport[]) => askedFor(ASKED, ...reports).outcome === 'PAID';
 
   it('is what was captured, the most of several reports, or what was asked for where none says', () => {
@@ -149,7 +149,7 @@ describe('the money of an order', () => {
     expect(settled(captured(1, '40 EUR'), captured(2, '60 EUR'), captured(3, '50 EUR'))).to.equal('60 EUR');
     expect(settled(captured(1, '40 EUR'), paid(2))).to.equal('100 EUR');
     expect(settled(paid(1))).to.equal('100 EUR');
-    expect(settledAmount(orderOf(paid(1)))).to.equal(undefined);
+    expect(getSettledAmount(orderOf(paid(1)))).to.equal(undefined);
   });
 
   it('is less by the most that was taken back, and the order stays paid with the rest', () => {
@@ -211,7 +211,7 @@ describe('the reports that are remembered of an order', () => {
     const known = askedFor(ASKED, ...rare, ...failures);
     expect(known.reports).to.have.lengthOf(ORDER_REPORTS_MAX);
     expect(resultOf(known)).to.deep.equal(paid(2));
-    expect(settledAmount(known)).to.equal('60 EUR');
+    expect(getSettledAmount(known)).to.equal('60 EUR');
     expect(resultOf(askedFor(ASKED, ...rare, takenBack(6), ...failures))).to.deep.equal(takenBack(6));
   });
 });

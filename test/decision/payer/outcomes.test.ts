@@ -5,14 +5,14 @@ import { type ClientState, isNewClient, token, UNKNOWN_CLIENT } from '#decision/
 import type { DatedReport, KnownOrder } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
 import {
-  lastOutcome,
+  countUnpaidChain,
+  findLastOutcome,
   lastPaidAt,
   lastUnpaidAt,
   RECENT_OUTCOMES_MAX,
   UNPAID_CHAIN_MAX,
-  unpaidChain,
 } from '#decision/payer/outcomes.ts';
-import { asStored } from '#decision/payer/state-document.ts';
+import { roundTripState } from '#decision/payer/state-document.ts';
 import { naiveFacts, paid, shuffled, type ToldOrder, toldOrders, unpaid } from './told-orders.ts';
 
 const NOW = 1_000_000;
@@ -34,7 +34,7 @@ function report(
   let state = before;
   for (const [orderRef, outcome] of reports) {
     const change = recordOutcome(state, orders.get(orderRef) ?? null, { ...outcome, orderRef }, NOW);
-    state = asStored(change.state);
+    state = roundTripState(change.state);
     orders.set(orderRef, decodeOrder(encodeOrder(change.order)));
     effects.push(change.effect);
   }
@@ -49,11 +49,11 @@ function reportAll(told: readonly ToldOrder[]) {
 }
 
 function factsOf({ outcomes }: ClientState) {
-  const last = lastOutcome(outcomes);
+  const last = findLastOutcome(outcomes);
   return {
     paidCount: outcomes.paidCount,
     unpaidCount: outcomes.unpaidCount,
-    unpaidChain: unpaidChain(outcomes),
+    unpaidChain: countUnpaidChain(outcomes),
     lastOutcome: last ?? 'NONE',
     lastPaidAt: lastPaidAt(outcomes),
     lastUnpaidAt: lastUnpaidAt(outcomes),
@@ -91,7 +91,7 @@ describe("the outcomes of a client's orders", () => {
     const { state } = report(many(100, unpaid));
     expect(state.outcomes.unpaidCount).to.equal(100);
     expect(state.outcomes.recent.length).to.equal(RECENT_OUTCOMES_MAX);
-    expect(unpaidChain(state.outcomes)).to.equal(UNPAID_CHAIN_MAX);
+    expect(countUnpaidChain(state.outcomes)).to.equal(UNPAID_CHAIN_MAX);
   });
 
   it('displace orders that make room for newer ones, or are too old themselves', () => {

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import { moneyOf } from '#decision/payer/amount.ts';
+import { readMoney } from '#decision/payer/amount.ts';
 import { type OutcomeEffect, recordOutcome } from '#decision/payer/changes.ts';
 import { platformName } from '#decision/payer/client-key.ts';
 import { momentFor, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { KnownHints } from '#decision/payer/hints.ts';
-import { listDevices, rememberedDevices } from '#decision/payer/known-devices.ts';
-import { exposureOf, type OrderOutcome, settledAmount } from '#decision/payer/order.ts';
-import { asStored } from '#decision/payer/state-document.ts';
+import { keepRememberedDevices, listDevices } from '#decision/payer/known-devices.ts';
+import { exposureOf, getSettledAmount, type OrderOutcome } from '#decision/payer/order.ts';
+import { roundTripState } from '#decision/payer/state-document.ts';
 import { settingsOf } from '#decision/rules/rule-set.ts';
 import { contactByScore } from '#decision/score-hints.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
@@ -72,7 +72,7 @@ class FirstPayer implements Payer {
     const request = { ...payment, orderRef, requestId: 'r', arm: 'active' } as const;
     const { decision, nextState } = decideVerdict(RULES, standing, request);
     expect(decision.verdict).to.equal(METHODS[method].verdict);
-    this.#state = asStored(nextState);
+    this.#state = roundTripState(nextState);
     this.#granted.set(orderRef, decision.verdict === 'GET_NEW' || this.#granted.get(orderRef) === true);
     const fact = (label: string) => Number(decision.facts[label]);
     return {
@@ -89,7 +89,7 @@ class FirstPayer implements Payer {
     const granted = this.#granted.get(orderRef);
     const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
     const { effect, state } = recordOutcome(this.#state, null, report, now, exposure);
-    this.#state = asStored(state);
+    this.#state = roundTripState(state);
     return effect;
   }
 
@@ -109,14 +109,14 @@ class FirstPayer implements Payer {
     };
     const now = momentFor(this.#state, clockMs);
     const { nextState, known } = contactByScore(this.#state, request, now);
-    this.#state = asStored(nextState);
+    this.#state = roundTripState(nextState);
     const hints = known();
     return [...namesOf(hints), `${hints.devices?.fingerprints} known`];
   }
 
   #devices(): PayerStanding['devices'] {
     const { lastAt, knownDevices } = this.#state;
-    const { fingerprints } = rememberedDevices(knownDevices, lastAt);
+    const { fingerprints } = keepRememberedDevices(knownDevices, lastAt);
     return listDevices(fingerprints, lastAt).map(({ id, firstShownAt }) => [id.slice(0, 2), firstShownAt]);
   }
 
@@ -124,7 +124,7 @@ class FirstPayer implements Payer {
     const { ladder, outcomes } = this.#state;
     const { paidCount: paid, unpaidCount: unpaid, recent } = outcomes;
     const paidOrders = recent.filter(({ outcome }) => outcome === 'PAID');
-    const amounts = paidOrders.map((known) => Number(moneyOf(settledAmount(known) ?? '')?.amount ?? 0));
+    const amounts = paidOrders.map((known) => Number(readMoney(getSettledAmount(known) ?? '')?.amount ?? 0));
     const paidAmount = amounts.reduce((sum, amount) => sum + amount, 0);
     return { ...ladder, paid, unpaid, paidAmount, devices: this.#devices() };
   }

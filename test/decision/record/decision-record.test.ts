@@ -6,13 +6,13 @@ import {
   decisionOf,
   encodeDecision,
   isRow,
-  packText,
+  packUuid,
   parseRecord,
   RecordDamaged,
   type RecordShape,
   readShape,
   recordShape,
-  unpackText,
+  unpackUuid,
 } from '#decision/decision-record.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { platformName } from '#decision/payer/client-key.ts';
@@ -151,18 +151,18 @@ describe('a packed text', () => {
     );
     fc.assert(
       fc.property(text, (given) => {
-        expect(unpackText(packText(given))).to.equal(given);
+        expect(unpackUuid(packUuid(given))).to.equal(given);
       }),
     );
   });
 
   it('of a UUID takes 23 characters', () => {
-    expect(packText('00000000-0000-4000-8000-0000000000ff')).to.have.length(23);
+    expect(packUuid('00000000-0000-4000-8000-0000000000ff')).to.have.length(23);
   });
 
   for (const text of ['00000000-0000-4000-8000-0000000000FF', '{00000000-0000-4000-8000-0000000000ff}']) {
     it(`of ${text} is the text itself, since its letters would not come back`, () => {
-      expect(packText(text)).to.equal(text);
+      expect(packUuid(text)).to.equal(text);
     });
   }
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { OTHER_WORDS } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS } from '#decision/facts/other-words.ts';
 import { NONE_DECLARED } from '#decision/payer/attributes.ts';
 import { findFacts } from '#decision/rules/fact-finder.ts';
 
@@ -8,7 +8,7 @@ describe('looking for a fact', () => {
     findFacts(NONE_DECLARED, word).flatMap(({ facts }) => facts.map(({ name }) => name));
 
   it('finds each one by all that other products call it', () => {
-    for (const [words, facts] of OTHER_WORDS) expect(found(words), words).to.include.members([...facts]);
+    for (const [words, facts] of FACT_SYNONYMS) expect(found(words), words).to.include.members([...facts]);
   });
 
   it('reads such a word as others write it', () => {

@@ -4,10 +4,10 @@ import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { installationKey, journalKey, journalLossKey, notesKey, partitionOf } from '#state/keys.ts';
 import { commitCall, commitScriptOf, KEPT } from '#state/redis/clients.ts';
-import { compareAndSet, readStamped, stampOf } from '#state/redis/compare-and-set.ts';
+import { compareAndSet, computeStamp, readStamped } from '#state/redis/compare-and-set.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
-import { keyCountOf, RedisScript } from '#state/redis/script.ts';
+import { parseKeyCount, RedisScript } from '#state/redis/script.ts';
 import { sightingsScript } from '#state/redis/sightings.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Change } from '#state/store.ts';
@@ -52,7 +52,7 @@ describe('the Lua scripts', () => {
       const source = readFileSync(new URL(file, SCRIPTS), 'utf8');
       const numbers = [...source.matchAll(/KEYS\[(\d+)\]/g)].map(([, number]) => Number(number));
       const used = numbers.length === 0 ? null : Math.max(...numbers);
-      expect(keyCountOf(file)).to.equal(used);
+      expect(parseKeyCount(file)).to.equal(used);
     });
   }
 });
@@ -211,11 +211,11 @@ describeWithServer('redis-server', 'a Lua script', () => {
       const change = (...args: readonly string[]) => run('compare-and-set-1.lua', ['{t}'], ...args);
       expect(await change('', '1', 'text', '3600000')).to.equal(1);
       expect(await change('', '1', 'late', '')).to.equal(0);
-      expect(await change(stampOf('text'), '1', 'next', '')).to.equal(1);
-      expect(await change(stampOf('text'), '1', 'late', '')).to.equal(0);
+      expect(await change(computeStamp('text'), '1', 'next', '')).to.equal(1);
+      expect(await change(computeStamp('text'), '1', 'late', '')).to.equal(0);
       expect(await commands.get('{t}')).to.equal('next');
       expect(await commands.pTTL('{t}')).to.be.within(3_000_000, 3_600_000);
-      expect(await change(stampOf('next'), '0', '', '')).to.equal(1);
+      expect(await change(computeStamp('next'), '0', '', '')).to.equal(1);
       expect(await commands.exists('{t}')).to.equal(0);
     });
 
@@ -231,7 +231,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
       await commands.set('{t}', Buffer.from([0x7b, 0xff, 0x7d]));
       const { text = '', stamp = '' } = (await readStamped(door, '{t}')) ?? {};
       expect(text).to.equal('{\ufffd}');
-      expect(await compareAndSet(door, '{t}', stampOf(text), 'late')).to.equal(false);
+      expect(await compareAndSet(door, '{t}', computeStamp(text), 'late')).to.equal(false);
       expect(await compareAndSet(door, '{t}', stamp, 'mended')).to.equal(true);
       expect(await commands.get('{t}')).to.equal('mended');
     });

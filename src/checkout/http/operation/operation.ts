@@ -5,21 +5,26 @@ import { isJsonObject } from '#base/files/json-object.ts';
 import { type TSchema, Type } from '#base/json-schema.ts';
 import { searchSteps } from '#base/paced-steps.ts';
 import { type Shape, writtenMoments } from '#base/shapes.ts';
-import { type TurnLimits, Turns } from '#base/work/turns.ts';
+import { type FairQueueLimits, Turns } from '#base/work/turns.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { authenticate, type Callers, type Grant, mayStillAsk } from '#checkout/http/request/authenticate.ts';
+import {
+  authenticate,
+  type Callers,
+  type Grant,
+  isStillAuthorized,
+} from '#checkout/http/request/authenticate.ts';
 import { BODY_BYTES_MAX, bodyOf, readJson } from '#checkout/http/request/body.ts';
 import type { RefusalNote } from '#checkout/http/request/problems.ts';
 import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { type Parameter, type RouteContext, requireKnown } from './parameter.ts';
+import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
 
 /**
  * What a search has found stays in memory until it is answered, and what it reads of the archive is read on a thread
  * beside this one: a few at once are enough. A page of the console asks for some.
  */
-const SEARCHES: TurnLimits = {
+const SEARCHES: FairQueueLimits = {
   atOnceMax: 5,
   ownerMax: 2,
   waitingMax: 64,
@@ -144,7 +149,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
       const { isStrict, whileReading, searches } = listener;
       const caller = await authenticate(ctx, listener, grant);
       listener.own(ctx, caller.platform);
-      if (isStrict) requireKnown(ctx, rest.parameters ?? []);
+      if (isStrict) requireKnownParameters(ctx, rest.parameters ?? []);
       let reading: Promise<Body> | null = null;
       const read = () => {
         reading ??= whileReading(ctx, () => readBody(ctx, body, isStrict));
@@ -160,7 +165,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
         ctx,
         caller,
         body: read,
-        isStillGranted: () => mayStillAsk(ctx, listener, grant),
+        isStillGranted: () => isStillAuthorized(ctx, listener, grant),
         inTurn,
       };
       // Verdicts take this path, so it makes no promise that they do not need.

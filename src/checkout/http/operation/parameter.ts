@@ -22,7 +22,7 @@ export function badParameter(detail: string): HttpProblem {
 }
 
 /** Throws 400 when the query has a parameter that is not one of these: a filter with a typo would filter nothing. */
-export function requireKnown(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {
+export function requireKnownParameters(ctx: RouteContext, parameters: readonly Parameter<unknown>[]): void {
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
   if (unknown === undefined) return;

@@ -81,7 +81,7 @@ export async function authenticate(
 }
 
 /** Whether whoever asks is still known, and granted for this. */
-export async function mayStillAsk(
+export async function isStillAuthorized(
   ctx: ParameterizedContext<RequestState>,
   callers: Callers,
   grant: Grant,

@@ -23,7 +23,7 @@ const CIPHERS = [
 ].join(':');
 
 /** What to do about a key file that others may read; null when none may. Windows has no such modes. */
-export function keyFileWarning({ keyFile }: CertificateFiles): string | null {
+export function findKeyFileWarning({ keyFile }: CertificateFiles): string | null {
   const mode = process.platform === 'win32' ? 0 : statSync(keyFile).mode & 0o007;
   return mode === 0
     ? null

@@ -41,11 +41,11 @@ export function answerHalfClosed(server: Server): void {
 }
 
 /** The answer that a connection waits for or is given now; null when there is none. */
-export function answerOn(socket: Duplex): ServerResponse | null {
+export function findOpenAnswer(socket: Duplex): ServerResponse | null {
   const answer: unknown = Reflect.get(socket, '_httpMessage');
   return answer instanceof ServerResponse ? answer : null;
 }
 
 function isAwaited(socket: Socket): boolean {
-  return answerOn(socket)?.headersSent === false;
+  return findOpenAnswer(socket)?.headersSent === false;
 }

@@ -15,12 +15,12 @@ import { networkOf } from '#decision/addresses.ts';
 import {
   CertificateError,
   type CertificateFiles,
+  findKeyFileWarning,
   followCertificate,
-  keyFileWarning,
   readCertificate,
 } from './certificate.ts';
 import { answerHalfClosed } from './half-close.ts';
-import { answerNodeRefusals, hasOneHost } from './node-refusals.ts';
+import { answerNodeRefusals, requireOneHost } from './node-refusals.ts';
 
 /** A client that sends its headers or body slower than this is cut off. */
 export const HEADERS_TIMEOUT_MS = 5_000;
@@ -82,7 +82,7 @@ export function createListener(
     requireHostHeader: false,
   };
   const onRequest: RequestListener = (req, res) => {
-    if (!hasOneHost(req, res)) return;
+    if (!requireOneHost(req, res)) return;
     if (tls !== undefined) res.setHeader('Strict-Transport-Security', 'max-age=31536000');
     // A caller that keeps asking on an open connection would otherwise keep the drain from ending.
     if (isDraining()) res.setHeader('Connection', 'close');
@@ -95,7 +95,7 @@ export function createListener(
     onRequest(req, res);
   });
   server.maxConnections = CONNECTIONS_MAX;
-  forgiveStandstill(server);
+  extendTimeoutsAfterPause(server);
   cutOffSlowReaders(server, unreadMs);
   answerHalfClosed(server);
   if (requestMs > REST_OF_BODY_MS) cutOffLateBodies(server, REST_OF_BODY_MS);
@@ -126,7 +126,7 @@ function secureServer(
 ): Server {
   try {
     const secure = { ...options, ...readCertificate(files), handshakeTimeout: HEADERS_TIMEOUT_MS };
-    const warning = keyFileWarning(files);
+    const warning = findKeyFileWarning(files);
     if (warning !== null) log.warn({ why: warning }, 'the key of the certificate is not kept secret');
     const server = createTlsServer(secure, onRequest);
     followCertificate(server, files, (problem) => {
@@ -205,7 +205,7 @@ export async function closeListener(server: Server): Promise<void> {
  * processor. Node would count it against them and refuse what had arrived meanwhile, unread, as too slow. Must be
  * called before the server listens, so that each look comes before Node's own.
  */
-export function forgiveStandstill(server: Server): void {
+export function extendTimeoutsAfterPause(server: Server): void {
   const { headersTimeout, requestTimeout } = server;
   // Looks that came too late, and by how much.
   let lost: readonly { readonly atMs: number; readonly lostMs: number }[] = [];

@@ -10,8 +10,8 @@ import {
   TOO_SLOW,
   UNKNOWN_EXPECTATION,
 } from '#checkout/http/request/refusals.ts';
-import { answerOn } from './half-close.ts';
-import { requestIdOf, sharedHeaders } from './request-log.ts';
+import { findOpenAnswer } from './half-close.ts';
+import { createSharedHeaders, getRequestId } from './request-log.ts';
 
 /**
  * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP or ends within its body (400), comes too
@@ -20,24 +20,24 @@ import { requestIdOf, sharedHeaders } from './request-log.ts';
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const answer = answerOn(socket);
+    const answer = findOpenAnswer(socket);
     // An answer that has begun cannot be followed by another one.
     const canAnswer = socket.writable && answer?.headersSent !== true && error.code !== 'ECONNRESET';
     if (!canAnswer) socket.destroy(error);
     else {
-      const requestId = answer === null ? randomUUID() : requestIdOf(answer.req);
+      const requestId = answer === null ? randomUUID() : getRequestId(answer.req);
       const isWithinBody = answer !== null && !answer.req.complete;
       socket.end(rawAnswer(problemOf(error.code, isWithinBody), requestId), () => socket.destroy());
     }
   });
-  server.on('checkExpectation', (req, res) => refuse(req, res, UNKNOWN_EXPECTATION.problem()));
+  server.on('checkExpectation', (req, res) => refuseRequest(req, res, UNKNOWN_EXPECTATION.problem()));
 }
 
 /** Refuses a request of HTTP/1.1 that does not name one host, as RFC 9112 demands; false then. */
-export function hasOneHost(req: IncomingMessage, res: ServerResponse): boolean {
+export function requireOneHost(req: IncomingMessage, res: ServerResponse): boolean {
   const hosts = req.headersDistinct['host'] ?? [];
   if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
-  refuse(req, res, NO_HTTP.problem());
+  refuseRequest(req, res, NO_HTTP.problem());
   return false;
 }
 
@@ -55,8 +55,8 @@ function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem
 }
 
 /** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
-export function refuse(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
-  const requestId = requestIdOf(req);
+export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
+  const requestId = getRequestId(req);
   const body = JSON.stringify(problemBody(problem, requestId));
   res.writeHead(problem.status, headersOf(problem, requestId, body));
   res.end(body);
@@ -74,7 +74,7 @@ function rawAnswer(problem: HttpProblem, requestId: string): string {
 function headersOf(problem: HttpProblem, requestId: string, body: string): Record<string, string> {
   return {
     ...problem.headers,
-    ...sharedHeaders(requestId),
+    ...createSharedHeaders(requestId),
     'Content-Type': 'application/problem+json',
     'Content-Length': String(Buffer.byteLength(body)),
   };

@@ -6,7 +6,7 @@ import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { OVERLOADED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import { refuse } from './node-refusals.ts';
+import { refuseRequest } from './node-refusals.ts';
 import type { WorkLimit } from './work-limit.ts';
 
 /**
@@ -37,7 +37,7 @@ export function shedOverload(
   let waiting = 0;
   const refuseNow = (req: IncomingMessage, res: ServerResponse) => {
     waiting--;
-    refuse(req, res, OVERLOADED.problem());
+    refuseRequest(req, res, OVERLOADED.problem());
   };
   return (req, res) => {
     const operation = isPath(req, verdictPath) ? 'verdict' : 'score';
@@ -87,7 +87,7 @@ export function countWork(limit: WorkLimit): Middleware<RequestState> {
 }
 
 /** Says whose a request under way is, once its key is known. */
-export function ownWork(limit: WorkLimit, state: RequestState): void {
+export function assignWork(limit: WorkLimit, state: RequestState): void {
   if (state.caller === null || state.ownsWork) return;
   state.ownsWork = true;
   limit.own(state.caller.platform);

@@ -61,7 +61,7 @@ class LoopIterations {
  * Keeps platforms from each other's work: while several have some, each begins and decides a few requests at a time. An
  * owner is a platform, or nobody that is known.
  */
-export class PlatformShares {
+export class PlatformFairness {
   /** Of what is under way or waits to begin, how much is known to be whose. */
   readonly #owners = new Shares();
   readonly #iterations = new LoopIterations();

@@ -28,11 +28,11 @@ export function logRequests(
   metrics: Metrics,
   hiddenAddress: (req: IncomingMessage) => string,
 ): Middleware<RequestState> {
-  const refusals = new RefusalLines(log);
+  const refusals = new RefusalLog(log);
   return async (ctx, next) => {
     const startedMs = performance.now();
     ctx.state = freshState(ctx.req);
-    ctx.set(sharedHeaders(ctx.state.requestId));
+    ctx.set(createSharedHeaders(ctx.state.requestId));
     await next();
     const ms = performance.now() - startedMs;
     const { requestId, operation, route, caller, noted, failure } = ctx.state;
@@ -73,7 +73,7 @@ function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage
 }
 
 /** What every answer carries. It is for one caller and one moment; the files of the pages say otherwise themselves. */
-export function sharedHeaders(requestId: string): Record<string, string> {
+export function createSharedHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
@@ -90,7 +90,7 @@ const ADMITTED = Promise.resolve(true);
 
 function freshState(req: IncomingMessage): RequestState {
   return {
-    requestId: requestIdOf(req),
+    requestId: getRequestId(req),
     operation: 'none',
     route: null,
     caller: null,
@@ -102,7 +102,7 @@ function freshState(req: IncomingMessage): RequestState {
 }
 
 /** The caller's own id when it is safe to repeat, otherwise a new one. */
-export function requestIdOf(req: IncomingMessage): string {
+export function getRequestId(req: IncomingMessage): string {
   const given = req.headersDistinct['x-request-id'] ?? [];
   const [first] = given;
   return first !== undefined && given.length === 1 && REQUEST_ID.test(first) ? first : randomUUID();
@@ -132,7 +132,7 @@ interface Window {
 }
 
 /** Warnings about requests that got no answer: an outage must not fill the disk with one for each of them. */
-export class RefusalLines {
+export class RefusalLog {
   readonly #log: Logger;
   readonly #windowMs: number;
   readonly #windows = new Map<string, Window>();

@@ -1,6 +1,6 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { ConcurrencyLimit, type SeenLoad } from './concurrency-limit.ts';
-import { PlatformShares } from './platform-shares.ts';
+import { PlatformFairness } from './platform-shares.ts';
 
 /** A checkout can do without a score, but not without the verdict at its end: scores are refused first. */
 const SCORE_SHARE = 0.75;
@@ -11,7 +11,7 @@ const TICK_MS = 50;
 /** Knows the work under way: how much of it there may be (ConcurrencyLimit), and whose it is (PlatformShares). */
 export class WorkLimit {
   readonly #concurrency = new ConcurrencyLimit();
-  readonly #shares = new PlatformShares();
+  readonly #shares = new PlatformFairness();
   #underWay = 0;
   #underWayMax = 0;
   #finished = 0;

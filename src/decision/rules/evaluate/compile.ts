@@ -1,8 +1,8 @@
 import {
   type DeviceKind,
-  longestFirst,
   type SharingQuestion,
   type SharingQuestions,
+  sortWindowsLongestFirst,
 } from '#decision/facts/fact.ts';
 import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
@@ -16,7 +16,7 @@ import {
   type RuleSet,
 } from '#decision/rules/rule-set.ts';
 import { RuleEngine } from './engine.ts';
-import { hashConstants, hashedFacts } from './hashed-constants.ts';
+import { hashConstants, listHashedFacts } from './hashed-constants.ts';
 
 /**
  * Loads the rules of a rule set into json-rules-engine, and makes plain functions of the conditions that it holds. These
@@ -48,7 +48,7 @@ export function compile(
     [compiled]: true,
     digest,
     released,
-    hashedFacts: hashedFacts(conditionsOf(rules)),
+    hashedFacts: listHashedFacts(conditionsOf(rules)),
     attributeHmacs: hmacs,
     blankRecord: Object.fromEntries(rules.facts.map(({ label }) => [label, false])),
     concludedFacts: rules.facts.flatMap(({ fact, index }) =>
@@ -90,7 +90,7 @@ function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestio
   const marks = SIGHTING_MARKS.filter((mark) => asked.some(({ counts }) => counts === mark));
   const ofVerdicts = asked.filter(({ counts }) => counts === 'verdicts');
   return {
-    windowsMs: longestFirst(asked.map(({ windowMs }) => windowMs)),
+    windowsMs: sortWindowsLongestFirst(asked.map(({ windowMs }) => windowMs)),
     marks,
     verdictWindowsMs: ofVerdicts.map(({ windowMs }) => windowMs),
     notes: { verdicts: ofVerdicts.length > 0, unpaidOrders: marks.includes('unpaidOrders') },

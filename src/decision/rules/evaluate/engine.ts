@@ -12,9 +12,15 @@ import {
   OPERATORS,
   type OperatorName,
 } from '#decision/rules/condition.ts';
-import { comparisonMatcher, every, type Matcher, pairMatcher, some } from '#decision/rules/matcher.ts';
-import { testOf } from '#decision/rules/operators.ts';
-import type { EngineOfRules, Rule } from '#decision/rules/rule-set.ts';
+import {
+  comparisonMatcher,
+  createPairMatcher,
+  type Matcher,
+  matchEvery,
+  matchSome,
+} from '#decision/rules/matcher.ts';
+import { createTest } from '#decision/rules/operators.ts';
+import type { LoadedEngine, Rule } from '#decision/rules/rule-set.ts';
 
 /** The event of every rule in the engine: that it matched. Its name says which, its params what follows. */
 const MATCHED = 'matched';
@@ -57,7 +63,7 @@ export function toEngineConditions(condition: Condition): TopLevelCondition {
  * made from its rules and conditions, for answers that cannot wait for its scheduler; `matched` runs the engine itself.
  * Throws when the engine does not accept a rule.
  */
-export class RuleEngine implements EngineOfRules {
+export class RuleEngine implements LoadedEngine {
   readonly #rules: ReadonlyMap<string, EngineRule>;
   readonly #compiler: ConditionCompiler;
   readonly #engine = new Engine([], { allowUndefinedFacts: false, allowUndefinedConditions: false });
@@ -69,7 +75,7 @@ export class RuleEngine implements EngineOfRules {
     this.#facts = facts;
     for (const operator of OPERATORS)
       this.#engine.addOperator(operator, (seen: FactReading, expected: Expected | null) =>
-        testOf(operator, expected)(seen),
+        createTest(operator, expected)(seen),
       );
     const named = new Map<string, TopLevelCondition>();
     for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
@@ -125,8 +131,8 @@ class ConditionCompiler {
   }
 
   matcherOf(condition: EngineCondition): Matcher {
-    if ('all' in condition) return every(condition.all.map((part) => this.matcherOf(part)));
-    if ('any' in condition) return some(condition.any.map((part) => this.matcherOf(part)));
+    if ('all' in condition) return matchEvery(condition.all.map((part) => this.matcherOf(part)));
+    if ('any' in condition) return matchSome(condition.any.map((part) => this.matcherOf(part)));
     if ('condition' in condition) return this.#namedMatcher(condition.condition);
     if ('not' in condition) {
       const part = this.matcherOf(condition.not);
@@ -135,7 +141,7 @@ class ConditionCompiler {
     const { fact, params, operator, value } = condition;
     const index = this.#indexOf(fact, params);
     if (isOtherFact(value))
-      return pairMatcher(index, operatorOf(operator), this.#indexOf(value.fact, value.params));
+      return createPairMatcher(index, operatorOf(operator), this.#indexOf(value.fact, value.params));
     return comparisonMatcher(index, operatorOf(operator), value);
   }
 

@@ -11,14 +11,14 @@ import {
 } from '#decision/rules/condition.ts';
 
 /** The facts that are kept as pseudonyms and compared with constants, each once. */
-export function hashedFacts(conditions: readonly Condition[]): readonly FactRef[] {
-  const compared = comparisonsIn(conditions).filter((one) => hashedConstants(one) !== null);
+export function listHashedFacts(conditions: readonly Condition[]): readonly FactRef[] {
+  const compared = comparisonsIn(conditions).filter((one) => findHashedConstants(one) !== null);
   return [...new Map(compared.map(({ fact }) => [fact.label, fact])).values()];
 }
 
 /** The condition over values as decisions have them: it compares a pseudonym with the HMACs of its constants. */
 export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Condition {
-  if (hashedFacts([condition]).length === 0) return condition;
+  if (listHashedFacts([condition]).length === 0) return condition;
   return foldCondition(condition, {
     group: (kind, conditions, { at }): Condition => ({ kind, conditions, at }),
     not: (inner, { at }) => ({ kind: 'not', condition: inner, at }),
@@ -28,7 +28,7 @@ export function hashConstants(condition: Condition, hmacs: AttributeHmacs): Cond
 }
 
 function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparison {
-  const constants = hashedConstants(comparison);
+  const constants = findHashedConstants(comparison);
   if (constants === null) return comparison;
   const { operator } = comparison;
   // A text has several HMACs while the secret changes, and is the constant when it equals one of them.
@@ -37,7 +37,7 @@ function hashComparison(comparison: Comparison, hmacs: AttributeHmacs): Comparis
 }
 
 /** The clear constants that a pseudonym is compared with; null of every other comparison. */
-export function hashedConstants({
+export function findHashedConstants({
   fact,
   operator,
   value,

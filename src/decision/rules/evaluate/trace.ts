@@ -15,16 +15,16 @@ import { matcher } from '#decision/rules/matcher.ts';
 import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
 import { location } from '#decision/rules/problem.ts';
 import {
-  type EngineOfRules,
   EXEMPT,
-  heaviestOfEachThing,
+  keepHeaviestSignals,
+  type LoadedEngine,
   type Matchable,
   type Rule,
   type RuleSet,
   type SignalParams,
-  totalWeight,
+  sumWeights,
 } from '#decision/rules/rule-set.ts';
-import { hashConstants, hashedConstants } from './hashed-constants.ts';
+import { findHashedConstants, hashConstants } from './hashed-constants.ts';
 
 const JUDGED = { passed: s.yesNo('Whether it holds'), at: location };
 
@@ -181,7 +181,7 @@ export function counts({ asked, matched, heldOut }: RuleTrace): boolean {
 /** What the signals that count weigh together. */
 export function tracedWeight(signals: readonly RuleTrace[]): number {
   const weighing = signals.filter((signal) => counts(signal) && signal.outweighedBy === undefined);
-  return totalWeight(weighing.map(({ gives }) => Number(gives)));
+  return sumWeights(weighing.map(({ gives }) => Number(gives)));
 }
 
 /** "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
@@ -203,7 +203,7 @@ function withOutweighed(
       ...(thing === undefined ? {} : { about: thing }),
     };
   });
-  const heaviest = heaviestOfEachThing(matching);
+  const heaviest = keepHeaviestSignals(matching);
   return traces.map((trace) => {
     const thing = about.get(trace.name);
     const other = thing === undefined ? undefined : heaviest.find((signal) => signal.about === thing);
@@ -215,7 +215,7 @@ function withOutweighed(
 /** The rules of one file; each counts as asked. */
 async function traceRules<Params>(
   rules: readonly Matchable<Params>[],
-  engine: EngineOfRules,
+  engine: LoadedEngine,
   { values, hmacs }: { readonly values: readonly FactReading[]; readonly hmacs: AttributeHmacs },
   gives: (params: Params) => string | number,
 ): Promise<readonly RuleTrace[]> {
@@ -270,7 +270,7 @@ export function traceCondition(
         return { kind: 'comparison', ...judgement, operator, ...other, seen };
       }
       const expected = value;
-      const isHashed = seen !== null && hashedConstants(comparison) !== null;
+      const isHashed = seen !== null && findHashedConstants(comparison) !== null;
       const shown = isHashed ? SOME_PSEUDONYM : seen;
       return { kind: 'comparison', ...judgement, operator, expected, ...named, seen: shown };
     },

@@ -20,15 +20,15 @@ import {
   optional,
   orElse,
   type Place,
-  refined,
   telling,
   text,
+  withCheck,
   yesNo,
 } from './form.ts';
 
 const WORDS_MAX = 100;
 
-const ATTRIBUTE_TEXT = refined(
+const ATTRIBUTE_TEXT = withCheck(
   telling(text('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
   (value, file, node) => {
     if ([...value].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
@@ -39,7 +39,7 @@ const ATTRIBUTE_TEXT = refined(
   },
 );
 
-const ONE_OF: Form<readonly string[]> = refined(
+const ONE_OF: Form<readonly string[]> = withCheck(
   telling(
     listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other is not known.', [
       WORDS_MAX,
@@ -111,7 +111,7 @@ function checkMembers({ type }: Partial<Written>, { file, members }: Place): boo
 }
 
 /** How `attributes:` of `ruleset.yaml` is written. */
-export const ATTRIBUTES: Form<DeclaredAttributes> = refined(
+export const ATTRIBUTES: Form<DeclaredAttributes> = withCheck(
   byName(
     'What callers may say of a payer beyond the interface, by its name; rules ask { fact: attribute, params: { name: NAME } }.',
     { pattern: ATTRIBUTE_NAME_PATTERN },

@@ -42,7 +42,7 @@ export function namedFactText(ref: FactRef, operator: OperatorName | null, other
   const refusal = comparisonRefusal(ref, single, other);
   if (refusal !== null) return `${named}; ${refusal}`;
   const how = single === operator ? '' : `operator: ${single}, `;
-  return `${named}; to compare "${spokenName(ref)}" with it, write ${how}${comparedText(other)}`;
+  return `${named}; to compare "${getSpokenName(ref)}" with it, write ${how}${comparedText(other)}`;
 }
 
 /** Operators for one value that ask what those for several ask. */
@@ -52,15 +52,15 @@ const SINGLE_OPERATORS: ReadonlyMap<OperatorName | null, OperatorName> = new Map
 ]);
 
 /** A fact as messages call it: an attribute by its own name. */
-export function spokenName({ name, label, attribute }: FactRef): string {
+export function getSpokenName({ name, label, attribute }: FactRef): string {
   return attribute === undefined ? name : label;
 }
 
 function kindInWords({ fact: { domain } }: FactRef): string {
-  return domain.type === 'enum' ? 'a text' : domainInWords(domain);
+  return domain.type === 'enum' ? 'a text' : formatDomain(domain);
 }
 
-export function domainInWords(domain: FactDomain): string {
+export function formatDomain(domain: FactDomain): string {
   switch (domain.type) {
     case 'number':
       return 'a number';

@@ -11,14 +11,20 @@ import {
 } from '#decision/rules/condition.ts';
 import { suggest } from '#decision/rules/problem.ts';
 import { isName, listNameRefusal } from '#decision/rules/rule-set.ts';
-import { comparisonRefusal, domainInWords, namedFactText, spokenName } from './compared-facts.ts';
-import { type FactRefs, whyNoWindow } from './fact-refs.ts';
+import { comparisonRefusal, formatDomain, getSpokenName, namedFactText } from './compared-facts.ts';
+import { type FactRefs, refuseWindow } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
 import type { RuleLists } from './rule-lists.ts';
-import { BESIDE_CONDITIONS, hintOnCondition, meantOperator, meantPart, PARAMS } from './slip-hints.ts';
-import { unknownFactMessage } from './unknown-fact.ts';
-import { type Member, type Members, NO_MEMBERS, tooFarRight, type YamlFile } from './yaml-file.ts';
+import {
+  guessConditionPart,
+  guessOperator,
+  hintAtCondition,
+  PARAMS,
+  RULE_MEMBERS_BESIDE_CONDITIONS,
+} from './slip-hints.ts';
+import { explainUnknownFact } from './unknown-fact.ts';
+import { explainWrongIndent, type Member, type Members, NO_MEMBERS, type YamlFile } from './yaml-file.ts';
 
 /** The kind of rules that asks: each kind may use what the kinds before it concluded. */
 export type RuleStage = 'groups' | 'bot-signals' | 'verdicts' | 'flags';
@@ -91,7 +97,7 @@ class ComparisonReader {
     if (fact === undefined) {
       const message = this.#refs.declares(name)
         ? `"${name}" is an attribute; write fact: attribute, params: { name: ${name} }`
-        : unknownFactMessage(name);
+        : explainUnknownFact(name);
       return this.#file.report(member.value, message);
     }
     if (!isKnownIn(this.#stage, fact)) {
@@ -125,7 +131,7 @@ class ComparisonReader {
   #windowOf(name: string, fact: WindowedFact, window: Member): number | null {
     const windowMs = this.#file.duration(window.value, 'window');
     if (windowMs === null) return null;
-    const why = whyNoWindow(name, fact, windowMs);
+    const why = refuseWindow(name, fact, windowMs);
     return why === null ? windowMs : this.#file.report(window.value, why);
   }
 
@@ -186,7 +192,7 @@ class ComparisonReader {
 
   /** Where the fact is not known, only whether there is such an operator. */
   #operator(node: Node, ref: FactRef | null): OperatorName | null {
-    const meant = OPERATORS.find((name) => name === meantOperator(this.#file.plain(node)));
+    const meant = OPERATORS.find((name) => name === guessOperator(this.#file.plain(node)));
     if (meant !== undefined)
       return this.#file.report(
         node,
@@ -202,13 +208,13 @@ class ComparisonReader {
     }
     return this.#file.report(
       node,
-      `operator "${operator}" does not fit "${spokenName(ref)}", ${domainInWords(domain)}; allowed: ${allowed.join(', ')}`,
+      `operator "${operator}" does not fit "${getSpokenName(ref)}", ${formatDomain(domain)}; allowed: ${allowed.join(', ')}`,
     );
   }
 
   /** Where the operator is not known, a list may be meant as well as one value. */
   #limit(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
-    const what = `value for "${spokenName(ref)}"`;
+    const what = `value for "${getSpokenName(ref)}"`;
     if (operator === null && !isScalar(node)) return null;
     if (operator === KNOWN) {
       const value = this.#file.boolean(node, 'value of operator "known"');
@@ -225,7 +231,7 @@ class ComparisonReader {
   #single(node: Node, ref: FactRef, operator: OperatorName | null): Limit | null {
     const value = this.#file.hasMember(node, 'fact')
       ? this.#otherFact(node, ref, operator)
-      : this.#value(this.#file, node, `value for "${spokenName(ref)}"`, ref, operator);
+      : this.#value(this.#file, node, `value for "${getSpokenName(ref)}"`, ref, operator);
     return value === null ? null : { value };
   }
 
@@ -246,8 +252,8 @@ class ComparisonReader {
     if (member === undefined || name === null) return null;
     const list = this.#lists.named(name, this.#file, member.value);
     if (list === null) return null;
-    const what = `entry for "${spokenName(ref)}"`;
-    const value = this.#lists.valuesFor(list, spokenName(ref), (entry) =>
+    const what = `entry for "${getSpokenName(ref)}"`;
+    const value = this.#lists.valuesFor(list, getSpokenName(ref), (entry) =>
       this.#value(list.file, entry, what, ref, operator),
     );
     return value === null ? null : { value, list: name };
@@ -303,11 +309,11 @@ export class ConditionReader {
     const members = this.#file.anyMembers(node, what);
     if (members === null) return null;
     if (!BOOLEAN_MEMBERS.some((kind) => members.has(kind))) {
-      const meant = [...members].find(([name]) => meantPart(name) !== null);
+      const meant = [...members].find(([name]) => guessConditionPart(name) !== null);
       const hint =
         meant === undefined
           ? 'write { all: [{ fact: .., operator: .., value: .. }] }'
-          : `write ${meantPart(meant[0])} for ${meant[0]}`;
+          : `write ${guessConditionPart(meant[0])} for ${meant[0]}`;
       return this.#file.report(
         meant?.[1].key ?? node,
         `${what} must start with all, any, not or condition; ${hint}`,
@@ -318,16 +324,16 @@ export class ConditionReader {
 
   #condition(node: Node, depth: number): Condition | null {
     if (depth > NESTING_LEVELS_MAX) return this.#tooDeep(node);
-    const members = this.#file.anyMembers(node, 'a condition', hintOnCondition(this.#file.plain(node)));
+    const members = this.#file.anyMembers(node, 'a condition', hintAtCondition(this.#file.plain(node)));
     if (members === null) return null;
     const kinds = BOOLEAN_MEMBERS.filter((kind) => members.has(kind));
     const [kind] = kinds;
     if (kind === undefined) return this.#comparisons.read(node, members);
     if (members.size > 1) {
-      const ofRule = BESIDE_CONDITIONS.map((name) => ({ name, key: members.get(name)?.key }));
+      const ofRule = RULE_MEMBERS_BESIDE_CONDITIONS.map((name) => ({ name, key: members.get(name)?.key }));
       const [misplaced] = ofRule.filter(({ key }) => key !== undefined);
       if (misplaced?.key !== undefined && depth === 1)
-        return this.#file.report(misplaced.key, tooFarRight(misplaced.name, 'conditions'));
+        return this.#file.report(misplaced.key, explainWrongIndent(misplaced.name, 'conditions'));
       const others = [...members.keys()].filter((name) => name !== kind).join(', ');
       return this.#file.report(
         node,

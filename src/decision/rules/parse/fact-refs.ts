@@ -1,11 +1,11 @@
 import { DAY_MS, DURATION_FORM, formatDuration, parseDuration } from '#base/duration.ts';
-import { attributeFact, attributeLabel, velocityOf } from '#decision/facts/attribute.ts';
+import { attributeLabel, createAttributeFact, createAttributeVelocity } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import {
   type AttributeFact,
   type Fact,
-  factOver,
   type ListedFact,
+  setFactWindow,
   type WindowedFact,
 } from '#decision/facts/fact.ts';
 import {
@@ -35,19 +35,19 @@ export class FactRefs {
       if (isAlwaysRecorded) this.intern(name, fact, 0);
     }
     for (const declared of attributes?.values() ?? [])
-      this.#internAttribute(attributeFact(declared), declared.name);
+      this.#internAttribute(createAttributeFact(declared), declared.name);
   }
 
   intern(name: string, fact: Fact, windowMs: number): FactRef {
     const label = fact.kind === 'windowed' ? `${name}(${formatDuration(windowMs)})` : name;
-    return this.#named(label, { name, fact: factOver(fact, windowMs), windowMs });
+    return this.#named(label, { name, fact: setFactWindow(fact, windowMs), windowMs });
   }
 
   /** A fact about the values of a declared attribute. */
   internVelocity(name: string, fact: WindowedFact, windowMs: number, declared: DeclaredAttribute): FactRef {
     const label = `${name}(${declared.name} ${formatDuration(windowMs)})`;
     const attribute = declared.name;
-    return this.#named(label, { name, fact: velocityOf(fact, declared), windowMs, attribute });
+    return this.#named(label, { name, fact: createAttributeVelocity(fact, declared), windowMs, attribute });
   }
 
   /** The attribute of this name whose values can be counted, why they cannot, or null where nobody knows. */
@@ -113,7 +113,7 @@ export function undeclaredText(name: string, attributes: DeclaredAttributes, con
  * The fact that a reason placeholder names, like `paidCount` or `verdicts(10m)`, or what is wrong with it. Null where nobody
  * knows: an attribute, when the declarations could not be read.
  */
-export function factOfPlaceholder(
+export function findPlaceholderFact(
   placeholder: string,
   refs: FactRefs,
   allowed: () => readonly string[],
@@ -147,7 +147,7 @@ function windowedPlaceholder(
 ): FactRef | string {
   const windowMs = window === undefined ? null : parseDuration(window);
   if (windowMs === null) return `"${name}" needs a window, ${DURATION_FORM}: {${name}(10m)}`;
-  return whyNoWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
+  return refuseWindow(name, fact, windowMs) ?? refs.intern(name, fact, windowMs);
 }
 
 /** `clientsOnAttribute(card 1h)`. */
@@ -164,11 +164,11 @@ function velocityPlaceholder(
   const declared = refs.countedAttribute(attribute);
   if (declared === null || typeof declared === 'string')
     return declared ?? `"${name}" needs an attribute that ruleset.yaml declares`;
-  return whyNoWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
+  return refuseWindow(name, fact, windowMs) ?? refs.internVelocity(name, fact, windowMs, declared);
 }
 
 /** Why a fact has no such window; null when it has. */
-export function whyNoWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
+export function refuseWindow(name: string, fact: WindowedFact, windowMs: number): string | null {
   const { longestWindowMs, wholeDaysAboveMs = longestWindowMs, windowRefusal } = fact;
   const written = formatDuration(windowMs);
   if (windowMs > longestWindowMs)

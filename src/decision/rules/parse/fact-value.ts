@@ -4,8 +4,8 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
-import { decimalsOf, textForm } from '#decision/rules/proof/domain.ts';
-import { hintOnText } from './slip-hints.ts';
+import { findDecimals, textForm } from '#decision/rules/proof/domain.ts';
+import { hintAtText } from './slip-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** What one place of a rule file compares a fact with. */
@@ -65,7 +65,7 @@ function readOfDomain(
     case 'enum':
       return file.choice(node, what, domain.values);
     case 'text':
-      return file.text(node, what, hintOnText(node));
+      return file.text(node, what, hintAtText(node));
     default:
       return domain satisfies never;
   }
@@ -118,7 +118,7 @@ const NAMING_VALUES: ReadonlySet<OperatorName | null> = new Set([
 function numberRefusal(value: number | boolean, ref: FactRef, operator: OperatorName | null): string | null {
   if ((operator === 'multipleOf' || operator === 'notMultipleOf') && Number(value) <= 0)
     return `a multiple is one of a number above 0, like 1000, not of ${value}`;
-  const decimals = decimalsOf(ref);
+  const decimals = findDecimals(ref);
   if (typeof value === 'boolean' || decimals === null || !NAMING_VALUES.has(operator)) return null;
   if (Number(value.toFixed(decimals)) === value) return null;
   return `${value} can never match "${ref.name}", which has ${decimals} decimals`;

@@ -2,7 +2,7 @@ import type { Node } from 'yaml';
 import { DURATION } from '#base/duration.ts';
 import { CURRENCY_PATTERN, DECIMAL_PATTERN } from '#decision/payer/amount.ts';
 import { NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
-import { plainAmount } from './slip-hints.ts';
+import { guessAmount } from './slip-hints.ts';
 import type { Members, NumberRange, YamlFile } from './yaml-file.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -129,7 +129,7 @@ type Most = readonly [max: number, refusal: (size: number) => string];
 const UNBOUNDED: Most = [Number.POSITIVE_INFINITY, () => ''];
 
 /** A mapping, or what stands for it in short. */
-export function either<T>(long: Form<T>, short: Form<T>): Form<T> {
+export function mappingOrShorthand<T>(long: Form<T>, short: Form<T>): Form<T> {
   return {
     schema: { anyOf: [short.schema, long.schema] },
     read: (file, node, what) => (file.isMapping(node) ? long : short).read(file, node, what),
@@ -190,7 +190,7 @@ export function orNull<T>(form: Form<T>): Form<T | undefined> {
 }
 
 /** A form whose values are looked at once more; `look` reports what is wrong and gives null. */
-export function refined<T, U>(
+export function withCheck<T, U>(
   form: Form<T>,
   look: (value: T, file: YamlFile, node: Node, what: string) => U | null,
 ): Form<U> {
@@ -210,7 +210,7 @@ export function called<T>(what: string, form: Form<T>): Form<T> {
 
 /** What is read, with where it stands. */
 export function located<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
-  return refined(form, (value, _file, node) => ({ value, node }));
+  return withCheck(form, (value, _file, node) => ({ value, node }));
 }
 
 /** A mapping that is read elsewhere. */
@@ -331,7 +331,7 @@ function currencyRefusal(text: string): string | null {
     : `currency must be 3 or 4 capital letters or digits, like EUR, not "${text}"`;
 }
 
-export const CURRENCY_FORM: Form<string> = refined(
+export const CURRENCY_FORM: Form<string> = withCheck(
   telling(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
   (currency, file, node) => {
     const refusal = currencyRefusal(currency);
@@ -347,7 +347,7 @@ export function amounts(description: string, each: string): Form<ReadonlyMap<str
     { pattern: DECIMAL_PATTERN },
     (text) => (DECIMAL.test(text) ? text : null),
     (text) => {
-      const meant = plainAmount(text);
+      const meant = guessAmount(text);
       const hint = meant === null ? '' : `; write "${meant}"`;
       return `must be a decimal text, like "250.00", not "${text}"${hint}`;
     },

@@ -28,9 +28,9 @@ import {
   optional,
   orElse,
   parsed,
-  refined,
   telling,
   text,
+  withCheck,
   yesNo,
 } from './form.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
@@ -223,7 +223,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
   const whole = mapping(
     'A rule set.',
     {
-      ruleVersion: refined(VERSION, (version, file, node) =>
+      ruleVersion: withCheck(VERSION, (version, file, node) =>
         version === folder
           ? version
           : file.report(node, `ruleVersion "${version}" must equal the name of its folder, "${folder}"`),

@@ -17,18 +17,18 @@ import {
   byName,
   called,
   duration,
-  either,
   type Form,
   listOf,
   MEANINGS,
   mapping,
+  mappingOrShorthand,
   optional,
   orElse,
   type Place,
   parsed,
-  refined,
   telling,
   text,
+  withCheck,
 } from './form.ts';
 
 export const LADDER_LEVELS_MAX = 20;
@@ -51,17 +51,17 @@ interface NamedLadder {
 
 type NamedLadders = ReadonlyMap<string, NamedLadder>;
 
-const LADDER_DURATION = refined(duration(), (ms, file, node, what) => {
+const LADDER_DURATION = withCheck(duration(), (ms, file, node, what) => {
   if (ms <= LADDER_MS_MAX) return ms;
   const longest = formatDuration(LADDER_MS_MAX);
   return file.report(node, `${what} must be at most ${longest}, not ${formatDuration(ms)}`);
 });
 
-const LEVEL = refined(LADDER_DURATION, (ms, file, node): Level & { readonly node: Node } => {
+const LEVEL = withCheck(LADDER_DURATION, (ms, file, node): Level & { readonly node: Node } => {
   return { ms, at: file.at(node), node };
 });
 
-const LEVELS: Form<readonly Level[]> = refined(
+const LEVELS: Form<readonly Level[]> = withCheck(
   telling(listOf(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
   (levels, file, node) => {
     if (levels.length > LADDER_LEVELS_MAX) {
@@ -83,7 +83,7 @@ const LEVELS: Form<readonly Level[]> = refined(
 const RESET_AFTER = telling(LADDER_DURATION, { description: MEANINGS.resetAfter });
 
 /** The levels alone, or with a `resetAfter` of its own. */
-const NAMED_LADDER: Form<NamedLadder> = either(
+const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
   mapping(
     'A ladder after which a payer starts afresh at another time than after the others.',
     { levels: LEVELS, resetAfter: optional(RESET_AFTER) },
@@ -93,7 +93,7 @@ const NAMED_LADDER: Form<NamedLadder> = either(
       return file.report(members.get('resetAfter')?.value ?? null, resetTooEarly(formatDuration(waitMs)));
     },
   ),
-  refined(LEVELS, (levels) => ({ levels, resetAfterMs: null })),
+  withCheck(LEVELS, (levels) => ({ levels, resetAfterMs: null })),
 );
 
 /** The ladders of a rule set: the one without a name, and those that rules name. */
@@ -136,7 +136,7 @@ export class RuleLadders {
   });
 
   /** The name of a ladder as a rule has it. */
-  readonly name: Form<string> = refined(
+  readonly name: Form<string> = withCheck(
     telling(text(MEANINGS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
       if (this.#named === null) return name;
@@ -249,7 +249,7 @@ const SHARE: Form<number> = parsed(
   },
 );
 
-const MAX_AMOUNTS = refined(
+const MAX_AMOUNTS = withCheck(
   telling(
     amounts(
       'By currency, the largest amount for which it is skipped; in other currencies it is not.',

@@ -18,7 +18,7 @@ import {
   weightOfSignals,
 } from '#decision/rules/rule-set.ts';
 import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
-import { type FactRefs, factOfPlaceholder } from './fact-refs.ts';
+import { type FactRefs, findPlaceholderFact } from './fact-refs.ts';
 import {
   called,
   choice,
@@ -31,9 +31,9 @@ import {
   optional,
   orElse,
   type Place,
-  refined,
   telling,
   text,
+  withCheck,
 } from './form.ts';
 import { PAYER_TEXT_WAIT, PayerTexts } from './payer-text.ts';
 import { boundsHoldout, HOLDOUT_FORMS } from './rule-ladders.ts';
@@ -63,7 +63,7 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
 
 /** A name of the author's own, like those of rules; `what` it is called and `like` are for messages. */
 function hyphenated(what: string, description: string, like: string): Form<string> {
-  return refined(telling(text(description), LIST_NAME), (name, file, node) => {
+  return withCheck(telling(text(description), LIST_NAME), (name, file, node) => {
     if (isName(name)) return name;
     return file.report(
       node,
@@ -172,7 +172,7 @@ export function verdictsFile(names: RuleNames, otherRules: readonly string[]): F
       {
         verdict: VERDICT,
         ladder: optional(names.ladders.name),
-        reason: refined(
+        reason: withCheck(
           text('What the caller reads. Facts in braces are filled in: {paidCount}, {verdicts(10m)}.'),
           (reason, file, node) => readReason(file, node, reason, names.refs),
         ),
@@ -407,7 +407,7 @@ function readPlaceholder(file: YamlFile, node: Node, name: string, refs: FactRef
   const answer = ANSWER_PLACEHOLDERS.find((candidate) => candidate === name);
   if (answer !== undefined) return { kind: 'answer', name: answer };
   const allowed = () => [...refs.all().map((ref) => ref.label), ...ANSWER_PLACEHOLDERS];
-  const named = factOfPlaceholder(name, refs, allowed);
+  const named = findPlaceholderFact(name, refs, allowed);
   if (named === null) return null;
   return typeof named === 'string'
     ? file.report(node, `reason has a bad placeholder {${name}}: ${named}`)

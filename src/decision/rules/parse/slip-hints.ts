@@ -2,7 +2,7 @@ import { isScalar, type Node } from 'yaml';
 import { formatDuration, parseDuration } from '#base/duration.ts';
 
 /** Members of a rule, which a slip of the indentation puts among its conditions. */
-export const BESIDE_CONDITIONS = ['event', 'priority', 'name', 'description'] as const;
+export const RULE_MEMBERS_BESIDE_CONDITIONS = ['event', 'priority', 'name', 'description'] as const;
 
 /** Members of params, which people write beside the fact. */
 export const PARAMS = ['window', 'list'] as const;
@@ -50,7 +50,7 @@ const OTHER_OPERATORS: Readonly<Record<string, string>> = {
 };
 
 /** The operator that another sign or word stands for; null when it is none that people know. */
-export function meantOperator(written: unknown): string | null {
+export function guessOperator(written: unknown): string | null {
   const text = String(written);
   return Object.hasOwn(OTHER_OPERATORS, text) ? (OTHER_OPERATORS[text] ?? null) : null;
 }
@@ -63,7 +63,7 @@ interface NumberKind {
 }
 
 /** The end of a message about what should be a number: how the number is written that was probably meant. */
-export function hintOnNumber(written: unknown, { max, unit }: NumberKind): string {
+export function hintAtNumber(written: unknown, { max, unit }: NumberKind): string {
   if (typeof written !== 'string') return '';
   const text = written.normalize('NFKC').trim();
   if (PLAIN.test(text)) return `; write ${text}${text === written ? ', without quotes' : ''}`;
@@ -74,12 +74,12 @@ export function hintOnNumber(written: unknown, { max, unit }: NumberKind): strin
   }
   const ms = looseDuration(text);
   if (ms !== null && unit === 'seconds') return `; ${text} is ${ms / 1000} seconds, so write ${ms / 1000}`;
-  const number = plainAmount(text);
+  const number = guessAmount(text);
   return number === null ? '' : `; write ${number}`;
 }
 
 /** `250 EUR` and `1,000.50` as rules write them, 250 and 1000.50; null for what is no amount. */
-export function plainAmount(text: string): string | null {
+export function guessAmount(text: string): string | null {
   const [, digits = ''] = /^[^\d-]{0,4}(\d[\d., '_]*)[^\d-]{0,4}$/.exec(text) ?? [];
   return pointed(digits.trim());
 }
@@ -100,7 +100,7 @@ const YES = new Set(['yes', 'y', 'on', 'true', '1', 'ja', 'oui']);
 const NO = new Set(['no', 'n', 'off', 'false', '0', 'nein', 'non']);
 
 /** The end of a message about what should be true or false. */
-export function hintOnBoolean(written: unknown): string {
+export function hintAtBoolean(written: unknown): string {
   const word = String(written).toLowerCase();
   if (!YES.has(word) && !NO.has(word)) return '';
   const meant = YES.has(word);
@@ -108,7 +108,7 @@ export function hintOnBoolean(written: unknown): string {
 }
 
 /** Without quotes the first digits of a card are a number. */
-export function hintOnText(node: Node): string {
+export function hintAtText(node: Node): string {
   if (!isScalar(node) || (typeof node.value !== 'number' && typeof node.value !== 'boolean')) return '';
   return `; write "${node.source ?? node.value}"`;
 }
@@ -132,7 +132,7 @@ function looseDuration(text: string): number | null {
 }
 
 /** The end of a message about what should be a duration. */
-export function hintOnDuration(written: unknown): string {
+export function hintAtDuration(written: unknown): string {
   if (typeof written === 'string' && /;|\d[smhd] +\d/.test(written))
     return '; write a comma between the items of a list';
   if (typeof written === 'string' && /\/\/|#/.test(written)) return '; a comment begins with a blank and #';
@@ -143,7 +143,7 @@ export function hintOnDuration(written: unknown): string {
 }
 
 /** The end of a message about what should be a list. */
-export function hintOnList(node: Node | null): string {
+export function hintAtList(node: Node | null): string {
   if (!isScalar(node)) return node === null ? '' : '; begin each item with "- "';
   const { value } = node;
   if (typeof value !== 'string' && typeof value !== 'number') return '';
@@ -158,21 +158,21 @@ export function hintOnList(node: Node | null): string {
 const OTHER_PARTS: Readonly<Record<string, string>> = { and: 'all', or: 'any', none: 'not' };
 
 /** The part of conditions that another word stands for; null when it is none that people know. */
-export function meantPart(name: string): string | null {
+export function guessConditionPart(name: string): string | null {
   const word = name.toLowerCase();
   return Object.hasOwn(OTHER_PARTS, word) ? (OTHER_PARTS[word] ?? null) : null;
 }
 
 /** The end of a message about what should be a condition, for one that is written as a formula. */
-export function hintOnCondition(written: unknown): string {
+export function hintAtCondition(written: unknown): string {
   const [, fact, sign, value] = /^(\w+(?:\([^()]*\))?) *([=<>!≤≥]+) *(\S+)$/u.exec(String(written)) ?? [];
-  const operator = meantOperator(sign);
+  const operator = guessOperator(sign);
   if (fact === undefined || operator === null) return '';
-  return `; write { ${factWithParams(fact)}, operator: ${operator}, value: ${value} }`;
+  return `; write { ${formatFactWithParams(fact)}, operator: ${operator}, value: ${value} }`;
 }
 
 /** `fact: verdicts, params: { window: 10m }` for `verdicts(10m)`, which is how reasons quote it. */
-export function factWithParams(text: string): string {
+export function formatFactWithParams(text: string): string {
   const [, name = text, param] = /^(\w+)\(([^()]*)\)$/.exec(text) ?? [];
   if (param === undefined) return `fact: ${name}`;
   return `fact: ${name}, params: { ${parseDuration(param) === null ? 'list' : 'window'}: ${param} }`;

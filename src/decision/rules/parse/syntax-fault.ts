@@ -1,7 +1,7 @@
 import { type Document, isNode, isScalar, type Node, visit, type YAMLError, type YAMLMap } from 'yaml';
 import { findLayoutFault } from './line-layout.ts';
-import { plainAmount } from './slip-hints.ts';
-import { isClosed, type SyntaxFault, type Token, tokensOf, withDepth } from './syntax-tokens.ts';
+import { guessAmount } from './slip-hints.ts';
+import { isClosed, type SyntaxFault, type Token, tokenize, walkWithDepth } from './syntax-tokens.ts';
 
 /** A file as YAML reads it, as far as it can. */
 interface ReadYaml {
@@ -27,7 +27,7 @@ export function findSyntaxFault(
   { document: { errors, contents }, repeatedKeys }: ReadYaml,
   lineOf: (offset: number) => number,
 ): SyntaxFault | null {
-  const tokens = tokensOf(text);
+  const tokens = tokenize(text);
   const always = [strangeBlank(text), strangeCharacter(tokens), signForOperator(text)];
   const [error] = errors;
   const [again] = repeatedKeys;
@@ -100,7 +100,7 @@ const BLANK_BEHIND_COLON = new RegExp(`^[\\w-]+:${NO_BLANK}`);
 
 /** A character that looks like one of YAML's and is another, where YAML's would stand. */
 function strangeCharacter(tokens: readonly Token[]): SyntaxFault | null {
-  for (const [index, [token, depth]] of [...withDepth(tokens)].entries()) {
+  for (const [index, [token, depth]] of [...walkWithDepth(tokens)].entries()) {
     if (token.kind !== 'plain') continue;
     const key = tokens[index + 1]?.kind === 'colon' ? lastLine(token) : token;
     const fault = strangeStart(token) ?? strangeStart(key) ?? (depth > 0 ? strangeComma(token) : null);
@@ -401,7 +401,7 @@ function commaInValue(name: string, before: string, behind: string): string {
 
 /** What is said of a number that has a comma within; null when there is another one behind it. */
 function commaInNumber(before: string, behind: string): string | null {
-  const meant = plainAmount(`${before},${behind}`);
+  const meant = guessAmount(`${before},${behind}`);
   if (meant === null) return null;
   if (!/^\d{3}$/.test(behind)) return `decimals stand behind a point; write ${meant}`;
   return `a number has no comma; write ${meant}, or ${before}.${behind} if decimals are meant`;

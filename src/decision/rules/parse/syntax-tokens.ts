@@ -22,7 +22,7 @@ export interface Token {
 }
 
 /** The pieces of a text that may be no YAML at all, without blanks and line ends. */
-export function tokensOf(text: string): readonly Token[] {
+export function tokenize(text: string): readonly Token[] {
   const tokens: Token[] = [];
   let offset = 0;
   // The lexer announces a value that stands without quotes, and before it the header of a longer text.
@@ -42,7 +42,7 @@ export function tokensOf(text: string): readonly Token[] {
 }
 
 /** The tokens with how many brackets are open before each. */
-export function* withDepth(tokens: readonly Token[]): Generator<readonly [token: Token, depth: number]> {
+export function* walkWithDepth(tokens: readonly Token[]): Generator<readonly [token: Token, depth: number]> {
   let depth = 0;
   for (const token of tokens) {
     yield [token, depth];

@@ -1,12 +1,12 @@
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { OTHER_WORDS, wordsOf } from '#decision/facts/other-words.ts';
+import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
 import { nearestName } from '#decision/rules/problem.ts';
-import { factWithParams } from './slip-hints.ts';
+import { formatFactWithParams } from './slip-hints.ts';
 
 /** What is said of a fact that there is not: the name that was probably meant, or where all are listed. */
-export function unknownFactMessage(name: string): string {
+export function explainUnknownFact(name: string): string {
   const [called = ''] = /^\w+(?=\()/.exec(name) ?? [];
-  if (FACTS.has(called)) return `unknown fact "${name}"; write ${factWithParams(name)}`;
+  if (FACTS.has(called)) return `unknown fact "${name}"; write ${formatFactWithParams(name)}`;
   const nearest = nearestName(name, [...FACTS.keys()]);
   if (nearest !== null) return `unknown fact "${name}"; did you mean "${nearest}"?`;
   const [words, facts] = factsByOtherWords(name) ?? [null, []];
@@ -24,8 +24,10 @@ function attributeNameOf(words: string): string {
 }
 
 /** The longest entry of the table whose words all stand in the name, as other products write names. */
-function factsByOtherWords(name: string): (typeof OTHER_WORDS)[number] | null {
-  const words = wordsOf(name);
-  const fitting = OTHER_WORDS.filter(([entry]) => wordsOf(entry).every((word) => words.includes(word)));
+function factsByOtherWords(name: string): (typeof FACT_SYNONYMS)[number] | null {
+  const words = splitIntoWords(name);
+  const fitting = FACT_SYNONYMS.filter(([entry]) =>
+    splitIntoWords(entry).every((word) => words.includes(word)),
+  );
   return fitting.toSorted(([a], [b]) => b.length - a.length)[0] ?? null;
 }

@@ -17,7 +17,7 @@ import {
 import { DURATION_FORM, parseDuration } from '#base/duration.ts';
 import { spellOutInvisible } from '#base/invisible-characters.ts';
 import { formatProblem, type Location, nearestName, type Problem, suggest } from '#decision/rules/problem.ts';
-import { hintOnBoolean, hintOnDuration, hintOnList, hintOnNumber } from './slip-hints.ts';
+import { hintAtBoolean, hintAtDuration, hintAtList, hintAtNumber } from './slip-hints.ts';
 import { findSyntaxFault, type RepeatedKey } from './syntax-fault.ts';
 
 export interface Member {
@@ -153,7 +153,7 @@ export class YamlFile {
     for (const name of missing) {
       const [within, key] = this.#keyBelow(members, name) ?? [];
       if (within === undefined || key === undefined) this.report(node, `${what} lacks "${name}"`);
-      else this.report(key, tooFarRight(name, within));
+      else this.report(key, explainWrongIndent(name, within));
     }
   }
 
@@ -184,7 +184,7 @@ export class YamlFile {
 
   /** A list with at least one item. */
   items(node: Node | null, what: string): readonly Node[] | null {
-    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintOnList(node));
+    if (!isSeq<Node>(node)) return this.#wrongKind(node, `${what} must be a list`, hintAtList(node));
     if (node.items.length === 0) return this.report(node, `${what} must not be empty`);
     return node.items;
   }
@@ -223,7 +223,7 @@ export class YamlFile {
   boolean(node: Node | null, what: string): boolean | null {
     const value = this.#scalar(node);
     if (typeof value === 'boolean') return value;
-    return this.#wrongKind(node, `${what} must be true or false`, hintOnBoolean(value));
+    return this.#wrongKind(node, `${what} must be true or false`, hintAtBoolean(value));
   }
 
   /** A number from `min` to `max`, written plainly. */
@@ -232,7 +232,7 @@ export class YamlFile {
     const kind = integer ? 'a whole number' : 'a number';
     const value = this.#scalar(node);
     if (typeof value !== 'number')
-      return this.#wrongKind(node, `${what} must be ${kind}`, hintOnNumber(value, range));
+      return this.#wrongKind(node, `${what} must be ${kind}`, hintAtNumber(value, range));
     if (!Number.isFinite(value) || !isPlainNumber(node)) {
       return this.#wrongKind(node, `${what} must be ${kind} in plain digits`);
     }
@@ -296,7 +296,7 @@ export class YamlFile {
   duration(node: Node | null, what: string): number | null {
     const value = this.#scalar(node);
     const ms = typeof value === 'string' ? parseDuration(value) : null;
-    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`, hintOnDuration(value));
+    return ms ?? this.#wrongKind(node, `${what} must be ${DURATION_FORM}`, hintAtDuration(value));
   }
 
   #parse(text: string): Node | null {
@@ -390,7 +390,7 @@ export class YamlFile {
 }
 
 /** What is said of a member that belongs to the mapping around the one that it stands in. */
-export function tooFarRight(name: string, within: string): string {
+export function explainWrongIndent(name: string, within: string): string {
   return `"${name}" stands within "${within}" and belongs beside it; indent it like "${within}"`;
 }
 

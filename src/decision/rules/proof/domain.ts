@@ -25,7 +25,7 @@ const DECIMALS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** How many decimals the values of a fact have at most; null when any number may occur, or whole ones alone. */
-export function decimalsOf({ name }: FactRef): number | null {
+export function findDecimals({ name }: FactRef): number | null {
   return DECIMALS.get(name) ?? null;
 }
 
@@ -36,7 +36,7 @@ const LISTED_MULTIPLES_MAX = 4096;
 export function listsMultiples(ref: FactRef, divisor: number): boolean {
   const { domain } = ref.fact;
   if (domain.type !== 'number' || divisor <= 0) return true;
-  const isStepped = domain.integer || decimalsOf(ref) !== null;
+  const isStepped = domain.integer || findDecimals(ref) !== null;
   return isStepped && (domain.max - domain.min) / divisor <= LISTED_MULTIPLES_MAX;
 }
 
@@ -69,13 +69,13 @@ const TEXT_FORMS: ReadonlyMap<string, TextForm> = new Map([
 ]);
 
 /** A text of one character, another for each number from 0: as short as an attribute may be declared. */
-export function shortText(number: number): string {
+export function createShortText(number: number): string {
   return String.fromCodePoint(number < LETTERS ? 0x41 + number : 0x61 + number - LETTERS);
 }
 
 const LETTERS = 26;
 
-const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: shortText };
+const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: createShortText };
 
 /** How the values of a text fact are written; null when any text may occur. */
 export function textForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
@@ -83,17 +83,17 @@ export function textForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
 }
 
 /** `constants` are the values that conditions compare this fact with. */
-export function domainOf(ref: FactRef, constants: readonly FactValue[]): Domain {
+export function buildDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const known = knownDomain(ref, constants);
   return ref.fact.absence === undefined ? known : withUnknown(known);
 }
 
 /** One number more, behind all others, stands for having no value. */
 function withUnknown(known: Domain): Domain {
-  const unknown = highest(known.all) + 1;
+  const unknown = findHighest(known.all) + 1;
   const alone: Spans = [[unknown, unknown]];
   return {
-    all: spansOf([...known.all, ...alone]),
+    all: mergeSpans([...known.all, ...alone]),
     where: (operator, expected) =>
       operator === 'known' && expected !== true ? alone : known.where(operator, expected),
     value: (number) => (number === unknown ? null : known.value(number)),
@@ -106,7 +106,7 @@ function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
   const { domain } = ref.fact;
   switch (domain.type) {
     case 'number': {
-      const decimals = domain.integer ? 0 : decimalsOf(ref);
+      const decimals = domain.integer ? 0 : findDecimals(ref);
       if (decimals === null && domain.min < 0) return withZero(domain, constants);
       if (decimals === null) return continuous(domain.min, domain.max, constants);
       const steps = 10 ** decimals;
@@ -127,7 +127,7 @@ function listed(values: readonly FactValue[]): Domain {
   const each = values.map((_, index): Spans => [[index, index]]);
   const value = (number: number) => values[number] ?? false;
   return {
-    all: spansOf([[0, values.length - 1]]),
+    all: mergeSpans([[0, values.length - 1]]),
     where: (operator, expected) => wherever(operator, expected, each, value),
     value,
     number: (wanted) => (wanted === null ? -1 : values.indexOf(wanted)),
@@ -145,12 +145,12 @@ function wherever(
   value: (number: number) => FactValue,
 ): Spans {
   const holds = comparisonMatcher(0, operator, expected);
-  return spansOf(pieces.filter((piece) => piece.length > 0 && holds([value(lowest(piece))])).flat());
+  return mergeSpans(pieces.filter((piece) => piece.length > 0 && holds([value(findLowest(piece))])).flat());
 }
 
 /** Multiples of 1 / `steps`. */
 function stepped(low: number, high: number, steps: number): Domain {
-  const all = spansOf([[low, high]]);
+  const all = mergeSpans([[low, high]]);
   const domain = ordered(all, {
     below: (value) => {
       let number = Math.ceil(value * steps);
@@ -169,16 +169,16 @@ function stepped(low: number, high: number, steps: number): Domain {
     where: (operator, expected) => {
       if (operator !== 'multipleOf' && operator !== 'notMultipleOf') return domain.where(operator, expected);
       const multiples = multiplesIn(all, Math.max(1, Math.round(Number(expected) * steps)));
-      return operator === 'multipleOf' ? multiples : without(all, multiples);
+      return operator === 'multipleOf' ? multiples : subtractSpans(all, multiples);
     },
   };
 }
 
 function multiplesIn(all: Spans, by: number): Spans {
   const multiples: Span[] = [];
-  for (let number = Math.ceil(lowest(all) / by) * by; number <= highest(all); number += by)
+  for (let number = Math.ceil(findLowest(all) / by) * by; number <= findHighest(all); number += by)
     multiples.push([number, number]);
-  return spansOf(multiples);
+  return mergeSpans(multiples);
 }
 
 /** Any number: the constants have even numbers, what lies between two of them the odd one between. */
@@ -193,7 +193,7 @@ function continuous(min: number, max: number, constants: readonly FactValue[]): 
     return last || gap(index) === null ? [point] : [point, [2 * index + 1, 2 * index + 1]];
   });
   const last = 2 * (points.length - 1);
-  return ordered(spansOf(numbers), {
+  return ordered(mergeSpans(numbers), {
     below: (value) => (position(value) < 0 ? last : 2 * position(value) - 1),
     upTo: (value) => {
       const at = position(value);
@@ -237,7 +237,7 @@ function ordered(all: Spans, { below, upTo, value }: Order): Domain {
 }
 
 function clip(all: Spans, low: number, high: number): Spans {
-  return spansOf(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
+  return mergeSpans(all.map(([from, to]): Span => [Math.max(from, low), Math.min(to, high)]));
 }
 
 /** A number between two others, with few digits; null when no double lies there. */
@@ -271,7 +271,7 @@ type Span = readonly [low: number, high: number];
 export type Spans = readonly Span[];
 
 /** The set of all numbers in any of the spans; a span that ends before it begins holds none. */
-export function spansOf(spans: readonly Span[]): Spans {
+export function mergeSpans(spans: readonly Span[]): Spans {
   const merged: [number, number][] = [];
   for (const [low, high] of spans.toSorted((a, b) => a[0] - b[0])) {
     if (high < low) continue;
@@ -282,7 +282,7 @@ export function spansOf(spans: readonly Span[]): Spans {
   return merged;
 }
 
-export function intersect(a: Spans, b: Spans): Spans {
+export function intersectSpans(a: Spans, b: Spans): Spans {
   const common: Span[] = [];
   let i = 0;
   let j = 0;
@@ -298,7 +298,7 @@ export function intersect(a: Spans, b: Spans): Spans {
   return common;
 }
 
-export function without(whole: Spans, spans: Spans): Spans {
+export function subtractSpans(whole: Spans, spans: Spans): Spans {
   const gaps: Span[] = [];
   let next = Number.NEGATIVE_INFINITY;
   for (const [low, high] of spans) {
@@ -306,14 +306,14 @@ export function without(whole: Spans, spans: Spans): Spans {
     next = high + 1;
   }
   gaps.push([next, Number.POSITIVE_INFINITY]);
-  return intersect(whole, gaps);
+  return intersectSpans(whole, gaps);
 }
 
-export function overlaps(a: Spans, b: Spans): boolean {
-  return intersect(a, b).length > 0;
+export function hasOverlap(a: Spans, b: Spans): boolean {
+  return intersectSpans(a, b).length > 0;
 }
 
-export function includes(whole: Spans, part: Spans): boolean {
+export function includesSpans(whole: Spans, part: Spans): boolean {
   let i = 0;
   for (const [low, high] of part) {
     while (i < whole.length && (whole[i]?.[1] ?? 0) < high) i++;
@@ -324,11 +324,11 @@ export function includes(whole: Spans, part: Spans): boolean {
 }
 
 /** The least number; Infinity of an empty set. */
-export function lowest(spans: Spans): number {
+export function findLowest(spans: Spans): number {
   return spans[0]?.[0] ?? Number.POSITIVE_INFINITY;
 }
 
 /** The greatest number; -Infinity of an empty set. */
-export function highest(spans: Spans): number {
+export function findHighest(spans: Spans): number {
   return spans.at(-1)?.[1] ?? Number.NEGATIVE_INFINITY;
 }

@@ -7,8 +7,15 @@ import {
   foldCondition,
 } from '#decision/rules/condition.ts';
 import { type SignalParams, weightOfSignals } from '#decision/rules/rule-set.ts';
-import { type Domain, includes, intersect, type Spans, spansOf, without } from './domain.ts';
-import { withoutPair } from './pairs.ts';
+import {
+  type Domain,
+  includesSpans,
+  intersectSpans,
+  mergeSpans,
+  type Spans,
+  subtractSpans,
+} from './domain.ts';
+import { replacePair } from './pairs.ts';
 import type { Relation } from './relations.ts';
 
 /** A condition as a search needs it: no "not", which in proofs holds wherever its part does not, every comparison the set of numbers that it allows. */
@@ -18,7 +25,7 @@ export type Formula =
   | { readonly kind: 'any'; readonly parts: readonly Formula[] };
 
 /** The facts of a question, numbered, each with its domain. */
-export interface Numbered {
+export interface NumberedFacts {
   readonly refs: readonly FactRef[];
   readonly domains: readonly Domain[];
   readonly indexOf: ReadonlyMap<string, number>;
@@ -28,8 +35,8 @@ const ALWAYS: Formula = { kind: 'all', parts: [] };
 const NEVER: Formula = { kind: 'any', parts: [] };
 
 /** Makes formulas of conditions; a condition that is used twice gives one formula. */
-export class Formulas {
-  readonly #facts: Numbered;
+export class FormulaBuilder {
+  readonly #facts: NumberedFacts;
   readonly #made = new Map<Condition, Formula>();
   readonly #negations = new Map<Formula, Formula>();
   readonly #fold: FoldOf<Formula> = {
@@ -39,7 +46,7 @@ export class Formulas {
     comparison: (comparison) => this.#comparison(comparison),
   };
 
-  constructor(facts: Numbered) {
+  constructor(facts: NumberedFacts) {
     this.#facts = facts;
   }
 
@@ -53,7 +60,7 @@ export class Formulas {
   }
 
   #comparison(comparison: Comparison): Formula {
-    const { fact, operator, value } = withoutPair(comparison);
+    const { fact, operator, value } = replacePair(comparison);
     const index = this.#facts.indexOf.get(fact.label);
     const domain = index === undefined ? undefined : this.#facts.domains[index];
     if (index === undefined || domain === undefined) throw new Error(`the fact ${fact.label} has no number`);
@@ -63,7 +70,7 @@ export class Formulas {
   #negate(formula: Formula): Formula {
     switch (formula.kind) {
       case 'within':
-        return this.#within(formula.index, without(this.#all(formula.index), formula.allowed));
+        return this.#within(formula.index, subtractSpans(this.#all(formula.index), formula.allowed));
       case 'all':
       case 'any': {
         const parts = formula.parts.map((part) => this.negation(part));
@@ -80,7 +87,7 @@ export class Formulas {
 
   #within(index: number, allowed: Spans): Formula {
     if (allowed.length === 0) return NEVER;
-    return includes(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
+    return includesSpans(allowed, this.#all(index)) ? ALWAYS : { kind: 'within', index, allowed };
   }
 
   /** Merges the parts of one fact; a part that decides alone replaces all others. */
@@ -95,7 +102,7 @@ export class Formulas {
       }
       const before = allowed.get(part.index);
       const both = (a: Spans) =>
-        kind === 'all' ? intersect(a, part.allowed) : spansOf([...a, ...part.allowed]);
+        kind === 'all' ? intersectSpans(a, part.allowed) : mergeSpans([...a, ...part.allowed]);
       allowed.set(part.index, before === undefined ? part.allowed : both(before));
     }
     const merged = [...[...allowed].map(([index, spans]) => this.#within(index, spans)), ...others].filter(
@@ -113,13 +120,13 @@ function isEmpty(formula: Formula, kind: 'all' | 'any'): boolean {
 }
 
 /** Whether the formulas exclude each other by single facts alone, without a search. */
-export function contradict(formulas: readonly Formula[]): boolean {
+export function areContradictory(formulas: readonly Formula[]): boolean {
   const left = new Map<number, Spans>();
   const possible = (formula: Formula): boolean => {
     switch (formula.kind) {
       case 'within': {
         const before = left.get(formula.index);
-        const now = before === undefined ? formula.allowed : intersect(before, formula.allowed);
+        const now = before === undefined ? formula.allowed : intersectSpans(before, formula.allowed);
         left.set(formula.index, now);
         return now.length > 0;
       }
@@ -161,7 +168,7 @@ export function relationRefs(relation: Relation): readonly FactRef[] {
   }
 }
 
-export function propagatorOf(relation: Relation, facts: Numbered): Propagator {
+export function createPropagator(relation: Relation, facts: NumberedFacts): Propagator {
   const at = (ref: FactRef) => facts.indexOf.get(ref.label) ?? -1;
   switch (relation.kind) {
     case 'sum': {
@@ -199,7 +206,7 @@ function atMost(lesser: number, greater: number, by: number): Propagator {
 function score(
   relation: Extract<Relation, { kind: 'payment score' }>,
   at: (ref: FactRef) => number,
-  facts: Numbered,
+  facts: NumberedFacts,
 ): Propagator {
   const [platform, paid, unpaid, result] = [
     relation.platform,
@@ -230,7 +237,7 @@ function score(
 function weight(
   { signals, total }: Extract<Relation, { kind: 'weight' }>,
   at: (ref: FactRef) => number,
-  facts: Numbered,
+  facts: NumberedFacts,
 ): Propagator {
   const weights = signals.map(({ matches, ...params }) => ({ ...params, index: at(matches) }));
   const result = at(total);

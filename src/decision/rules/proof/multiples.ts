@@ -7,9 +7,9 @@ import {
   type FactRef,
   foldCondition,
 } from '#decision/rules/condition.ts';
-import { isMultipleOf, multipleAbove } from '#decision/rules/multiples.ts';
+import { findMultipleAbove, isMultipleOf } from '#decision/rules/multiples.ts';
 import { allOf, compare, implies, inner } from './built-conditions.ts';
-import { type Domain, includes, listsMultiples, type Spans } from './domain.ts';
+import { type Domain, includesSpans, listsMultiples, type Spans } from './domain.ts';
 
 /** A fact of so many values that its multiples cannot be listed, and what was asked about them. */
 interface AskedFact {
@@ -25,7 +25,7 @@ const CANDIDATES_MAX = 200;
 const PINS_MAX = 8;
 
 /** A value that a fact is to have. */
-export interface Pin {
+export interface FixedValue {
   readonly label: string;
   readonly value: number;
 }
@@ -35,7 +35,7 @@ export interface Pin {
  * constants. That leaves out no possibility, so what is proved impossible is; what a search finds is shown by a value, or
  * is undecided.
  */
-export class Multiples {
+export class MultipleFacts {
   readonly #asked = new Map<string, AskedFact>();
   readonly #rewritten = new Map<Condition, Condition>();
 
@@ -91,7 +91,7 @@ export class Multiples {
       const left = leftOf(ref.label);
       const isLeft = (seen: number) => {
         const number = domain?.number(seen) ?? Number.NaN;
-        return includes(left, [[number, number]]) && !(isWhole(ref) && !Number.isInteger(seen));
+        return includesSpans(left, [[number, number]]) && !(isWhole(ref) && !Number.isInteger(seen));
       };
       const found = candidates(domain, left, [...flags.keys()]).find((seen) => isLeft(seen) && says(seen));
       if (found === undefined) return null;
@@ -104,13 +104,13 @@ export class Multiples {
   pins(
     values: ReadonlyMap<string, FactReading>,
     constantsOf: (label: string) => Iterable<FactValue>,
-  ): readonly Pin[] {
+  ): readonly FixedValue[] {
     return [...this.#relevant(new Set(values.keys()))].flatMap(({ ref, flags }) => {
       if (!isWhole(ref)) return [];
       const near = pointsOf(ref, constantsOf(ref.label)).flatMap((point) => [
         point + 1,
         point + 2,
-        ...[...flags.keys()].map((divisor) => multipleAbove(point, divisor)),
+        ...[...flags.keys()].map((divisor) => findMultipleAbove(point, divisor)),
       ]);
       const says = (seen: number) =>
         flags.entries().every(([divisor, { label }]) => isMultipleOf(seen, divisor) === values.get(label));
@@ -177,7 +177,7 @@ function* flagsAtPoints(
     const next = points[index + 1];
     if (next === undefined) continue;
     const between = allOf(compare(ref, 'greaterThan', point), compare(ref, 'lessThan', next));
-    if (multipleAbove(point, divisor) >= next) yield implies(between, isTrue(flag, false));
+    if (findMultipleAbove(point, divisor) >= next) yield implies(between, isTrue(flag, false));
     else if (isWhole(ref) && divisor === 1) yield implies(between, isTrue(flag, true));
     else if (isWhole(ref) && next - point === 2) yield implies(between, isTrue(flag, true));
   }
@@ -193,7 +193,7 @@ function candidates(domain: Domain | undefined, left: Spans, divisors: readonly 
     for (const divisor of divisors) {
       let multiple = Math.min(before, start);
       for (let tried = 0; tried < CANDIDATES_MAX; tried++) {
-        multiple = multipleAbove(multiple, divisor);
+        multiple = findMultipleAbove(multiple, divisor);
         found.push(multiple);
       }
     }

@@ -1,8 +1,8 @@
 import type { FactDomain, FactValue } from '#decision/facts/fact.ts';
 import { type Comparison, type FactRef, factsOf } from '#decision/rules/condition.ts';
-import { domainOf } from './domain.ts';
-import type { Numbered } from './formula.ts';
-import { withoutPair } from './pairs.ts';
+import { buildDomain } from './domain.ts';
+import type { NumberedFacts } from './formula.ts';
+import { replacePair } from './pairs.ts';
 
 /** A fact that conditions name, and the constants that they compare it with. */
 export interface NamedFact {
@@ -14,7 +14,7 @@ export function collectFacts(comparisons: readonly Comparison[]): Map<string, Na
   const facts = new Map<string, NamedFact>();
   for (const comparison of comparisons) {
     for (const ref of factsOf(comparison)) noteFact(facts, ref);
-    const { fact, value } = withoutPair(comparison);
+    const { fact, value } = replacePair(comparison);
     const { constants } = noteFact(facts, fact);
     for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);
   }
@@ -39,12 +39,14 @@ function sharedConstants(facts: readonly NamedFact[]): ReadonlyMap<FactDomain, R
   return shared;
 }
 
-export function numberFacts(facts: ReadonlyMap<string, NamedFact>): Numbered {
+export function numberFacts(facts: ReadonlyMap<string, NamedFact>): NumberedFacts {
   const all = [...facts.values()];
   const shared = sharedConstants(all);
   return {
     refs: all.map(({ ref }) => ref),
-    domains: all.map(({ ref, constants }) => domainOf(ref, [...(shared.get(ref.fact.domain) ?? constants)])),
+    domains: all.map(({ ref, constants }) =>
+      buildDomain(ref, [...(shared.get(ref.fact.domain) ?? constants)]),
+    ),
     indexOf: new Map([...facts.keys()].map((label, index) => [label, index])),
   };
 }

@@ -8,7 +8,7 @@ import {
   type OperatorName,
 } from '#decision/rules/condition.ts';
 import { allOf, anyOf, compare, implies, inner, not } from './built-conditions.ts';
-import { shortText } from './domain.ts';
+import { createShortText } from './domain.ts';
 
 /**
  * How two facts of one request stand to each other is a fact of its own to proofs: below, equal or above for numbers, equal
@@ -47,7 +47,7 @@ const STANDINGS: Readonly<Partial<Record<OperatorName, readonly Standing[]>>> = 
 type ConstantComparison = Comparison & { readonly value: Expected };
 
 /** A comparison of two facts as one of their standing with constants; any other comparison as it is. */
-export function withoutPair(comparison: Comparison): ConstantComparison {
+export function replacePair(comparison: Comparison): ConstantComparison {
   const { fact, operator, value } = comparison;
   if (!isFactRef(value)) return { ...comparison, value };
   const { one, standing, isOrdered } = pairOf(fact, value);
@@ -68,7 +68,7 @@ function pairOf(fact: FactRef, compared: FactRef): Pair {
 }
 
 /** What holds of two facts that rules compare with each other, as far as `comparisons` tell their values apart. */
-export function ofPairs(comparisons: readonly Comparison[]): readonly Condition[] {
+export function listPairConditions(comparisons: readonly Comparison[]): readonly Condition[] {
   const pairs = new Map(
     comparisons.flatMap(({ fact, value }) => {
       if (!isFactRef(value)) return [];
@@ -122,7 +122,7 @@ function ofNumbers({ one, other, standing }: Pair, comparisons: readonly Compari
 function unnamedTexts(count: number, named: ReadonlySet<FactValue>): readonly string[] {
   const found: string[] = [];
   for (let number = 0; found.length < count; number++) {
-    const text = shortText(number);
+    const text = createShortText(number);
     if (!named.has(text)) found.push(text);
   }
   return found;

@@ -10,7 +10,7 @@ interface Piece {
 }
 
 /** Finds the knowledge that matters to a question. */
-export class Pieces {
+export class KnowledgeIndex {
   readonly all: readonly Piece[];
   /** By the label of a fact: the pieces that matter as soon as it does. */
   readonly #when = new Map<string, Piece[]>();

@@ -2,28 +2,28 @@ import type { FactReading } from '#decision/facts/fact.ts';
 import { type Comparison, type Condition, comparisonsIn } from '#decision/rules/condition.ts';
 import {
   type Domain,
-  highest,
-  includes,
-  intersect,
-  lowest,
-  overlaps,
+  findHighest,
+  findLowest,
+  hasOverlap,
+  includesSpans,
+  intersectSpans,
+  mergeSpans,
   type Spans,
-  spansOf,
 } from './domain.ts';
 import {
-  contradict,
+  areContradictory,
+  createPropagator,
   type Formula,
-  Formulas,
-  type Numbered,
+  FormulaBuilder,
+  type NumberedFacts,
   type Propagator,
-  propagatorOf,
   type Ranges,
   relationRefs,
 } from './formula.ts';
-import { Multiples, type Pin } from './multiples.ts';
+import { type FixedValue, MultipleFacts } from './multiples.ts';
 import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
-import { ofPairs } from './pairs.ts';
-import { Pieces } from './pieces.ts';
+import { listPairConditions } from './pairs.ts';
+import { KnowledgeIndex } from './pieces.ts';
 import { type Knowledge, NOTHING_KNOWN, type Relation } from './relations.ts';
 
 /**
@@ -48,20 +48,20 @@ const PROOF_LIMITS: WorkLimits = { questionStepsMax: 1_000_000, totalStepsMax: 1
 /** Answers whether conditions can hold together, given what is known about the facts. */
 export class Reasoner {
   readonly #knowledge: Knowledge;
-  #pieces: Pieces;
+  #pieces: KnowledgeIndex;
   /** Of all conditions that were read. */
   readonly #comparisons: Comparison[] = [];
   readonly #questionStepsMax: number;
   readonly #facts = new Map<string, NamedFact>();
   readonly #labels = new Map<Condition, readonly string[]>();
-  readonly #multiples = new Multiples();
-  #numbered: Numbered | null = null;
-  #formulas: Formulas | null = null;
+  readonly #multiples = new MultipleFacts();
+  #numbered: NumberedFacts | null = null;
+  #formulas: FormulaBuilder | null = null;
   #stepsLeft: number;
 
   constructor(knowledge: Knowledge = NOTHING_KNOWN, limits: WorkLimits = PROOF_LIMITS) {
     this.#knowledge = this.#withMultiples(knowledge);
-    this.#pieces = new Pieces(this.#knowledge);
+    this.#pieces = new KnowledgeIndex(this.#knowledge);
     this.#questionStepsMax = limits.questionStepsMax;
     this.#stepsLeft = limits.totalStepsMax;
     for (const { conditions, relations } of this.#pieces.all) {
@@ -111,7 +111,7 @@ export class Reasoner {
     if (this.#numbered === null || this.#formulas === null) {
       this.#relatePairs();
       this.#numbered = numberFacts(this.#facts);
-      this.#formulas = new Formulas(this.#numbered);
+      this.#formulas = new FormulaBuilder(this.#numbered);
     }
     const formulas = this.#formulas;
     const wanted = [
@@ -119,15 +119,15 @@ export class Reasoner {
       ...mustNot.map((item) => formulas.negation(formulas.of(item))),
     ];
     this.#stepsLeft -= wanted.length;
-    if (contradict(wanted)) return { kind: 'none' };
+    if (areContradictory(wanted)) return { kind: 'none' };
     return this.#search(this.#numbered, formulas, asked, wanted);
   }
 
   /** Relates the facts that conditions compare with each other, as far as all conditions so far tell their values apart. */
   #relatePairs(): void {
-    const conditions = ofPairs(this.#comparisons);
+    const conditions = listPairConditions(this.#comparisons);
     if (conditions.length === 0) return;
-    this.#pieces = new Pieces({
+    this.#pieces = new KnowledgeIndex({
       ...this.#knowledge,
       conditions: [...this.#knowledge.conditions, ...conditions],
     });
@@ -138,8 +138,8 @@ export class Reasoner {
   }
 
   #search(
-    numbered: Numbered,
-    formulas: Formulas,
+    numbered: NumberedFacts,
+    formulas: FormulaBuilder,
     asked: readonly Condition[],
     wanted: readonly Formula[],
   ): Answer {
@@ -175,7 +175,7 @@ export class Reasoner {
   /** The facts that a search found, with values that are the multiples that it says; null where there are none. */
   #shown(
     labels: ReadonlySet<string>,
-    numbered: Numbered,
+    numbered: NumberedFacts,
     found: Found,
   ): ReadonlyMap<string, FactReading> | null {
     if (found === 'none' || found === 'undecided') return null;
@@ -189,7 +189,7 @@ export class Reasoner {
 }
 
 /** That a fact has this very value. */
-function pinned({ domains, indexOf }: Numbered, { label, value }: Pin): readonly Formula[] {
+function pinned({ domains, indexOf }: NumberedFacts, { label, value }: FixedValue): readonly Formula[] {
   const index = indexOf.get(label) ?? -1;
   const number = domains[index]?.number(value) ?? 0;
   return [{ kind: 'within', index, allowed: [[number, number]] }];
@@ -197,7 +197,7 @@ function pinned({ domains, indexOf }: Numbered, { label, value }: Pin): readonly
 
 function valuesOf(
   labels: ReadonlySet<string>,
-  { domains, indexOf }: Numbered,
+  { domains, indexOf }: NumberedFacts,
   left: readonly Spans[],
 ): ReadonlyMap<string, FactReading> {
   const values = new Map<string, FactReading>();
@@ -210,7 +210,7 @@ function valuesOf(
 }
 
 function shownNumber({ zero }: Domain, left: Spans): number {
-  return zero !== undefined && includes(left, [[zero, zero]]) ? zero : lowest(left);
+  return zero !== undefined && includesSpans(left, [[zero, zero]]) ? zero : findLowest(left);
 }
 
 /** The numbers left for each fact, every one of which makes the formulas true; or why there are none. */
@@ -240,13 +240,13 @@ class Search {
   readonly #propagators: readonly Propagator[];
   /** Facts of relations, in the order in which they are given numbers. */
   readonly #related: readonly number[];
-  readonly #formulas: Formulas;
+  readonly #formulas: FormulaBuilder;
   readonly #steps: number;
   #taken = 0;
 
-  constructor(facts: Numbered, relations: readonly Relation[], formulas: Formulas, steps: number) {
+  constructor(facts: NumberedFacts, relations: readonly Relation[], formulas: FormulaBuilder, steps: number) {
     this.#left = facts.domains.map(({ all }) => all);
-    this.#propagators = relations.map((relation) => propagatorOf(relation, facts));
+    this.#propagators = relations.map((relation) => createPropagator(relation, facts));
     const related = relations.flatMap(relationRefs).map(({ label }) => facts.indexOf.get(label) ?? -1);
     this.#related = [...new Set(related)];
     this.#formulas = formulas;
@@ -313,7 +313,7 @@ class Search {
     this.#step();
     switch (formula.kind) {
       case 'within': {
-        const left = intersect(state.left[formula.index] ?? [], formula.allowed);
+        const left = intersectSpans(state.left[formula.index] ?? [], formula.allowed);
         state.left[formula.index] = left;
         return left.length > 0;
       }
@@ -359,12 +359,12 @@ class Search {
   #keepRelations(state: State): boolean {
     const { left } = state;
     const ranges: Ranges = {
-      low: (index) => lowest(left[index] ?? []),
-      high: (index) => highest(left[index] ?? []),
+      low: (index) => findLowest(left[index] ?? []),
+      high: (index) => findHighest(left[index] ?? []),
       keep: (index, low, high) => {
         const now = left[index] ?? [];
-        if (low <= lowest(now) && high >= highest(now)) return now.length > 0;
-        left[index] = intersect(now, [[low, high]]);
+        if (low <= findLowest(now) && high >= findHighest(now)) return now.length > 0;
+        left[index] = intersectSpans(now, [[low, high]]);
         return left[index].length > 0;
       },
     };
@@ -379,8 +379,8 @@ class Search {
     switch (formula.kind) {
       case 'within': {
         const now = left[formula.index] ?? [];
-        if (!overlaps(now, formula.allowed)) return 'false';
-        return includes(formula.allowed, now) ? 'true' : 'open';
+        if (!hasOverlap(now, formula.allowed)) return 'false';
+        return includesSpans(formula.allowed, now) ? 'true' : 'open';
       }
       case 'all':
         return this.#statusOf(left, formula.parts, 'false', 'true');
@@ -422,17 +422,17 @@ class Search {
 }
 
 function isSingle(spans: Spans): boolean {
-  return lowest(spans) === highest(spans);
+  return findLowest(spans) === findHighest(spans);
 }
 
 /** The least number alone, then the rest in halves: small examples are found first. */
 function split(spans: Spans): readonly Spans[] {
-  const low = lowest(spans);
+  const low = findLowest(spans);
   const high = spans[0]?.[1] ?? low;
   const least: Spans = [[low, low]];
   if (high === low) return [least, spans.slice(1)];
   const middle = low + 1 + Math.floor((high - low - 1) / 2);
-  return [least, spansOf([[low + 1, middle]]), spansOf([[middle + 1, high], ...spans.slice(1)])].filter(
+  return [least, mergeSpans([[low + 1, middle]]), mergeSpans([[middle + 1, high], ...spans.slice(1)])].filter(
     (part) => part.length > 0,
   );
 }

@@ -2,11 +2,11 @@ import { isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap } from
 import { formatDuration, parseDuration } from '#base/duration.ts';
 import { NamedError } from '#base/named-error.ts';
 import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '#base/shapes.ts';
-import { attributeFact } from '#decision/facts/attribute.ts';
+import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { DOMAINS, type Fact, factOver } from '#decision/facts/fact.ts';
+import { DOMAINS, type Fact, setFactWindow } from '#decision/facts/fact.ts';
 import { type DeclaredAttributes, NONE_DECLARED } from '#decision/payer/attributes.ts';
-import { signOf } from '#decision/rules/condition-text.ts';
+import { findOperatorSign } from '#decision/rules/condition-text.ts';
 import { ATTRIBUTES } from '#decision/rules/parse/attributes.ts';
 import { MEANINGS } from '#decision/rules/parse/form.ts';
 import { PRIOR_RANGE, type RuleFiles } from '#decision/rules/parse/parse.ts';
@@ -241,7 +241,7 @@ function inCondition(
     // Another fact is no constant.
     if (isMap(value) && value.has('fact')) return [];
     const compared: Meaning = {
-      sign: signOf(String(comparison.get('operator'))),
+      sign: findOperatorSign(String(comparison.get('operator'))),
       allowed: fact?.domain ?? TEXT,
       unit: fact?.unit ?? null,
       description: fact?.description ?? '',
@@ -259,9 +259,11 @@ function inCondition(
 function factOf(name: string, comparison: YAMLMap, attributes: DeclaredAttributes): Fact | undefined {
   const params = mapAt(comparison, 'params');
   const declared = attributes.get(String(params?.get('name')));
-  if (name === 'attribute' && declared !== undefined) return attributeFact(declared);
+  if (name === 'attribute' && declared !== undefined) return createAttributeFact(declared);
   const fact = FACTS.get(name);
-  return fact === undefined ? undefined : factOver(fact, parseDuration(String(params?.get('window'))) ?? 0);
+  return fact === undefined
+    ? undefined
+    : setFactWindow(fact, parseDuration(String(params?.get('window'))) ?? 0);
 }
 
 const WEIGHT = { type: 'number', integer: false, ...WEIGHT_RANGE } as const;

@@ -31,14 +31,14 @@ export function soundDraft(version: string, files: RuleFiles): RuleSet {
 /** sha256 over the names and contents of all files of a rule set, hex; the order of reading is irrelevant. */
 export function digestOf(files: RuleFiles): string {
   return sha256(
-    Object.entries(fileDigests(files))
+    Object.entries(computeFileDigests(files))
       .map(([path, digest]) => `${digest}  ${path}\n`)
       .join(''),
   );
 }
 
 /** sha256 of each file, hex, by its path inside the folder. */
-export function fileDigests(files: RuleFiles): Record<string, string> {
+export function computeFileDigests(files: RuleFiles): Record<string, string> {
   const paths = [...files.keys()].toSorted();
   return Object.fromEntries(paths.map((path) => [path, sha256(files.get(path) ?? '')]));
 }

@@ -3,7 +3,7 @@ import { isMap, isNode, isPair, isSeq, type Node, parseDocument, stringify, YAML
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { UNCHECKED_KEYS, YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Problem } from '#decision/rules/problem.ts';
-import { type PlatformPart, partOfFile, withoutNote } from './own-part.ts';
+import { findPlatformPart, type PlatformPart, removeNote } from './own-part.ts';
 
 /** A draft of a platform with the parts that the platform may not read, or why these cannot be put back. */
 export type CompletedFiles =
@@ -41,9 +41,9 @@ interface TwoTexts {
 
 /** Null when the file is in neither. */
 function restoredText({ platform, path, own, former }: TwoTexts, problems: Problem[]): string | null {
-  const part = partOfFile(path, platform);
+  const part = findPlatformPart(path, platform);
   if (part === null) return own ?? null;
-  const written = own === undefined ? undefined : withoutNote(own);
+  const written = own === undefined ? undefined : removeNote(own);
   if (own !== undefined) problems.push(...foreignItems(path, own, part, platform));
   const others = former === undefined ? null : othersItems(path, former, part, problems);
   if (others === null) return written ?? null;

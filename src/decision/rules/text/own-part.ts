@@ -19,7 +19,7 @@ export function ownPart(files: RuleFiles, platform: string): RuleFiles {
 
 /** Null when nothing is left of the file. */
 function ownText(path: string, text: string, platform: string): string | null {
-  const part = partOfFile(path, platform);
+  const part = findPlatformPart(path, platform);
   return part === null ? text : leaveOut(path, text, part);
 }
 
@@ -33,7 +33,7 @@ export interface PlatformPart {
 }
 
 /** Null for a file that is everybody's. */
-export function partOfFile(path: string, platform: string): PlatformPart | null {
+export function findPlatformPart(path: string, platform: string): PlatformPart | null {
   if (path === 'ruleset.yaml') return { member: 'platforms', what: 'sections', isOwn: isSectionOf(platform) };
   if (path.startsWith('cases/')) return { member: 'cases', what: 'cases', isOwn: isCaseOf(platform) };
   return null;
@@ -52,7 +52,7 @@ function isCaseOf(platform: string) {
 const NOTE_START = '# Not shown: ';
 
 /** The text without the line that says what was left out of it. */
-export function withoutNote(text: string): string {
+export function removeNote(text: string): string {
   return text.startsWith(NOTE_START) ? text.slice(text.indexOf('\n') + 1 || text.length) : text;
 }
 

@@ -16,7 +16,7 @@ import clusterKeySlot from 'cluster-key-slot';
 import { connectionFailure } from '#state/connection-failure.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { isUnreadable } from './reply.ts';
-import { addressesOf, type RedisSecurity, type RedisTarget, tlsOptions } from './url.ts';
+import { createTlsOptions, formatAddresses, type RedisSecurity, type RedisTarget } from './url.ts';
 
 type Standalone = RedisClientType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
 type Cluster = RedisClusterType<RedisModules, RedisFunctions, RedisScripts, RespVersions>;
@@ -64,7 +64,7 @@ interface ScriptCall {
 export type SendTogether = (commands: readonly string[][]) => Promise<readonly unknown[]>;
 
 /** The way to the servers; `runOn` gives who runs a call on the server that answers for a key. */
-export interface RedisDoor {
+export interface RedisAccess {
   readonly connection: RedisConnection;
   readonly commands: RedisCommands;
   readonly runOn: (key: string) => RunCall;
@@ -195,7 +195,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
   const { security, errors } = opening;
   const { endpoint, tls, database } = target;
   const { socket, ...options } = nodeOptions(target, opening);
-  const secure = tlsOptions(tls, security);
+  const secure = createTlsOptions(tls, security);
   const client: Standalone = createClient<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     ...options,
     RESP: 2,
@@ -208,7 +208,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
     errors.report(error);
     if (isUnreadable(error)) renew();
   });
-  const node = addressesOf(target);
+  const node = formatAddresses(target);
   return {
     connect: () => client.connect(),
     connection: {
@@ -228,7 +228,7 @@ function openStandalone(target: Extract<RedisTarget, { kind: 'standalone' }>, op
 function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening: Opening): Opened {
   const { security, errors } = opening;
   const { socket, ...options } = nodeOptions(target, opening);
-  const secure = tlsOptions(target.tls, security);
+  const secure = createTlsOptions(target.tls, security);
   const cluster: Cluster = createCluster<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     RESP: 2,
     commandOptions: NO_COMMAND_TIMER,
@@ -246,7 +246,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
   return {
     connect: () => cluster.connect(),
     connection: {
-      name: `Redis Cluster at ${addressesOf(target)}`,
+      name: `Redis Cluster at ${formatAddresses(target)}`,
       commands: cluster,
       sharded: true,
       runScript: scriptsOf(cluster),
@@ -270,7 +270,7 @@ function openCluster(target: Extract<RedisTarget, { kind: 'cluster' }>, opening:
 function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, opening: Opening): Opened {
   const { security, errors } = opening;
   const { socket, ...options } = nodeOptions(target, opening);
-  const secure = tlsOptions(target.tls, security);
+  const secure = createTlsOptions(target.tls, security);
   const { sentinelPassword } = security;
   const sentinel: Sentinel = createSentinel<RedisModules, RedisFunctions, RedisScripts, RespVersions>({
     RESP: 2,
@@ -297,7 +297,7 @@ function openSentinel(target: Extract<RedisTarget, { kind: 'sentinel' }>, openin
   return {
     connect: () => sentinel.connect(),
     connection: {
-      name: `Redis ${target.masterName} behind Sentinel at ${addressesOf(target)}`,
+      name: `Redis ${target.masterName} behind Sentinel at ${formatAddresses(target)}`,
       commands: sentinel,
       ...ofOneServer(sentinel, target.masterName),
       runScript: scriptsOf(sentinel),
@@ -382,7 +382,7 @@ function connectingAnew(client: Pick<Standalone, 'sendCommand'>): () => void {
 }
 
 /** Whether a server refused a call because it is a replica. */
-export function isReplicasRefusal(error: unknown): boolean {
+export function isReplicaRefusal(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('READONLY');
 }
 
@@ -413,7 +413,7 @@ function renewing(clientNow: () => Renewable | undefined, onError: (error: Error
 const KEYS_AT_ONCE = 500;
 
 /** The keys of a server that match, some at a time; one written meanwhile may be left out. */
-export async function* scannedKeys(
+export async function* scanKeys(
   connection: RedisConnection,
   node: string,
   match: string,

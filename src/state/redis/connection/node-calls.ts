@@ -1,6 +1,6 @@
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { failureText } from '#state/store-health.ts';
-import { isReplicasRefusal, type RedisConnection } from './connection.ts';
+import { isReplicaRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 
 /** A circuit breaker for each server: one that stalls does not stop calls on the others. */
@@ -63,7 +63,7 @@ export class NodeCalls {
     if (known !== undefined) return known;
     const probe = () => this.#connection.pingNode(node);
     const onFailure = (error: unknown) => {
-      if (isReplicasRefusal(error)) this.#connection.connectAnew?.();
+      if (isReplicaRefusal(error)) this.#connection.connectAnew?.();
       if (error instanceof BadReply) this.#connection.renew(node);
     };
     const onAnswer = (tookMs: number) => this.#roundTrips.observe(node, tookMs);
@@ -299,12 +299,12 @@ export class RoundTrips {
 }
 
 /** How long a call that decides a request may take, ms: two thirds of what its caller waits. */
-export function callLimitMs(roundTripMs: number): number {
+export function computeCallLimitMs(roundTripMs: number): number {
   return (answerLimitMs(roundTripMs) * 2) / 3;
 }
 
 /** The same for a token of the rate limit, which has a fallback: together with the call it is within the caller's time. */
-export function tokenLimitMs(roundTripMs: number): number {
+export function computeTokenLimitMs(roundTripMs: number): number {
   const limitMs = answerLimitMs(roundTripMs);
   return Math.min(limitMs / 3, Math.max(limitMs / 6, 1.5 * roundTripMs));
 }

@@ -17,7 +17,7 @@ export function isUnreadable(error: unknown): boolean {
 }
 
 /** The result of a command of the client library, which throws a TypeError when it cannot read the reply. */
-export async function checked<T>(
+export async function callChecked<T>(
   what: string,
   command: Promise<T>,
   is: (reply: unknown) => boolean,
@@ -33,13 +33,13 @@ function isText(reply: unknown): boolean {
   return typeof reply === 'string';
 }
 
-export function isTextOrNothing(reply: unknown): boolean {
+export function isTextOrNull(reply: unknown): boolean {
   return reply === null || typeof reply === 'string';
 }
 
 /** As many texts as were asked for, null for those that are missing. */
 export function areTexts(count: number): (reply: unknown) => boolean {
-  return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNothing);
+  return (reply) => Array.isArray(reply) && reply.length === count && reply.every(isTextOrNull);
 }
 
 export function areSomeTexts(reply: unknown): boolean {
@@ -57,18 +57,18 @@ export function isWhole(reply: unknown): reply is number {
   return Number.isSafeInteger(reply);
 }
 
-export function wholeOf(what: string, reply: unknown): number {
+export function requireWhole(what: string, reply: unknown): number {
   if (isWhole(reply)) return reply;
   throw new BadReply(what, reply);
 }
 
-export function itemsOf(what: string, reply: unknown): readonly unknown[] {
+export function requireItems(what: string, reply: unknown): readonly unknown[] {
   if (Array.isArray(reply)) return reply;
   throw new BadReply(what, reply);
 }
 
 /** A text, or nothing. */
-export function textOrNothing(what: string, reply: unknown): string | null {
+export function requireTextOrNull(what: string, reply: unknown): string | null {
   if (reply === undefined || reply === null) return null;
   if (typeof reply === 'string') return reply;
   throw new BadReply(what, reply);

@@ -39,7 +39,7 @@ export function parseRedisUrl(url: string): RedisTarget {
 }
 
 /** Every address, for messages: no credentials. */
-export function addressesOf(target: RedisTarget): string {
+export function formatAddresses(target: RedisTarget): string {
   const endpoints = target.kind === 'standalone' ? [target.endpoint] : target.endpoints;
   return endpoints.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ');
 }
@@ -107,7 +107,7 @@ export interface RedisSecurity {
 }
 
 /** The part of a client's socket options that makes it speak TLS, or nothing. */
-export function tlsOptions(tls: boolean, { ca, cert, key }: RedisSecurity) {
+export function createTlsOptions(tls: boolean, { ca, cert, key }: RedisSecurity) {
   if (!tls) return {};
   return {
     tls: true,

@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import {
   CertificateError,
   type CertificateFiles,
-  keyFileWarning,
+  findKeyFileWarning,
   readCertificate,
 } from '#checkout/http/server/certificate.ts';
 import { closeListener, createListener, ListenError, listen } from '#checkout/http/server/listener.ts';
@@ -91,11 +91,11 @@ describeWithServer('openssl', 'a listener with TLS', () => {
 
   it('warns of a key file that every user may read', () => {
     chmodSync(files.keyFile, 0o644);
-    expect(keyFileWarning(files)).to.equal(
+    expect(findKeyFileWarning(files)).to.equal(
       `${files.keyFile} can be read by every user of this machine; make it chmod 600 (or 640)`,
     );
     chmodSync(files.keyFile, 0o640);
-    expect(keyFileWarning(files)).to.equal(null);
+    expect(findKeyFileWarning(files)).to.equal(null);
   });
 
   it('gives no answer to a client that speaks HTTP without TLS', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { callLimitMs, RoundTrips, tokenLimitMs } from '#state/redis/connection/node-calls.ts';
+import { computeCallLimitMs, computeTokenLimitMs, RoundTrips } from '#state/redis/connection/node-calls.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
 import { startStandalone } from '../../../servers/redis.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
@@ -40,9 +40,11 @@ describe('the round trip to a server', () => {
       [200, 967],
       [5000, 1000],
     ] as const) {
-      expect(Math.round(callLimitMs(roundTripMs) + tokenLimitMs(roundTripMs))).to.equal(togetherMs);
+      expect(Math.round(computeCallLimitMs(roundTripMs) + computeTokenLimitMs(roundTripMs))).to.equal(
+        togetherMs,
+      );
     }
-    expect([callLimitMs(0), tokenLimitMs(0)]).to.deep.equal([200, 50]);
+    expect([computeCallLimitMs(0), computeTokenLimitMs(0)]).to.deep.equal([200, 50]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addressesOf, parseRedisUrl } from '#state/redis/connection/url.ts';
+import { formatAddresses, parseRedisUrl } from '#state/redis/connection/url.ts';
 
 describe('REDIS_URL', () => {
   const none = { username: undefined, password: undefined };
@@ -65,6 +65,6 @@ describe('REDIS_URL', () => {
   }
 
   it('is shown by its addresses only', () => {
-    expect(addressesOf(parseRedisUrl('redis://me:secret@a:1,[::1]:2'))).to.equal('a:1, [::1]:2');
+    expect(formatAddresses(parseRedisUrl('redis://me:secret@a:1,[::1]:2'))).to.equal('a:1, [::1]:2');
   });
 });
