@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
+import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
 import { startStandalone } from '../test/servers/redis.ts';
 import { temporaryDirectory } from '../test/servers/temporary-directory.ts';
 import { issueKey } from '../test/service/issued-key.ts';
@@ -144,7 +144,7 @@ function partList(text: string): readonly string[] {
 function explain(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.code.startsWith('bench.')) console.error(error.message);
-    return commanderExit(error);
+    return toExitCode(error);
   }
   console.error(error);
   return EXIT.environment;

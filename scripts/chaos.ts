@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, CommanderError } from 'commander';
-import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
+import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
 import { allPass, type Figure, type Outcome, outcomeTable } from './chaos/figure.ts';
 import type { Scenario } from './chaos/scenario.ts';
 import { scenarios } from './chaos/scenarios.ts';
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     await program.parseAsync();
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = commanderExit(error);
+    process.exitCode = toExitCode(error);
   }
 }
 

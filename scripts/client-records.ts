@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationObject } from '#workbench/openapi/document.ts';
-import { callerDocument } from '#workbench/platform/caller-document.ts';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 
 /**
  * Writes src/sdk/records.ts, the shapes that the client library sends and gets, and the queries that it takes, from the OpenAPI documents:
@@ -120,7 +120,7 @@ const HEADER = `// Written by scripts/client-records.ts from the OpenAPI documen
 
 /** The text of records.ts. */
 export function clientRecords(): string {
-  const documents = [callerDocument(''), platformDocument()];
+  const documents = [createCallerDocument(''), createPlatformDocument()];
   const operations = documents.flatMap(({ paths }) =>
     Object.values(paths).flatMap(Object.values<OperationObject>),
   );

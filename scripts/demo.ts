@@ -5,13 +5,13 @@ import { createLog } from '#base/log.ts';
 import { NamedError } from '#base/named-error.ts';
 import { AccessKeys, OPERATIONS } from '#checkout/access/access-keys.ts';
 import { type Config, readConfig } from '#config.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { openStoreOf } from '#history/archive/s3/open-archive.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { serve } from '#serve.ts';
 import { dayOfPayments, HOUR_MS } from './example-data/example-payments.ts';
 import { replay } from './replay/replay.ts';
 
-const DEMO = platformName('demo');
+const DEMO = toPlatformName('demo');
 
 const KEY_LIFETIME_MS = 24 * HOUR_MS;
 
@@ -57,7 +57,7 @@ async function liveADay(
 }
 
 async function issueKey(config: Config): Promise<string> {
-  const store = await openStoreOf(config, () => {});
+  const store = await openStoreWithSalt(config, () => {});
   try {
     const { key } = await new AccessKeys(store.documents, Date.now).issue(DEMO, OPERATIONS, KEY_LIFETIME_MS);
     return key;

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
+import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
 import { examplePayments } from './example-data/example-payments.ts';
 
 /** `npm run example-data -- FILE.ndjson [--seed N]`: made-up payments to learn with, for `npm run replay`. */
@@ -43,7 +43,7 @@ function parseSeed(text: string): number {
 
 /** Prints what is wrong and gives the exit code; bugs keep their stack. */
 function explain(error: unknown): number {
-  if (error instanceof CommanderError) return commanderExit(error);
+  if (error instanceof CommanderError) return toExitCode(error);
   if (!(error instanceof Refusal)) throw error;
   console.error(`error: ${error.message}`);
   return EXIT.usage;

@@ -3,8 +3,8 @@ import { ListenError } from '#checkout/http/server/listener.ts';
 import { RulesError } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError } from '#config.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { commanderExit, EXIT } from '#workbench/commands/exit.ts';
-import { progressBar } from '#workbench/commands/print.ts';
+import { EXIT, toExitCode } from '#workbench/commands/exit.ts';
+import { createProgressBar } from '#workbench/commands/print.ts';
 import { UnexpectedAnswer } from './replay/driver.ts';
 import { InputError } from './replay/recorded-payments.ts';
 import { replay } from './replay/replay.ts';
@@ -45,7 +45,7 @@ interface Options {
 }
 
 async function run(path: string, { dataDir, json }: Options): Promise<void> {
-  const progress = await progressBar();
+  const progress = await createProgressBar();
   const options = {
     env: process.env,
     dataDir: dataDir ?? null,
@@ -75,7 +75,7 @@ function interruption(): AbortSignal {
 
 /** Prints what went wrong and gives the exit code; bugs keep their stack. */
 function explain(error: unknown): number {
-  if (error instanceof CommanderError) return commanderExit(error);
+  if (error instanceof CommanderError) return toExitCode(error);
   const expected = [InputError, UnexpectedAnswer, Interrupted, ConfigError, RulesError, ListenError];
   const isExpected = [...expected, StoreUnavailable].some((kind) => error instanceof kind);
   console.error(isExpected && error instanceof Error ? `error: ${error.message}` : error);

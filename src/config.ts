@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve, sep } from 'node:path';
 import { distance } from 'fastest-levenshtein';
-import { counted } from './base/counted.ts';
+import { formatCount } from './base/counted.ts';
 import { DURATION_FORM, parseDuration } from './base/duration.ts';
 import { makeOwnFolder } from './base/files/folders.ts';
-import { placeOnce } from './base/files/placed.ts';
+import { createFileOnce } from './base/files/placed.ts';
 import { NamedError } from './base/named-error.ts';
 import type { CertificateFiles } from './checkout/http/server/certificate.ts';
 import type { Address } from './checkout/http/server/listener.ts';
@@ -285,7 +285,7 @@ function signalSecret(env: Environment, name: Setting): string | null {
   const text = secret(env, name);
   if (text === null || text.length >= SIGNAL_SECRET_CHARS_MIN) return text;
   throw new ConfigError(
-    `${name} has ${counted(text.length, 'character')}; it must have ${SIGNAL_SECRET_CHARS_MIN} or more, like what "openssl rand -base64 32" prints`,
+    `${name} has ${formatCount(text.length, 'character')}; it must have ${SIGNAL_SECRET_CHARS_MIN} or more, like what "openssl rand -base64 32" prints`,
   );
 }
 
@@ -426,7 +426,7 @@ function readOrMakeSecret(dataDir: string, path: string): string {
   try {
     makeOwnFolder(dataDir);
     // Of two processes that start together one is faster, and both read its secret.
-    if (!existsSync(path)) placeOnce(path, `${randomBytes(32).toString('base64url')}\n`);
+    if (!existsSync(path)) createFileOnce(path, `${randomBytes(32).toString('base64url')}\n`);
     return readFileSync(path, 'utf8').trim();
   } catch (cause) {
     throw new ConfigError(

@@ -1,4 +1,4 @@
-import { createLog, turnLevelOnSignal } from './base/log.ts';
+import { createLog, toggleDebugOnSignal } from './base/log.ts';
 import { NamedError } from './base/named-error.ts';
 import { mistypedSettings, readConfig } from './config.ts';
 import { serve } from './serve.ts';
@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog(config.logLevel);
   for (const mistyped of mistypedSettings()) log.warn(mistyped);
-  turnLevelOnSignal(log, 'SIGUSR2');
+  toggleDebugOnSignal(log, 'SIGUSR2');
   await serve(config, log);
 }
 

@@ -9,17 +9,17 @@ import type { Rollout } from './checkout/rollout/rollout.ts';
 import { RolloutNode } from './checkout/rollout/rollout-node.ts';
 import { type Config, signalSecretOf, signalSecretsAtHand } from './config.ts';
 import type { AttributeHmacs } from './decision/payer/attribute-hmacs.ts';
-import { platformName } from './decision/payer/client-key.ts';
-import { attributeHmacsUnder } from './decision/pseudonym.ts';
+import { toPlatformName } from './decision/payer/client-key.ts';
+import { createAttributeHmacs } from './decision/pseudonym.ts';
 import { ArchiveReader } from './history/archive/read/archive-reader.ts';
 import { ArchiveWatch } from './history/archive/read/archive-watch.ts';
-import { followArchive, openArchive, openStoreOf } from './history/archive/s3/open-archive.ts';
+import { followArchive, openArchive, openStoreWithSalt } from './history/archive/s3/open-archive.ts';
 import { type Shipping, startShipping } from './history/archive/ship/start-shipping.ts';
-import { storeClock } from './state/clock-offset.ts';
-import { connectionFailure } from './state/connection-failure.ts';
+import { createStoreClock } from './state/clock-offset.ts';
+import { explainConnectionFailure } from './state/connection-failure.ts';
 import { ACCEPTED_REGISTER } from './state/documents.ts';
 import { isLocalStore, LOOPBACK } from './state/open-store.ts';
-import { rulesDirRefusal } from './state/rule-folders/rules-dir.ts';
+import { refuseRulesDir } from './state/rule-folders/rules-dir.ts';
 import type { Store } from './state/store.ts';
 import { StoreUnavailable } from './state/store-errors.ts';
 import { Audit } from './workbench/access/audit.ts';
@@ -29,10 +29,10 @@ import { ErasureLedger } from './workbench/payers/erasure.ts';
 import { ClientSweep } from './workbench/upkeep/client-sweep.ts';
 import { ConnectionErrors } from './workbench/upkeep/connection-errors.ts';
 import { agreeOnSecret } from './workbench/upkeep/signal-secret.ts';
-import { whileStoreIsLate } from './workbench/upkeep/store-start.ts';
+import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
 
 /** The platform of the key that a first start prints. */
-const DEMO = platformName('demo');
+const DEMO = toPlatformName('demo');
 
 /** Long enough to try the service out; a forgotten key leaves nothing open. */
 const DEMO_KEY_LIFETIME_MS = 24 * 3600_000;
@@ -48,17 +48,19 @@ const SECOND_SIGNAL_MS_MIN = 1000;
  */
 export async function serve(config: Config, log: Logger): Promise<void> {
   const patiently = <T>(step: () => Promise<T>) =>
-    whileStoreIsLate(step, ({ message }) => log.warn({ store: message }, 'the start waits for the store'));
+    retryWhileStoreIsLate(step, ({ message }) =>
+      log.warn({ store: message }, 'the start waits for the store'),
+    );
   const store = await patiently(() =>
-    openStoreOf(config, toldConnectionErrors(log), (error) => endLost(error, log)),
+    openStoreWithSalt(config, toldConnectionErrors(log), (error) => endLost(error, log)),
   );
   try {
     // A start that is refused leaves nothing in the store: no first start with a version that never decided, and no node.
     await requireFreePort(config.caller, 'PORT');
     await requireFreePort(config.platform, 'PLATFORM_PORT');
-    const refusal = rulesDirRefusal(config.rulesDir);
+    const refusal = refuseRulesDir(config.rulesDir);
     if (refusal !== null) throw new RulesError(refusal);
-    const clock = storeClock(exactSystemClock, store);
+    const clock = createStoreClock(exactSystemClock, store);
     const withSecret = { ...config, signalSecret: signalSecretOf(config) };
     const signalSecretPrevious = await patiently(() => agreeOnSecret(store.registers, withSecret, clock()));
     const erasureLedger = config.erasureLedger === null ? null : new ErasureLedger(config.erasureLedger);
@@ -68,7 +70,7 @@ export async function serve(config: Config, log: Logger): Promise<void> {
     const past = archive === null ? null : new ArchiveReader(archive, store);
     const shipping = archive === null ? null : startShippingTo(config, { store, archive, clock }, log);
     const stopFollowing = archive === null ? () => {} : followArchive(archive);
-    const attributeHmacs = attributeHmacsUnder(signalSecretsAtHand(withSecret));
+    const attributeHmacs = createAttributeHmacs(signalSecretsAtHand(withSecret));
     const node = await patiently(() => startNode(config, attributeHmacs, store, clock, log));
     const application = await startApplication({
       ...withSecret,
@@ -127,7 +129,7 @@ function toldConnectionErrors(log: Logger): (error: Error) => void {
   return (error) => {
     log.debug({ err: error }, 'store connection');
     const { text, ...news } = errors.failed(performance.now()) ?? { text: null };
-    if (text !== null) log.warn({ store: connectionFailure(error), ...news }, text);
+    if (text !== null) log.warn({ store: explainConnectionFailure(error), ...news }, text);
   };
 }
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { expectable, STEP_KINDS } from '#workbench/authoring/cases/expectations.ts';
+import { listExpectable, STEP_KINDS } from '#workbench/authoring/cases/expectations.ts';
 import { caseFile } from '#workbench/authoring/cases/parse-cases.ts';
-import { examine } from '#workbench/authoring/desk/examine.ts';
+import { examineRuleSet } from '#workbench/authoring/desk/examine.ts';
 import { blocksOf, section } from './guide-blocks.ts';
 import { type Edit, edited, editedFiles, SOUND_FILES, swap, whole } from './rule-fixtures/sound-rules.ts';
 
@@ -34,14 +34,14 @@ function tried(changes: Readonly<Record<string, Edit>>, cases: string) {
     ),
   );
   const rules = edited(changes);
-  const { problems, notes } = examine(rules, files, null);
+  const { problems, notes } = examineRuleSet(rules, files, null);
   const { failures, passed } = runCases(rules, files);
   return { told: [...problems, ...notes].map(formatProblem), failed: failures.length, passed };
 }
 
 describe('the guide of rules', () => {
   it('names every member of a case, of its steps, and of what may be expected', () => {
-    const expected = STEP_KINDS.flatMap((kind) => Object.keys(expectable(null)[kind]));
+    const expected = STEP_KINDS.flatMap((kind) => Object.keys(listExpectable(null)[kind]));
     const names = new Set([...membersIn(caseFile(null).schema), ...expected]);
     const unnamed = [...names].filter((name) => !new RegExp(`\\b${name}\\b`).test(CASES));
     expect(names.size).to.be.above(40);

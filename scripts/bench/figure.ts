@@ -1,4 +1,4 @@
-import { table } from '#workbench/commands/print.ts';
+import { formatTable } from '#workbench/commands/print.ts';
 
 export type Target = { readonly atMost: number } | { readonly atLeast: number };
 
@@ -86,9 +86,9 @@ const HEADINGS = ['part', 'figure', 'measured', '', 'target', ''] as const;
 export function figureTable(figures: readonly Figure[]): string {
   const sorted = ratiosFirst(figures);
   if (sorted.every(({ runs }) => runs === undefined))
-    return table(HEADINGS, sorted.map(row), { right: [2, 4] });
+    return formatTable(HEADINGS, sorted.map(row), { right: [2, 4] });
   const rows = sorted.map((figure) => [...row(figure), formatSpread(figure)]);
-  return table([...HEADINGS, 'runs'], rows, { right: [2, 4] });
+  return formatTable([...HEADINGS, 'runs'], rows, { right: [2, 4] });
 }
 
 function formatSpread({ runs = [] }: Figure): string {

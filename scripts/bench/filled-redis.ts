@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Metrics } from '#checkout/metrics/metrics.ts';
-import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
-import { hmacPseudonym } from '#decision/pseudonym.ts';
+import { createPseudonymizer } from '#decision/pseudonym.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { ClientSweep } from '#workbench/upkeep/client-sweep.ts';
@@ -85,9 +85,9 @@ export class FilledRedis {
     const service = (clock: () => number) =>
       new ScoringService({
         store,
-        ruleSource: fixedRules(currentRules()),
+        ruleSource: createFixedRules(currentRules()),
         clock,
-        pseudonym: hmacPseudonym('a secret that only this measure knows'),
+        pseudonym: createPseudonymizer('a secret that only this measure knows'),
         metrics: new Metrics(),
       });
     return new FilledRedis(redis, store, service);

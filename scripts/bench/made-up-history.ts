@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { isGrant } from '#decision/conclude-verdict.ts';
 import { decideScore, decideVerdict } from '#decision/decide.ts';
-import { DeviceBook } from '#decision/device-book.ts';
+import { DeviceSightings } from '#decision/device-book.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { knownHints } from '#decision/payer/hints.ts';
-import { paymentNote, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { listKnownHints } from '#decision/payer/hints.ts';
+import { findSightingMarks, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
 import { clientKey } from '../../test/decision/payer/client-keys.ts';
@@ -37,7 +37,7 @@ export class MadeUpHistory {
   readonly #random = new SeededRandom(1);
   readonly #stepMs: number;
   readonly #payers: Payer[];
-  #devices = new DeviceBook();
+  #devices = new DeviceSightings();
   #now: number;
 
   /** From `from` (epoch ms) on, a verdict each `stepMs`. */
@@ -52,7 +52,7 @@ export class MadeUpHistory {
   take(verdicts: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
     // Earlier devices do not appear again and would only fill memory.
-    this.#devices = new DeviceBook();
+    this.#devices = new DeviceSightings();
     for (let count = 0; count < verdicts; count++) {
       this.#now += this.#stepMs;
       const place = this.#random.whole(0, PAYERS - 1);
@@ -87,7 +87,7 @@ export class MadeUpHistory {
     const reported = { orderRef, outcome, cause: null, occurredAt: null } as const;
     const change = recordOutcome(payer.state, null, reported, this.#now);
     payer.state = change.state;
-    const payment = paymentNote(change, this.#now);
+    const payment = toPaymentNote(change, this.#now);
     if (payment !== null)
       this.#devices.notePayment(payer.client.clientIdKey, payment.since, payment.isUnpaid);
     entries.push({ ...this.#base(payer), kind: 'outcome', at: this.#now, orderRef, order: change.report });
@@ -124,8 +124,8 @@ export class MadeUpHistory {
   }
 
   #standing({ client, state }: Payer) {
-    const hints = knownHints(state.hints, this.#now);
-    const marks = sightingMarks(state, this.#now);
+    const hints = listKnownHints(state.hints, this.#now);
+    const marks = findSightingMarks(state, this.#now);
     this.#devices.record(client.clientIdKey, hints, this.#now, marks);
     const { sharing } = this.#rules;
     const sightings = this.#devices.sightings(client.clientIdKey, hints, sharing, this.#now, marks);

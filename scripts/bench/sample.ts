@@ -1,13 +1,13 @@
-import { decideVerdict, type Standing, type VerdictResult } from '#decision/decide.ts';
-import { type VerdictAnswer, verdictAnswer } from '#decision/decision.ts';
+import { type DecisionInput, decideVerdict, type VerdictResult } from '#decision/decide.ts';
+import { toVerdictAnswer, type VerdictAnswer } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import { clientKey } from '../../test/decision/payer/client-keys.ts';
 import { currentRules } from '../../test/service/current-rules.ts';
 
-export const PLATFORM = platformName('bench');
+export const PLATFORM = toPlatformName('bench');
 
 export const SAMPLE_CLIENT = clientKey(PLATFORM, 'payer-1-1-1');
 
@@ -22,7 +22,7 @@ export const SAMPLE_REQUEST: VerdictRequest = {
 };
 
 /** A new client. */
-export const SAMPLE_STANDING: Standing = {
+export const SAMPLE_STANDING: DecisionInput = {
   client: SAMPLE_CLIENT,
   state: UNKNOWN_CLIENT,
   sightings: NO_SIGHTINGS,
@@ -34,7 +34,7 @@ export function sampleVerdict(): VerdictResult {
   return decideVerdict(currentRules(), SAMPLE_STANDING, SAMPLE_REQUEST);
 }
 
-const answer = verdictAnswer(sampleVerdict().decision);
+const answer = toVerdictAnswer(sampleVerdict().decision);
 
 export function sampleAnswer(): VerdictAnswer {
   return answer;

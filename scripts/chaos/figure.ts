@@ -1,4 +1,4 @@
-import { table } from '#workbench/commands/print.ts';
+import { formatTable } from '#workbench/commands/print.ts';
 import { formatNumber, formatTarget, type Judgement, judge, type Target } from '../bench/figure.ts';
 
 /** One measured number of a scenario, as a line of the table. */
@@ -65,7 +65,7 @@ const TITLES: readonly string[] = ['scenario', 'figure', 'seen', 'target', ''];
 
 /** The one table of a run. A scenario that broke off has a line that missed. */
 export function outcomeTable(outcomes: readonly Outcome[]): string {
-  return table(TITLES, outcomes.flatMap(rowsOf));
+  return formatTable(TITLES, outcomes.flatMap(rowsOf));
 }
 
 function rowsOf({ scenario, figures, trouble }: Outcome): readonly (readonly string[])[] {

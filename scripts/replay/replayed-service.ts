@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
-import { fixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { ConfigError, readConfig, signalSecretOf } from '#config.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { openStoreBesideArchive } from '#history/archive/archived-salt.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import type { Endpoints } from './driver.ts';
 
@@ -60,7 +60,7 @@ export async function withReplayedService<T>(
   try {
     const config = readConfig({ ...env, DATA_DIR: folder });
     if (config.redisUrl === null) refuseUsed(join(folder, 'scoring.sqlite'));
-    const rules = (await LoadedRules.read(config.rulesDir, directReader(config.rulesDir))).deciding(
+    const rules = (await LoadedRules.read(config.rulesDir, createDirectReader(config.rulesDir))).deciding(
       config.ruleVersion,
     );
     const store = await openStoreBesideArchive({ ...config, salt: SALT }, (error) =>
@@ -93,7 +93,7 @@ function start(
   const anyPort = { host: '127.0.0.1', port: 0 };
   return startApplication({
     store,
-    ruleSource: fixedRules(withHmacs(rules, attributeHmacsUnder([signalSecret]))),
+    ruleSource: createFixedRules(rehashConstants(rules, createAttributeHmacs([signalSecret]))),
     rollout: null,
     clock: () => clock.now,
     signalSecret,
@@ -118,7 +118,7 @@ function refuseUsed(path: string): void {
  * same, so that bootstrap intervals are the same, too.
  */
 function platformOf(redisUrl: string | null): PlatformName {
-  return platformName(redisUrl === null ? 'replay' : `replay-${randomBytes(6).toString('hex')}`);
+  return toPlatformName(redisUrl === null ? 'replay' : `replay-${randomBytes(6).toString('hex')}`);
 }
 
 async function issueKey(

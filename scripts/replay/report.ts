@@ -1,5 +1,5 @@
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
-import { table } from '#workbench/commands/print.ts';
+import { formatTable } from '#workbench/commands/print.ts';
 import type { Use } from './driver.ts';
 import type { Replay } from './replay.ts';
 import type { BotQuality, PaymentScoreQuality, Summary, VerdictCounts } from './summary.ts';
@@ -120,7 +120,7 @@ function bot(quality: BotQuality): string {
 
 /** The first column to the left, the numbers to the right. */
 function numbers(headings: Row, rows: readonly Row[]): string {
-  return table(headings, rows, { right: headings.keys().drop(1).toArray() });
+  return formatTable(headings, rows, { right: headings.keys().drop(1).toArray() });
 }
 
 function total(counts: VerdictCounts): number {

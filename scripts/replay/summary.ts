@@ -2,10 +2,10 @@ import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
-  areaUnderCurve,
-  brierScore,
+  computeAreaUnderCurve,
+  computeBrierScore,
+  computeReliability,
   type ReliabilityBin,
-  reliability,
 } from '#history/statistics/calibration.ts';
 import type { Use } from './driver.ts';
 import type { Observation } from './observation.ts';
@@ -89,9 +89,9 @@ export function summarize({ observations, badLines, use, ruleVersion, digest }: 
     },
     ladder: countLevels(observations),
     paymentScore: measurable
-      ? { measured: samples.length, auc: areaUnderCurve(samples), brier: brierScore(samples) }
+      ? { measured: samples.length, auc: computeAreaUnderCurve(samples), brier: computeBrierScore(samples) }
       : null,
-    reliability: measurable ? reliability(samples) : null,
+    reliability: measurable ? computeReliability(samples) : null,
     blocked: measurable ? sharesOf(withOutcome, 'BLOCK') : null,
     waiting: measurable ? sharesOf(withOutcome, 'WAIT') : null,
     bot: botQuality(observations),

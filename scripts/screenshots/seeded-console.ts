@@ -8,10 +8,10 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { Audit, type AuditEntry } from '#workbench/access/audit.ts';
 import { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
@@ -60,10 +60,10 @@ export async function startSeededConsole(): Promise<SeededConsole> {
   const node = await RolloutNode.start({
     store,
     rulesDir,
-    reader: directReader(rulesDir),
+    reader: createDirectReader(rulesDir),
     dataDir: folder,
     attributeHmacs: NO_SECRET,
-    firstVersion: (await LoadedRules.read(rulesDir, directReader(rulesDir))).all()[0]?.version ?? null,
+    firstVersion: (await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).all()[0]?.version ?? null,
     clock: clock.now,
     onTrouble: () => {},
   });
@@ -83,7 +83,7 @@ export async function startSeededConsole(): Promise<SeededConsole> {
     rulesDir,
   });
   const keyOf = async (platform: string, ...operations: readonly Operation[]) =>
-    (await application.keys.issue(platformName(platform), operations, KEY_LIFETIME_MS)).key;
+    (await application.keys.issue(toPlatformName(platform), operations, KEY_LIFETIME_MS)).key;
   const keyFor = (...operations: readonly Operation[]) => keyOf('shop', ...operations);
   const key = await keyFor(...OPERATIONS);
   const { key: operatorKey } = await application.keys.issue(INSTALLATION, OPERATIONS, null, 'maria');

@@ -17,7 +17,7 @@ export function parseDuration(text: string): number | null {
 }
 
 /** "1 day 2 hours 5 seconds", or narrow "1d 2h 5s", of whole seconds. */
-export function secondsInWords(seconds: number, style: 'long' | 'narrow'): string {
+export function formatSeconds(seconds: number, style: 'long' | 'narrow'): string {
   if (seconds === 0) return '0 seconds';
   const parts = {
     days: Math.floor(seconds / 86_400),

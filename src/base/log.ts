@@ -112,7 +112,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 }
 
 /** Turns to `debug`, and at the next signal back to the level before; for a look at a process that runs. */
-export function turnLevelOnSignal(log: Logger, signal: NodeJS.Signals): void {
+export function toggleDebugOnSignal(log: Logger, signal: NodeJS.Signals): void {
   const usual = log.level;
   process.on(signal, () => {
     log.level = log.level === usual ? 'debug' : usual;

@@ -15,14 +15,14 @@ const REST_MS_MAX = 100;
 export const STEP_ITEMS_MAX = 32;
 
 /** The work was abandoned, because nobody waits for it any more. */
-export class NobodyWaits extends NamedError {}
+export class WorkAbandoned extends NamedError {}
 
 /**
  * Runs work that may wait beside requests that may not: in short steps, one at a time, each followed by a rest. All
  * such work shares its part of the thread, and a request waits for one step at most. A step that starts another has it
  * as its part: waiting for a turn it would wait for itself.
  */
-export class PacedSteps {
+export class StepThrottle {
   #free: Promise<void> = Promise.resolve();
   readonly #restShare: number;
   readonly #within = new AsyncLocalStorage<{ isOver: boolean }>();
@@ -52,7 +52,7 @@ export class PacedSteps {
     const startedMs = performance.now();
     const turn = { isOver: false };
     try {
-      if (wanted.getStore()?.() === false) throw new NobodyWaits('nobody waits for this any more');
+      if (wanted.getStore()?.() === false) throw new WorkAbandoned('nobody waits for this any more');
       return await this.#within.run(turn, step);
     } finally {
       turn.isOver = true;
@@ -75,7 +75,7 @@ export class PacedSteps {
 }
 
 /** For every search in this process, whichever store it reads: they share its thread. */
-export const searchSteps = new PacedSteps();
+export const searchThrottle = new StepThrottle();
 
 /** For reading the archive on another thread: rests as long as the steps leave half of its core to others. */
-export const archiveReadings = new PacedSteps(1);
+export const archiveReadThrottle = new StepThrottle(1);

@@ -5,7 +5,7 @@ import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
 /** A text of 1 to `maxLength` code points of well-formed Unicode, without U+0000. */
 export function text(maxLength: number, description: string, example?: string) {
-  return showing(Type.String({ minLength: 1, maxLength, storable: true, description }), example);
+  return withExample(Type.String({ minLength: 1, maxLength, storable: true, description }), example);
 }
 
 export function key(description: string, example?: string) {
@@ -34,9 +34,9 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
 ) {
   // Without it a discriminator would mean the names of the shapes, not the values of the member.
   const mapping = Object.entries(shapes).map(([value, one]) => {
-    const name = nameOf(one);
+    const name = findSchemaName(one);
     if (name === null) throw new Error(`the shape for ${member} "${value}" has no name`);
-    return [value, pointerTo(name)];
+    return [value, toSchemaPointer(name)];
   });
   return Type.Unsafe<Static<T[keyof T]>>({
     description,
@@ -48,12 +48,12 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
 const EXAMPLE = Symbol('what a value could be');
 
 /** Shows what a value of the schema could be, for the examples of the API document. */
-export function showing<S extends TSchema>(schema: S, example: unknown): S {
+export function withExample<S extends TSchema>(schema: S, example: unknown): S {
   return Object.assign(schema, { [EXAMPLE]: example });
 }
 
 /** What a value of the schema could be, where its declaration shows that. */
-export function shownExample(schema: object): unknown {
+export function findExample(schema: object): unknown {
   return Reflect.get(schema, EXAMPLE);
 }
 
@@ -63,7 +63,8 @@ export const nextPlace = Type.Union([
   Type.Null(),
 ]);
 
-export const word = (description: string, example?: string) => showing(Type.String({ description }), example);
+export const word = (description: string, example?: string) =>
+  withExample(Type.String({ description }), example);
 
 export const DIGEST_EXAMPLE = '4c1f0d5e8b7a6c93d2e1f0a9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9';
 
@@ -73,10 +74,10 @@ export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
 /** The one value that a member has, which tells shapes apart. */
-export const always = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
+export const literal = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
 /** How the API writes every moment. */
-export const INSTANT = { type: 'string', format: 'date-time' } as const;
+export const INSTANT_SCHEMA = { type: 'string', format: 'date-time' } as const;
 
 export const instant = Type.Unsafe<string>({
   instant: true,
@@ -84,8 +85,8 @@ export const instant = Type.Unsafe<string>({
 });
 
 /** A moment that is kept as text. */
-export const writtenInstant = (description: string) =>
-  showing(Type.Unsafe<string>({ ...INSTANT, description }), '2026-11-21T10:00:00.000Z');
+export const instantText = (description: string) =>
+  withExample(Type.Unsafe<string>({ ...INSTANT_SCHEMA, description }), '2026-11-21T10:00:00.000Z');
 
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -122,18 +123,18 @@ export function epochMs(description: string) {
 }
 
 /** What a shape describes, as answers over HTTP have it. */
-export type Written<T> = T extends number
+export type WithMomentsAsText<T> = T extends number
   ? typeof MOMENT extends keyof T
     ? string
     : T
   : T extends string
     ? T
     : T extends object
-      ? { readonly [Name in keyof T]: Written<T[Name]> }
+      ? { readonly [Name in keyof T]: WithMomentsAsText<T[Name]> }
       : T;
 
 /** What happens at a moment that `epochMs` describes; null for what is no moment. */
-export function momentOf(schema: object): string | null {
+export function findMomentDescription(schema: object): string | null {
   const description: unknown = Reflect.get(schema, MOMENT);
   return typeof description === 'string' ? description : null;
 }
@@ -146,7 +147,7 @@ const AS_IT_IS: Writer = (value) => value;
 const writers = new WeakMap<object, Writer>();
 
 /** How values of this shape are written, where the service itself counts in milliseconds since 1970. */
-export function writtenMoments(shape: object): Writer {
+export function createMomentWriter(shape: object): Writer {
   const known = writers.get(shape);
   if (known !== undefined) return known;
   let writer: Writer = AS_IT_IS;
@@ -158,15 +159,16 @@ export function writtenMoments(shape: object): Writer {
 }
 
 function writerOf(shape: object): Writer {
-  if (momentOf(shape) !== null) return (value) => (typeof value === 'number' ? textOf(value) : value);
+  if (findMomentDescription(shape) !== null)
+    return (value) => (typeof value === 'number' ? textOf(value) : value);
   const { type, properties = {}, items, anyOf = [], oneOf = anyOf, ...more } = Object(shape);
   if (type === undefined && oneOf.length === 0) return freeForm;
-  const whole: readonly Writer[] = oneOf.map(writtenMoments).filter(writesSome);
+  const whole: readonly Writer[] = oneOf.map(createMomentWriter).filter(writesSome);
   const members = Object.entries(properties)
-    .map(([name, part]): [string, Writer] => [name, writtenMoments(Object(part))])
+    .map(([name, part]): [string, Writer] => [name, createMomentWriter(Object(part))])
     .filter(([, write]) => writesSome(write));
   const parts: readonly unknown[] = [items, ...Object.values(Object(more.patternProperties))];
-  const each = parts.filter(isSchema).map(writtenMoments).find(writesSome);
+  const each = parts.filter(isSchema).map(createMomentWriter).find(writesSome);
   if (whole.length === 0 && members.length === 0 && each === undefined) return AS_IT_IS;
   // Variants of a union call a moment by the same name, so that each may write what it knows.
   return (value) =>
@@ -223,13 +225,13 @@ export function named<S extends TSchema>(name: string, schema: S): S {
 }
 
 /** The name of a shape that has one. */
-export function nameOf(schema: object): string | null {
+export function findSchemaName(schema: object): string | null {
   const name: unknown = Reflect.get(schema, NAME);
   return typeof name === 'string' ? name : null;
 }
 
 /** Where the API document keeps a shape of this name. */
-export function pointerTo(name: string): string {
+export function toSchemaPointer(name: string): string {
   return `#/components/schemas/${name}`;
 }
 

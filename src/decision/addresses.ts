@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
  * Replaces a fingerprint or IP by a keyed hash (HMAC), so that it can be compared but not read back.
  * `kind` keeps an IP and a fingerprint of the same text apart.
  */
-export type Pseudonym = (kind: 'fingerprint' | 'ip' | 'attribute', text: string) => string;
+export type Pseudonymize = (kind: 'fingerprint' | 'ip' | 'attribute', text: string) => string;
 
 /** An IP address. An IPv4 address within IPv6 is the IPv4 address. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -131,7 +131,7 @@ function matches(address: Address, network: Address, prefix: number): boolean {
  * What an address counts as: an IPv4 address as itself, an IPv6 address as its /64, since one household or host owns
  * all of that. What is no address stays as it is.
  */
-export function networkOf(text: string): string {
+export function toNetwork(text: string): string {
   const address = parseAddress(text);
   return address === null ? text : networkOfAddress(address);
 }
@@ -150,19 +150,19 @@ export const KEPT_PREFIXES = { ipv4: [16, 24, 32], ipv6: [32, 40, 48, 56, 64] } 
 const NETWORK_KEY_CHARACTERS = 10;
 
 /** Shortened HMACs of the networks around an address, except for what it counts as itself. */
-export function networkKeys(address: Address, pseudonym: Pseudonym): readonly string[] {
+export function deriveNetworkKeys(address: Address, pseudonym: Pseudonymize): readonly string[] {
   return KEPT_PREFIXES[address.kind()]
     .slice(0, -1)
     .map((prefix) => deriveNetworkKey(pseudonym, address, prefix));
 }
 
 /** The HMAC of what an address counts as. */
-export function deriveAddressKey(address: Address, pseudonym: Pseudonym): string {
+export function deriveAddressKey(address: Address, pseudonym: Pseudonymize): string {
   return pseudonym('ip', networkOfAddress(address));
 }
 
 /** The lookup key of a network with one of the kept prefixes; for the longest it is that of an address. */
-export function deriveNetworkKey(pseudonym: Pseudonym, address: Address, prefix: number): string {
+export function deriveNetworkKey(pseudonym: Pseudonymize, address: Address, prefix: number): string {
   const isWhole = prefix === KEPT_PREFIXES[address.kind()].at(-1);
   if (isWhole) return deriveAddressKey(address, pseudonym);
   return pseudonym('ip', formatNetwork(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);

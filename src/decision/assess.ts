@@ -13,8 +13,8 @@ import {
   type Matchable,
   type RuleSet,
   type SignalParams,
+  sumSignalWeights,
   type VerdictParams,
-  weightOfSignals,
 } from './rules/rule-set.ts';
 
 /** What a rule set concludes about a payer before any verdict. */
@@ -33,11 +33,11 @@ export interface Assessment {
 
 /** Facts, then the client group, then the bot flag: each may use what came before it. */
 export function assessPayer(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
-  return conclude(rules, readFacts(rules, context), context.isNew, isHeldOut);
+  return concludeFromValues(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
 /** The same from known values, such as those of a recorded decision. */
-export function conclude(
+export function concludeFromValues(
   rules: RuleSet,
   facts: readonly FactReading[],
   isNew: boolean,
@@ -50,7 +50,7 @@ export function conclude(
   const clientGroup = group?.params.group ?? rules.groups.otherwise;
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
   const matching = matchingSignals(rules, values, holdouts);
-  const botWeight = weightOfSignals(matching.map(({ params }) => params));
+  const botWeight = sumSignalWeights(matching.map(({ params }) => params));
   // The interface: a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
@@ -75,7 +75,7 @@ function forgetIncomparable(
 }
 
 /** The rule that gives the verdict, or `otherwise`. */
-export function verdictRule(
+export function findVerdictRule(
   rules: RuleSet,
   values: readonly FactReading[],
   isHeldOut = NOBODY_HELD_OUT,
@@ -94,7 +94,7 @@ interface VerdictMatch {
 }
 
 /** The flags that a verdict is recorded with, each once, in the order of the rules. */
-export function flagsRaised({ flags }: RuleSet, values: readonly FactReading[]): readonly string[] {
+export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading[]): readonly string[] {
   if (flags.rules.length === 0) return NO_FLAGS;
   const raised = flags.rules.filter((rule) => rule.matches(values)).map(({ params }) => params.flag);
   return [...new Set(raised)];
@@ -103,7 +103,7 @@ export function flagsRaised({ flags }: RuleSet, values: readonly FactReading[]):
 const NO_FLAGS: readonly string[] = [];
 
 /** The values of a decision by the labels of their facts. */
-export function factsByLabel(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
+export function labelFactValues(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
   const record = { ...rules.blankRecord };
   for (const { label, index } of rules.facts) record[label] = values[index] ?? null;
   return record;

@@ -1,14 +1,14 @@
-import { type Assessment, verdictRule } from './assess.ts';
+import { type Assessment, findVerdictRule } from './assess.ts';
 import { renderReason } from './decision.ts';
 import type { DrawnHoldout, IsHeldOut } from './holdout.ts';
 import type { ClientState } from './payer/client-state.ts';
 import {
-  climb,
+  climbLadder,
+  getLevels,
+  getRemainingWaitMs,
   grantAttempt,
   type Ladder,
   type LadderSettings,
-  levelsOf,
-  waitRemainingMs,
 } from './payer/ladder.ts';
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from './rules/rule-set.ts';
 
@@ -47,9 +47,9 @@ export function concludeVerdict(
   isHeldOut: IsHeldOut,
 ): ConcludedVerdict {
   const { at } = standing;
-  const { rule, params, drawn } = verdictRule(rules, values, isHeldOut);
+  const { rule, params, drawn } = findVerdictRule(rules, values, isHeldOut);
   const ladderAfter = nextLadder(params, settings, standing);
-  const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
+  const waitSeconds = Math.ceil(getRemainingWaitMs(ladderAfter, at) / 1000);
   return {
     verdict: params.verdict,
     rule,
@@ -77,7 +77,12 @@ function nextLadder(
     case 'GET_SAME_STICKY':
       return grantAttempt(ladderBefore);
     case 'WAIT':
-      return climb(ladderBefore, levelsOf(settings, ladder), at, ladderBefore.level > 0 ? lastWaitMs : 0);
+      return climbLadder(
+        ladderBefore,
+        getLevels(settings, ladder),
+        at,
+        ladderBefore.level > 0 ? lastWaitMs : 0,
+      );
     case 'BLOCK':
       return ladderBefore;
     default:
@@ -102,7 +107,7 @@ function waitFloorMs(
 type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
 
 /** A wait that is as long as the one before it has its length from the ladder of that one. */
-export function lastWaitAfter(
+export function nextLastWait(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
   { lastWaitMs, lastWaitLadder }: LastWait,
   at: number,
@@ -110,7 +115,7 @@ export function lastWaitAfter(
   if (verdict === 'WAIT') {
     const hasOwnLength = waitFloorMs === null || waitFloorMs === undefined;
     return {
-      lastWaitMs: waitRemainingMs(ladderAfter, at),
+      lastWaitMs: getRemainingWaitMs(ladderAfter, at),
       lastWaitLadder: hasOwnLength ? (ladder ?? null) : lastWaitLadder,
     };
   }

@@ -1,34 +1,34 @@
 import { nameEveryMember } from '#base/shapes.ts';
-import { type Assessment, assessPayer, factsByLabel, flagsRaised } from './assess.ts';
-import { type ConcludedVerdict, concludeVerdict, isGrant, lastWaitAfter } from './conclude-verdict.ts';
+import { type Assessment, assessPayer, findRaisedFlags, labelFactValues } from './assess.ts';
+import { type ConcludedVerdict, concludeVerdict, isGrant, nextLastWait } from './conclude-verdict.ts';
 import type { Decision, ScoreAnswer } from './decision.ts';
 import { findPseudonym } from './facts/attribute.ts';
 import type { FactContext, Sightings } from './facts/fact.ts';
 import { type DrawnHoldout, type HoldoutDraw, type IsHeldOut, NOBODY_HELD_OUT } from './holdout.ts';
-import { moneyText } from './payer/amount.ts';
+import { formatMoney } from './payer/amount.ts';
 import { joinAttributes, type NodeSecrets, renameFormerPseudonyms } from './payer/attribute-secrets.ts';
 import { noteValues } from './payer/attribute-values.ts';
 import { NO_ATTRIBUTES, type StatedAttributes } from './payer/attributes.ts';
-import { type ClientKey, decisionId } from './payer/client-key.ts';
+import { type ClientKey, formatDecisionId } from './payer/client-key.ts';
 import {
   type ClientState,
-  deviceToken,
+  chooseEventTime,
   isNewClient,
-  live,
+  keepIfValid,
   markStage,
-  momentFor,
+  recordActivity,
   rememberRequest,
   toCachedToken,
-  token,
-  touch,
+  toDeviceToken,
+  toToken,
   type VerdictEvent,
 } from './payer/client-state.ts';
-import { type KnownHints, knownHints } from './payer/hints.ts';
-import { type Ladder, settle, waitRemainingMs } from './payer/ladder.ts';
-import { formatPaymentScore, paymentScore } from './payer/payment-score.ts';
+import { type KnownHints, listKnownHints } from './payer/hints.ts';
+import { getRemainingWaitMs, type Ladder, settleLadder } from './payer/ladder.ts';
+import { computePaymentScore, formatPaymentScore } from './payer/payment-score.ts';
 import type { AskedVerdict, PaymentRequest, ScoreRequest, VerdictRequest } from './requests.ts';
-import { type PlatformSettings, type RuleSet, settingsOf, type Verdict } from './rules/rule-set.ts';
-import { contactByScore } from './score-hints.ts';
+import { getPlatformSettings, type PlatformSettings, type RuleSet, type Verdict } from './rules/rule-set.ts';
+import { recordScore } from './score-hints.ts';
 import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts';
 
 export interface ScoreResult {
@@ -56,7 +56,7 @@ interface JudgedVerdict {
 }
 
 /** What a decision about a client starts from. */
-export interface Standing {
+export interface DecisionInput {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
@@ -74,11 +74,11 @@ export interface Standing {
  * Classifies a payer. Remembers what the device showed and changes no counter, so that a repeated score has the same
  * answer while nothing else happens.
  */
-export function decideScore(rules: RuleSet, standing: Standing, request: ScoreRequest): ScoreResult {
+export function decideScore(rules: RuleSet, standing: DecisionInput, request: ScoreRequest): ScoreResult {
   const { client, state } = standing;
-  const now = momentFor(state, standing.now);
-  const settings = settingsOf(rules, client.platform);
-  const { nextState, known, at } = contactByScore(state, request, now);
+  const now = chooseEventTime(state, standing.now);
+  const settings = getPlatformSettings(rules, client.platform);
+  const { nextState, known, at } = recordScore(state, request, now);
   const hints = known();
   const view = { ...asItStands(nextState, settings, standing.sightings, at), hints };
   const stated = statedOf(rules, hints, request, standing);
@@ -94,13 +94,21 @@ const recorded = nameEveryMember<Decision>();
  * Decides whether a requisite may be issued now, and moves the client along the ladder.
  * Pure: the same rule set, state, sightings, request and time always give the same result.
  */
-export function decideVerdict(rules: RuleSet, standing: Standing, request: VerdictRequest): VerdictResult {
+export function decideVerdict(
+  rules: RuleSet,
+  standing: DecisionInput,
+  request: VerdictRequest,
+): VerdictResult {
   const { client, state } = standing;
-  const { at, assessment, concluded, ladderBefore, nextState } = judgeVerdict(rules, standing, request);
+  const { at, assessment, concluded, ladderBefore, nextState } = decideWithoutRecord(
+    rules,
+    standing,
+    request,
+  );
   const holdout = [...assessment.drawn, ...concluded.drawn];
-  const flags = flagsRaised(rules, assessment.values);
+  const flags = findRaisedFlags(rules, assessment.values);
   const decision = recorded({
-    decisionId: decisionId(client.hash, nextState.seq, at),
+    decisionId: formatDecisionId(client.hash, nextState.seq, at),
     seq: nextState.seq,
     at,
     platform: client.platform,
@@ -115,11 +123,11 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
     ...answerFields(concluded, state, at),
     isBot: assessment.isBot,
     clientGroup: assessment.clientGroup,
-    paymentScore: scoreText(state, settingsOf(rules, client.platform)),
+    paymentScore: scoreText(state, getPlatformSettings(rules, client.platform)),
     rule: concluded.rule,
     signals: assessment.signals,
     ...(flags.length === 0 ? {} : { flags }),
-    facts: factsByLabel(rules, assessment.values),
+    facts: labelFactValues(rules, assessment.values),
     ...(holdout.length === 0 ? {} : { holdout }),
     ladderBefore,
     ladderAfter: concluded.ladderAfter,
@@ -130,17 +138,21 @@ export function decideVerdict(rules: RuleSet, standing: Standing, request: Verdi
 }
 
 /** Decides without making a record, which would double the cost: for replays of years. */
-export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedVerdict): JudgedVerdict {
+export function decideWithoutRecord(
+  rules: RuleSet,
+  standing: DecisionInput,
+  request: AskedVerdict,
+): JudgedVerdict {
   const { client, sightings, now } = standing;
-  const at = momentFor(standing.state, now);
-  const settings = settingsOf(rules, client.platform);
-  const hints = knownHints(standing.state.hints, at);
+  const at = chooseEventTime(standing.state, now);
+  const settings = getPlatformSettings(rules, client.platform);
+  const hints = listKnownHints(standing.state.hints, at);
   const stated = statedOf(rules, hints, request, standing);
   const state = renameFormerPseudonyms(standing.state, stated);
-  const ladderBefore = settle(state, settings.ladder, at);
-  const early = waitRemainingMs(ladderBefore, at) > 0;
+  const ladderBefore = settleLadder(state, settings.ladder, at);
+  const early = getRemainingWaitMs(ladderBefore, at) > 0;
   const event = eventOf(request, settings, hints, early, at);
-  const seen = touch({ ...state, ...rememberRequest(state, event) }, at);
+  const seen = recordActivity({ ...state, ...rememberRequest(state, event) }, at);
   const view = { state: seen, asked: event, isNew: false, ladder: ladderBefore, hints, sightings, now: at };
   const isHeldOut = heldOutAt(standing, at);
   const context = contextOf(rules, view, settings, request, stated, standing);
@@ -154,7 +166,7 @@ export function judgeVerdict(rules: RuleSet, standing: Standing, request: AskedV
     lastVerdictAt: at,
     lastVerdictBlocked: concluded.verdict === 'BLOCK',
     ladder: concluded.ladderAfter,
-    ...lastWaitAfter(concluded, state, at),
+    ...nextLastWait(concluded, state, at),
     ...valuesAfter(rules, context, at),
     events: seen.events.with(-1, answeredEvent(event, concluded.verdict)),
   };
@@ -177,11 +189,11 @@ function valuesAfter(
 }
 
 /** The present facts about a client, to be shown to people; no request is counted. */
-export function factsNow(rules: RuleSet, standing: Standing): Assessment {
+export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
   const { client, state, sightings } = standing;
-  const settings = settingsOf(rules, client.platform);
+  const settings = getPlatformSettings(rules, client.platform);
   const request = { sellPointKey: '', method: '', amount: '0', currency: null };
-  const now = momentFor(state, standing.now);
+  const now = chooseEventTime(state, standing.now);
   const view = asItStands(state, settings, sightings, now);
   const stated = statedOf(rules, view.hints, NOTHING_SAID, standing);
   return assessPayer(
@@ -191,7 +203,7 @@ export function factsNow(rules: RuleSet, standing: Standing): Assessment {
   );
 }
 
-function heldOutAt({ client, holdoutDraw }: Standing, at: number): IsHeldOut {
+function heldOutAt({ client, holdoutDraw }: DecisionInput, at: number): IsHeldOut {
   return holdoutDraw === undefined ? NOBODY_HELD_OUT : holdoutDraw(client, at);
 }
 
@@ -204,8 +216,8 @@ function asItStands(
   sightings: Sightings,
   now: number,
 ): ContextView {
-  const ladder = settle(state, settings.ladder, now);
-  const hints = knownHints(state.hints, now);
+  const ladder = settleLadder(state, settings.ladder, now);
+  const hints = listKnownHints(state.hints, now);
   return { state, asked: null, isNew: isNewClient(state), ladder, hints, sightings, now };
 }
 
@@ -216,7 +228,7 @@ function statedOf(
   { attributes: declared }: RuleSet,
   held: KnownHints,
   said: StatedAttributes,
-  { secrets }: Standing,
+  { secrets }: DecisionInput,
 ): StatedAttributes {
   return declared.size === 0 ? NOTHING_SAID : joinAttributes(held, said, secrets);
 }
@@ -227,7 +239,7 @@ function contextOf(
   settings: PlatformSettings,
   request: PaymentRequest,
   stated: StatedAttributes,
-  { client, lists = NO_LISTS }: Standing,
+  { client, lists = NO_LISTS }: DecisionInput,
   listedAt = view.now,
 ): FactContext {
   const { attributes = NO_ATTRIBUTES } = stated;
@@ -292,11 +304,11 @@ function eventOf(
     waited: false,
     blocked: false,
     method: toCachedToken(request.method),
-    amount: moneyText(request.amount, request.currency ?? settings.currency),
-    order: token(request.orderRef),
+    amount: formatMoney(request.amount, request.currency ?? settings.currency),
+    order: toToken(request.orderRef),
     sellPoint: toCachedToken(request.sellPointKey),
-    fingerprint: deviceToken(fingerprints.at(-1) ?? null),
-    ip: deviceToken(ips.at(-1) ?? null),
+    fingerprint: toDeviceToken(fingerprints.at(-1) ?? null),
+    ip: toDeviceToken(ips.at(-1) ?? null),
   };
 }
 
@@ -315,7 +327,7 @@ function answerFields(
     };
   }
   if (verdict !== 'GET_SAME_STICKY') return { verdict, reason };
-  const binding = live(state.binding, now);
+  const binding = keepIfValid(state.binding, now);
   // `parse` accepts GET_SAME_STICKY only in a rule that demands a live binding.
   if (binding === null) throw new Error('GET_SAME_STICKY was decided for a client without a binding');
   return { verdict, stickyRequisiteRef: binding.requisiteRef, reason };
@@ -328,7 +340,7 @@ function scoreAnswer(
   { clientGroup, isBot }: Assessment,
   now: number,
 ): ScoreAnswer {
-  const binding = live(state.binding, now);
+  const binding = keepIfValid(state.binding, now);
   const sticky = clientGroup === 'STICKY' && binding !== null;
   return {
     clientGroup,
@@ -341,5 +353,5 @@ function scoreAnswer(
 
 function scoreText({ outcomes }: ClientState, { smoothing }: PlatformSettings): string {
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
-  return formatPaymentScore(paymentScore(outcomes.paidCount, finalCount, smoothing));
+  return formatPaymentScore(computePaymentScore(outcomes.paidCount, finalCount, smoothing));
 }

@@ -6,7 +6,7 @@ import {
   type FilterValues,
   isFilterName,
 } from './filter-members.ts';
-import { clientNumber } from './payer/client-key.ts';
+import { toClientNumber } from './payer/client-key.ts';
 
 /**
  * A decision's place in the list of all decisions of a platform: newest first, within a millisecond by client and
@@ -19,7 +19,7 @@ export interface DecisionPosition {
   readonly seq: number;
 }
 
-export function newestFirst(a: Decision, b: Decision): number {
+export function compareNewestFirst(a: Decision, b: Decision): number {
   // The times nearly always differ, and searches sort thousands while requests wait.
   return b.at - a.at || comparePositions(positionOf(a), positionOf(b));
 }
@@ -38,7 +38,7 @@ const CLIENT_HASH_CHARACTERS = 22;
 function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   if (a.at !== b.at) return b.at - a.at;
   if (a.clientHash !== b.clientHash)
-    return BigInt(clientNumber(a.clientHash)) < BigInt(clientNumber(b.clientHash)) ? 1 : -1;
+    return BigInt(toClientNumber(a.clientHash)) < BigInt(toClientNumber(b.clientHash)) ? 1 : -1;
   return b.seq - a.seq;
 }
 
@@ -49,17 +49,17 @@ export type DecisionFilter = Partial<FilterValues<typeof FILTER_MEMBERS>> & {
 };
 
 /** A member of a filter that asks for something, with what it asks for. */
-export interface Asked {
+export interface AskedMember {
   readonly member: FilterMember;
   readonly wanted: string | number;
 }
 
 /** What a filter asks for, besides a position. */
-export function askedMembers(
+export function listAskedMembers(
   filter: {
     readonly [Name in FilterName]?: string | number | null | undefined;
   },
-): readonly Asked[] {
+): readonly AskedMember[] {
   const names = Object.keys(filter).filter(isFilterName);
   return names.flatMap((name) => {
     const wanted = filter[name] ?? null;
@@ -67,15 +67,15 @@ export function askedMembers(
   });
 }
 
-export function fitsFilter(decision: Decision, filter: DecisionFilter): boolean {
+export function matchesFilter(decision: Decision, filter: DecisionFilter): boolean {
   const { after } = filter;
   return (
     (after === undefined || isAfter(decision, after)) &&
-    askedMembers(filter).every((asked) => fits(decision, asked))
+    listAskedMembers(filter).every((asked) => fits(decision, asked))
   );
 }
 
-function fits(decision: Decision, { member: { compared, comparison }, wanted }: Asked): boolean {
+function fits(decision: Decision, { member: { compared, comparison }, wanted }: AskedMember): boolean {
   const value: unknown =
     'fact' in compared ? decision.facts[compared.fact] : Reflect.get(decision, compared.member);
   const hasOrder = typeof value === 'number' && typeof wanted === 'number';
@@ -96,7 +96,7 @@ function fits(decision: Decision, { member: { compared, comparison }, wanted }: 
 }
 
 /** The time before which all matching decisions were made, epoch ms; null when the newest may match. */
-export function timeBound({ to, after }: DecisionFilter): number | null {
+export function findTimeBound({ to, after }: DecisionFilter): number | null {
   if (to === undefined && after === undefined) return null;
   return Math.min(
     to ?? Number.MAX_SAFE_INTEGER,

@@ -3,8 +3,8 @@ import { NamedError } from '#base/named-error.ts';
 import { DECISION_MEMBERS, type Decision, OTHERWISE, type RenderedPart, renderReason } from './decision.ts';
 import { CLIENT_GROUPS } from './decision-words.ts';
 import type { FactReading } from './facts/fact.ts';
-import { DIGITS, decisionId, type PlatformName, parseBase64Digit } from './payer/client-key.ts';
-import { type Ladder, waitRemainingMs } from './payer/ladder.ts';
+import { DIGITS, formatDecisionId, type PlatformName, parseBase64Digit } from './payer/client-key.ts';
+import { getRemainingWaitMs, type Ladder } from './payer/ladder.ts';
 import { formatPaymentScore } from './payer/payment-score.ts';
 import type { FactRef } from './rules/condition.ts';
 import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
@@ -16,7 +16,7 @@ import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
 export interface RecordShape {
   /** A hash of the content: services that record different facts under one digest have different shapes. */
   readonly id: string;
-  /** The stored form, for `readShape`. */
+  /** The stored form, for `parseRecordShape`. */
   readonly text: string;
   readonly contents: ShapeContents;
 }
@@ -47,12 +47,12 @@ interface ShapeRule {
 const shapes = new WeakMap<RuleSet, RecordShape>();
 
 /** The shape of a rule set's decisions; made once for each. */
-export function recordShape(rules: RuleSet): RecordShape {
-  return shapes.getOrInsertComputed(rules, () => readShape(JSON.stringify(contentsOf(rules))));
+export function getRecordShape(rules: RuleSet): RecordShape {
+  return shapes.getOrInsertComputed(rules, () => parseRecordShape(JSON.stringify(contentsOf(rules))));
 }
 
 /** The shape that was stored as `text`. */
-export function readShape(text: string): RecordShape {
+export function parseRecordShape(text: string): RecordShape {
   return { id: hash('sha256', text, 'base64url').slice(0, 6), text, contents: JSON.parse(text) };
 }
 
@@ -132,12 +132,12 @@ export function parseRecord(text: string): Decision | DecisionRow {
 }
 
 /** Whether a record needs its shape to be read. */
-export function isRow(record: Decision | DecisionRow): record is DecisionRow {
+export function isDecisionRow(record: Decision | DecisionRow): record is DecisionRow {
   return Array.isArray(record);
 }
 
 /** The decision of a row of the client with this hash. */
-export function decisionOf(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
+export function decodeDecisionRow(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
   const [, seq, at, platform, sellPointKey, clientIdKey, orderRef, requestId, ...judged] = row;
   const [ruleIndex, before, after, signals, cells, rest] = judged;
   const rule = contents.rules[ruleIndex];
@@ -147,7 +147,7 @@ export function decisionOf(row: DecisionRow, clientHash: string, { contents }: R
   for (const [index, { label }] of contents.facts.entries()) facts[label] = values[index] ?? null;
   const ladderAfter = ladderOf(after, at);
   return {
-    decisionId: decisionId(clientHash, seq, at),
+    decisionId: formatDecisionId(clientHash, seq, at),
     seq,
     at,
     platform,
@@ -183,7 +183,7 @@ function derivedFrom(
   ladderAfter: Ladder,
   at: number,
 ): Derived {
-  const waitSeconds = Math.ceil(waitRemainingMs(ladderAfter, at) / 1000);
+  const waitSeconds = Math.ceil(getRemainingWaitMs(ladderAfter, at) / 1000);
   return {
     arm: 'active',
     verdict,

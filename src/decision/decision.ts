@@ -33,12 +33,12 @@ const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
 
 export type Draw = s.Shape<typeof DrawSchema>;
 
-export const isBot = s.showing(s.yesNo('Bot flag'), false);
+export const isBot = s.withExample(s.yesNo('Bot flag'), false);
 
 /** The rule's name in a decision when no rule matched. */
 export const OTHERWISE = 'otherwise';
 
-export const paymentScoreText = s.showing(
+export const paymentScoreText = s.withExample(
   Type.String({
     pattern: '^[01]\\.[0-9]{4}$',
     description: 'Empirical probability of successful payment, 4 decimal places; "0.5000" for a new client',
@@ -68,7 +68,7 @@ const RECORDED = {
   orderRef: s.word("The caller's order", 'order-1'),
   requestId: s.word('As in X-Request-Id and in the log', '0b9bfa1e-3a1c-4d5c-9f0e-5d2f8f6f3c11'),
   ruleVersion: Type.Unsafe<RuleVersion>(ruleVersion),
-  digest: s.showing(
+  digest: s.withExample(
     Type.String({ pattern: DIGEST_PATTERN, description: 'SHA-256 over the files of the rule set' }),
     s.DIGEST_EXAMPLE,
   ),
@@ -95,7 +95,7 @@ const RECORDED = {
   flags: Type.Optional(
     s.list(Type.String(), 'What flags.yaml marks the request with, for people; absent without a flag'),
   ),
-  facts: s.showing(
+  facts: s.withExample(
     Type.Record(factReading, {
       description:
         'The values that the rules saw, by label, like "verdicts(10m)"; null where none was known. A fact that is not there was not asked for',
@@ -114,7 +114,7 @@ export const RecordedDecisionSchema = s.shape('One answered verdict with all tha
 export const DecisionSchema = s.named(
   'Decision',
   s.shape('One answered verdict with all that explains it', {
-    decisionId: s.showing(
+    decisionId: s.withExample(
       Type.String({ pattern: DECISION_ID_PATTERN, description: 'As in X-Decision-Id' }),
       'gU2xN0cVq3b1T7mZk9Lw4q.1.mwq8lds0',
     ),
@@ -132,7 +132,7 @@ export type VerdictAnswer = Pick<
   'verdict' | 'waitSeconds' | 'stickyRequisiteRef' | 'reason' | 'ruleVersion' | 'isBot'
 >;
 
-export function verdictAnswer(decision: Decision): VerdictAnswer {
+export function toVerdictAnswer(decision: Decision): VerdictAnswer {
   const { verdict, waitSeconds, stickyRequisiteRef, reason, ruleVersion, isBot } = decision;
   return {
     verdict,

@@ -1,8 +1,10 @@
 import {
   type AskedAttribute,
+  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countsByName,
+  countClientWithMarks,
   type DeviceKind,
+  groupCountsByName,
   type NamedPseudonym,
   NOBODY_SEEN,
   pickMoreShared,
@@ -10,18 +12,16 @@ import {
   type SharingCounts,
   type SharingQuestions,
   type Sightings,
-  verdictsOnDevice,
-  withMarksOf,
 } from './facts/fact.ts';
 import type { KnownHints } from './payer/hints.ts';
 import {
+  addPaymentMark,
   BITS_OF_MARK,
-  markBits,
-  markBitsAfterPayment,
+  encodeMarks,
   type SightingMarks,
   UNMARKED,
 } from './payer/sighting-marks.ts';
-import { stepOf, stepsOf, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from './payer/verdict-steps.ts';
+import { findStepRange, getStepNumber, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } from './payer/verdict-steps.ts';
 
 export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 
@@ -32,7 +32,7 @@ type Kind = DeviceKind | 'attribute';
 const DEVICES_OF_CLIENT_MAX = 64;
 
 /** Which clients of a platform were seen on which devices, as the stores count it, in memory. */
-export class DeviceBook<Client = string> {
+export class DeviceSightings<Client = string> {
   readonly #devices: Readonly<Record<Kind, Map<string, OnlyClient<Client> | SeenClients<Client>>>> = {
     fingerprint: new Map(),
     ip: new Map(),
@@ -54,7 +54,7 @@ export class DeviceBook<Client = string> {
     marks: SightingMarks = UNMARKED,
     questions: SharingQuestions | null = null,
   ): void {
-    const bits = markBits(marks);
+    const bits = encodeMarks(marks);
     if (questions?.fingerprint.notes.verdicts === true)
       for (const id of fingerprints) this.#countVerdict('fingerprint', id, now);
     if (questions?.ip.notes.verdicts === true) for (const id of ips) this.#countVerdict('ip', id, now);
@@ -68,7 +68,7 @@ export class DeviceBook<Client = string> {
       const seen = this.#devices[kind].get(id);
       if (seen instanceof SeenClients) seen.notePayment(client, since, isUnpaid);
       else if (seen !== undefined && seen.client === client && seen.at > since)
-        seen.bits = markBitsAfterPayment(seen.bits, isUnpaid);
+        seen.bits = addPaymentMark(seen.bits, isUnpaid);
     }
   }
 
@@ -112,7 +112,7 @@ export class DeviceBook<Client = string> {
     asked: readonly AskedAttribute[],
     now: number,
   ): ReadonlyMap<string, ReadonlyMap<number, number>> {
-    return countsByName(
+    return groupCountsByName(
       asked.map(({ name, value, windowsMs }) => {
         const seen = this.#devices.attribute.get(`${name}/${value}`);
         const count = (windowMs: number) => othersSince(seen, client, now - windowMs).clients + 1;
@@ -127,14 +127,14 @@ export class DeviceBook<Client = string> {
   #countVerdict(kind: DeviceKind, id: string, now: number): void {
     const rings = this.#verdicts[kind].getOrInsertComputed(id, () => VERDICT_STEPS.map(() => new Map()));
     for (const [ring, counts] of rings.entries()) {
-      const step = stepOf(ring, now);
+      const step = getStepNumber(ring, now);
       counts.set(step, Math.min(VERDICTS_OF_STEP_MAX, (counts.get(step) ?? 0) + 1));
       for (const old of counts.keys()) if (old <= step - (VERDICT_STEPS[ring]?.kept ?? 0)) counts.delete(old);
     }
   }
 
   #verdictsSince(kind: DeviceKind, id: string, windowMs: number, now: number): number {
-    const { ring, first } = stepsOf(windowMs, now);
+    const { ring, first } = findStepRange(windowMs, now);
     const counts = this.#verdicts[kind].get(id)?.[ring] ?? new Map<number, number>();
     return [...counts].reduce((sum, [step, verdicts]) => sum + (step >= first ? verdicts : 0), 0);
   }
@@ -175,9 +175,9 @@ export class DeviceBook<Client = string> {
         const others = othersSince(seen, client, now - windowMs);
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, others.clients + 1);
         const verdicts = verdictWindowsMs.includes(windowMs)
-          ? verdictsOnDevice(this.#verdictsSince(kind, id, windowMs, now), clients)
+          ? boundDeviceVerdicts(this.#verdictsSince(kind, id, windowMs, now), clients)
           : 0;
-        const here = withMarksOf({ ...others, clients, verdicts }, own, marks);
+        const here = countClientWithMarks({ ...others, clients, verdicts }, own, marks);
         counts.set(windowMs, pickMoreShared(here, counts.get(windowMs)));
       }
     }
@@ -195,7 +195,7 @@ interface Asking<Client> {
 interface Sighting {
   /** Epoch ms. */
   readonly at: number;
-  /** See `markBits`. */
+  /** See `encodeMarks`. */
   readonly bits: number;
 }
 
@@ -237,7 +237,7 @@ class SeenClients<Client> {
   notePayment(client: Client, since: number, isUnpaid: boolean): void {
     const seen = this.#last.get(client);
     if (seen === undefined || seen.at <= since) return;
-    const bits = markBitsAfterPayment(seen.bits, isUnpaid);
+    const bits = addPaymentMark(seen.bits, isUnpaid);
     for (const name of timesWith(seen.bits)) remove(this.#times[name], seen.at);
     for (const name of timesWith(bits)) insert(this.#times[name], seen.at);
     // In its place in the order.

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
 import { type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import type { FactReading } from './facts/fact.ts';
-import { type ClientKey, clientNumber } from './payer/client-key.ts';
+import { type ClientKey, toClientNumber } from './payer/client-key.ts';
 import type { Holdout, ParsedRules, Rule, RuleSet } from './rules/rule-set.ts';
 
 export const HoldoutSchema = shape('A rule with a holdout that was reached and matched, and what was drawn', {
@@ -15,7 +15,7 @@ export const HoldoutSchema = shape('A rule with a holdout that was reached and m
 export type DrawnHoldout = Shape<typeof HoldoutSchema>;
 
 /** The rules that were skipped. */
-export function heldOutOf(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
+export function listSkippedRules(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
   return drawn.filter(({ heldOut }) => heldOut);
 }
 
@@ -37,9 +37,9 @@ export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
  * guessed or influenced by a payer. The periods of different clients begin at different times. Of the client's hash
  * only the number is used, which the archive has, too.
  */
-export function holdoutDraw(secret: string): HoldoutDraw {
+export function createHoldoutDraw(secret: string): HoldoutDraw {
   return (client, at) => (rule, share) => {
-    const number = clientNumber(client.hash);
+    const number = toClientNumber(client.hash);
     const offsetMs = Number(BigInt(number) % BigInt(HOLDOUT_PERIOD_MS));
     const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
     const drawn = createHmac('sha256', secret).update(`holdout\0${period}\0${rule}\0${number}`).digest();
@@ -48,7 +48,7 @@ export function holdoutDraw(secret: string): HoldoutDraw {
 }
 
 /** The rules with a holdout, by file and name, and the share of clients that each holds out. */
-export function holdoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
+export function listHoldoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
   const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
     groups: groups.rules,
     'bot-signals': signals.rules,
@@ -64,8 +64,8 @@ export function holdoutShares({ groups, signals, verdicts }: ParsedRules): Reado
 }
 
 /** Who was held out when a decision was recorded. */
-export function heldOutThen(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
-  const rules = new Set(heldOutOf(drawn).map(({ rule }) => rule));
+export function replayHoldouts(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
+  const rules = new Set(listSkippedRules(drawn).map(({ rule }) => rule));
   return (rule) => rules.has(rule);
 }
 

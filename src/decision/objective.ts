@@ -62,7 +62,7 @@ const PartialSchema = shape('Of an objective, what somebody said', objectiveMemb
 export type GivenObjective = Shape<typeof PartialSchema>;
 
 /** Without a word about it: what is paid and lasts. */
-export const MONEY_ALONE: Objective = {
+export const DEFAULT_OBJECTIVE: Objective = {
   margin: 1,
   reversalCost: 0,
   requisiteCost: 0,
@@ -75,27 +75,27 @@ export const MONEY_ALONE: Objective = {
 
 let isGiven: ValidateFunction<GivenObjective> | null = null;
 
-/** The objective in a text that `objectiveText` made; MONEY_ALONE without a text, and null when the text is damaged. */
-export function objectiveOf(text: string | null): Objective | null {
-  if (text === null) return MONEY_ALONE;
+/** The objective in a text that `encodeObjective` made; DEFAULT_OBJECTIVE without a text, and null when the text is damaged. */
+export function parseObjective(text: string | null): Objective | null {
+  if (text === null) return DEFAULT_OBJECTIVE;
   isGiven ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(PartialSchema);
   const given: unknown = parseJsonObject(text);
-  return isGiven(given) ? { ...MONEY_ALONE, ...given } : null;
+  return isGiven(given) ? { ...DEFAULT_OBJECTIVE, ...given } : null;
 }
 
 /** Of a body with other members, what it says of an objective. */
-export function givenOf<Body extends GivenObjective>(body: Body): GivenObjective {
+export function pickObjective<Body extends GivenObjective>(body: Body): GivenObjective {
   const names = listMembers(PartialSchema);
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }
 
 /** What somebody said of an objective as a text for records; null for nothing. */
-export function objectiveText(given: GivenObjective): string | null {
+export function encodeObjective(given: GivenObjective): string | null {
   return Object.keys(given).length === 0 ? null : JSON.stringify(given);
 }
 
 /** When the first client counts whose first request came at `since`, epoch ms; later where reversals take days that nobody said. */
-export function earliestAnswer(
+export function findEarliestResult(
   since: number,
   { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
 ): number {
@@ -103,13 +103,7 @@ export function earliestAnswer(
 }
 
 /** "value = 0.3 x lasting amount - 15 x reversals - 0.1 x unpaid requisites, in EUR" */
-export function objectiveInWords({
-  margin,
-  reversalCost,
-  requisiteCost,
-  currency,
-  rates,
-}: Objective): string {
+export function formatObjective({ margin, reversalCost, requisiteCost, currency, rates }: Objective): string {
   const costs = [
     ...(reversalCost === 0 ? [] : [` - ${reversalCost} x reversals`]),
     ...(requisiteCost === 0 ? [] : [` - ${requisiteCost} x unpaid requisites`]),

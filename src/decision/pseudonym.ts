@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import type { Pseudonym } from './addresses.ts';
+import type { Pseudonymize } from './addresses.ts';
 import { type AttributeHmacs, createHmacs } from './payer/attribute-hmacs.ts';
 import { type NodeSecrets, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
-import type { ListOwner, PlatformNames } from './shared-lists.ts';
+import type { DeviceNames, ListOwner } from './shared-lists.ts';
 
 /** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */
 const PSEUDONYM_BYTES = 16;
@@ -11,7 +11,7 @@ const PSEUDONYM_BYTES = 16;
  * Fingerprints and IPs as the first 128 bits of their HMAC-SHA256 under the fleet's secret. The last characters of an
  * attribute's are instead the id of the secret, because only those under one secret can be compared.
  */
-export function hmacPseudonym(secret: string): Pseudonym {
+export function createPseudonymizer(secret: string): Pseudonymize {
   const id = secretId(secret);
   return (kind, text) => {
     const digest = createHmac('sha256', secret).update(`${kind}\0${text}`).digest();
@@ -21,7 +21,7 @@ export function hmacPseudonym(secret: string): Pseudonym {
 }
 
 /** The ids of the secrets with which a node makes pseudonyms. */
-export function nodeSecrets(secret: string, former: string | null): NodeSecrets {
+export function identifyNodeSecrets(secret: string, former: string | null): NodeSecrets {
   return { own: secretId(secret), former: former === null ? null : secretId(former) };
 }
 
@@ -32,13 +32,13 @@ function secretId(secret: string): string {
 }
 
 /** How attributes are kept under these secrets, the present one first. */
-export function attributeHmacsUnder(secrets: readonly string[]): AttributeHmacs {
-  const pseudonyms = secrets.map(hmacPseudonym);
+export function createAttributeHmacs(secrets: readonly string[]): AttributeHmacs {
+  const pseudonyms = secrets.map(createPseudonymizer);
   return createHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
 }
 
 /** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */
-export function platformNames(secret: string): PlatformNames {
+export function createDeviceNames(secret: string): DeviceNames {
   const keyOf = (platform: ListOwner) =>
     createHmac('sha256', secret).update(`names on\0${platform}`).digest();
   return {

@@ -1,13 +1,13 @@
-import { type Assessment, conclude } from './assess.ts';
+import { type Assessment, concludeFromValues } from './assess.ts';
 import { type ConcludedVerdict, concludeVerdict } from './conclude-verdict.ts';
 import type { Decision } from './decision.ts';
 import type { Fact, FactReading } from './facts/fact.ts';
 import { type DrawnHoldout, type IsHeldOut, listHoldoutFacts } from './holdout.ts';
 import { readAsDeclared } from './payer/attributes.ts';
 import { NO_ATTEMPTS } from './payer/ladder.ts';
-import { type FactRef, factsNamed } from './rules/condition.ts';
-import { listText } from './rules/condition-text.ts';
-import { decidingConditionsOf, type RuleSet, settingsOf } from './rules/rule-set.ts';
+import { type FactRef, listFacts } from './rules/condition.ts';
+import { joinWords } from './rules/condition-text.ts';
+import { getPlatformSettings, listDecidingConditions, type RuleSet } from './rules/rule-set.ts';
 
 /** What a version is asked about: where and when it was decided, and the facts that were recorded then, by label. */
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
@@ -47,14 +47,14 @@ export interface UnknownSecret {
 }
 
 /** What the record lacks for an answer, by labels: facts, or pseudonyms under a secret that is at hand. */
-export function lackingLabels({ kind, facts }: LackingFacts | UnknownSecret): readonly string[] {
+export function listLackingLabels({ kind, facts }: LackingFacts | UnknownSecret): readonly string[] {
   const under = kind === 'lacking' ? '' : ' under this SIGNAL_SECRET';
   return facts.map(({ label }) => `${label}${under}`);
 }
 
 /** Why nobody can say what a version answers, and what to do. */
-export function unknownSecretText({ facts }: Pick<UnknownSecret, 'facts'>): string {
-  const names = listText(
+export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): string {
+  const names = joinWords(
     facts.map(({ label }) => label),
     'and',
   );
@@ -64,7 +64,7 @@ export function unknownSecretText({ facts }: Pick<UnknownSecret, 'facts'>): stri
 /**
  * What a version would have answered to recorded requests. Everything that asks this question asks it here: explanations,
  * what-if, differences between versions, reports. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`, or
- * `heldOutThen` for those that were skipped when the request was recorded.
+ * `replayHoldouts` for those that were skipped when the request was recorded.
  */
 export function prepareRedecision(
   rules: RuleSet,
@@ -72,23 +72,29 @@ export function prepareRedecision(
   const compared = factsCompared(rules);
   return (recorded, isHeldOut) => {
     const { platform, at, ladderBefore = NO_ATTEMPTS, waitFloorMs: lastWaitMs = 0 } = recorded;
-    const own = recorded.digest === rules.digest ? {} : circumstantialFacts(rules, recorded);
+    const own = recorded.digest === rules.digest ? {} : computeCircumstantialFacts(rules, recorded);
     const facts: Readonly<Record<string, FactReading | undefined>> = { ...recorded.facts, ...own };
     const lacking = rules.facts.filter(({ label, fact }) => {
       const value = facts[label];
       if (value === undefined) return fact.kind !== 'concluded' && compared.has(label);
       // Another version may declare an attribute differently, and reads its value so.
       if (fact.kind === 'attribute') return false;
-      return value === null ? fact.absence === undefined : typeof value !== typeName(fact);
+      return value === null ? fact.absence === undefined : typeof value !== getFactType(fact);
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
     const values = rules.facts.map(({ label, fact }) => readingOf(fact, facts[label]));
     // A verdict counts its own request, so its client is never new any more.
-    const assessment = conclude(rules, values, false, isHeldOut);
+    const assessment = concludeFromValues(rules, values, false, isHeldOut);
     const { incomparable } = assessment;
     if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };
     const standing = { ladderBefore, lastWaitMs, at };
-    const concluded = concludeVerdict(rules, settingsOf(rules, platform), assessment, standing, isHeldOut);
+    const concluded = concludeVerdict(
+      rules,
+      getPlatformSettings(rules, platform),
+      assessment,
+      standing,
+      isHeldOut,
+    );
     return {
       kind: 'decided',
       facts: { ...recorded.facts, ...own },
@@ -116,11 +122,11 @@ export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: I
  * The facts that follow from where and when it was decided, as this rule set sees them: another version may have another
  * time zone.
  */
-export function circumstantialFacts(
+export function computeCircumstantialFacts(
   rules: RuleSet,
   { platform, at: now }: Pick<RecordedRequest, 'platform' | 'at'>,
 ): Readonly<Record<string, FactReading>> {
-  const { timeZone } = settingsOf(rules, platform);
+  const { timeZone } = getPlatformSettings(rules, platform);
   return Object.fromEntries(
     rules.facts.flatMap(({ label, fact }) =>
       fact.kind === 'circumstantial' ? [[label, fact.read({ platform, timeZone, now })]] : [],
@@ -129,14 +135,14 @@ export function circumstantialFacts(
 }
 
 /** The type of a fact's values, as `typeof` names it. */
-export function typeName({ domain: { type } }: Pick<Fact, 'domain'>): 'string' | 'number' | 'boolean' {
+export function getFactType({ domain: { type } }: Pick<Fact, 'domain'>): 'string' | 'number' | 'boolean' {
   return type === 'enum' || type === 'text' ? 'string' : type;
 }
 
 /** Labels of the facts that conditions compare, and of those that say who may be held out. */
 function factsCompared(rules: RuleSet): ReadonlySet<string> {
   // Flags change no answer: a record without their facts is still answered.
-  const compared = factsNamed(decidingConditionsOf(rules)).map(({ label }) => label);
+  const compared = listFacts(listDecidingConditions(rules)).map(({ label }) => label);
   return new Set([...compared, ...listHoldoutFacts(rules)]);
 }
 

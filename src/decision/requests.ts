@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { key, nullable, type Shape, shape, text, word } from '#base/shapes.ts';
-import { deriveAddressKey, networkKeys, type Pseudonym } from './addresses.ts';
+import { deriveAddressKey, deriveNetworkKeys, type Pseudonymize } from './addresses.ts';
 import { type BodyDevice, readDevice } from './body-hints.ts';
 import type { Arm, Draw } from './decision.ts';
 import { DECIMAL_CHARACTERS_MAX, DECIMAL_PATTERN, REQUESTED_CURRENCY_PATTERN } from './payer/amount.ts';
@@ -112,10 +112,10 @@ export interface VerdictRequest extends AskedVerdict {
  * What the rules may see of a score body: the device only by pseudonyms and hints. `former` gives the previous
  * pseudonyms while their secret is being changed. `device` is what `readDevice` finds in the body.
  */
-export function scoreRequest(
+export function toScoreRequest(
   body: ScoreBody,
-  pseudonym: Pseudonym,
-  former: Pseudonym | null = null,
+  pseudonym: Pseudonymize,
+  former: Pseudonymize | null = null,
   device: BodyDevice = readDevice(body),
 ): ScoreRequest {
   const { userAgent, clientHints } = body;
@@ -127,7 +127,7 @@ export function scoreRequest(
     amount: body.amountRequested,
     currency: body.toPayCurrency?.toUpperCase() ?? null,
     ...deviceOf(device, pseudonym),
-    ...(address === null ? {} : { networks: networkKeys(address, pseudonym) }),
+    ...(address === null ? {} : { networks: deriveNetworkKeys(address, pseudonym) }),
     ...(former === null ? {} : { former: deviceOf(device, former) }),
     jsOk: clientHints?.jsOk ?? null,
     honeypotTriggered: clientHints?.honeypotTriggered === true,
@@ -138,17 +138,17 @@ export function scoreRequest(
 }
 
 /** What makes pseudonyms, and while the secret is being changed those under the one before. */
-export interface Pseudonyms {
-  readonly pseudonym: Pseudonym;
-  readonly formerPseudonym?: Pseudonym | null;
+export interface Pseudonymizers {
+  readonly pseudonym: Pseudonymize;
+  readonly formerPseudonym?: Pseudonymize | null;
 }
 
 /** The request with what it says of the payer, as far as the rule set that decides declares it. */
-export function withAttributes<Request extends { readonly former?: object }>(
+export function addAttributes<Request extends { readonly former?: object }>(
   request: Request,
   { attributes: declared }: { readonly attributes: DeclaredAttributes },
   sent: ScoreBody['attributes'],
-  { pseudonym, formerPseudonym: former = null }: Pseudonyms,
+  { pseudonym, formerPseudonym: former = null }: Pseudonymizers,
 ): Request & { readonly attributes?: Attributes } {
   // Most requests have none, and a function costs an allocation.
   if (sent === undefined) return request;
@@ -162,14 +162,19 @@ export function withAttributes<Request extends { readonly former?: object }>(
     : { ...request, attributes, former: { ...request.former, attributes: before } };
 }
 
-function deviceOf({ fingerprint, address }: BodyDevice, pseudonym: Pseudonym) {
+function deviceOf({ fingerprint, address }: BodyDevice, pseudonym: Pseudonymize) {
   return {
     fingerprint: fingerprint === null ? null : pseudonym('fingerprint', fingerprint),
     ip: address === null ? null : deriveAddressKey(address, pseudonym),
   };
 }
 
-export function verdictRequest(body: VerdictBody, requestId: string, arm: Arm, draw?: Draw): VerdictRequest {
+export function toVerdictRequest(
+  body: VerdictBody,
+  requestId: string,
+  arm: Arm,
+  draw?: Draw,
+): VerdictRequest {
   return {
     sellPointKey: body.sellPointKey,
     method: body.method,

@@ -1,19 +1,19 @@
 import {
   type ClientState,
-  deviceToken,
+  chooseEventTime,
   isUndisturbed,
-  momentFor,
   recordScoreActivity,
-  token,
+  toDeviceToken,
+  toToken,
 } from './payer/client-state.ts';
-import { addScore, type KnownHints, restoreKnownHints, withUnansweredScore } from './payer/hints.ts';
+import { addScore, addUnansweredScore, type KnownHints, restoreKnownHints } from './payer/hints.ts';
 import { countDevices, noteDevice } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
 /** The part of the state after a score on which verdicts depend, for replays that answer no scores. */
-export function stateAfterScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
-  const now = momentFor(state, clockMs);
-  const hints = withUnansweredScore(state.hints, request, now);
+export function applyScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
+  const now = chooseEventTime(state, clockMs);
+  const hints = addUnansweredScore(state.hints, request, now);
   return recordScoreActivity({ ...withDevices(state, request, now), hints }, now);
 }
 
@@ -29,7 +29,7 @@ interface ScoreContact {
  * Notes a score, and finds what it is answered from. For 24 hours an identical request is answered from the hints
  * that were known when it was first asked and, as long as nothing but scores happened since, as of that time.
  */
-export function contactByScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
+export function recordScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
   const noted = withDevices(state, request, now);
   const devices = countDevices(noted.knownDevices, now);
   const asking = { ...requestTokens(request), changes: state.changes, devices };
@@ -52,7 +52,7 @@ function requestTokens(request: ScoreRequest): { readonly request: string; reado
 }
 
 function tokenOf(told: object): string {
-  return token(JSON.stringify(Object.values(told)));
+  return toToken(JSON.stringify(Object.values(told)));
 }
 
 /** The state with the devices that a score shows. */
@@ -78,8 +78,8 @@ function renameDevice(
 ): ClientState['events'] {
   if (former === undefined) return events;
   const renamed = (then: string | null, formerId: string | null, id: string | null) =>
-    then !== null && formerId !== null && id !== null && then === deviceToken(formerId)
-      ? deviceToken(id)
+    then !== null && formerId !== null && id !== null && then === toDeviceToken(formerId)
+      ? toDeviceToken(id)
       : then;
   return events.map((event) => ({
     ...event,

@@ -12,7 +12,7 @@ import {
   isPrivateRange,
   isPublicAddress,
   KEPT_PREFIXES,
-  type Pseudonym,
+  type Pseudonymize,
   parseAddress,
   parseRange,
 } from './addresses.ts';
@@ -53,7 +53,7 @@ export function findContentFault({ kind, attribute }: ListContent): string | nul
 const STRAY_ATTRIBUTE = 'goes only with kind attribute';
 
 /** What a list holds, for people: `ip`, or `attribute wallet`. */
-export function contentText({ kind, attribute }: ListContent): string {
+export function formatListContent({ kind, attribute }: ListContent): string {
   return attribute === null ? kind : `${kind} ${attribute}`;
 }
 
@@ -80,7 +80,7 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
 function keysOf(
   { kind, attribute }: ListContent,
   subject: ListSubject,
-  pseudonyms: readonly Pseudonym[],
+  pseudonyms: readonly Pseudonymize[],
 ): readonly (readonly string[])[] {
   switch (kind) {
     case 'client':
@@ -104,7 +104,7 @@ function keysOf(
 function attributeKeys(
   name: string,
   { attributes, formerAttributes, declaredAttributes }: ListSubject,
-  pseudonyms: readonly Pseudonym[],
+  pseudonyms: readonly Pseudonymize[],
 ): readonly string[] {
   const declared = declaredAttributes.get(name);
   if (declared === undefined) return [];
@@ -130,13 +130,13 @@ const IPV6_PREFIX_MAX = 64;
 /**
  * The value of an entry as it is kept: texts without blanks at their ends; fingerprints, single addresses and values of
  * attributes by their HMAC alone; ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value
- * like `hmac:..` is a platform's name for a device, and `pseudonymOf` gives the HMAC behind it; of an attribute it is the
+ * like `hmac:..` is a platform's name for a device, and `findPseudonym` gives the HMAC behind it; of an attribute it is the
  * HMAC itself, as decisions have it. What can never match a request is refused.
  */
 export function readListValue(
   kind: ListKind,
   text: string,
-  pseudonym: Pseudonym,
+  pseudonym: Pseudonymize,
   pseudonymOf = (name: string) => name,
 ): ReadListValue {
   const value = text.trim();
@@ -179,7 +179,7 @@ function problemOfText(value: string): string | null {
 }
 
 /** A value with a name in place of its HMAC; other values stay as they are. */
-export function readableValue(
+export function toReadableValue(
   { kind, value }: { readonly kind: ListKind; readonly value: string },
   nameOf: (pseudonym: string) => string,
 ): string {
@@ -187,7 +187,7 @@ export function readableValue(
   return pseudonym === undefined ? value : hidden(nameOf(pseudonym)).value;
 }
 
-function readAddress(text: string, pseudonym: Pseudonym): ReadListValue {
+function readAddress(text: string, pseudonym: Pseudonymize): ReadListValue {
   const address = parseAddress(text);
   if (address === null)
     return refused(`"${text}" is no IP address; write one like 203.0.113.9, or a range like 203.0.113.0/24`);
@@ -198,7 +198,7 @@ function readAddress(text: string, pseudonym: Pseudonym): ReadListValue {
 const NOT_PUBLIC = (text: string) =>
   `"${text}" is no public address: many hosts have it at the same time, and requests from it count as without one`;
 
-function readRange(text: string, pseudonym: Pseudonym): ReadListValue {
+function readRange(text: string, pseudonym: Pseudonymize): ReadListValue {
   const range = parseRange(text);
   if (range === null)
     return refused(`"${text}" is no range of addresses; write one like 203.0.113.0/24 or 2001:db8::/32`);
@@ -222,7 +222,7 @@ function readRange(text: string, pseudonym: Pseudonym): ReadListValue {
 }
 
 /** What somebody who lists this value should know; null when there is nothing. */
-export function remarkOnValue({ kind, value }: Pick<ListedEntry, 'kind' | 'value'>): string | null {
+export function findValueRemark({ kind, value }: Pick<ListedEntry, 'kind' | 'value'>): string | null {
   const range = kind === 'ip' ? parseRange(value) : null;
   if (range === null || !holdsPrivateAddresses(range)) return null;
   return 'The range holds addresses that are not public; requests from those count as without an address and never match.';
@@ -255,7 +255,7 @@ export type ListOwner = PlatformName | '*';
  * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
  * can match them: a leak at one platform says nothing to another.
  */
-export interface PlatformNames {
+export interface DeviceNames {
   /** A shortened pseudonym has an equally short name, which cannot be turned back. */
   nameOf(platform: ListOwner, pseudonym: string): string;
   pseudonymOf(platform: ListOwner, name: string): string;
@@ -290,7 +290,7 @@ interface HeldEntries extends ListContent {
   readonly entries: Entries;
 }
 
-/** By `contentText`. */
+/** By `formatListContent`. */
 type Contents = Map<string, HeldEntries>;
 
 /**
@@ -299,10 +299,10 @@ type Contents = Map<string, HeldEntries>;
  */
 export class ListMembership implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, Contents>>();
-  readonly #pseudonyms: readonly Pseudonym[];
+  readonly #pseudonyms: readonly Pseudonymize[];
 
   /** The entries were made under `pseudonym`, or while its secret is being changed under the one before. */
-  constructor(pseudonym: Pseudonym, former: Pseudonym | null = null) {
+  constructor(pseudonym: Pseudonymize, former: Pseudonymize | null = null) {
     this.#pseudonyms = former === null ? [pseudonym] : [pseudonym, former];
   }
 
@@ -319,7 +319,7 @@ export class ListMembership implements SharedLists {
     const { owner, list, kind, attribute, keys } = entry;
     const owners = this.#lists.getOrInsertComputed(list, () => new Map<ListOwner, Contents>());
     const contents = owners.getOrInsertComputed(owner, (): Contents => new Map());
-    const { entries } = contents.getOrInsertComputed(contentText(entry), () => ({
+    const { entries } = contents.getOrInsertComputed(formatListContent(entry), () => ({
       kind,
       attribute,
       entries: new Map<string, ListedEntry[]>(),
@@ -330,7 +330,7 @@ export class ListMembership implements SharedLists {
   remove(entry: ListedEntry): void {
     const { owner, list, keys } = entry;
     const owners = this.#lists.get(list);
-    const entries = owners?.get(owner)?.get(contentText(entry))?.entries;
+    const entries = owners?.get(owner)?.get(formatListContent(entry))?.entries;
     if (entries === undefined) return;
     for (const key of keys) {
       const left = (entries.get(key) ?? []).filter((other) => other !== entry);
@@ -344,7 +344,7 @@ function findAmong(
   contents: Contents | undefined,
   subject: ListSubject,
   now: number,
-  pseudonyms: readonly Pseudonym[],
+  pseudonyms: readonly Pseudonymize[],
 ): ListedEntry | null {
   if (contents === undefined) return null;
   for (const content of contents.values()) {

@@ -1,8 +1,8 @@
 import { isGrant } from './conclude-verdict.ts';
-import { decideScore, decideVerdict, type ScoreResult, type Standing } from './decide.ts';
+import { type DecisionInput, decideScore, decideVerdict, type ScoreResult } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { DeviceBook, type ShownDevices } from './device-book.ts';
-import { valuesAsked } from './facts/attribute.ts';
+import { DeviceSightings, type ShownDevices } from './device-book.ts';
+import { collectAskedValues } from './facts/attribute.ts';
 import type { AskedAttribute, Sightings } from './facts/fact.ts';
 import { type HoldoutDraw, type IsHeldOut, NO_HOLDOUTS } from './holdout.ts';
 import { type OutcomeEffect, recordOutcome, setBinding, setOverride } from './payer/changes.ts';
@@ -10,19 +10,19 @@ import { type ClientKey, ClientKeys, type PlatformName } from './payer/client-ke
 import {
   type Binding,
   type ClientState,
-  momentFor,
+  chooseEventTime,
   type Override,
-  token,
+  toToken,
   UNKNOWN_CLIENT,
 } from './payer/client-state.ts';
-import { knownHints } from './payer/hints.ts';
-import { exposureOf, type ReportedOutcome } from './payer/order.ts';
+import { listKnownHints } from './payer/hints.ts';
+import { type ReportedOutcome, toExposure } from './payer/order.ts';
 import { decodeOrder, encodeOrder } from './payer/order-text.ts';
-import { paymentNote, sightingMarks } from './payer/sighting-marks.ts';
+import { findSightingMarks, toPaymentNote } from './payer/sighting-marks.ts';
 import { roundTripState } from './payer/state-document.ts';
 import type { ScoreRequest, VerdictRequest } from './requests.ts';
 import type { RuleSet } from './rules/rule-set.ts';
-import { contactByScore } from './score-hints.ts';
+import { recordScore } from './score-hints.ts';
 import { NO_LISTS, type SharedLists } from './shared-lists.ts';
 
 interface Payer {
@@ -52,7 +52,7 @@ export class Simulation {
   readonly #lists: SharedLists;
   #holdoutDraw: HoldoutDraw = NO_HOLDOUTS;
   readonly #payers = new Map<string, Payer>();
-  readonly #devices = new DeviceBook();
+  readonly #devices = new DeviceSightings();
 
   constructor(rules: RuleSet, platform: PlatformName, lists: SharedLists = NO_LISTS) {
     this.rules = rules;
@@ -67,8 +67,8 @@ export class Simulation {
 
   score(clientIdKey: string, request: ScoreRequest, now: number): ScoreResult {
     const payer = this.#payer(clientIdKey);
-    const known = contactByScore(payer.state, request, momentFor(payer.state, now)).known();
-    const sightings = this.#sightings(payer, known, now, valuesAsked(this.rules.sharing, known));
+    const known = recordScore(payer.state, request, chooseEventTime(payer.state, now)).known();
+    const sightings = this.#sightings(payer, known, now, collectAskedValues(this.rules.sharing, known));
     const result = decideScore(this.rules, this.#standing(payer, sightings, now), request);
     payer.state = roundTripState(result.nextState);
     return result;
@@ -76,15 +76,15 @@ export class Simulation {
 
   verdict(clientIdKey: string, request: VerdictRequest, now: number): Decision {
     const payer = this.#payer(clientIdKey);
-    const hints = knownHints(payer.state.hints, momentFor(payer.state, now));
-    this.#devices.record(clientIdKey, hints, now, sightingMarks(payer.state, now), this.rules.sharing);
-    const values = valuesAsked(this.rules.sharing, hints, () => request);
+    const hints = listKnownHints(payer.state.hints, chooseEventTime(payer.state, now));
+    this.#devices.record(clientIdKey, hints, now, findSightingMarks(payer.state, now), this.rules.sharing);
+    const values = collectAskedValues(this.rules.sharing, hints, () => request);
     this.#devices.recordValues(clientIdKey, values, now);
     const sightings = this.#sightings(payer, hints, now, values);
     const standing = this.#standing(payer, sightings, now);
     const { decision, nextState } = decideVerdict(this.rules, standing, request);
     payer.state = roundTripState(nextState);
-    const order = token(request.orderRef);
+    const order = toToken(request.orderRef);
     payer.granted.set(order, isGrant(decision.verdict) || payer.granted.get(order) === true);
     forgetOldest(payer.granted, ORDERS_MAX);
     return decision;
@@ -92,15 +92,15 @@ export class Simulation {
 
   outcome(clientIdKey: string, orderRef: string, report: ReportedOutcome, now: number): OutcomeEffect {
     const payer = this.#payer(clientIdKey);
-    const older = payer.orders.get(token(orderRef));
+    const older = payer.orders.get(toToken(orderRef));
     const told = { ...report, orderRef };
     const known = older === undefined ? null : decodeOrder(older);
-    const granted = payer.granted.get(token(orderRef));
-    const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
+    const granted = payer.granted.get(toToken(orderRef));
+    const exposure = granted === undefined ? 'notAsked' : toExposure(granted);
     const change = recordOutcome(payer.state, known, told, now, exposure);
     const { effect, state, displaced } = change;
     payer.state = roundTripState(state);
-    const payment = paymentNote(change, now);
+    const payment = toPaymentNote(change, now);
     if (payment !== null) this.#devices.notePayment(clientIdKey, payment.since, payment.isUnpaid);
     for (const order of displaced) {
       payer.orders.delete(order.token);
@@ -126,7 +126,7 @@ export class Simulation {
     now: number,
     values: readonly AskedAttribute[],
   ): Sightings {
-    const marks = sightingMarks(state, now);
+    const marks = findSightingMarks(state, now);
     const seen = this.#devices.sightings(key.clientIdKey, devices, this.rules.sharing, now, marks);
     if (values.length === 0) return seen;
     return { ...seen, attributes: this.#devices.clientsWithValues(key.clientIdKey, values, now) };
@@ -145,7 +145,7 @@ export class Simulation {
     return payer;
   }
 
-  #standing({ key, state }: Payer, sightings: Sightings, now: number): Standing {
+  #standing({ key, state }: Payer, sightings: Sightings, now: number): DecisionInput {
     return { client: key, state, sightings, lists: this.#lists, holdoutDraw: this.#holdoutDraw, now };
   }
 }

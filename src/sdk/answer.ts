@@ -1,4 +1,4 @@
-import { type Origin, ProposedError, refusal, type ScoringError, UnexpectedAnswerError } from './errors.ts';
+import { type Origin, ProposedError, type ScoringError, toRefusal, UnexpectedAnswerError } from './errors.ts';
 import type { PointedDetail } from './records.ts';
 
 /** An answer over HTTP, from the service or from something in between. */
@@ -17,30 +17,30 @@ const NOT_THE_SERVICE: Readonly<Record<string, unknown>> = {
 };
 
 /** The members of a JSON object. Throws UnexpectedAnswerError for other texts. */
-export function objectOf(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
+export function parseObject(answer: Answer, text: string = answer.text): Readonly<Record<string, unknown>> {
   const value = parsed(text);
   if (isObject(value)) return value;
   throw new UnexpectedAnswerError(answer.status, 'the answer is no JSON object', answer.origin);
 }
 
 /** The JSON object of an answer; its members are not checked. */
-export function jsonOf<T extends object>(answer: Answer, text: string = answer.text): T {
-  objectOf(answer, text);
+export function parseJson<T extends object>(answer: Answer, text: string = answer.text): T {
+  parseObject(answer, text);
   const value: T = JSON.parse(text);
   return value;
 }
 
 /** The same for an operation that may need approval. Throws ProposedError. */
-export function doneOf<T extends object>(answer: Answer): T {
-  if (answer.status !== 202) return jsonOf(answer);
-  const { proposalId, expiresAt } = objectOf(answer);
+export function requireDone<T extends object>(answer: Answer): T {
+  if (answer.status !== 202) return parseJson(answer);
+  const { proposalId, expiresAt } = parseObject(answer);
   if (typeof proposalId === 'string' && typeof expiresAt === 'string')
     throw new ProposedError(proposalId, expiresAt, answer.origin);
   throw new UnexpectedAnswerError(answer.status, 'the answer names no proposal', answer.origin);
 }
 
 /** The error for an answer that is not a success. */
-export function refusedBy(answer: Answer): ScoringError {
+export function toRefusalError(answer: Answer): ScoringError {
   const { status, origin } = answer;
   if (status >= 300 && status < 400) {
     return new UnexpectedAnswerError(status, 'redirects are not followed; correct baseUrl', origin);
@@ -60,7 +60,7 @@ export function refusedBy(answer: Answer): ScoringError {
     retryable: typeof retryable === 'boolean' ? retryable : isPassing,
     requestId: textOr(requestId, origin.requestId),
   };
-  return refusal(problem, retryAfterSeconds(answer), origin);
+  return toRefusal(problem, retryAfterSeconds(answer), origin);
 }
 
 /** Null when the answer is not a problem document. */

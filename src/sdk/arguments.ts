@@ -24,7 +24,7 @@ export function checkAmount(name: string, value: unknown): void {
  * One segment of a path, percent-encoded. "." and ".." are refused: every URL parser resolves them as steps in the
  * path, even encoded, so that they would name something else.
  */
-export function pathSegment(name: string, value: unknown): string {
+export function encodePathSegment(name: string, value: unknown): string {
   checkKey(name, value);
   if (value === '.' || value === '..') {
     throw new InvalidArgumentError(name, 'must not be "." or "..", which cannot stand in a path');
@@ -50,7 +50,7 @@ export function checkWholeNumber(name: string, value: unknown, min: number): voi
 }
 
 /** The part of the URL before `/v1/`, without a slash at its end. */
-export function baseUrlOf(value: unknown): string {
+export function parseBaseUrl(value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
   const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
   if (whole && url.username === '') return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
@@ -58,7 +58,7 @@ export function baseUrlOf(value: unknown): string {
 }
 
 /** The text of a JSON body; members that are undefined are left out. */
-export function jsonText(name: string, value: object): string {
+export function formatJson(name: string, value: object): string {
   try {
     return JSON.stringify(value);
   } catch (cause) {
@@ -67,7 +67,7 @@ export function jsonText(name: string, value: object): string {
 }
 
 /** `?a=1&b=2`, without the members that are undefined; '' when none is left. */
-export function queryText(query: object): string {
+export function formatQuery(query: object): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const text = new URLSearchParams(
     given.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : String(value)]),

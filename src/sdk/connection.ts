@@ -1,5 +1,5 @@
-import { type Answer, refusedBy } from './answer.ts';
-import { baseUrlOf, checkHeader, checkRequestId, checkWholeNumber } from './arguments.ts';
+import { type Answer, toRefusalError } from './answer.ts';
+import { checkHeader, checkRequestId, checkWholeNumber, parseBaseUrl } from './arguments.ts';
 import {
   ConnectionError,
   HeldBackError,
@@ -107,7 +107,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     const { requestsPerSecondMax = REQUESTS_PER_SECOND_MAX } = options;
-    this.#baseUrl = baseUrlOf(options.baseUrl);
+    this.#baseUrl = parseBaseUrl(options.baseUrl);
     checkHeader('accessKey', options.accessKey);
     checkWholeNumber('timeoutMs', options.timeoutMs ?? TIMEOUT_MS, 1);
     checkWholeNumber('attemptTimeoutMs', options.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS, 1);
@@ -180,7 +180,7 @@ export class Connection {
         origin,
         signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       );
-      return answer.status >= 200 && answer.status < 300 ? answer : refusedBy(answer);
+      return answer.status >= 200 && answer.status < 300 ? answer : toRefusalError(answer);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
       if (deadline.aborted) return new TimeoutError(`no answer within ${timeoutMs} ms`, origin, true, cause);

@@ -199,7 +199,7 @@ export class UnexpectedAnswerError extends NoAnswerError {
 }
 
 /** The most specific error for a refusal. */
-export function refusal(
+export function toRefusal(
   problem: Problem,
   retryAfterSeconds: number | null,
   origin: Origin,

@@ -1,5 +1,5 @@
-import { type Answer, doneOf, jsonOf } from './answer.ts';
-import { checkKey, checkWholeNumber, jsonText, pathSegment, queryText } from './arguments.ts';
+import { type Answer, parseJson, requireDone } from './answer.ts';
+import { checkKey, checkWholeNumber, encodePathSegment, formatJson, formatQuery } from './arguments.ts';
 import { type CallOptions, Connection, type ConnectionOptions, type Outgoing, pause } from './connection.ts';
 import type * as records from './records.ts';
 
@@ -66,7 +66,7 @@ export class PlatformClient {
   async reportOutcome(report: records.OutcomeReport, options?: CallOptions): Promise<records.OutcomeResult> {
     checkKey('clientIdKey', report.clientIdKey);
     checkKey('orderRef', report.orderRef);
-    return jsonOf(await this.#send('POST', 'outcomes', report, options));
+    return parseJson(await this.#send('POST', 'outcomes', report, options));
   }
 
   /**
@@ -87,7 +87,7 @@ export class PlatformClient {
 
   /** Throws NotFoundError when nothing is known of the client. */
   async client(clientIdKey: string, options?: CallOptions): Promise<records.ClientView> {
-    return jsonOf(await this.#send('GET', clientPath(clientIdKey), undefined, options));
+    return parseJson(await this.#send('GET', clientPath(clientIdKey), undefined, options));
   }
 
   /** The client's history, newest first. Throws NotFoundError when nothing is known of it. */
@@ -98,7 +98,7 @@ export class PlatformClient {
   ): Promise<records.ClientHistory> {
     checkLimit(query);
     const path = clientPath(clientIdKey, '/history', query);
-    return jsonOf(await this.#search(path, options));
+    return parseJson(await this.#search(path, options));
   }
 
   /**
@@ -111,18 +111,18 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ClientLinks> {
     checkLimit(query);
-    return jsonOf(await this.#search(clientPath(clientIdKey, '/links', query), options));
+    return parseJson(await this.#search(clientPath(clientIdKey, '/links', query), options));
   }
 
   /** All data about the client, read into memory as a whole. The audit notes that it was read. */
   async exportClient(clientIdKey: string, options?: CallOptions): Promise<records.ClientExport> {
-    return jsonOf(await this.#search(clientPath(clientIdKey, '/export'), options));
+    return parseJson(await this.#search(clientPath(clientIdKey, '/export'), options));
   }
 
   /** Erases all data about the client; gives what still holds bytes of it for a while, null when nothing does. */
   async eraseClient(clientIdKey: string, options?: CallOptions): Promise<records.TracesLeft | null> {
     const answer = await this.#send('DELETE', clientPath(clientIdKey), undefined, options);
-    return answer.status === 202 ? jsonOf(answer) : null;
+    return answer.status === 202 ? parseJson(answer) : null;
   }
 
   async bind(
@@ -130,7 +130,7 @@ export class PlatformClient {
     binding: records.NewBinding,
     options?: CallOptions,
   ): Promise<records.Binding> {
-    return jsonOf(await this.#send('PUT', clientPath(clientIdKey, '/binding'), binding, options));
+    return parseJson(await this.#send('PUT', clientPath(clientIdKey, '/binding'), binding, options));
   }
 
   async unbind(clientIdKey: string, options?: CallOptions): Promise<void> {
@@ -143,7 +143,7 @@ export class PlatformClient {
     override: records.NewOverride,
     options?: CallOptions,
   ): Promise<records.Override> {
-    return doneOf(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
+    return requireDone(await this.#send('PUT', clientPath(clientIdKey, '/override'), override, options));
   }
 
   async liftOverride(clientIdKey: string, options?: CallOptions): Promise<void> {
@@ -153,15 +153,15 @@ export class PlatformClient {
   /** A page of matching decisions of an order, a client or all, newest first, and how far the search went. */
   async decisions(query: records.DecisionQuery = {}, options?: CallOptions): Promise<records.FoundDecisions> {
     checkLimit(query);
-    return jsonOf(await this.#search(`decisions${queryText(query)}`, options));
+    return parseJson(await this.#search(`decisions${formatQuery(query)}`, options));
   }
 
   async decision(decisionId: string, options?: CallOptions): Promise<records.Decision> {
-    return jsonOf(await this.#search(decisionPath(decisionId), options));
+    return parseJson(await this.#search(decisionPath(decisionId), options));
   }
 
   async explanation(decisionId: string, options?: CallOptions): Promise<records.Explanation> {
-    return jsonOf(await this.#search(`${decisionPath(decisionId)}/explanation`, options));
+    return parseJson(await this.#search(`${decisionPath(decisionId)}/explanation`, options));
   }
 
   /**
@@ -177,8 +177,8 @@ export class PlatformClient {
     checkLimit({ limit });
     for (let after = await place.load(); ; ) {
       const wait = follow ? FEED_WAIT_SECONDS : undefined;
-      const query = queryText({ after: after ?? undefined, limit, wait });
-      const { events, next } = jsonOf<records.EventPage>(await this.#search(`events${query}`, options));
+      const query = formatQuery({ after: after ?? undefined, limit, wait });
+      const { events, next } = parseJson<records.EventPage>(await this.#search(`events${query}`, options));
       yield* events;
       if (next !== after) await place.save(next);
       if (!follow && events.length === 0 && next === after) return;
@@ -189,7 +189,7 @@ export class PlatformClient {
   /** The lists of the platform and those of the whole installation by name, as the node that answers holds them. */
   async lists(query: records.PageQuery = {}, options?: CallOptions): Promise<records.SharedLists> {
     checkLimit(query);
-    return jsonOf(await this.#send('GET', `lists${queryText(query)}`, undefined, options));
+    return parseJson(await this.#send('GET', `lists${formatQuery(query)}`, undefined, options));
   }
 
   /** A page of a list, newest change first; `after` continues after a page. */
@@ -199,12 +199,12 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListEntries> {
     checkLimit(query);
-    return jsonOf(await this.#send('GET', entriesPath(list, query), undefined, options));
+    return parseJson(await this.#send('GET', entriesPath(list, query), undefined, options));
   }
 
   /** Makes a list of one kind, and with kind attribute of one attribute; the same again changes nothing. */
   async makeList(list: string, made: records.NewList, options?: CallOptions): Promise<records.SharedList> {
-    return jsonOf(await this.#send('PUT', `lists/${pathSegment('list', list)}`, made, options));
+    return parseJson(await this.#send('PUT', `lists/${encodePathSegment('list', list)}`, made, options));
   }
 
   /** Puts a value on a list, or renews its reason and end; every node knows of it within 2 s. */
@@ -215,7 +215,7 @@ export class PlatformClient {
     options?: CallOptions,
   ): Promise<records.ListEntry> {
     checkKey('value', value);
-    return jsonOf(await this.#send('PUT', entriesPath(list, { value }), entry, options));
+    return parseJson(await this.#send('PUT', entriesPath(list, { value }), entry, options));
   }
 
   /** Does nothing when the value is not on the list. The audit log keeps the reason. */
@@ -241,7 +241,7 @@ export class PlatformClient {
   }
 
   async rulesStatus(options?: CallOptions): Promise<records.RolloutStatus> {
-    return jsonOf(await this.#send('GET', 'rules', undefined, options));
+    return parseJson(await this.#send('GET', 'rules', undefined, options));
   }
 
   /**
@@ -249,12 +249,12 @@ export class PlatformClient {
    * somebody else has to approve it.
    */
   async rollOut(request: records.RolloutRequest, options: CallOptions = {}): Promise<records.Following> {
-    return doneOf(await this.#changeRules('rules/rollout', request, options));
+    return requireDone(await this.#changeRules('rules/rollout', request, options));
   }
 
   /** Withdraws the candidate, or returns to the version before when there is none. */
   async rollBack(request: records.RollbackRequest, options: CallOptions = {}): Promise<records.Following> {
-    return jsonOf(await this.#changeRules('rules/rollback', request, options));
+    return parseJson(await this.#changeRules('rules/rollback', request, options));
   }
 
   /** Never retried: a second rollback would go back one more version. */
@@ -279,7 +279,7 @@ export class PlatformClient {
     otherwise: Partial<Outgoing> = {},
   ): Promise<Answer> {
     const content =
-      body === undefined ? {} : { body: { type: 'application/json', text: jsonText('body', body) } };
+      body === undefined ? {} : { body: { type: 'application/json', text: formatJson('body', body) } };
     const request = { method, path: `/v1/platform/${path}`, repeatable: true };
     return this.#connection.send({ ...request, ...content, ...otherwise }, options);
   }
@@ -327,7 +327,7 @@ export class PlatformClient {
     sent: readonly object[],
     options: CallOptions,
   ): Promise<ReadonlyMap<number, LineResult<Result>>> {
-    const text = sent.map((one) => `${jsonText('line', one)}\n`).join('');
+    const text = sent.map((one) => `${formatJson('line', one)}\n`).join('');
     const answer = await this.#connection.send(
       {
         method: 'POST',
@@ -341,7 +341,7 @@ export class PlatformClient {
     const lines = answer.text
       .split('\n')
       .filter((line) => line !== '')
-      .map((line) => jsonOf<{ readonly line: number } & LineResult<Result>>(answer, line));
+      .map((line) => parseJson<{ readonly line: number } & LineResult<Result>>(answer, line));
     return new Map(lines.map((line) => [line.line, line]));
   }
 }
@@ -365,17 +365,17 @@ function resultOf<Result>(line: LineResult<Result> | undefined): LineResult<Resu
 
 /** The value is in the query, since ranges of addresses cannot be in a path. */
 function entriesPath(list: string, query: object = {}): string {
-  return `lists/${pathSegment('list', list)}/entries${queryText(query)}`;
+  return `lists/${encodePathSegment('list', list)}/entries${formatQuery(query)}`;
 }
 
 /** The client is in the query, because URL parsers and proxies rewrite paths, which could turn one id into another. */
 function clientPath(clientIdKey: string, below = '', query: object = {}): string {
   checkKey('clientIdKey', clientIdKey);
-  return `client${below}${queryText({ clientIdKey, ...query })}`;
+  return `client${below}${formatQuery({ clientIdKey, ...query })}`;
 }
 
 function decisionPath(decisionId: string): string {
-  return `decisions/${pathSegment('decisionId', decisionId)}`;
+  return `decisions/${encodePathSegment('decisionId', decisionId)}`;
 }
 
 function checkLimit({ limit }: records.PageQuery): void {

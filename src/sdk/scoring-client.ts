@@ -1,5 +1,5 @@
-import { type Answer, jsonOf, objectOf } from './answer.ts';
-import { checkAmount, checkHeader, checkKey, jsonText } from './arguments.ts';
+import { type Answer, parseJson, parseObject } from './answer.ts';
+import { checkAmount, checkHeader, checkKey, formatJson } from './arguments.ts';
 import {
   type CallOptions,
   Connection,
@@ -96,7 +96,7 @@ function outgoing(operation: 'score' | 'verdict', request: ScoreRequest | Verdic
   checkKey('sellPointKey', request.sellPointKey);
   checkKey('clientIdKey', request.clientIdKey);
   checkAmount('amountRequested', request.amountRequested);
-  const body = { type: 'application/json', text: jsonText('request', request) };
+  const body = { type: 'application/json', text: formatJson('request', request) };
   return { method: 'POST', path: `/v1/client/${operation}`, body, repeatable: true };
 }
 
@@ -110,23 +110,23 @@ function unanswered(noAnswer: NoAnswerError): AnswerOrigin {
 }
 
 function scoreOf(answer: Answer): ScoreAnswer {
-  const { clientGroup, paymentScore, isBot } = objectOf(answer);
+  const { clientGroup, paymentScore, isBot } = parseObject(answer);
   const whole =
     typeof clientGroup === 'string' && typeof paymentScore === 'string' && typeof isBot === 'boolean';
   if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no score', answer.origin);
-  return jsonOf(answer);
+  return parseJson(answer);
 }
 
 /** The checkout acts on it, so it must be one of the four commands, with what that command needs. */
 function verdictOf(answer: Answer): VerdictAnswer {
-  const { verdict, waitSeconds, stickyRequisiteRef } = objectOf(answer);
+  const { verdict, waitSeconds, stickyRequisiteRef } = parseObject(answer);
   const whole =
     verdict === 'GET_NEW' ||
     verdict === 'BLOCK' ||
     (verdict === 'WAIT' && typeof waitSeconds === 'number') ||
     (verdict === 'GET_SAME_STICKY' && typeof stickyRequisiteRef === 'string');
   if (!whole) throw new UnexpectedAnswerError(answer.status, 'the answer is no verdict', answer.origin);
-  return jsonOf(answer);
+  return parseJson(answer);
 }
 
 /**

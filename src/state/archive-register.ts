@@ -4,6 +4,6 @@ import type { Registers } from './store.ts';
 export const ARCHIVE_REGISTER = 'archive';
 
 /** The id of the archive that takes the decisions of this store; null: none does. */
-export function claimedArchive(registers: Pick<Registers, 'read'>): Promise<string | null> {
+export function readClaimedArchive(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return registers.read(ARCHIVE_REGISTER);
 }

@@ -44,29 +44,33 @@ export interface AuditBody {
 function linkAfter(end: ChainEnd | null, { at, entry, payer, forgets = [] }: AuditNote): AuditLink {
   const nonce = randomBytes(16).toString('base64url');
   const part = payer && { clientHash: payer.clientHash, text: JSON.stringify([payer.detail, nonce]) };
-  const written: AuditBody = { at, payer: part && digestOf(part), forgets, entry };
+  const written: AuditBody = { at, payer: part && computePartDigest(part), forgets, entry };
   const link = {
     number: (end?.number ?? 0) + 1,
     previous: end?.hash ?? '',
     body: JSON.stringify(written),
     payer: part,
   };
-  return { ...link, hash: hashOf(link) };
+  return { ...link, hash: computeAuditHash(link) };
 }
 
 /** Null when it is not the text that was written. */
-export function bodyOf({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
+export function parseAuditBody({ body }: Pick<AuditLink, 'body'>): AuditBody | null {
   const { at, payer, forgets, entry } = parseJsonObject(body) ?? {};
   if (typeof at !== 'number' || (payer !== null && typeof payer !== 'string')) return null;
   if (!Array.isArray(forgets) || entry === undefined) return null;
   return { at, payer, forgets: forgets.map(Number), entry };
 }
 
-export function hashOf({ number, previous, body }: Pick<AuditLink, 'number' | 'previous' | 'body'>): string {
+export function computeAuditHash({
+  number,
+  previous,
+  body,
+}: Pick<AuditLink, 'number' | 'previous' | 'body'>): string {
   return hash('sha256', `${number}\n${previous}\n${body}`);
 }
 
-export function digestOf({ clientHash, text }: PayerPart): string {
+export function computePartDigest({ clientHash, text }: PayerPart): string {
   return hash('sha256', `${clientHash}\n${text}`);
 }
 
@@ -157,7 +161,9 @@ export class AuditLog {
 
   async #dropOld(before: number): Promise<void> {
     const oldest = await this.#rows.read(0, DROPPED_MAX);
-    const times = oldest.map((link) => (hashOf(link) === link.hash ? (bodyOf(link)?.at ?? null) : null));
+    const times = oldest.map((link) =>
+      computeAuditHash(link) === link.hash ? (parseAuditBody(link)?.at ?? null) : null,
+    );
     const young = times.findIndex((at) => at !== null && at >= before);
     const untilYoung = young === -1 ? times : times.slice(0, young);
     // The time of a changed entry proves nothing: it goes with the next sound one.

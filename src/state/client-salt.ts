@@ -9,7 +9,7 @@ export const SALT_REGISTER = 'client-salt';
 export class SaltRefused extends NamedError {}
 
 /** Throws SaltRefused when the text is no salt. */
-export function clientKeysUnder(salt: string): ClientKeys {
+export function createClientKeys(salt: string): ClientKeys {
   try {
     return new ClientKeys(salt);
   } catch (cause) {
@@ -20,6 +20,6 @@ export function clientKeysUnder(salt: string): ClientKeys {
   }
 }
 
-export function newSalt(): string {
+export function createSalt(): string {
   return randomBytes(16).toString('base64url');
 }

@@ -33,12 +33,12 @@ export class ClockOffset {
 }
 
 /** The middle one, so that a single wrong clock does not decide; of two the earlier. */
-export function medianOffset(offsets: readonly number[]): number {
+export function findMedianOffset(offsets: readonly number[]): number {
   return offsets.toSorted((a, b) => a - b)[Math.floor((offsets.length - 1) / 2)] ?? 0;
 }
 
 /** A process's clock as the store's would read. */
-export function storeClock(
+export function createStoreClock(
   local: () => number,
   { ownClock, clockOffsetMs }: { readonly clockOffsetMs: () => number; readonly ownClock?: () => number },
 ): () => number {

@@ -1,5 +1,5 @@
 /** Connecting to a name that has several addresses fails with one error for each. */
-export function connectionFailure(error: unknown): string {
+export function explainConnectionFailure(error: unknown): string {
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
   return errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ');
 }

@@ -128,7 +128,7 @@ export interface DocumentIndex {
  * A Keyv whose documents expire by the store's clock alone. Keyv would note the end of each by the writer's
  * clock and delete by the reader's, so that a node whose clock is ahead deletes what all others still need.
  */
-export function documentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>): Keyv {
+export function createDocumentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>): Keyv {
   return new Keyv({
     ...options,
     useKeyPrefix: false,
@@ -141,7 +141,7 @@ export function documentsKeyv(options: Pick<KeyvOptions, 'store' | 'namespace'>)
 const READ_AT_ONCE = 200;
 
 /** Reads about many items, some at once. SQLite answers at once, and nobody else would be served before the last. */
-export async function someAtATime<From, To>(
+export async function mapInBatches<From, To>(
   items: readonly From[],
   read: (item: From) => Promise<To>,
 ): Promise<readonly To[]> {
@@ -153,8 +153,13 @@ export async function someAtATime<From, To>(
   return all;
 }
 
-/** Documents in a Keyv that was made by `documentsKeyv`. */
-export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall, versions: Versions): Documents {
+/** Documents in a Keyv that was made by `createDocumentsKeyv`. */
+export function createKeyvDocuments(
+  keyv: Keyv,
+  index: DocumentIndex,
+  run: RunCall,
+  versions: Versions,
+): Documents {
   const key = (collection: string, name: string) => `document:${collection}/${name}`;
   const get = async <T>(collection: string, name: string) => {
     try {
@@ -182,7 +187,7 @@ export function keyvDocuments(keyv: Keyv, index: DocumentIndex, run: RunCall, ve
       }),
     list: <T>(collection: string) =>
       run(async () => {
-        const values = await someAtATime(await index.names(collection), (name) => get<T>(collection, name));
+        const values = await mapInBatches(await index.names(collection), (name) => get<T>(collection, name));
         return values.filter((value) => value !== undefined);
       }),
     recentVersion: (collection) => versions.recent(collection),

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { always, count, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { count, epochMs, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { type Decision, DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
 import { HoldoutSchema } from '#decision/holdout.ts';
 import { tenant } from '#decision/payer/client-key.ts';
@@ -7,8 +7,8 @@ import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
 import {
   DatedReportSchema,
   type Exposure,
-  exposureOf,
   OrderOutcomeSchema,
+  toExposure,
   turnedAway,
 } from '#decision/payer/order.ts';
 import { ScoreRequestSchema } from '#decision/requests.ts';
@@ -22,7 +22,7 @@ const clientIdKey = word("The caller's identifier of the payer");
 const orderRef = word("The caller's order");
 
 export const ScoreEntrySchema = shape('One answered score request', {
-  kind: always('score'),
+  kind: literal('score'),
   at: epochMs('When it was answered'),
   platform,
   clientIdKey,
@@ -33,7 +33,7 @@ export const ScoreEntrySchema = shape('One answered score request', {
 });
 
 const VerdictEntrySchema = shape('One answered verdict request', {
-  kind: always('verdict'),
+  kind: literal('verdict'),
   at: epochMs('When it was decided'),
   platform,
   clientIdKey,
@@ -41,7 +41,7 @@ const VerdictEntrySchema = shape('One answered verdict request', {
 });
 
 export const OutcomeEntrySchema = shape('What became of an order, as it was reported', {
-  kind: always('outcome'),
+  kind: literal('outcome'),
   at: epochMs('When it was accepted'),
   platform,
   clientIdKey,
@@ -62,7 +62,7 @@ export const OutcomeEntrySchema = shape('What became of an order, as it was repo
 });
 
 export const BindingEntrySchema = shape('A client was bound to a requisite, or unbound', {
-  kind: always('binding'),
+  kind: literal('binding'),
   at: epochMs('When it was accepted'),
   platform,
   clientIdKey,
@@ -70,7 +70,7 @@ export const BindingEntrySchema = shape('A client was bound to a requisite, or u
 });
 
 export const OverrideEntrySchema = shape('A person decided about a client, or lifted that', {
-  kind: always('override'),
+  kind: literal('override'),
   at: epochMs('When it was accepted'),
   platform,
   clientIdKey,
@@ -79,7 +79,7 @@ export const OverrideEntrySchema = shape('A person decided about a client, or li
 });
 
 export const WaitEndedEntrySchema = shape('A person ended a wait of a client before its time', {
-  kind: always('waitEnded'),
+  kind: literal('waitEnded'),
   at: epochMs('When it was ended'),
   platform,
   clientIdKey,
@@ -104,8 +104,8 @@ export type ScoreEntry = Shape<typeof ScoreEntrySchema>;
 export type OutcomeEntry = Shape<typeof OutcomeEntrySchema>;
 
 /** What was known of an order when a report of it was accepted, as far as that makes a difference. */
-export function recordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
-  return exposureOf(turnedAway !== true);
+export function readRecordedExposure(turnedAway: OutcomeEntry['turnedAway']): Exposure {
+  return toExposure(turnedAway !== true);
 }
 
 /** One accepted input, with what was decided. */
@@ -120,7 +120,7 @@ export type JournalEntry =
 export const ErasureEntrySchema = shape(
   'A client was erased: whoever keeps journal entries elsewhere removes those about it, too',
   {
-    kind: always('erasure'),
+    kind: literal('erasure'),
     at: epochMs('When the platform asked for it'),
     platform,
     clientNumber: word('`clientNumber` of its hash'),
@@ -137,7 +137,7 @@ export type Placed<Entry extends JournalRecord> = Entry & { readonly place: Entr
 export type HistoryPlace = { readonly at: number; readonly place: JournalPlace };
 
 /** Orders the entries of a client, the newest first. A store that was restored counts its places from there again. */
-export function newestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
+export function compareNewestEntryFirst(a: Placed<JournalEntry>, b: Placed<JournalEntry>): number {
   return b.at - a.at || b.place.ms - a.place.ms || b.place.seq - a.place.seq;
 }
 
@@ -157,7 +157,7 @@ export interface JournalCursors {
 }
 
 /** Whether the entry at a place was read. */
-export function isBehind(places: JournalPlaces, { partition, ...place }: EntryPlace): boolean {
+export function isRead(places: JournalPlaces, { partition, ...place }: EntryPlace): boolean {
   const read = places[partition] ?? null;
   return read !== null && comparePlaces(place, read) <= 0;
 }
@@ -185,7 +185,7 @@ export function comparePlaces(a: JournalPlace, b: JournalPlace): number {
   return a.ms - b.ms || a.seq - b.seq;
 }
 
-export function laterPlace(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
+export function pickLaterPlace(a: JournalPlace | null, b: JournalPlace | null): JournalPlace | null {
   if (a === null || b === null) return a ?? b;
   return comparePlaces(a, b) < 0 ? b : a;
 }
@@ -247,7 +247,7 @@ export interface UnreadableEntry {
 export type ReadEntry = Placed<JournalRecord> | LostVerdict | UnreadableEntry;
 
 /** The member of a page that names them; absent where everything can be read. */
-export function unreadableAmong(entries: readonly ReadEntry[]): {
+export function collectUnreadable(entries: readonly ReadEntry[]): {
   readonly unreadable?: readonly UnreadableEntry[];
 } {
   const unreadable = entries.filter((entry) => entry.kind === 'unreadable');
@@ -265,7 +265,7 @@ const ERASURE = new PositionalCodec(ErasureEntrySchema);
  * The stored form of a journal entry: a letter for its kind, then its members by position. Throws when its time is
  * invalid: nobody could read it again.
  */
-export function journalText(entry: JournalRecord): string {
+export function encodeJournalRecord(entry: JournalRecord): string {
   if (!Number.isSafeInteger(entry.at)) throw new RangeError('a journal entry without a time is not written');
   switch (entry.kind) {
     case 'verdict':
@@ -288,13 +288,13 @@ export function journalText(entry: JournalRecord): string {
   }
 }
 
-/** By the letters that `journalText` begins with. */
+/** By the letters that `encodeJournalRecord` begins with. */
 const FORMS = new Map<string | undefined, { read(row: string): JournalRecord }>(
   Object.entries({ s: SCORE, o: OUTCOME, b: BINDING, v: OVERRIDE, w: WAIT_ENDED, e: ERASURE }),
 );
 
 /** The entry that was written as `text`, or the verdict that it refers to. */
-export function parseJournalText(text: string): JournalRecord | VerdictReference {
+export function decodeJournalRecord(text: string): JournalRecord | VerdictReference {
   const form = FORMS.get(text[0]);
   if (form !== undefined) return form.read(text.slice(1));
   const [, seq, at = ''] = /^(\d+)\.([0-9a-z]+)(?:\.|$)/.exec(text) ?? [];
@@ -303,7 +303,7 @@ export function parseJournalText(text: string): JournalRecord | VerdictReference
 }
 
 /** The result of work on a stored entry, or why it cannot be read. A store that is away is not the entry's fault. */
-export async function readOr<T>(
+export async function readOrExplain<T>(
   stored: Omit<UnreadableEntry, 'kind' | 'why'>,
   read: () => T | Promise<T>,
 ): Promise<T | UnreadableEntry> {
@@ -320,7 +320,7 @@ export function parseErasure(text: string): ErasureEntry {
 }
 
 /** The gap that verdicts without a record leave, joined with a known gap; null without either. */
-export function gapWith(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
+export function joinLostVerdicts(lost: readonly LostVerdict[], known: JournalGap | null): JournalGap | null {
   return lost.map(({ at }): JournalGap => ({ from: at, to: at, entries: 1 })).reduce(joinGaps, known);
 }
 
@@ -329,7 +329,7 @@ export function joinGaps(a: JournalGap | null, b: JournalGap): JournalGap {
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to), entries: a.entries + b.entries };
 }
 
-export function verdictEntry(decision: Decision): JournalEntry {
+export function toVerdictEntry(decision: Decision): JournalEntry {
   const { at, platform, clientIdKey } = decision;
   return { kind: 'verdict', at, platform, clientIdKey, decision };
 }

@@ -19,18 +19,18 @@ export const PARTITIONS: readonly string[] = [
 ].flatMap((tags) => tags.split(' '));
 
 /** The hash tag of a client. */
-export function partitionOf(clientHash: string): string {
+export function getPartition(clientHash: string): string {
   const partition = PARTITIONS[DIGITS.indexOf(clientHash.charAt(0) || ' ')];
   if (partition === undefined) throw new Error(`"${clientHash}" is not the hash of a client`);
   return partition;
 }
 
 /** The number of a partition, from 0. */
-export function partitionNumber(partition: string): number {
+export function getPartitionNumber(partition: string): number {
   return PARTITIONS.indexOf(partition);
 }
 
-const home = (clientHash: string): string => `{${partitionOf(clientHash)}}${clientHash}`;
+const home = (clientHash: string): string => `{${getPartition(clientHash)}}${clientHash}`;
 
 /** The client's state. String. */
 export const stateKey = (clientHash: string): string => `s:${home(clientHash)}`;
@@ -40,7 +40,7 @@ export const recordsPrefix = (partition: string): string => `d:{${partition}}`;
 
 /** Before the number of a decision in the key of its record. */
 export const decisionPrefix = (clientHash: string): string =>
-  `${recordsPrefix(partitionOf(clientHash))}${clientHash}.`;
+  `${recordsPrefix(getPartition(clientHash))}${clientHash}.`;
 
 /** One decision record. String. */
 export const decisionKey = (clientHash: string, seq: number): string => decisionPrefix(clientHash) + seq;
@@ -70,7 +70,7 @@ export const installationKey = (partition: string): string => `installation:{${p
 export const unshippedErasuresKey = (partition: string): string => `erasures:{${partition}}`;
 
 /** A placeholder in a script's KEYS for what a call does not need; never written. In the client's slot. */
-export const unusedKey = (clientHash: string): string => `-:{${partitionOf(clientHash)}}`;
+export const unusedKey = (clientHash: string): string => `-:{${getPartition(clientHash)}}`;
 
 /** Clients seen on a device of a platform, by last seen, and their marks. Sorted set of `deviceMembers`. */
 export const deviceKey = (kind: DeviceKind, platform: PlatformName, id: string): string =>

@@ -44,7 +44,7 @@ export function explainSaltDifference(): string {
  * Throws AnotherStore when a store is empty where an installation was, or holds another one. The salt of an archive that
  * differs has a refusal of its own.
  */
-export function requireExpected(
+export function requireExpectedInstallation(
   name: string,
   found: { readonly id: string; readonly salt: string | null } | null,
   expected: ExpectedInstallation | null,

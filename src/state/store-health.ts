@@ -28,7 +28,7 @@ export interface ServerHealth {
 export type StoreHealth = readonly ServerHealth[];
 
 /** Why a server did not take a write, in its own words where it has some. */
-export function failureText(error: unknown): string {
+export function explainFailure(error: unknown): string {
   const { cause } = error instanceof Error ? error : { cause: undefined };
   const told = cause instanceof Error ? cause : error;
   // Redis adds which line of which script it refused.

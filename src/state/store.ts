@@ -125,7 +125,7 @@ export interface Store {
   /** The store's clock, epoch ms, where it is this machine's; it follows the system's. */
   readonly ownClock?: () => number;
   /**
-   * How far the store's clock is ahead of this process's, ms; `storeClock` turns it into the clock that decides. Where that
+   * How far the store's clock is ahead of this process's, ms; `createStoreClock` turns it into the clock that decides. Where that
    * is this machine's, by how much it was set in the last ten minutes.
    */
   readonly clockOffsetMs: () => number;
@@ -302,12 +302,14 @@ export interface TallyBatch {
 /** The field that holds the number of a writer's last batch; no count begins so. */
 const WRITER = 'writer:';
 
-export function writerField(writer: string): string {
+export function formatWriterField(writer: string): string {
   return WRITER + writer;
 }
 
 /** The counts among the fields of a tally, as the store gives them. */
-export function tallyCounts(fields: Iterable<readonly [string, unknown]>): Readonly<Record<string, number>> {
+export function readTallyCounts(
+  fields: Iterable<readonly [string, unknown]>,
+): Readonly<Record<string, number>> {
   return Object.fromEntries(
     [...fields]
       .filter(([field]) => !field.startsWith(WRITER))
@@ -326,7 +328,7 @@ export interface TextPlace {
 }
 
 /** The collection or register that a place belongs to. */
-export function followedName({ kind, name }: TextPlace): string {
+export function getFollowedName({ kind, name }: TextPlace): string {
   return kind === 'document' ? name.slice(0, name.indexOf('/')) : name;
 }
 

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { type Decision, verdictAnswer } from '#decision/decision.ts';
+import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
 import {
-  decisionOf,
-  isRow,
+  decodeDecisionRow,
+  isDecisionRow,
   parseRecord,
+  parseRecordShape,
   RecordDamaged,
   type RecordShape,
-  readShape,
 } from '#decision/decision-record.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { decodeOrder } from '#decision/payer/order-text.ts';
@@ -46,12 +46,12 @@ function readState(text: string): ClientState {
 }
 
 /** A value that a database gave, when it is a text. */
-export function textOf(value: unknown): string | null {
+export function toTextOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function answerOf(decision: Decision): StoredAnswer {
-  return { answer: verdictAnswer(decision), decisionId: decision.decisionId };
+export function toStoredAnswer(decision: Decision): StoredAnswer {
+  return { answer: toVerdictAnswer(decision), decisionId: decision.decisionId };
 }
 
 export interface StoredRecord {
@@ -75,9 +75,9 @@ export class RecordReader {
   /** Throws RecordDamaged when no version stores this form. */
   async decision({ clientHash, text }: StoredRecord): Promise<Decision> {
     const record = parseRecord(text);
-    if (!isRow(record)) return record;
+    if (!isDecisionRow(record)) return record;
     const [shapeId] = record;
-    return decisionOf(
+    return decodeDecisionRow(
       record,
       clientHash,
       this.#shapes.get(shapeId) ?? (await this.#load(shapeId, clientHash)),
@@ -94,7 +94,7 @@ export class RecordReader {
     const text = await this.#readShape(id, clientHash);
     if (text === null)
       throw new RecordDamaged(`a decision record names the shape ${id}, which is not stored`);
-    const shape = readShape(text);
+    const shape = parseRecordShape(text);
     this.#shapes.set(id, shape);
     return shape;
   }

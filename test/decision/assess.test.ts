@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { conclude, verdictRule } from '#decision/assess.ts';
-import { type Decision, verdictAnswer } from '#decision/decision.ts';
+import { concludeFromValues, findVerdictRule } from '#decision/assess.ts';
+import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { edited, edits, swap, whole } from '../rule-fixtures/sound-rules.ts';
@@ -37,8 +37,11 @@ describe('what a rule set concludes', () => {
 
   it('is a bot when the weights of the matching signals reach the threshold', () => {
     const rules = signals(1, 2, 3);
-    expect(conclude(rules, values(rules, both), false)).to.deep.include({ isBot: true, signals: ['a', 'b'] });
-    expect(conclude(rules, values(rules, { honeypotTriggered: true }), false)).to.deep.include({
+    expect(concludeFromValues(rules, values(rules, both), false)).to.deep.include({
+      isBot: true,
+      signals: ['a', 'b'],
+    });
+    expect(concludeFromValues(rules, values(rules, { honeypotTriggered: true }), false)).to.deep.include({
       isBot: false,
       signals: ['a'],
     });
@@ -47,11 +50,13 @@ describe('what a rule set concludes', () => {
   it('is no bot whom the rule set exempts from all signals, of which it then names none', () => {
     const rules = edited({});
     const trapped = { honeypotTriggered: true };
-    expect(conclude(rules, values(rules, trapped), false)).to.deep.include({
+    expect(concludeFromValues(rules, values(rules, trapped), false)).to.deep.include({
       isBot: true,
       signals: ['honeypot'],
     });
-    expect(conclude(rules, values(rules, { ...trapped, overrideGroup: 'TRUSTED' }), false)).to.deep.include({
+    expect(
+      concludeFromValues(rules, values(rules, { ...trapped, overrideGroup: 'TRUSTED' }), false),
+    ).to.deep.include({
       isBot: false,
       signals: [],
     });
@@ -67,9 +72,9 @@ describe('what a rule set concludes', () => {
     const trapped = values(rules, { honeypotTriggered: true });
     const isPaid = (reading: FactReading) =>
       trapped.map((value, index) => (rules.facts[index]?.name === 'secondsSinceLastPaid' ? reading : value));
-    expect(conclude(rules, isPaid(null), false).isBot).to.equal(true);
-    expect(conclude(rules, isPaid(59), false).isBot).to.equal(false);
-    expect(conclude(rules, isPaid(60), false).isBot).to.equal(true);
+    expect(concludeFromValues(rules, isPaid(null), false).isBot).to.equal(true);
+    expect(concludeFromValues(rules, isPaid(59), false).isBot).to.equal(false);
+    expect(concludeFromValues(rules, isPaid(60), false).isBot).to.equal(true);
   });
 
   for (const [first, second, threshold] of [
@@ -78,19 +83,22 @@ describe('what a rule set concludes', () => {
   ] as const) {
     it(`is a bot for weights of ${first} and ${second} at a threshold of ${threshold}`, () => {
       const rules = signals(first, second, threshold);
-      expect(conclude(rules, values(rules, both), false).isBot).to.equal(true);
+      expect(concludeFromValues(rules, values(rules, both), false).isBot).to.equal(true);
     });
   }
 
   it('is never a bot for a new client, whose signals are named all the same', () => {
     const rules = signals(1, 2, 3);
-    expect(conclude(rules, values(rules, both), true)).to.deep.include({ isBot: false, signals: ['a', 'b'] });
+    expect(concludeFromValues(rules, values(rules, both), true)).to.deep.include({
+      isBot: false,
+      signals: ['a', 'b'],
+    });
   });
 
   it('is the group of the first rule by priority, or otherwise', () => {
     const rules = edited({});
     const group = (seen: Readonly<Record<string, FactReading>>) =>
-      conclude(rules, values(rules, seen), false).clientGroup;
+      concludeFromValues(rules, values(rules, seen), false).clientGroup;
     expect(group({})).to.equal('NEW');
     expect(group({ paidCount: 1 })).to.equal('PAYING');
     expect(group({ paidCount: 1, hasBinding: true })).to.equal('STICKY');
@@ -107,15 +115,19 @@ describe('what a rule set concludes', () => {
         swap('fact: isBot, operator: equal, value: true', 'fact: botWeight, operator: equal, value: 3'),
       ),
     });
-    const { values: concluded, signals: names } = conclude(rules, values(rules, { paidCount: 1 }), false);
+    const { values: concluded, signals: names } = concludeFromValues(
+      rules,
+      values(rules, { paidCount: 1 }),
+      false,
+    );
     expect(names).to.deep.equal(['no-javascript']);
-    expect(verdictRule(rules, concluded).rule).to.equal('bot-blocked');
+    expect(findVerdictRule(rules, concluded).rule).to.equal('bot-blocked');
   });
 
   it('does not change the given values', () => {
     const rules = edited({});
     const given = Object.freeze([...values(rules, {})]);
-    expect(conclude(rules, given, false).values).to.not.equal(given);
+    expect(concludeFromValues(rules, given, false).values).to.not.equal(given);
   });
 });
 
@@ -136,7 +148,7 @@ describe("the caller's answer", () => {
 
   it("has the interface's members and nothing else of the record", () => {
     const decision: Decision = JSON.parse(JSON.stringify(record));
-    expect(verdictAnswer(decision)).to.deep.equal({
+    expect(toVerdictAnswer(decision)).to.deep.equal({
       verdict: 'WAIT',
       waitSeconds: 30,
       reason: 'Wait.',
@@ -147,7 +159,7 @@ describe("the caller's answer", () => {
     const sticky: Decision = JSON.parse(
       JSON.stringify({ ...granted, verdict: 'GET_SAME_STICKY', stickyRequisiteRef: 'r' }),
     );
-    expect(Object.keys(verdictAnswer(sticky))).to.deep.equal([
+    expect(Object.keys(toVerdictAnswer(sticky))).to.deep.equal([
       'verdict',
       'stickyRequisiteRef',
       'reason',

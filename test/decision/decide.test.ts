@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isGrant } from '#decision/conclude-verdict.ts';
-import { decideScore, decideVerdict, factsNow, type Standing } from '#decision/decide.ts';
+import { assessNow, type DecisionInput, decideScore, decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS, type Sightings } from '#decision/facts/fact.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, isNewClient, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -22,7 +22,7 @@ import { edited, edits, swap } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 import { clientKey } from './payer/client-keys.ts';
 
-const CLIENT = clientKey(platformName('demo'), 'payer-1');
+const CLIENT = clientKey(toPlatformName('demo'), 'payer-1');
 const RULES = edited({});
 
 function standing(state: ClientState, now: number, sightings: Sightings = NO_SIGHTINGS) {
@@ -197,7 +197,7 @@ describe('a verdict', () => {
     const rules = edited({
       'ruleset.yaml': swap('    scoringLimits: true', '    scoringLimits: true\n    currency: USD'),
     });
-    const [first, second] = askTwice(rules, clientKey(platformName('sandbox'), 'payer-1'));
+    const [first, second] = askTwice(rules, clientKey(toPlatformName('sandbox'), 'payer-1'));
     expect(first.facts).to.deep.include({ currency: 'USD', amount: 25 });
     expect(second).to.deep.include({ verdict: 'WAIT', waitSeconds: 10 });
   });
@@ -312,8 +312,11 @@ describe('a score', () => {
 });
 
 for (const [what, decide] of [
-  ['verdict', (standing: Standing, { rules, verdict }: Asked) => decideVerdict(rules, standing, verdict)],
-  ['score', (standing: Standing, { rules, score }: Asked) => decideScore(rules, standing, score)],
+  [
+    'verdict',
+    (standing: DecisionInput, { rules, verdict }: Asked) => decideVerdict(rules, standing, verdict),
+  ],
+  ['score', (standing: DecisionInput, { rules, score }: Asked) => decideScore(rules, standing, score)],
 ] as const)
   describe(`any ${what}`, () => {
     const asked = fc
@@ -350,7 +353,7 @@ describe('the present facts of a client', () => {
     const { nextState } = decideVerdict(RULES, standing(UNKNOWN_CLIENT, NOW), REQUEST);
     const place = RULES.facts.findIndex(({ label }) => label === 'verdicts(1h)');
     const counts = [nextState, UNKNOWN_CLIENT].map(
-      (state) => factsNow(RULES, standing(state, NOW)).values[place],
+      (state) => assessNow(RULES, standing(state, NOW)).values[place],
     );
     expect(counts).to.deep.equal([1, 0]);
   });

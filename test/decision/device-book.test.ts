@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { DeviceBook } from '#decision/device-book.ts';
+import { DeviceSightings } from '#decision/device-book.ts';
 import {
   CLIENTS_ON_DEVICE_MAX,
   NOBODY_SEEN,
@@ -87,7 +87,7 @@ describe('the device book', () => {
   it('counts the clients of a device in each window like a count over all sightings', () => {
     fc.assert(
       fc.property(fc.array(sight, { maxLength: 40 }), (sights) => {
-        const book = new DeviceBook();
+        const book = new DeviceSightings();
         const seen: (Sight & { readonly at: number })[] = [];
         let now = Date.UTC(2026, 0, 1);
         for (const one of sights) {
@@ -113,7 +113,7 @@ describe('the device book', () => {
     const step = fc.tuple(sight, marks, fc.constantFrom('seen', 'seen', 'paid'), fc.boolean());
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const book = new DeviceBook();
+        const book = new DeviceSightings();
         const noted = new NotedSights();
         let now = Date.UTC(2026, 0, 1);
         for (const [{ client, device, afterMs }, marks, kind, isUnpaid] of steps) {
@@ -136,7 +136,7 @@ describe('the device book', () => {
   });
 
   it('gives all counts of one device: the most shared, and of equals that with fewer who pay', () => {
-    const book = new DeviceBook();
+    const book = new DeviceSightings();
     const paying = { ...UNMARKED, paying: true };
     for (const client of ['bob', 'cid']) book.record(client, { fingerprints: ['x'], ips: [] }, 1000, paying);
     for (const client of ['dan', 'eve']) book.record(client, { fingerprints: ['y'], ips: [] }, 1000);
@@ -150,7 +150,7 @@ describe('the device book', () => {
   });
 
   it('counts the most shared one of several devices', () => {
-    const book = new DeviceBook();
+    const book = new DeviceSightings();
     for (const client of ['bob', 'cid']) book.record(client, { fingerprints: ['y'], ips: [] }, 1000);
     const shown = { fingerprints: ['x', 'y'], ips: [] };
     book.record('ann', shown, 1000);
@@ -159,7 +159,7 @@ describe('the device book', () => {
   });
 
   it('counts the verdicts on a device in steps, as the stores do', () => {
-    const book = new DeviceBook();
+    const book = new DeviceSightings();
     const shown = { fingerprints: ['x'], ips: [] };
     const minute = 60_000;
     for (const at of [0, 1, 9, 10, 70, 75]) book.record('ann', shown, at * minute, UNMARKED, QUESTIONS);
@@ -175,7 +175,7 @@ describe('the device book', () => {
   });
 
   it('remembers only the newest clients of a device', () => {
-    const book = new DeviceBook();
+    const book = new DeviceSightings();
     const shown = { fingerprints: ['x'], ips: [] };
     for (let number = 0; number < CLIENTS_ON_DEVICE_MAX + 5; number++)
       book.record(`payer-${number}`, shown, number);
@@ -184,7 +184,7 @@ describe('the device book', () => {
   });
 
   it('forgets who was last seen before the longest window, as the stores do', () => {
-    const book = new DeviceBook();
+    const book = new DeviceSightings();
     const shown = { fingerprints: ['x'], ips: [] };
     for (const [client, at] of [
       ['ann', 1],

@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { redecide } from '#decision/redecision.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { readRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { ruleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import { prove } from '#workbench/authoring/prove.ts';
+import { computeRuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
+import { proveRules } from '#workbench/authoring/prove.ts';
 import { FLAGS } from '../rule-fixtures/flags.ts';
 import { type Edit, edited, editedFiles, problemsOf, swap, whole } from '../rule-fixtures/sound-rules.ts';
 import { REQUEST } from '../rule-fixtures/verdict-request.ts';
@@ -30,11 +30,11 @@ function problemsWith(edit: Edit): readonly string[] {
 /** Findings of a rule set with these rules of flags. */
 function findingsOf(text: string): readonly string[] {
   const changes = { 'flags.yaml': whole(text) };
-  return prove(edited(changes), editedFiles(changes)).findings.map(({ message }) => message);
+  return proveRules(edited(changes), editedFiles(changes)).findings.map(({ message }) => message);
 }
 
 function decided(members: Partial<VerdictRequest>, rules: RuleSet = RULES): Decision {
-  return new Simulation(rules, platformName('demo')).verdict('payer-1', { ...REQUEST, ...members }, NOON);
+  return new Simulation(rules, toPlatformName('demo')).verdict('payer-1', { ...REQUEST, ...members }, NOON);
 }
 
 describe('the flags of a rule set', () => {
@@ -129,7 +129,7 @@ describe('the flags of a rule set', () => {
 
   it('are compared between versions, and change no answer', () => {
     const changed = edited({ 'flags.yaml': whole(FLAGS.replace('value: 500 }', 'value: 900 }')) });
-    const { differences, examples, note } = ruleDiff(RULES, changed);
+    const { differences, examples, note } = computeRuleDiff(RULES, changed);
     expect(differences.map(({ part, text }) => `${part}  ${text}`)).to.deep.equal([
       'flags  large-first-order: amount > 500 -> > 900',
     ]);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Decision } from '#decision/decision.ts';
-import { HOLDOUT_PERIOD_MS, holdoutDraw } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { createHoldoutDraw, HOLDOUT_PERIOD_MS } from '#decision/holdout.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
@@ -11,8 +11,8 @@ import { Simulation } from '#decision/simulation.ts';
 import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
-import { explain } from '#workbench/authoring/explain/explain.ts';
-import { prove } from '#workbench/authoring/prove.ts';
+import { explainFromRecord } from '#workbench/authoring/explain/explain.ts';
+import { proveRules } from '#workbench/authoring/prove.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { itTellsOfEdits } from '../rule-fixtures/rule-edits.ts';
@@ -21,7 +21,7 @@ import { REQUEST } from '../rule-fixtures/verdict-request.ts';
 import { startService } from '../service/running-service.ts';
 import { clientKey } from './payer/client-keys.ts';
 
-const DEMO = platformName('demo');
+const DEMO = toPlatformName('demo');
 const CHAIN = 'groups/blocked-by-unpaid-chain';
 
 const chainHoldsOut = (holdout: string): Edit => swap('    priority: 80\n', `    priority: 80\n${holdout}`);
@@ -177,7 +177,7 @@ describe('a holdout', () => {
   it('is read from the record, and the explanation says so', async () => {
     for (const held of [true, false]) {
       const decision = decide(chained(RULES, () => held));
-      const { reproduced, rules, differences } = await explain(RULES, decision);
+      const { reproduced, rules, differences } = await explainFromRecord(RULES, decision);
       expect({ reproduced, differences }).to.deep.equal({ reproduced: true, differences: [] });
       const why = held
         ? 'None of the other rules matched, so "otherwise" gave NEW. The client is held out of blocked-by-unpaid-chain, which matched too.'
@@ -185,7 +185,7 @@ describe('a holdout', () => {
       expect(rules?.groups.why).to.contain(why);
     }
     const { holdout: _, ...without } = decide(chained(RULES, () => true));
-    expect((await explain(RULES, without)).reproduced).to.equal(false);
+    expect((await explainFromRecord(RULES, without)).reproduced).to.equal(false);
   });
 
   it('is kept by the archive in columns of its own', async () => {
@@ -232,7 +232,7 @@ describe('a holdout', () => {
       const changes = {
         'groups.yaml': edits(chainHoldsOut(holdout), swap('otherwise: NEW', `${again}otherwise: NEW`)),
       };
-      return prove(edited(changes), editedFiles(changes));
+      return proveRules(edited(changes), editedFiles(changes));
     };
     expect(behind('').findings.map(({ kind }) => kind)).to.deep.equal(['never first']);
     const { findings, notes } = behind('    holdout: 10%\n');
@@ -253,10 +253,10 @@ describe('a holdout', () => {
 
 describe('the draw for a holdout', () => {
   const SECRET = 'a secret that is long enough for it';
-  const draw = holdoutDraw(SECRET);
+  const draw = createHoldoutDraw(SECRET);
   const client = (n: number) => clientKey(DEMO, `payer-${n}`);
   const drawn = (rule: string, share: number, secret = SECRET) =>
-    Array.from({ length: 4000 }, (_, n) => holdoutDraw(secret)(client(n), NOW)(rule, share));
+    Array.from({ length: 4000 }, (_, n) => createHoldoutDraw(secret)(client(n), NOW)(rule, share));
   const count = (all: readonly boolean[]) => all.filter(Boolean).length;
 
   it('takes the share of the clients that the rule says', () => {

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { decideVerdict } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
-import { explain } from '#workbench/authoring/explain/explain.ts';
+import { explainFromRecord } from '#workbench/authoring/explain/explain.ts';
 import { keptDecision } from '../history/archive/kept-decision.ts';
 import { NOW } from '../rule-fixtures/random-states.ts';
 import { type Edit, edited, swap } from '../rule-fixtures/sound-rules.ts';
@@ -51,7 +51,7 @@ function ask(
   steps: readonly (readonly [afterSeconds: number, method: string])[],
   platform = 'demo',
 ): readonly Decision[] {
-  const simulation = new Simulation(rules, platformName(platform));
+  const simulation = new Simulation(rules, toPlatformName(platform));
   let now = NOW;
   return steps.map(([afterSeconds, method]) => {
     now += afterSeconds * SECOND_MS;
@@ -79,7 +79,7 @@ describe('a ladder that a rule names', () => {
       ['card', [30, 300, 1800]],
       ['transfer', [120, 1200, 7200, 18_000]],
     ] as const) {
-      const simulation = new Simulation(RULES, platformName('demo'));
+      const simulation = new Simulation(RULES, toPlatformName('demo'));
       let now = NOW;
       const next = (afterSeconds: number) => {
         now += afterSeconds * SECOND_MS;
@@ -154,7 +154,7 @@ describe('a ladder that a rule names', () => {
       [7200, 'card'],
       [1, 'card'],
     ])) {
-      const { reproduced, ladder } = await explain(withLadders('{ patient: [2m, 2h] }'), decision);
+      const { reproduced, ladder } = await explainFromRecord(withLadders('{ patient: [2m, 2h] }'), decision);
       expect(reproduced).to.equal(true);
       if (decision.ladder === 'patient') expect(ladder.after.words).to.contain('of the ladder "patient"');
     }
@@ -213,7 +213,7 @@ describe('a ladder that a rule names', () => {
 
   it('is remembered as the rule set that decides says, also when another one imposed the wait', () => {
     const patient = withLadders('{ patient: { levels: [2m, 1d, 30d], resetAfter: 40d } }');
-    const client = clientKey(platformName('demo'), 'payer-1');
+    const client = clientKey(toPlatformName('demo'), 'payer-1');
     const decide = (rules: RuleSet, state: ClientState, now: number) =>
       decideVerdict(rules, { client, state, sightings: NO_SIGHTINGS, now }, asked('transfer'));
     const granted = decide(patient, UNKNOWN_CLIENT, NOW).nextState;

@@ -1,9 +1,15 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { decisionOf, encodeDecision, isRow, parseRecord, recordShape } from '#decision/decision-record.ts';
+import {
+  decodeDecisionRow,
+  encodeDecision,
+  getRecordShape,
+  isDecisionRow,
+  parseRecord,
+} from '#decision/decision-record.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { redecide } from '#decision/redecision.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { RECORDS } from '#history/archive/tables.ts';
@@ -57,7 +63,7 @@ const UNKNOWN = [
 ];
 
 function simulated(rules = SHOWING): Simulation {
-  return new Simulation(rules, platformName('demo'));
+  return new Simulation(rules, toPlatformName('demo'));
 }
 
 function unknownIn({ facts }: Decision): readonly string[] {
@@ -74,10 +80,10 @@ describe('what is not known', () => {
   it('is told from no, from 0 and from what was not asked for, in the stored record', () => {
     const decision = simulated().verdict('payer-1', REQUEST, NOON);
     const facts: Record<string, FactReading> = { ...decision.facts, userAgentIsAutomated: false, jsOk: true };
-    const shape = recordShape(SHOWING);
+    const shape = getRecordShape(SHOWING);
     const record = parseRecord(encodeDecision({ ...decision, facts, reason: 'x' }, shape));
-    if (!isRow(record)) throw new Error('the decision fits its shape');
-    const read = decisionOf(record, decision.decisionId.slice(0, 22), shape);
+    if (!isDecisionRow(record)) throw new Error('the decision fits its shape');
+    const read = decodeDecisionRow(record, decision.decisionId.slice(0, 22), shape);
     expect(read.facts).to.deep.equal(facts);
     expect(read.facts['clientsOnIp(5m)']).to.equal(undefined);
   });

@@ -1,19 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { platformName } from '#decision/payer/client-key.ts';
-import { hmacPseudonym, nodeSecrets, platformNames } from '#decision/pseudonym.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createDeviceNames, createPseudonymizer, identifyNodeSecrets } from '#decision/pseudonym.ts';
 
 const SECRET = 'a secret of this test that is long enough';
-const names = platformNames(SECRET);
-const [SHOP, BANK] = [platformName('shop'), platformName('bank')];
+const names = createDeviceNames(SECRET);
+const [SHOP, BANK] = [toPlatformName('shop'), toPlatformName('bank')];
 
 describe("a platform's name for a device", () => {
   it('leads back to its pseudonym, which no address has, but not on another platform or under another secret', () => {
-    const other = platformNames('another secret of this test');
+    const other = createDeviceNames('another secret of this test');
     fc.assert(
       fc.property(fc.string(), (text) => {
-        const pseudonym = hmacPseudonym(SECRET)('fingerprint', text);
-        expect(hmacPseudonym(SECRET)('ip', text)).not.to.equal(pseudonym);
+        const pseudonym = createPseudonymizer(SECRET)('fingerprint', text);
+        expect(createPseudonymizer(SECRET)('ip', text)).not.to.equal(pseudonym);
         const all = [pseudonym, ...[SHOP, BANK, '*' as const].map((one) => names.nameOf(one, pseudonym))];
         expect(new Set([...all, other.nameOf(SHOP, pseudonym)]).size).to.equal(5);
         for (const name of all) expect(name).to.match(/^[\w-]{22}$/);
@@ -36,17 +36,17 @@ describe("a platform's name for a device", () => {
 describe('the pseudonym of an attribute', () => {
   it('ends with the id of its secret, and is otherwise as long and as different as others', () => {
     const other = 'another secret of this test that is long';
-    const { own, former } = nodeSecrets(SECRET, other);
+    const { own, former } = identifyNodeSecrets(SECRET, other);
     expect(own).to.have.lengthOf(3).and.not.to.equal(former);
-    expect(nodeSecrets(SECRET, null)).to.deep.equal({ own, former: null });
+    expect(identifyNodeSecrets(SECRET, null)).to.deep.equal({ own, former: null });
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, two) => {
-        const pseudonym = hmacPseudonym(SECRET)('attribute', one);
+        const pseudonym = createPseudonymizer(SECRET)('attribute', one);
         expect(pseudonym)
           .to.match(/^[\w-]{22}$/)
           .and.to.satisfy((text: string) => text.endsWith(own));
-        expect(pseudonym === hmacPseudonym(SECRET)('attribute', two)).to.equal(one === two);
-        expect(hmacPseudonym(other)('attribute', one)).to.satisfy((text: string) =>
+        expect(pseudonym === createPseudonymizer(SECRET)('attribute', two)).to.equal(one === two);
+        expect(createPseudonymizer(other)('attribute', one)).to.satisfy((text: string) =>
           text.endsWith(former ?? ''),
         );
       }),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { heldOutThen, NOBODY_HELD_OUT } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { NOBODY_HELD_OUT, replayHoldouts } from '#decision/holdout.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { redecide } from '#decision/redecision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
@@ -34,7 +34,7 @@ const LONDON = versionOf('2', {
 const UTC = versionOf('3', { 'verdicts.yaml': AT_NOON });
 
 function decided(rules: RuleSet, at = NOON, isHeldOut = false): Decision {
-  const simulation = new Simulation(rules, platformName('demo'));
+  const simulation = new Simulation(rules, toPlatformName('demo'));
   simulation.holdOut(() => isHeldOut);
   return simulation.verdict('payer-1', REQUEST, at);
 }
@@ -63,7 +63,7 @@ describe('a decision that is made again by another version', () => {
   it('skips the rules that were skipped then, or none', () => {
     const decision = decided(UTC, NOON, true);
     expect(decision.verdict).to.equal('GET_NEW');
-    const verdicts = [heldOutThen(decision.holdout), NOBODY_HELD_OUT].map((isHeldOut) => {
+    const verdicts = [replayHoldouts(decision.holdout), NOBODY_HELD_OUT].map((isHeldOut) => {
       const again = redecide(UTC, decision, isHeldOut);
       return again.kind === 'decided' && again.concluded.verdict;
     });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { Pseudonym } from '#decision/addresses.ts';
-import { scoreRequest, verdictRequest } from '#decision/requests.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
+import { toScoreRequest, toVerdictRequest } from '#decision/requests.ts';
 
-const pseudonym: Pseudonym = (kind, text) => `${kind}<${text}>`;
+const pseudonym: Pseudonymize = (kind, text) => `${kind}<${text}>`;
 
 const SCORE = {
   sellPointKey: 'shop-1',
@@ -13,7 +13,7 @@ const SCORE = {
 
 describe('a score body', () => {
   it('without optional members says nothing about the device', () => {
-    expect(scoreRequest(SCORE, pseudonym)).to.deep.equal({
+    expect(toScoreRequest(SCORE, pseudonym)).to.deep.equal({
       sellPointKey: 'shop-1',
       method: 'card',
       amount: '25.00',
@@ -37,7 +37,7 @@ describe('a score body', () => {
       userAgent: 'curl/8.5.0',
       clientHints: { jsOk: false, honeypotTriggered: true },
     };
-    expect(scoreRequest(body, pseudonym)).to.deep.equal({
+    expect(toScoreRequest(body, pseudonym)).to.deep.equal({
       sellPointKey: 'shop-1',
       method: 'card',
       amount: '25.00',
@@ -54,7 +54,7 @@ describe('a score body', () => {
   });
 
   it('of a native app is no program', () => {
-    const score = scoreRequest({ ...SCORE, userAgent: 'okhttp/4.12.0' }, pseudonym);
+    const score = toScoreRequest({ ...SCORE, userAgent: 'okhttp/4.12.0' }, pseudonym);
     expect(score).to.deep.include({
       userAgentPresent: true,
       userAgentIsAutomated: false,
@@ -63,14 +63,14 @@ describe('a score body', () => {
   });
 
   it('with a placeholder for a fingerprint and no public address has neither', () => {
-    const asked = scoreRequest({ ...SCORE, fingerprint: 'undefined', ip: '10.0.0.7:443' }, pseudonym);
+    const asked = toScoreRequest({ ...SCORE, fingerprint: 'undefined', ip: '10.0.0.7:443' }, pseudonym);
     expect(asked).to.deep.include({ fingerprint: null, ip: null });
     expect(asked).not.to.have.property('networks');
   });
 
   it('with a browser is not automated', () => {
     const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-    expect(scoreRequest({ ...SCORE, userAgent }, pseudonym)).to.deep.include({
+    expect(toScoreRequest({ ...SCORE, userAgent }, pseudonym)).to.deep.include({
       userAgentPresent: true,
       userAgentIsAutomated: false,
       userAgentIsApp: false,
@@ -88,7 +88,7 @@ describe('a verdict body', () => {
       orderRef: 'order-1',
       toPayCurrency: 'eur',
     };
-    expect(verdictRequest(body, 'request-1', 'candidate')).to.deep.equal({
+    expect(toVerdictRequest(body, 'request-1', 'candidate')).to.deep.equal({
       sellPointKey: 'shop-1',
       method: 'card',
       amount: '25.00',

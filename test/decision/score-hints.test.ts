@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decideScore, decideVerdict, type Standing } from '#decision/decide.ts';
+import { type DecisionInput, decideScore, decideVerdict } from '#decision/decide.ts';
 import type { ScoreAnswer } from '#decision/decision.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { setOverride } from '#decision/payer/changes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { type ClientState, momentFor, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { type ClientState, chooseEventTime, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { ASKED_SCORES_MAX, HINTS_VALID_MS } from '#decision/payer/hints.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import type { ScoreRequest } from '#decision/requests.ts';
@@ -17,7 +17,7 @@ import { clientKey } from './payer/client-keys.ts';
 
 const HOUR_MS = 3_600_000;
 const RULES = edited({});
-const CLIENT = clientKey(platformName('demo'), 'payer-1');
+const CLIENT = clientKey(toPlatformName('demo'), 'payer-1');
 const PAGE: ScoreRequest = {
   sellPointKey: 'shop-1',
   method: 'card',
@@ -32,7 +32,7 @@ const PAGE: ScoreRequest = {
   userAgentIsApp: false,
 };
 
-function standing(state: ClientState, now: number): Standing {
+function standing(state: ClientState, now: number): DecisionInput {
   return { client: CLIENT, state, sightings: NO_SIGHTINGS, now };
 }
 
@@ -59,7 +59,7 @@ describe('a score that is repeated within 24 hours', () => {
           const { answer, nextState } = decideScore(life.rules, standing(state, now), request);
           state = roundTripState(nextState);
           const before = first.get(request);
-          const at = momentFor(state, now);
+          const at = chooseEventTime(state, now);
           if (before !== undefined && at - before.at < HINTS_VALID_MS)
             expect(answer).to.deep.equal(before.answer);
           else first.set(request, { at, answer });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { build } from 'esbuild';
-import { callerDocument } from '../../src/workbench/platform/caller-document.ts';
-import { platformDocument } from '../../src/workbench/platform/platform-operations.ts';
+import { createCallerDocument } from '../../src/workbench/platform/caller-document.ts';
+import { createPlatformDocument } from '../../src/workbench/platform/platform-operations.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 import { issueKey } from '../service/issued-key.ts';
 import { type ServiceProcess, spawnService } from '../service/service-process.ts';
@@ -195,8 +195,8 @@ describe('a client that is generated from the API documents', () => {
     key = await issueKey({ dataDir });
     service = await spawnService(dataDir);
     for (const [name, document] of [
-      ['callers', callerDocument('')],
-      ['platform', platformDocument()],
+      ['callers', createCallerDocument('')],
+      ['platform', createPlatformDocument()],
     ] as const)
       writeFileSync(join(documents, `${name}.json`), JSON.stringify(document));
   });

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { ErasureLedger } from '#workbench/payers/erasure.ts';
 import { s3Environment, startS3 } from '../servers/s3.ts';
@@ -166,7 +166,7 @@ describe('a start while S3 is away', function () {
     await new Tenant(service, key).verdict({ clientIdKey: ANN });
     await service.stop();
     const store = openSqliteStore(dataDir);
-    const platform = platformName('shop');
+    const platform = toPlatformName('shop');
     const { hash: clientHash } = store.clientKeys.of(platform, ANN);
     await store.close();
     await new ErasureLedger(ledger).append({ at: Date.now(), platform, clientHash });

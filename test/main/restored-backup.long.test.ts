@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { clientNumber, platformName } from '#decision/payer/client-key.ts';
-import { Duck } from '#history/archive/duck.ts';
+import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
 import type { S3Place } from '#history/archive/s3/bucket.ts';
 import { openShipper } from '#history/archive/ship/shipping.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';
@@ -21,7 +21,7 @@ import { Tenant } from '../service/tenant.ts';
 import { scoring } from '../workbench/commands/scoring.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 const ANN = 'ann-who-is-erased';
 const BOB = 'bob-who-stays';
 
@@ -51,14 +51,14 @@ function tracesOf(clientIdKey: string): readonly (readonly [string, Buffer])[] {
     ['hash', Buffer.from(hash.slice(0, 10))],
     ['hash as hex', Buffer.from(first.toString('hex'))],
     ['hash as bytes', first],
-    ['number', Buffer.from(clientNumber(hash))],
+    ['number', Buffer.from(toClientNumber(hash))],
     ['number as bytes', Buffer.from(first).reverse()],
   ];
 }
 
 /** Which traces of a payer the files below these folders hold, tables of the archive unpacked. */
 async function tracesIn(clientIdKey: string, folders: readonly string[]): Promise<readonly string[]> {
-  const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: temporaryDirectory() });
+  const duck = await QueryEngine.open({ threads: 1, memoryMiB: 256, temporaryFolder: temporaryDirectory() });
   const found: string[] = [];
   for (const path of folders.flatMap(filesBelow)) {
     if (TOMBSTONES.test(path)) continue;
@@ -146,7 +146,7 @@ function drill(make: (dataDir: string) => Promise<BackedUp>): void {
     expect(await tracesIn(ANN, await everywhere())).to.deep.equal([]);
     expect(await tracesIn(BOB, await everywhere())).to.have.length.above(3);
     expect([await archived(ANN), (await archived(BOB)) > 3]).to.deep.equal([0, true]);
-    for (const trace of [ANN, clientNumber(clientKey(SHOP, ANN).hash)]) expect(log).to.not.include(trace);
+    for (const trace of [ANN, toClientNumber(clientKey(SHOP, ANN).hash)]) expect(log).to.not.include(trace);
     const audit = await scoring(['audit', '--json'], { ...env, DATA_DIR: dataDir });
     expect(audit.stdout).to.include('"reason":"erased before a backup was put back"');
     expect(audit.stdout).to.not.include(ANN);

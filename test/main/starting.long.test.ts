@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { openStore, type StorePlace } from '#state/open-store.ts';
 import { freePort } from '../servers/free-port.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
@@ -80,7 +80,7 @@ async function damageOneKey(place: StorePlace): Promise<void> {
   const patience = { limitMs: 10_000, onLongWait: () => {} };
   const store = await openStore({ ...place, patience }, () => {});
   const { record } = await new AccessKeys(store.documents, Date.now).issue(
-    platformName('other'),
+    toPlatformName('other'),
     ['score'],
     KEY_LIFETIME_MS,
   );

@@ -5,7 +5,7 @@ import type { Decision, ScoreAnswer } from '#decision/decision.ts';
 import { NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
 import { recordOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { type OrderOutcome, OUTCOME_CAUSES } from '#decision/payer/order.ts';
 import type { ScoreRequest, VerdictRequest } from '#decision/requests.ts';
@@ -166,7 +166,7 @@ const RELEASED = edited({});
 
 export const anyLife: fc.Arbitrary<Life> = fc.record({
   rules: fc.oneof({ weight: 3, arbitrary: fc.constant(RELEASED) }, { weight: 1, arbitrary: randomLadder }),
-  platform: fc.constantFrom('demo', 'sandbox').map(platformName),
+  platform: fc.constantFrom('demo', 'sandbox').map(toPlatformName),
   happenings: fc.array(happening, { maxLength: 30 }),
 });
 

@@ -3,7 +3,7 @@ import { parseDuration } from '#base/duration.ts';
 import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactReading, FactValue, WindowedFact } from '#decision/facts/fact.ts';
-import { type OperatorName, operatorsFor } from '#decision/rules/condition.ts';
+import { listOperators, type OperatorName } from '#decision/rules/condition.ts';
 import type { Edit } from './sound-rules.ts';
 
 /** A condition as a rule file writes it; JSON is YAML. */
@@ -48,7 +48,7 @@ export function readingsOf(named: NamedFact): readonly FactReading[] {
 
 function comparison(name: string, fact: Fact): fc.Arbitrary<Written> {
   const value = fc.constantFrom(...valuesOf({ name, fact }));
-  const asked = fc.constantFrom(...operatorsFor(fact)).chain((operator) =>
+  const asked = fc.constantFrom(...listOperators(fact)).chain((operator) =>
     fc.record({
       fact: fc.constant(name),
       operator: fc.constant(operator),

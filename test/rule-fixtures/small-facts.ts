@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { FactDomain, FactReading, FactValue } from '#decision/facts/fact.ts';
-import { type Condition, type FactRef, operatorsFor } from '#decision/rules/condition.ts';
+import { type Condition, type FactRef, listOperators } from '#decision/rules/condition.ts';
 import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
 
 /** A fact with so few values that all can be tried. */
@@ -54,7 +54,7 @@ export const HERE = { file: 'test.yaml', line: 1, column: 1 };
 
 function comparison({ ref, constants }: SmallFact): fc.Arbitrary<Condition> {
   const one = fc.constantFrom(...constants);
-  return fc.constantFrom(...operatorsFor(ref.fact)).chain((operator) => {
+  return fc.constantFrom(...listOperators(ref.fact)).chain((operator) => {
     if (operator === 'multipleOf' || operator === 'notMultipleOf')
       return fc
         .constantFrom(...constants.filter((value) => Number(value) > 0))

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { compile } from '#decision/rules/evaluate/compile.ts';
-import { parse, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -51,13 +51,13 @@ export function problemsOf(
   changes: Readonly<Record<string, Edit>>,
   folder = SOUND_VERSION,
 ): readonly string[] {
-  const result = parse(folder, editedFiles(changes));
+  const result = parseRuleSet(folder, editedFiles(changes));
   return result.ok ? [] : result.problems.map(formatProblem);
 }
 
 /** The edited rule set, ready to decide; throws when it is not sound. */
 export function edited(changes: Readonly<Record<string, Edit>>): RuleSet {
-  const result = parse(SOUND_VERSION, editedFiles(changes));
+  const result = parseRuleSet(SOUND_VERSION, editedFiles(changes));
   if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
-  return compile(result.rules, 'd1'.repeat(32), false);
+  return compileRuleSet(result.rules, 'd1'.repeat(32), false);
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Observation } from '../../scripts/replay/observation.ts';
 import {
@@ -329,7 +329,7 @@ const DOZEN = [
 ];
 const NO_VERDICTS = { GET_NEW: 0, GET_SAME_STICKY: 0, WAIT: 0, BLOCK: 0 };
 const { version, digest } = (
-  await LoadedRules.read(join(ROOT, 'rules'), directReader(join(ROOT, 'rules')))
+  await LoadedRules.read(join(ROOT, 'rules'), createDirectReader(join(ROOT, 'rules')))
 ).deciding(RULE_VERSION);
 
 /** Worked out by hand: b waits at level 1 and 2, is let through at 1000 s, and waits at level 3; two of its orders could be paid. */

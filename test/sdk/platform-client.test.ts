@@ -8,7 +8,7 @@ import {
   TimeoutError,
   UnavailableError,
 } from '#sdk/client.ts';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { serviceOfSuite } from '../service/running-service.ts';
 import { DescribedApi } from '../workbench/openapi/described-api.ts';
 
@@ -55,7 +55,7 @@ const CALLS: readonly (readonly [operationId: string, call: Call, takes?: 'long'
   ['rollBack', (client) => client.rollBack(REASON), 'long'],
 ];
 
-const api = new DescribedApi(platformDocument());
+const api = new DescribedApi(createPlatformDocument());
 const DESCRIBED = Object.entries(api.document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     method: method.toUpperCase(),

@@ -1,5 +1,5 @@
 import { AccessKeys, isInstallation, OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../decision/payer/client-keys.ts';
 import { openPatiently } from '../stores/temporary-store.ts';
@@ -24,7 +24,7 @@ export async function issueKey(
     redisUrl === undefined ? openSqliteStore(dataDir, { salt: TEST_SALT }) : await openPatiently(redisUrl);
   try {
     const keys = new AccessKeys(store.documents, Date.now);
-    const whose = isInstallation(platform) ? platform : platformName(platform);
+    const whose = isInstallation(platform) ? platform : toPlatformName(platform);
     return (await keys.issue(whose, operations, KEY_LIFETIME_MS)).key;
   } finally {
     await store.close();

@@ -5,11 +5,11 @@ import { type Application, startApplication } from '#application.ts';
 import { createLog } from '#base/log.ts';
 import { OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
-import { fixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import type { Pace } from '#checkout/scoring/client-turns.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import type { ProcessClock } from '#checkout/scoring/client-turns.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { Store } from '#state/store.ts';
@@ -72,7 +72,7 @@ export const PLAIN_PARTS = {
 };
 
 /** On a starved machine a request may wait ten times as long for its turn; the tests of that deadline set their own. */
-const PATIENT: Pace = {
+const PATIENT: ProcessClock = {
   monotonicMs: () => performance.now() / 10,
   pauseAfterRace: () => sleep(Math.random()),
 };
@@ -85,13 +85,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const clock = options.clock ?? new MovableClock();
   const { signalSecret = SIGNAL_SECRET, signalSecretPrevious = null } = options;
   const secrets = [signalSecret, signalSecretPrevious].filter((secret) => secret !== null);
-  const rules = withHmacs(options.rules ?? currentRules(), attributeHmacsUnder(secrets));
+  const rules = rehashConstants(options.rules ?? currentRules(), createAttributeHmacs(secrets));
   const application = await startApplication({
     ...PLAIN_PARTS,
     store,
     archive: options.archive ?? null,
     clock: clock.now,
-    ruleSource: options.ruleSource ?? fixedRules(rules),
+    ruleSource: options.ruleSource ?? createFixedRules(rules),
     rollout: null,
     signalSecret,
     signalSecretPrevious,
@@ -109,7 +109,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     clock,
     store,
     tenant: async (platform = 'shop', operations = OPERATIONS) => {
-      const { key } = await application.keys.issue(platformName(platform), operations, KEY_LIFETIME_MS);
+      const { key } = await application.keys.issue(toPlatformName(platform), operations, KEY_LIFETIME_MS);
       return new Tenant(application, key);
     },
     stop: async () => {

@@ -1,5 +1,5 @@
 import { Metrics } from '#checkout/metrics/metrics.ts';
-import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
 import { ScoringService, type ServiceParts } from '#checkout/scoring/scoring.ts';
 import type { Store } from '#state/store.ts';
 import { currentRules } from './current-rules.ts';
@@ -10,7 +10,7 @@ export function scoringService(
   clock: () => number,
   more: Partial<ServiceParts> = {},
 ): ScoringService {
-  const ruleSource = fixedRules(currentRules());
+  const ruleSource = createFixedRules(currentRules());
   const pseudonym = (_kind: string, text: string) => text;
   return new ScoringService({ store, ruleSource, clock, pseudonym, metrics: new Metrics(), ...more });
 }

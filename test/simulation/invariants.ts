@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Decision, verdictAnswer } from '#decision/decision.ts';
-import { type ClientState, compact } from '#decision/payer/client-state.ts';
+import { type Decision, toVerdictAnswer } from '#decision/decision.ts';
+import { type ClientState, compactState } from '#decision/payer/client-state.ts';
 import type { Hint } from '#decision/payer/hints.ts';
-import { type Ladder, NO_ATTEMPTS, settle } from '#decision/payer/ladder.ts';
+import { type Ladder, NO_ATTEMPTS, settleLadder } from '#decision/payer/ladder.ts';
 import type { KnownOrder, OrderOutcome } from '#decision/payer/order.ts';
-import { settingsOf } from '#decision/rules/rule-set.ts';
+import { getPlatformSettings } from '#decision/rules/rule-set.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import { rebuiltState } from '#workbench/payers/rebuild.ts';
+import { rebuildState } from '#workbench/payers/rebuild.ts';
 import { clientKey } from '../decision/payer/client-keys.ts';
 import { naiveOutcome } from '../decision/payer/told-orders.ts';
 import { currentRules } from '../service/current-rules.ts';
@@ -64,7 +64,7 @@ function withoutNetworks(state: ClientState): ClientState {
 /** The journal has everything else, so that an unreadable state can be rebuilt from it. */
 function* brokenRebuilding({ state, journal }: Remains): Generator<string> {
   // A state is stored without what can change no answer any more.
-  if (!isDeepStrictEqual(compact(rebuiltState(journal), state.lastAt), withoutNetworks(state)))
+  if (!isDeepStrictEqual(compactState(rebuildState(journal), state.lastAt), withoutNetworks(state)))
     yield 'its state is not what its journal tells';
 }
 
@@ -93,7 +93,7 @@ const CLOCK_DIFFERENCE_MS_MAX = 2000;
  * takes along what was noted by it.
  */
 function* brokenLadder({ state, journal }: Remains): Generator<string> {
-  const settings = settingsOf(currentRules(), PLATFORM).ladder;
+  const settings = getPlatformSettings(currentRules(), PLATFORM).ladder;
   let ladder: Ladder = NO_ATTEMPTS;
   let lastVerdictAt: number | null = null;
   let lastAt = 0;
@@ -110,7 +110,7 @@ function* brokenLadder({ state, journal }: Remains): Generator<string> {
     if (entry.kind !== 'verdict') continue;
     told.ask(entry.decision);
     const { at, ladderAfter } = entry.decision;
-    const expected = settle({ ladder, lastVerdictAt, lastWaitLadder: null }, settings, at);
+    const expected = settleLadder({ ladder, lastVerdictAt, lastWaitLadder: null }, settings, at);
     yield* brokenStart(entry.decision, expected);
     ladder = ladderAfter;
     lastVerdictAt = at;
@@ -243,7 +243,7 @@ function* brokenAnswer(
   const { answer, decisionId, replayed } = status.answer;
   const decision = decisions.find((one) => one.decisionId === decisionId);
   if (decision === undefined) return yield `${requestId} was answered, but ${decisionId} is not recorded`;
-  if (!isDeepStrictEqual(verdictAnswer(decision), answer))
+  if (!isDeepStrictEqual(toVerdictAnswer(decision), answer))
     yield `${requestId} was answered otherwise than recorded`;
   if (decision.orderRef !== attempt.orderRef) yield `${requestId} got the answer of ${decision.orderRef}`;
   const sameRequest = replayed

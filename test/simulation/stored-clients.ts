@@ -1,37 +1,37 @@
 import type { Decision } from '#decision/decision.ts';
 import {
-  decisionOf,
+  decodeDecisionRow,
   encodeDecision,
-  isRow,
+  isDecisionRow,
   parseRecord,
+  parseRecordShape,
   type RecordShape,
-  readShape,
 } from '#decision/decision-record.ts';
 import {
   type AskedAttribute,
+  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countsByName,
+  countClientWithMarks,
   type DeviceKind,
+  groupCountsByName,
   type SharingCounts,
   type Sightings,
-  verdictsOnDevice,
-  withMarksOf,
 } from '#decision/facts/fact.ts';
-import { type ClientKey, clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
-import { token } from '#decision/payer/client-state.ts';
+import { type ClientKey, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { toToken } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
-import { markBits, markBitsAfterPayment } from '#decision/payer/sighting-marks.ts';
+import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { stepAhead, stepOf, stepsOf } from '#decision/payer/verdict-steps.ts';
+import { findStepAhead, findStepRange, getStepNumber } from '#decision/payer/verdict-steps.ts';
 import {
+  decodeJournalRecord,
+  encodeJournalRecord,
   type JournalRecord,
-  journalText,
   type Placed,
-  parseJournalText,
-  verdictEntry,
+  toVerdictEntry,
 } from '#state/journal.ts';
 import type { Change, LoadAlso, NotedPayment, SightingsAsk, Snapshot } from '#state/store.ts';
-import { answerOf, readSnapshot } from '#state/stored-parts.ts';
+import { readSnapshot, toStoredAnswer } from '#state/stored-parts.ts';
 
 /** All data of one client, as the texts of the real stores. */
 interface StoredClient {
@@ -60,9 +60,9 @@ export class StoredClients {
   load(client: ClientKey, { orderRef, idempotencyKey }: LoadAlso, nowMs: number): Snapshot {
     const stored = this.#clients.get(client.hash);
     const raw = stored?.raw ?? null;
-    const order = orderRef === undefined ? undefined : stored?.orders.get(token(orderRef));
+    const order = orderRef === undefined ? undefined : stored?.orders.get(toToken(orderRef));
     const answer = idempotencyKey === undefined ? undefined : stored?.answers.get(idempotencyKey);
-    const answered = answer === undefined ? null : answerOf(this.#decision(client.hash, answer));
+    const answered = answer === undefined ? null : toStoredAnswer(this.#decision(client.hash, answer));
     const snapshot = readSnapshot({ state: raw, order: order ?? null, answer: answered }, nowMs);
     return { ...snapshot, stamp: { ...snapshot.stamp, arrivedMs: nowMs } };
   }
@@ -76,7 +76,8 @@ export class StoredClients {
   /** Writes a change without checking what it was made from. */
   write({ client, state, entry, decision, shape, displaced, idempotencyKey }: Change): void {
     const { decisions, orders, answers } = this.#clients.get(client.hash) ?? NOTHING;
-    if (shape !== undefined && !this.#shapes.has(shape.id)) this.#shapes.set(shape.id, readShape(shape.text));
+    if (shape !== undefined && !this.#shapes.has(shape.id))
+      this.#shapes.set(shape.id, parseRecordShape(shape.text));
     const isReplayable = idempotencyKey !== undefined && decision !== undefined;
     this.#clients.set(client.hash, {
       raw: encodeClientState(state),
@@ -90,7 +91,7 @@ export class StoredClients {
       ]),
       answers: isReplayable ? new Map(answers).set(idempotencyKey, decision.seq) : answers,
     });
-    this.#journal = [...this.#journal, { clientHash: client.hash, text: journalText(entry) }];
+    this.#journal = [...this.#journal, { clientHash: client.hash, text: encodeJournalRecord(entry) }];
   }
 
   sightings(ask: SightingsAsk): Sightings {
@@ -102,14 +103,14 @@ export class StoredClients {
     const devices = { fingerprint: this.#count(ask, 'fingerprint'), ip: this.#count(ask, 'ip') };
     if (ask.attributes === undefined) return devices;
     const counted = ask.attributes.map((asked) => [asked.name, this.#countWithValue(ask, asked)] as const);
-    return { ...devices, attributes: countsByName(counted) };
+    return { ...devices, attributes: groupCountsByName(counted) };
   }
 
   notePayment({ client: { hash }, since, isUnpaid }: NotedPayment): void {
     for (const seen of this.#devices.values()) {
       const known = seen.get(hash);
       if (known !== undefined && known.at > since)
-        seen.set(hash, { ...known, bits: markBitsAfterPayment(known.bits, isUnpaid) });
+        seen.set(hash, { ...known, bits: addPaymentMark(known.bits, isUnpaid) });
     }
   }
 
@@ -131,9 +132,9 @@ export class StoredClients {
     for (const key of answers.keys()) this.#claims.delete(JSON.stringify([platform, key]));
     this.#clients.delete(hash);
     for (const seen of this.#devices.values()) seen.delete(hash);
-    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: clientNumber(hash) } as const;
+    const erasure = { kind: 'erasure', at: nowMs, platform, clientNumber: toClientNumber(hash) } as const;
     const others = this.#journal.filter(({ clientHash }) => clientHash !== hash);
-    this.#journal = [...others, { clientHash: '', text: journalText(erasure) }];
+    this.#journal = [...others, { clientHash: '', text: encodeJournalRecord(erasure) }];
   }
 
   /** A client's decisions in their order. */
@@ -170,19 +171,19 @@ export class StoredClients {
     const text = this.#clients.get(clientHash)?.decisions.get(seq);
     if (text === undefined) throw new Error(`decision ${seq} of ${clientHash} is not kept`);
     const record = parseRecord(text);
-    if (!isRow(record)) return record;
+    if (!isDecisionRow(record)) return record;
     const [shapeId] = record;
     const shape = this.#shapes.get(shapeId);
     if (shape === undefined) throw new Error(`decision ${seq} has the shape ${shapeId}, which is not kept`);
-    return decisionOf(record, clientHash, shape);
+    return decodeDecisionRow(record, clientHash, shape);
   }
 
   /** The entry of a row; none where the decision that it refers to is not kept. */
   #placed({ clientHash, text }: JournalRow, seq: number): readonly Placed<JournalRecord>[] {
-    const [parsed, place] = [parseJournalText(text), { partition: 0, ms: 0, seq }];
+    const [parsed, place] = [decodeJournalRecord(text), { partition: 0, ms: 0, seq }];
     if ('kind' in parsed) return [{ ...parsed, place }];
     const isKept = this.#clients.get(clientHash)?.decisions.has(parsed.seq) === true;
-    return isKept ? [{ ...verdictEntry(this.#decision(clientHash, parsed.seq)), place }] : [];
+    return isKept ? [{ ...toVerdictEntry(this.#decision(clientHash, parsed.seq)), place }] : [];
   }
 
   #note(ask: SightingsAsk, kind: DeviceKind): void {
@@ -192,7 +193,7 @@ export class StoredClients {
     const at = Math.max(ask.at, seen.get(ask.client.hash)?.at ?? ask.at);
     const { notes } = ask.sharing[kind];
     const ordersBefore = (seen.get(ask.client.hash)?.bits ?? 0) & ~7;
-    const own = markBits(ask.marks);
+    const own = encodeMarks(ask.marks);
     const bits = notes.unpaidOrders ? own : (own & 7) | ordersBefore;
     seen.set(ask.client.hash, { at, bits });
     if (notes.verdicts && ask.isRepeated !== true)
@@ -225,9 +226,9 @@ export class StoredClients {
     const others = [...(this.#devices.get(device) ?? [])].filter(([hash]) => hash !== ask.client.hash);
     const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
     const verdictsIn = (windowMs: number) => {
-      const { ring, first } = stepsOf(windowMs, ask.at);
-      const end = stepAhead(ring, ask.at);
-      const steps = (this.#verdicts.get(device) ?? []).map((at) => stepOf(ring, at));
+      const { ring, first } = findStepRange(windowMs, ask.at);
+      const end = findStepAhead(ring, ask.at);
+      const steps = (this.#verdicts.get(device) ?? []).map((at) => getStepNumber(ring, at));
       return steps.filter((step) => step >= first && step < end).length;
     };
     return new Map(
@@ -237,13 +238,15 @@ export class StoredClients {
         const clients = Math.min(CLIENTS_ON_DEVICE_MAX, recent.length + 1);
         const seen = {
           clients,
-          verdicts: verdictWindowsMs.includes(windowMs) ? verdictsOnDevice(verdictsIn(windowMs), clients) : 0,
+          verdicts: verdictWindowsMs.includes(windowMs)
+            ? boundDeviceVerdicts(verdictsIn(windowMs), clients)
+            : 0,
           unpaidOrders: recent.reduce((sum, [, { bits }]) => sum + (bits >> 3), 0),
           paying: having(1),
           unpaid: having(2),
           blocked: having(4),
         };
-        return [windowMs, withMarksOf(seen, ask.marks, marks)];
+        return [windowMs, countClientWithMarks(seen, ask.marks, marks)];
       }),
     );
   }

@@ -1,7 +1,7 @@
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { START_MS } from '../service/movable-clock.ts';
 import { ConnectionLost, type Faults, SimulatedFleet } from './fleet.ts';
@@ -11,7 +11,7 @@ import { SeededRandom } from './seeded-random.ts';
 import type { StoreServer } from './simulated-store.ts';
 import { StoredClients } from './stored-clients.ts';
 
-export const PLATFORM = platformName('shop');
+export const PLATFORM = toPlatformName('shop');
 
 /** The history of a seed, and the store after it. */
 export interface Storm {

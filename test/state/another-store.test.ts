@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { saltOf } from '#history/archive/archived-salt.ts';
+import { readSalt } from '#history/archive/archived-salt.ts';
 import { AnotherStore } from '#state/known-installation.ts';
 import { openStore } from '#state/open-store.ts';
 import type { Store } from '#state/store.ts';
@@ -108,7 +108,7 @@ function startSuite(make: () => Promise<Kind>): void {
   it('begins without a question where nothing says that there was one', async () => {
     const { installation } = await closed(open());
     expect(existsSync(join(dataDir, kind.memory))).to.equal(true);
-    expect(saltOf(dataDir)).to.equal(null);
+    expect(readSalt(dataDir)).to.equal(null);
     expect((await closed(open())).installation).to.deep.equal(installation);
   });
 }

@@ -10,7 +10,7 @@ import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { checkedAudit } from '#workbench/access/audit-check.ts';
+import { checkAuditChain } from '#workbench/access/audit-check.ts';
 import { TEST_SALT } from '../decision/payer/client-keys.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { command } from '../servers/redis-command.ts';
@@ -44,7 +44,7 @@ function describeAudit(open: () => Promise<Opened>): void {
   const about = ({ hash, clientIdKey }: ClientKey) =>
     note({ payer: { clientHash: hash, detail: { subject: clientIdKey } } });
   const kept = async () => (await log.read(null, 10_000)).links;
-  const faults = async (now = T0) => (await checkedAudit(log, now)).faults;
+  const faults = async (now = T0) => (await checkAuditChain(log, now)).faults;
 
   it('gives its entries in the order in which they were noted, from any place on', async () => {
     for (let index = 0; index < 8; index += 1) await log.append(note({ entry: index }));
@@ -145,7 +145,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     expect(await whats(first, second, { ...third, payer: null }, fourth, fifth)).to.deep.equal([
       'What entry 3 told of a payer is gone, and no erasure says so.',
     ]);
-    const { faults: unknown } = await checkedAudit(log, T0, { number: 4, hash: fifth.hash });
+    const { faults: unknown } = await checkAuditChain(log, T0, { number: 4, hash: fifth.hash });
     expect(unknown[0]?.what).to.equal('Entry 4 is not the one that was known.');
   });
 
@@ -156,7 +156,7 @@ function describeAudit(open: () => Promise<Opened>): void {
     const text = JSON.stringify(await kept());
     for (const trace of [erased.hash, erased.clientIdKey]) expect(text).not.to.include(trace);
     expect(text).to.include(other.clientIdKey);
-    const { check, faults: found } = await checkedAudit(log, T0);
+    const { check, faults: found } = await checkAuditChain(log, T0);
     expect({ found, forgotten: check.forgotten }).to.deep.equal({ found: [], forgotten: 2 });
   });
 

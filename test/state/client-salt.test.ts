@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { SALT_REGISTER, SaltRefused } from '#state/client-salt.ts';
 import { registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
-import { servesClients } from '#workbench/upkeep/store-watch.ts';
+import { isServing } from '#workbench/upkeep/store-watch.ts';
 import { describeWithServer } from '../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../servers/redis.ts';
 import { command } from '../servers/redis-command.ts';
 import { temporaryDirectory } from '../servers/temporary-directory.ts';
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 const ANOTHER_SALT = 'salt-of-another-house-';
 
 const hashOf = ({ clientKeys }: Store) => clientKeys.of(SHOP, 'ann').hash;
@@ -91,7 +91,7 @@ describeWithServer('redis-server', 'the salt of payers on Redis', () => {
   it('that is gone alone is put back by a running node', async () => {
     const node = await open();
     await command(redis.nodes[0]?.port ?? 0, ['DEL', registerKey(SALT_REGISTER)]);
-    expect(servesClients(await node.check())).to.equal(true);
+    expect(isServing(await node.check())).to.equal(true);
     const newcomer = await open();
     expect(hashOf(newcomer)).to.equal(hashOf(node));
     await Promise.all([node.close(), newcomer.close()]);

@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision } from '#decision/decision.ts';
 import { NO_QUESTION } from '#decision/facts/fact.ts';
-import { type ClientKey, decisionId, isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, token, touch } from '#decision/payer/client-state.ts';
+import {
+  type ClientKey,
+  formatDecisionId,
+  isPlatformName,
+  type PlatformName,
+} from '#decision/payer/client-key.ts';
+import { type ClientState, recordActivity, toToken } from '#decision/payer/client-state.ts';
 import type { OrderOutcome } from '#decision/payer/order.ts';
 import { UNMARKED } from '#decision/payer/sighting-marks.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
@@ -38,7 +43,7 @@ export function decisionFor(
   const { platform, clientIdKey, hash } = client;
   return {
     ...{
-      decisionId: decisionId(hash, seq, at),
+      decisionId: formatDecisionId(hash, seq, at),
       seq,
       at,
       platform,
@@ -79,7 +84,7 @@ export function verdictOn(
   return {
     client,
     stamp,
-    state: { ...touch(state, decision.at), seq: decision.seq, lastVerdictAt: decision.at },
+    state: { ...recordActivity(state, decision.at), seq: decision.seq, lastVerdictAt: decision.at },
     entry: { kind: 'verdict', at: decision.at, platform, clientIdKey, decision },
     decision,
   };
@@ -93,12 +98,12 @@ export function paymentOf(
   at: number = T0,
 ): Change {
   const order: OrderOutcome = { outcome: 'PAID', cause: null, occurredAt: at };
-  const displaced = { orders: [{ ...order, token: token(orderRef) }], keptMs: 3_600_000 };
+  const displaced = { orders: [{ ...order, token: toToken(orderRef) }], keptMs: 3_600_000 };
   const { platform, clientIdKey } = client;
   return {
     client,
     stamp,
-    state: touch(state, at),
+    state: recordActivity(state, at),
     entry: { kind: 'outcome', at, platform, clientIdKey, orderRef, order },
     displaced,
   };
@@ -181,7 +186,7 @@ export function entriesOfEachKind(client: ClientKey): readonly JournalEntry[] {
     {
       kind: 'waitEnded',
       ...about(7),
-      decisionId: decisionId(client.hash, 1, T0 + 1),
+      decisionId: formatDecisionId(client.hash, 1, T0 + 1),
       reason: 'é',
       who: 'key 3',
     },
@@ -193,7 +198,7 @@ export async function commitEachKind(store: Store, client: ClientKey): Promise<v
   for (const entry of entriesOfEachKind(client)) {
     const { state, stamp } = await store.load(client);
     const decision = entry.kind === 'verdict' ? { decision: entry.decision } : {};
-    await store.commit({ client, stamp, state: touch(state, entry.at), entry, ...decision });
+    await store.commit({ client, stamp, state: recordActivity(state, entry.at), entry, ...decision });
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { exactSystemClock, systemClock } from '#base/clock.ts';
-import { ClockOffset, medianOffset, storeClock } from '#state/clock-offset.ts';
+import { ClockOffset, createStoreClock, findMedianOffset } from '#state/clock-offset.ts';
 import { ConnectionErrors } from '#workbench/upkeep/connection-errors.ts';
 
 const HOUR_MS = 3600_000;
@@ -48,7 +48,7 @@ describe('the clock of this process', () => {
     try {
       Date.now = () => now() + HOUR_MS;
       expect(exactSystemClock()).to.be.within(now() - HOUR_MS / 2, now() + HOUR_MS / 2);
-      const ofSqlite = storeClock(exactSystemClock, { ownClock: systemClock, clockOffsetMs: () => 0 });
+      const ofSqlite = createStoreClock(exactSystemClock, { ownClock: systemClock, clockOffsetMs: () => 0 });
       expect(ofSqlite()).to.be.within(now() + HOUR_MS / 2, now() + 2 * HOUR_MS);
     } finally {
       Date.now = now;
@@ -65,12 +65,12 @@ describe('the clock of several servers', () => {
     [[-600_000, 0, 1], 0],
   ] as const) {
     it(`with offsets ${JSON.stringify(offsets)} is ${median} ahead`, () => {
-      expect(medianOffset(offsets)).to.equal(median);
+      expect(findMedianOffset(offsets)).to.equal(median);
     });
   }
 
   it('reads in whole milliseconds', () => {
-    expect(storeClock(() => 1000.9, { clockOffsetMs: () => -0.95 })()).to.equal(999);
+    expect(createStoreClock(() => 1000.9, { clockOffsetMs: () => -0.95 })()).to.equal(999);
   });
 });
 

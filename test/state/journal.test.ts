@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { array, assert, boolean, constantFrom, integer, option, property, record, string } from 'fast-check';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { OUTCOMES } from '#decision/payer/order.ts';
-import { type JournalEntry, journalText, parseJournalText } from '#state/journal.ts';
+import { decodeJournalRecord, encodeJournalRecord, type JournalEntry } from '#state/journal.ts';
 
 const anyAt = integer({ min: 0, max: 4_000_000_000_000 });
 const maybe = option(string());
 const base = {
   at: anyAt,
-  platform: constantFrom(platformName('shop'), platformName('a-b')),
+  platform: constantFrom(toPlatformName('shop'), toPlatformName('a-b')),
   clientIdKey: string(),
 };
 
@@ -62,13 +62,13 @@ describe('a journal entry as it is stored', () => {
     it(`of ${name} is read as it was written`, () => {
       assert(
         property(entries, (entry) => {
-          expect(parseJournalText(journalText(entry))).to.deep.equal(entry);
+          expect(decodeJournalRecord(encodeJournalRecord(entry))).to.deep.equal(entry);
         }),
       );
     });
 
   const at = 1_795_000_000_000;
-  const names = { at, platform: platformName('shop'), clientIdKey: 'payer-1' };
+  const names = { at, platform: toPlatformName('shop'), clientIdKey: 'payer-1' };
   const asked = (
     device: Pick<Request, 'ip'> & Partial<Pick<Request, 'former'>>,
     jsOk: boolean | null,
@@ -94,23 +94,23 @@ describe('a journal entry as it is stored', () => {
 
   it('stores outcomes and scores by position', () => {
     const order = { outcome: 'PAID', cause: null, occurredAt: at } as const;
-    expect(journalText({ ...names, kind: 'outcome', orderRef: 'order-1', order })).to.equal(
+    expect(encodeJournalRecord({ ...names, kind: 'outcome', orderRef: 'order-1', order })).to.equal(
       'o[0,1795000000000,"shop","payer-1","order-1",[0,"PAID",null,1795000000000]]',
     );
-    expect(journalText(asked({ ip: 'i' }, true))).to.equal(
+    expect(encodeJournalRecord(asked({ ip: 'i' }, true))).to.equal(
       's[1795000000000,"shop","payer-1",[131,"shop-1","card","25.00",null,"f","i"],"p2.v10",[1,"NEW","0.5000"]]',
     );
   });
 
   it('keeps the rare members of a score after the others', () => {
     const entry = asked({ ip: null, former: { fingerprint: 'before', ip: null } }, null);
-    const text = journalText(entry);
+    const text = encodeJournalRecord(entry);
     expect(text).to.include('"f",null,null,["before"]]');
-    expect(parseJournalText(text)).to.deep.equal(entry);
-    expect(JSON.stringify(parseJournalText(text))).to.equal(JSON.stringify(entry));
+    expect(decodeJournalRecord(text)).to.deep.equal(entry);
+    expect(JSON.stringify(decodeJournalRecord(text))).to.equal(JSON.stringify(entry));
   });
 
   it('of another format is refused', () => {
-    expect(() => parseJournalText('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
+    expect(() => decodeJournalRecord('x[1]')).to.throw(TypeError, 'no journal entry is stored as x[1]');
   });
 });

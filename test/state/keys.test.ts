@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import clusterKeySlot from 'cluster-key-slot';
 import {
   decisionKey,
+  getPartition,
   journalKey,
   journalLossKey,
   notesKey,
   PARTITIONS,
-  partitionOf,
   shapeKey,
   stateKey,
 } from '#state/keys.ts';
-import { roomOf } from '#state/redis/health.ts';
+import { findMemoryRoom } from '#state/redis/health.ts';
 import { hasRoom } from '#state/sqlite/retention.ts';
 
 const SLOTS = 16_384;
@@ -30,7 +30,7 @@ describe('the keys of a client', () => {
     const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const partitions = [...characters].map((character) => {
       const client = character.padEnd(22, 'x');
-      const partition = partitionOf(client);
+      const partition = getPartition(client);
       const own = [stateKey(client), decisionKey(client, 7), notesKey(client)];
       const shared = [journalKey(partition), journalLossKey(partition), shapeKey(partition, 'shape')];
       expect(new Set([...own, ...shared].map(clusterKeySlot)).size).to.equal(1);
@@ -48,8 +48,8 @@ describe('the keys of a client', () => {
   }
 
   it('are none for something that is not the hash of a client', () => {
-    expect(() => partitionOf('')).to.throw('"" is not the hash of a client');
-    expect(() => partitionOf('*x')).to.throw('"*x" is not the hash of a client');
+    expect(() => getPartition('')).to.throw('"" is not the hash of a client');
+    expect(() => getPartition('*x')).to.throw('"*x" is not the hash of a client');
   });
 });
 
@@ -58,12 +58,12 @@ describe('the journal of an archive that is away', () => {
     const info = (used: number, bound: number) =>
       `used_memory:${used}\r\nmaxmemory:${bound}\r\ntotal_system_memory:1000\r\n`;
     expect([
-      roomOf([info(80, 100), info(10, 100)]),
-      roomOf([info(81, 100), info(10, 100)]),
-      roomOf([info(800, 0)]),
-      roomOf([info(801, 0)]),
-      roomOf([info(10, 100), null]),
-      roomOf([info(81, 100), null]),
+      findMemoryRoom([info(80, 100), info(10, 100)]),
+      findMemoryRoom([info(81, 100), info(10, 100)]),
+      findMemoryRoom([info(800, 0)]),
+      findMemoryRoom([info(801, 0)]),
+      findMemoryRoom([info(10, 100), null]),
+      findMemoryRoom([info(81, 100), null]),
     ]).to.deep.equal(['enough', 'little', 'enough', 'little', 'unknown', 'little']);
   });
 

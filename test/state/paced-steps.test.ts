@@ -1,10 +1,10 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { PacedSteps, STEP_ITEMS_MAX } from '#base/paced-steps.ts';
+import { STEP_ITEMS_MAX, StepThrottle } from '#base/paced-steps.ts';
 
 describe('paced steps', () => {
   it('run one at a time, in the order in which they were asked for', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     const told: string[] = [];
     const step = (name: string) =>
       steps.run(async () => {
@@ -17,7 +17,7 @@ describe('paced steps', () => {
   });
 
   it('yield the thread after each', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     const told: string[] = [];
     const first = steps.run(async () => told.push('first'));
     const second = steps.run(async () => told.push('second'));
@@ -29,13 +29,13 @@ describe('paced steps', () => {
   });
 
   it('have a step that they start as their part, and do not wait for it', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     expect(await steps.run(() => steps.run(async () => 'done'))).to.equal('done');
     expect(await steps.run(async () => 'next')).to.equal('next');
   });
 
   it('go on after one that failed, whose error its caller gets', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     const failed = steps.run(async () => {
       throw new Error('the store is away');
     });
@@ -45,7 +45,7 @@ describe('paced steps', () => {
   });
 
   it('stop for work that nobody waits for', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     const told: string[] = [];
     let isWanted = true;
     const search = async () => {
@@ -62,7 +62,7 @@ describe('paced steps', () => {
   });
 
   it('throw the error of work that is still waited for', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     const failing = () => steps.run(() => Promise.reject(new Error('the store is away')));
     const seen = await steps.whileWanted(() => true, failing, 'nothing').catch(String);
     expect(seen).to.equal('Error: the store is away');
@@ -71,7 +71,7 @@ describe('paced steps', () => {
   it('map many items a few at a time, in order', async () => {
     const sizes: number[] = [];
     const from = Array.from({ length: 2 * STEP_ITEMS_MAX + 1 }, (_, index) => index);
-    const made = await new PacedSteps().map(from, async (some) => {
+    const made = await new StepThrottle().map(from, async (some) => {
       sizes.push(some.length);
       return some.map((index) => index * 10);
     });
@@ -80,7 +80,7 @@ describe('paced steps', () => {
   });
 
   it('map few items at once, also while others have their turn', async () => {
-    const steps = new PacedSteps();
+    const steps = new StepThrottle();
     const { promise, resolve } = Promise.withResolvers<void>();
     const long = steps.run(() => promise);
     expect(await steps.map([1, 2], async (some) => some)).to.deep.equal([1, 2]);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { verdictAnswer } from '#decision/decision.ts';
+import { toVerdictAnswer } from '#decision/decision.ts';
 import { CLIENTS_ON_DEVICE_MAX, NO_QUESTION, NOBODY_SEEN, type Sightings } from '#decision/facts/fact.ts';
-import { type ClientKey, clientNumber, decisionId } from '#decision/payer/client-key.ts';
-import { touch, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientKey, formatDecisionId, toClientNumber } from '#decision/payer/client-key.ts';
+import { recordActivity, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { SIGHTING_MARKS, type SightingMarks, UNMARKED } from '#decision/payer/sighting-marks.ts';
 import type { JournalRecord } from '#state/journal.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
@@ -230,7 +230,7 @@ function describeOrders(store: () => Store): void {
     await store().commit(change);
     const decision = decisionFor(client, 1, 'order-1');
     expect((await store().load(client, { idempotencyKey: 'key-1' })).answer).to.deep.equal({
-      answer: verdictAnswer(decision),
+      answer: toVerdictAnswer(decision),
       decisionId: decision.decisionId,
     });
     expect((await store().load(client, { idempotencyKey: 'key-2' })).answer).to.equal(null);
@@ -648,7 +648,7 @@ function describeJournal(store: () => Store): void {
     await verdict(store(), client, 'order-1');
     await store().commit(paymentOf(client, await store().load(client), 'order-1'));
     const snapshot = await store().load(client);
-    await store().commit(changeTo(client, snapshot, touch(snapshot.state, T0 + 10)));
+    await store().commit(changeTo(client, snapshot, recordActivity(snapshot.state, T0 + 10)));
     const { entries } = await readAll(store(), start, 100);
     expect(entries).to.deep.equal([
       { kind: 'verdict', at: T0 + 1, platform, clientIdKey, decision: decisionFor(client, 1, 'order-1') },
@@ -694,7 +694,7 @@ function describeJournal(store: () => Store): void {
     const waiting = async () => {
       const erasures = await store().unshippedErasures();
       return [early, late].filter(({ platform, hash }) =>
-        erasures.some((one) => one.platform === platform && one.clientNumber === clientNumber(hash)),
+        erasures.some((one) => one.platform === platform && one.clientNumber === toClientNumber(hash)),
       );
     };
     expect(await waiting()).to.deep.equal([early, late]);
@@ -704,7 +704,7 @@ function describeJournal(store: () => Store): void {
     await store().trimJournal((await endOfJournal(store())) ?? '', kept);
     expect(await waiting()).to.deep.equal([]);
     const left = JSON.stringify(await readAll(store(), null, 10_000));
-    for (const { hash } of [early, late]) expect(left).not.to.include(clientNumber(hash));
+    for (const { hash } of [early, late]) expect(left).not.to.include(toClientNumber(hash));
   });
 
   it('reports an erased client by a number and nothing else', async () => {
@@ -715,7 +715,7 @@ function describeJournal(store: () => Store): void {
     const [{ at, ...erasure } = { at: 0 }, ...others] = (await readAll(store(), start, 100)).entries;
     expect(others).to.deep.equal([]);
     expect(at).to.be.above(0);
-    expect(erasure).to.deep.equal({ kind: 'erasure', platform, clientNumber: clientNumber(hash) });
+    expect(erasure).to.deep.equal({ kind: 'erasure', platform, clientNumber: toClientNumber(hash) });
   });
 
   it('forgets read entries on request, except those kept for searches', async () => {
@@ -729,7 +729,7 @@ function describeJournal(store: () => Store): void {
     await store().trimJournal((await endOfJournal(store())) ?? '', keepAll);
     const after = (await readAll(store(), start, 100)).entries;
     expect(kept.slice(-2).map(nameOfEntry)).to.deep.equal(
-      [4, 5].map((seq) => decisionId(client.hash, seq, T0 + seq)),
+      [4, 5].map((seq) => formatDecisionId(client.hash, seq, T0 + seq)),
     );
     expect(kept.length).to.be.at.most(5);
     expect(after).to.deep.equal(kept);
@@ -773,7 +773,7 @@ function describeJournal(store: () => Store): void {
     }
     await whenDone;
     const written = clients.flatMap((client) =>
-      Array.from({ length: 20 }, (_, index) => decisionId(client.hash, index + 1, T0 + index + 1)),
+      Array.from({ length: 20 }, (_, index) => formatDecisionId(client.hash, index + 1, T0 + index + 1)),
     );
     expect(seen.toSorted()).to.deep.equal(written.toSorted());
   });
@@ -902,7 +902,7 @@ function hintsOn(fingerprint: string, ip: string) {
 async function live(store: Store, client: ClientKey): Promise<void> {
   const hints = hintsOn('f', 'i');
   const first = await store.load(client);
-  await store.commit(changeTo(client, first, { ...touch(first.state, T0), hints }));
+  await store.commit(changeTo(client, first, { ...recordActivity(first.state, T0), hints }));
   for (const orderRef of ['order-1', 'order-2', 'order-3']) {
     await store.sightings(askFor(client, { at: T0, fingerprint: 'f', ip: 'i', record: true }));
     const change = verdictOn(client, await store.load(client), orderRef);

@@ -1,9 +1,9 @@
-import { conclude, verdictRule } from '#decision/assess.ts';
+import { concludeFromValues, findVerdictRule } from '#decision/assess.ts';
 import { decideVerdict } from '#decision/decide.ts';
-import { encodeDecision, recordShape } from '#decision/decision-record.ts';
+import { encodeDecision, getRecordShape } from '#decision/decision-record.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
-import { compile } from '#decision/rules/evaluate/compile.ts';
-import { parse } from '#decision/rules/parse/parse.ts';
+import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { parseRuleSet } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -34,13 +34,13 @@ async function compare(size: number, sampleMs: number) {
   const rules = ruleSetOf(size);
   const values = valuesFor(rules);
   const run = () => rules.engines.verdicts.matched(values);
-  if ([...(await run()).values()].includes(true) || verdictRule(rules, values).rule !== 'otherwise') {
+  if ([...(await run()).values()].includes(true) || findVerdictRule(rules, values).rule !== 'otherwise') {
     throw new Error('a rule matched, so that not all rules were evaluated and the times mean nothing');
   }
   const compiledMicros: number[] = [];
   const engineMicros: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample++) {
-    compiledMicros.push(timeOf(() => verdictRule(rules, values), sampleMs));
+    compiledMicros.push(timeOf(() => findVerdictRule(rules, values), sampleMs));
     engineMicros.push(await timeOfRuns(run, sampleMs));
   }
   return { compiledMicros, engineMicros };
@@ -53,10 +53,10 @@ function measureWhole(sampleMs: number): readonly Figure[] {
   const count = groups.rules.length + signals.rules.length + verdicts.rules.length;
   const decide = () => decideVerdict(rules, SAMPLE_STANDING, SAMPLE_REQUEST);
   const { decision } = decide();
-  const shape = recordShape(rules);
+  const shape = getRecordShape(rules);
   const record = () => encodeDecision(decision, shape);
   const facts = Object.values(decision.facts);
-  const judge = () => verdictRule(rules, conclude(rules, facts, false).values);
+  const judge = () => findVerdictRule(rules, concludeFromValues(rules, facts, false).values);
   const medianOf = (work: () => unknown) =>
     median(Array.from({ length: SAMPLES }, () => timeOf(work, sampleMs)));
   const timed = (name: string, work: () => unknown, target?: Target) =>
@@ -72,9 +72,9 @@ function measureWhole(sampleMs: number): readonly Figure[] {
 export function ruleSetOf(size: number): RuleSet {
   const files = readRuleFiles(RULES_FOLDER, []);
   if (files === null) throw new Error(`${RULES_FOLDER} is missing`);
-  const result = parse('p2.v10', new Map([...files, ['verdicts.yaml', verdictsYaml(size)]]));
+  const result = parseRuleSet('p2.v10', new Map([...files, ['verdicts.yaml', verdictsYaml(size)]]));
   if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
-  return compile(result.rules, 'bench', false);
+  return compileRuleSet(result.rules, 'bench', false);
 }
 
 function verdictsYaml(size: number): string {

@@ -1,7 +1,7 @@
-import { recordShape } from '#decision/decision-record.ts';
+import { getRecordShape } from '#decision/decision-record.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import { ordersKey, shapeKey } from '#state/keys.ts';
-import { commitCall, commitScriptOf, KEPT } from '#state/redis/clients.ts';
+import { createCommitCall, createCommitScript, KEPT } from '#state/redis/clients.ts';
 import { connectRedis } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
 import { shapeMember } from '#state/redis/installation.ts';
@@ -17,7 +17,7 @@ import { serveJson } from './json-server.ts';
 const connection = await connectRedis(parseRedisUrl(process.env['REDIS_URL'] ?? ''), () => {});
 const { commands, sendTogether } = connection;
 const takeToken = new RedisScript('take-token-1.lua');
-const commitScript = commitScriptOf({ ...KEPT, installation: 'skeleton' });
+const commitScript = createCommitScript({ ...KEPT, installation: 'skeleton' });
 
 const { decision, nextState } = sampleVerdict();
 const entry = {
@@ -28,10 +28,10 @@ const entry = {
   decision,
 } as const;
 const stamp = { raw: null, storeTimeMs: 0, arrivedMs: 0 };
-const shape = recordShape(currentRules());
+const shape = getRecordShape(currentRules());
 const change = { client: SAMPLE_CLIENT, stamp, state: nextState, entry, decision, shape };
 const terms = { validUntilMs: 0, storesShape: false, journalEntries: null, installation: 'skeleton' };
-const [, ...commitArgs] = commitCall(change, encodeClientState(nextState), terms).args;
+const [, ...commitArgs] = createCommitCall(change, encodeClientState(nextState), terms).args;
 
 const RATE_ARGS = ['1000000', '1000000', '0', '0'];
 

@@ -1,8 +1,8 @@
 import type { ArchiveState } from '#history/archive/archive-log.ts';
 import { backUp } from '#history/archive/backup.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
-import { leaseHolder } from '#history/archive/ship/lease.ts';
-import { unshippedPage } from '#history/archive/unshipped.ts';
+import { findLeaseHolder } from '#history/archive/ship/lease.ts';
+import { readUnshippedPage } from '#history/archive/unshipped.ts';
 import { openStore } from '#state/open-store.ts';
 import type { Store } from '#state/store.ts';
 import { end } from '../../../test/processes/own-process.ts';
@@ -103,7 +103,7 @@ export async function shippedBackup({ s3, store }: Fleet, folder: string): Promi
   const place = { archiveDir: temporaryDirectory(), archiveS3: s3Place(s3.port, PREFIX) };
   const archive = openArchive(place, store.registers);
   const isShipped = async () => {
-    const { entries } = await unshippedPage(store, await archive.refresh(), 1);
+    const { entries } = await readUnshippedPage(store, await archive.refresh(), 1);
     return entries.length === 0;
   };
   await until('all is shipped', () => isShipped().catch(() => false), SHIPPED_LIMIT_MS);
@@ -190,7 +190,7 @@ function shipperFaults(
     let holder: string | null | undefined;
     // On a busy machine a healthy Redis may answer too late.
     await until('the store says who ships', async () => {
-      holder = await leaseHolder(store.registers).catch(() => undefined);
+      holder = await findLeaseHolder(store.registers).catch(() => undefined);
       return holder !== undefined;
     });
     const [, pid] = /^[^/]*\/(\d+)/.exec(holder ?? '') ?? [];

@@ -1,18 +1,18 @@
 import type { Decision } from '#decision/decision.ts';
 import { ClientKeys } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { keptSaltOf } from '#history/archive/archived-salt.ts';
-import { Duck } from '#history/archive/duck.ts';
-import { decisionOf } from '#history/archive/tables.ts';
+import { requireKeptSalt } from '#history/archive/archived-salt.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
+import { toDecision } from '#history/archive/tables.ts';
 import { temporaryDirectory } from '../../../test/servers/temporary-directory.ts';
 
 /** Every row of `decisions` in the archive, or copy of one, in this folder. */
 export async function archivedDecisions(archiveDir: string): Promise<readonly Decision[]> {
   const archive = new Archive(archiveDir);
-  const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
-  const clientKeys = new ClientKeys(keptSaltOf(archiveDir));
+  const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
+  const clientKeys = new ClientKeys(requireKeptSalt(archiveDir));
   const source = archive.source(archive.segments(archive.read(), { table: 'decisions' }));
   const rows = await duck.rows(`SELECT * FROM ${source}`);
   duck.close();
-  return rows.map((row) => decisionOf(row, clientKeys));
+  return rows.map((row) => toDecision(row, clientKeys));
 }

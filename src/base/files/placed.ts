@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { makeOwnFolder } from './folders.ts';
 
 /** `ENOENT` and the like; null of what is no error of the system. */
-export function codeOf(error: unknown): string | null {
+export function readErrorCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
@@ -19,13 +19,13 @@ export function replaceFile(path: string, text: string, durability: Durability =
 }
 
 /** The same where nothing may be yet; false when somebody else was faster. */
-export function placeOnce(path: string, text: string, durability: Durability = {}): boolean {
+export function createFileOnce(path: string, text: string, durability: Durability = {}): boolean {
   const draft = draftBeside(path, text, durability);
   try {
     linkSync(draft, path);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (readErrorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     unlinkSync(draft);

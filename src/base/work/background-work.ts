@@ -8,7 +8,7 @@ import {
   startRunner,
 } from './runner.ts';
 import type { JobContext, JobMessage, Jobs } from './serve-work.ts';
-import { atOnce, type FairQueueLimits, Turns } from './turns.ts';
+import { FairQueue, type FairQueueLimits, limitRunning } from './turns.ts';
 
 /** Where the jobs of a module run, what each may take, and how many run at once. */
 export interface WorkSettings extends RunnerSettings {
@@ -40,7 +40,7 @@ interface JobOptions<Progress> {
 }
 
 /** The job took more time or memory than it may; its thread or process was ended. */
-export class LimitExceeded extends NamedError {}
+export class JobLimitExceeded extends NamedError {}
 
 const WAIT_FACTOR = 12;
 
@@ -59,7 +59,7 @@ export class BackgroundWork<Its extends Jobs> {
   readonly #module: URL;
   readonly #settings: WorkSettings;
   readonly #hasIdleCores: () => boolean;
-  readonly #turns: Turns;
+  readonly #turns: FairQueue;
   #isClosed = false;
   readonly #all = new Set<Runner>();
   /** The most recently used one is taken first: its caches are warm. */
@@ -69,10 +69,10 @@ export class BackgroundWork<Its extends Jobs> {
     this.#module = module;
     this.#settings = settings;
     this.#hasIdleCores = machineHasIdleCores;
-    this.#turns = new Turns(settings.turns ?? atOnce(1));
+    this.#turns = new FairQueue(settings.turns ?? limitRunning(1));
   }
 
-  /** Throws LimitExceeded, TooManyTurns, the signal's reason, or the job's error as an Error of its name. */
+  /** Throws JobLimitExceeded, QueueFull, the signal's reason, or the job's error as an Error of its name. */
   run<Kind extends keyof Its & string>(
     kind: Kind,
     task: TaskOf<Its[Kind]>,
@@ -140,7 +140,7 @@ export class BackgroundWork<Its extends Jobs> {
   #watch(runner: Runner, reject: (error: Error) => void): () => void {
     const { cpuMs = Number.POSITIVE_INFINITY, timeMs = WAIT_FACTOR * cpuMs } = this.#settings;
     const refuse = (limitMs: number, of = '') =>
-      reject(new LimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
+      reject(new JobLimitExceeded(`it took more than ${limitMs / 1000} s${of}`));
     if (timeMs === Number.POSITIVE_INFINITY) return () => {};
     const before = runner.cpuMs();
     const lookNow = async () => {
@@ -158,12 +158,12 @@ export class BackgroundWork<Its extends Jobs> {
   #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
     const { silenceMs } = this.#settings;
     if (silenceMs === undefined) return undefined;
-    const hangs = () => reject(new LimitExceeded(`it reported nothing for ${silenceMs / 1000} s`));
+    const hangs = () => reject(new JobLimitExceeded(`it reported nothing for ${silenceMs / 1000} s`));
     return setTimeout(hangs, silenceMs).unref();
   }
 
   #tooMuchMemory(): Error {
-    return new LimitExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
+    return new JobLimitExceeded(`it took more than ${this.#settings.memoryMiB} MiB of memory`);
   }
 
   async #free(): Promise<Runner> {

@@ -1,7 +1,7 @@
 import { NamedError } from '#base/named-error.ts';
 
 /** Counts what is under way by name. */
-export class Shares {
+export class CountsByOwner {
   readonly #counts = new Map<string, number>();
 
   of(name: string): number {
@@ -37,17 +37,17 @@ export interface FairQueueLimits {
 }
 
 /** Limits only how many run at once; all others wait. */
-export function atOnce(count: number): FairQueueLimits {
+export function limitRunning(count: number): FairQueueLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }
 
 /** No more turns may be taken or waited for. */
-export class TooManyTurns extends NamedError {}
+export class QueueFull extends NamedError {}
 
 /** Shares turns fairly between owners: an owner who asks for much waits for its own work, not the others. */
-export class Turns {
+export class FairQueue {
   readonly #limits: FairQueueLimits;
-  readonly #underWay = new Shares();
+  readonly #underWay = new CountsByOwner();
   #allUnderWay = 0;
   /** By owner, the next owner first; no list is empty. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
@@ -74,9 +74,9 @@ export class Turns {
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }
 
-  /** Runs `work` when its turn comes. Throws TooManyTurns, or the reason of a signal that came before. */
+  /** Runs `work` when its turn comes. Throws QueueFull, or the reason of a signal that came before. */
   async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (this.isFull(owner)) throw new TooManyTurns(`${this.#underWay.of(owner)} of ${owner} are under way`);
+    if (this.isFull(owner)) throw new QueueFull(`${this.#underWay.of(owner)} of ${owner} are under way`);
     if (this.#mayBegin(owner)) this.#begin(owner);
     else await this.#turn(owner, signal);
     try {

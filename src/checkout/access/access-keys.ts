@@ -57,7 +57,7 @@ function installation(name: string): PlatformName {
   throw new RangeError(`the installation is not called ${name}`);
 }
 
-export function grantable(platform: PlatformName): readonly Operation[] {
+export function listGrantable(platform: PlatformName): readonly Operation[] {
   return isInstallation(platform) ? INSTALLATION_KEY_OPERATIONS : PLATFORM_KEY_OPERATIONS;
 }
 
@@ -182,7 +182,7 @@ export class AccessKeys {
       id,
       platform,
       ...(owner === undefined ? {} : { owner }),
-      operations: grantable(platform).filter((operation) => operations.includes(operation)),
+      operations: listGrantable(platform).filter((operation) => operations.includes(operation)),
       sha256: hash('sha256', key, 'hex'),
       issuedAt: new Date(now).toISOString(),
       expiresAt: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
@@ -206,7 +206,7 @@ export class AccessKeys {
   async requirePlace(platform: PlatformName): Promise<void> {
     const now = this.#now();
     const live = (await this.list()).filter(
-      (one) => one.platform === platform && keyStatus(one, now) === 'live',
+      (one) => one.platform === platform && getKeyStatus(one, now) === 'live',
     );
     if (live.length < LIVE_KEYS_MAX) return;
     throw new KeyRefused(
@@ -238,7 +238,7 @@ export class AccessKeys {
   async revokeOf(owner: string, isKept: (platform: PlatformName) => boolean): Promise<readonly AccessKey[]> {
     const now = this.#now();
     const ending = (await this.list()).filter(
-      (one) => one.owner === owner && keyStatus(one, now) === 'live' && !isKept(one.platform),
+      (one) => one.owner === owner && getKeyStatus(one, now) === 'live' && !isKept(one.platform),
     );
     for (const { id } of ending) await this.revoke(id);
     return ending;
@@ -259,7 +259,7 @@ export class AccessKeys {
 
   /** The record while it is live; throws KeyLost when the store has lost it. */
   #liveOf(record: AccessKey, isLost: boolean): AccessKey | null {
-    if (keyStatus(record, this.#now()) !== 'live') return null;
+    if (getKeyStatus(record, this.#now()) !== 'live') return null;
     if (!isLost) return record;
     this.#admitted.noteTried(record);
     throw new KeyLost(
@@ -277,7 +277,7 @@ export class AccessKeys {
   /** Whether the key with this id still allows the operation, for work that lasts longer than its request. */
   async isGranted(id: string, operation: Operation): Promise<boolean> {
     const key = await this.live(id);
-    return key !== null && grants(key, operation);
+    return key !== null && isGranted(key, operation);
   }
 
   /** The record of a live key by its id; null when it is unknown, revoked or expired. Throws KeyLost. */
@@ -330,7 +330,7 @@ export class AccessKeys {
 
   /** Remembers a key that was read as long as it is live. */
   #note(record: AccessKey): void {
-    if (keyStatus(record, this.#now()) === 'live') this.#admitted.noteLive(record, this.#accepted());
+    if (getKeyStatus(record, this.#now()) === 'live') this.#admitted.noteLive(record, this.#accepted());
     else this.#admitted.noteEnded(record.id);
   }
 
@@ -350,7 +350,7 @@ function requireLifetime(platform: PlatformName, lifetimeMs: number | null): voi
 }
 
 /** The id in the text of a key, which is not secret; null for a text of another form. */
-export function triedKeyId(text: string): string | null {
+export function parseKeyId(text: string): string | null {
   return /^ka_([0-9a-f]{12})_/.exec(text)?.[1] ?? null;
 }
 
@@ -366,7 +366,7 @@ export const KEY_STATUSES = ['live', 'expired', 'revoked'] as const;
 
 type KeyStatus = (typeof KEY_STATUSES)[number];
 
-export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): KeyStatus {
+export function getKeyStatus({ expiresAt, revokedAt }: AccessKey, now: number): KeyStatus {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= now ? 'expired' : 'live';
 }
@@ -375,15 +375,15 @@ export function keyStatus({ expiresAt, revokedAt }: AccessKey, now: number): Key
  * Whether the key allows the operation. Operations that such a key may not have are ignored, even if its record names
  * them.
  */
-export function grants(
+export function isGranted(
   { platform, operations }: Pick<AccessKey, 'platform' | 'operations'>,
   operation: Operation,
 ): boolean {
-  return grantable(platform).includes(operation) && including(operations).includes(operation);
+  return listGrantable(platform).includes(operation) && addIncludedOperations(operations).includes(operation);
 }
 
 /** Adds what each operation includes: the right to change something includes reading it. */
-export function including(operations: readonly Operation[]): readonly Operation[] {
+export function addIncludedOperations(operations: readonly Operation[]): readonly Operation[] {
   return OPERATIONS.filter(
     (one) =>
       operations.includes(one) ||

@@ -11,7 +11,7 @@ export interface Actor {
   readonly text: string;
 }
 
-export function actorOfKey({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
+export function toActor({ id, owner }: Pick<AccessKey, 'id' | 'owner'>): Actor {
   const name = `key ${id}`;
   return owner === undefined
     ? { id: name, owner: null, text: name }
@@ -35,7 +35,7 @@ export interface Caller {
   readonly expiresAt: string | null;
 }
 
-export function callerOfKey(key: AccessKey): Caller {
+export function toCaller(key: AccessKey): Caller {
   const { id, platform, operations, expiresAt } = key;
-  return { actor: actorOfKey(key), platform, operations, credential: { kind: 'key', id }, expiresAt };
+  return { actor: toActor(key), platform, operations, credential: { kind: 'key', id }, expiresAt };
 }

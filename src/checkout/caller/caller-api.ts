@@ -5,17 +5,17 @@ import { named, oneOf, shape, word } from '#base/shapes.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
   addOperations,
-  chapter,
-  jsonAnswer,
-  jsonBody,
+  createChapter,
+  createSearchQueue,
+  createStrictRouter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
   mountRoutes,
-  operation,
-  searchTurns,
-  strictRouter,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
-import { badRequest, refusal } from '#checkout/http/request/problems.ts';
-import { hiddenAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
+import { badRequest, declareRefusal } from '#checkout/http/request/problems.ts';
+import { hashCallerAddress, limitRate, type RateLimit } from '#checkout/http/request/rate-limit.ts';
 import { answerProblems, IDEMPOTENCY_KEY_REUSED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
@@ -24,7 +24,7 @@ import { logBrokenAnswers, logRequests } from '#checkout/http/server/request-log
 import type { WorkLimit } from '#checkout/http/server/work-limit.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import type { Pseudonym } from '#decision/addresses.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
 import { isBot, ScoreAnswerSchema, stickyRequisiteRef, waitSeconds } from '#decision/decision.ts';
 import { ScoreBodySchema, VerdictBodySchema } from '#decision/requests.ts';
 import { ruleVersion, verdictWord } from '#decision/rules/rule-set.ts';
@@ -35,13 +35,13 @@ interface ScoreParts {
   readonly workLimit: WorkLimit;
 }
 
-const score = operation({
+const score = declareOperation({
   route: 'post /v1/client/score',
   summary: 'Which payer this is',
   description:
     'Interface, section 4.1. Before payment methods are rendered; a couple of times per checkout at most. Idempotent per sellPointKey and clientIdKey.',
   grant: 'score',
-  body: jsonBody('ScoreBody', ScoreBodySchema, {
+  body: declareJsonBody('ScoreBody', ScoreBodySchema, {
     sellPointKey: 'shop-1',
     clientIdKey: 'ann',
     amountRequested: '25.00',
@@ -52,7 +52,7 @@ const score = operation({
     userAgent: 'Mozilla/5.0',
     clientHints: { jsOk: true, honeypotTriggered: false },
   }),
-  answers: jsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema),
+  answers: declareJsonAnswer('Group, payment score and bot flag', ScoreAnswerSchema),
   answer: async ({ ctx, caller, body }, { service, workLimit }: ScoreParts) => {
     const given = await body();
     const answer = await workLimit.inTurn(caller.platform, () =>
@@ -105,10 +105,13 @@ const VerdictAnswerSchema = named(
 const IDEMPOTENCY_KEY_PATTERN = '^[\\x21-\\x7e]{1,255}$';
 const IDEMPOTENCY_KEY_FORM = new RegExp(IDEMPOTENCY_KEY_PATTERN);
 
-const BAD_IDEMPOTENCY_KEY = refusal('bad-idempotency-key', 'The header Idempotency-Key is not valid.', () =>
-  badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
-    { pointer: '', detail: 'the header Idempotency-Key is not valid' },
-  ]),
+const BAD_IDEMPOTENCY_KEY = declareRefusal(
+  'bad-idempotency-key',
+  'The header Idempotency-Key is not valid.',
+  () =>
+    badRequest('Idempotency-Key must come once, with 1 to 255 visible ASCII characters.', [
+      { pointer: '', detail: 'the header Idempotency-Key is not valid' },
+    ]),
 );
 
 /** Null when the caller sent none. */
@@ -128,14 +131,14 @@ const IDEMPOTENCY_KEY: Parameter<string | null> = {
   },
 };
 
-const verdict = operation({
+const verdict = declareOperation({
   route: 'post /v1/client/verdict',
   summary: 'Whether a requisite may be issued right now',
   description:
     'Interface, section 4.2. Directly before a requisite is shown, after score; again when method or amount changes. After WAIT no earlier than waitSeconds.',
   grant: 'verdict',
   parameters: [IDEMPOTENCY_KEY],
-  body: jsonBody('VerdictBody', VerdictBodySchema, {
+  body: declareJsonBody('VerdictBody', VerdictBodySchema, {
     sellPointKey: 'shop-1',
     clientIdKey: 'ann',
     method: 'card',
@@ -145,7 +148,7 @@ const verdict = operation({
   }),
   answers: {
     200: {
-      ...jsonAnswer('One of four commands; recorded before it is answered', VerdictAnswerSchema)[200],
+      ...declareJsonAnswer('One of four commands; recorded before it is answered', VerdictAnswerSchema)[200],
       headers: ['X-Decision-Id', 'Idempotent-Replayed'],
     },
   },
@@ -165,14 +168,14 @@ const verdict = operation({
   },
 });
 
-export const CALLER_OPERATIONS = chapter('Scoring', { score, verdict });
+export const CALLER_OPERATIONS = createChapter('Scoring', { score, verdict });
 
 export interface CallerApiParts {
   readonly service: ScoringService;
   readonly keys: AccessKeys;
   readonly rateBuckets: RateBuckets;
   readonly rateLimit: RateLimit;
-  readonly pseudonym: Pseudonym;
+  readonly pseudonym: Pseudonymize;
   /** The code that opens the listener refuses what is too much before the API sees it. */
   readonly workLimit: WorkLimit;
   /** '' or a path like `/scoring`. */
@@ -196,9 +199,9 @@ class TextKoa extends Koa<RequestState> {
  * The two operations of the interface (section 4). Checks come in this order: rate, key (401), grant
  * (403), body (415, 413, 400); only then is anything decided.
  */
-export function callerApi(parts: CallerApiParts): Koa<RequestState> {
+export function createCallerApi(parts: CallerApiParts): Koa<RequestState> {
   const { keys, log, metrics, workLimit } = parts;
-  const router = strictRouter(parts.basePath);
+  const router = createStrictRouter(parts.basePath);
   addOperations(router, CALLER_OPERATIONS, parts, {
     keys,
     browsers: null,
@@ -209,7 +212,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
       assignWork(workLimit, state);
       return req.complete ? read() : workLimit.aside(read);
     },
-    searches: searchTurns(),
+    searches: createSearchQueue(),
     // The listener bounds the work under way, and every body in time.
     own: () => {},
     openBodyMs: REQUEST_TIMEOUT_MS,
@@ -218,7 +221,7 @@ export function callerApi(parts: CallerApiParts): Koa<RequestState> {
   const app = new TextKoa();
   logBrokenAnswers(app, log);
   const { trustedProxies } = parts.rateLimit;
-  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));
+  app.use(logRequests(log, metrics, (req) => hashCallerAddress(parts.pseudonym, req, trustedProxies)));
   app.use(answerProblems(log));
   app.use(limitRate(parts.rateLimit, parts.rateBuckets, parts.pseudonym, metrics));
   app.use(countWork(workLimit));

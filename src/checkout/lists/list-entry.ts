@@ -8,7 +8,7 @@ import type { OtherText } from '#state/store.ts';
 export const ListEntrySchema = shape('One entry of a shared list with all that is kept of it', {
   ...ListedEntrySchema.properties,
   reason: word('Why it is there', 'shared by a ring'),
-  /** As `Actor.text` and `actorOfUser` write it. */
+  /** As `Actor.text` and `formatUserActor` write it. */
   who: word('Who put it there', 'key 3f9a0c51d2e7 of risk-team'),
   addedAt: epochMs('When'),
 });
@@ -27,7 +27,7 @@ const { keys, ...MEMBERS } = ListEntrySchema.properties;
 const ROW = new PositionalCodec(shape('As it is stored', { ...MEMBERS, keys: Type.Optional(keys) }));
 
 /** Names the record of an entry without telling its value. */
-export function entryId({
+export function hashEntryId({
   owner,
   list,
   kind,
@@ -47,17 +47,17 @@ export function decodeEntry(id: string, version: number, text: string): StoredEn
 }
 
 /** The record of a list itself, which says what it holds: it has no value. */
-export function listId(owner: ListOwner, list: string): string {
+export function hashListId(owner: ListOwner, list: string): string {
   return `${owner}/${list}/`;
 }
 
 /** Finds that the list was made with other contents after change number `since`. */
-export function ofOtherKind(
+export function findOtherContent(
   { owner, list, kind, attribute }: Pick<ListEntry, 'owner' | 'list' | 'kind' | 'attribute'>,
   since: number,
 ): OtherText {
   const textsBegin = `${JSON.stringify([owner, list, kind, attribute]).slice(0, -1)},`;
-  return { since, idsBegin: listId(owner, list), textsBegin };
+  return { since, idsBegin: hashListId(owner, list), textsBegin };
 }
 
 function plainKey(value: string): string {

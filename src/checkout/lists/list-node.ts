@@ -1,4 +1,4 @@
-import type { Pseudonym } from '#decision/addresses.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
   type ListedEntry,
@@ -9,7 +9,7 @@ import {
   type SharedLists,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListLog, type ListRecord } from '#state/store.ts';
-import { decodeEntry, entryId, listId, type StoredEntry } from './list-entry.ts';
+import { decodeEntry, hashEntryId, hashListId, type StoredEntry } from './list-entry.ts';
 
 /** The newest state of all shared lists that a node knows. */
 export class ListCopy {
@@ -25,7 +25,7 @@ export class ListCopy {
   /** The number of the newest change in it. */
   version = 0;
 
-  constructor(pseudonym: Pseudonym, formerPseudonym: Pseudonym | null = null) {
+  constructor(pseudonym: Pseudonymize, formerPseudonym: Pseudonymize | null = null) {
     this.#membership = new ListMembership(pseudonym, formerPseudonym);
   }
 
@@ -43,12 +43,12 @@ export class ListCopy {
     if (before !== undefined) this.#forget(before);
     if (text === null) return;
     const entry = decodeEntry(id, version, text);
-    if (id === listId(entry.owner, entry.list)) this.#made.set(id, entry);
+    if (id === hashListId(entry.owner, entry.list)) this.#made.set(id, entry);
     else this.#remember(entry);
   }
 
   made(owner: ListOwner, name: string): StoredEntry | null {
-    return this.#made.get(listId(owner, name)) ?? null;
+    return this.#made.get(hashListId(owner, name)) ?? null;
   }
 
   madeBy(owner: ListOwner): readonly StoredEntry[] {
@@ -82,7 +82,7 @@ export class ListCopy {
     const firsts = this.lists().flatMap((entries) => [...entries.values()].slice(0, 1));
     return firsts
       .filter((first) => first.kind === kind && (first.owner === platform || first.owner === '*'))
-      .flatMap(({ owner, list }) => this.#byId.get(entryId({ owner, list, kind, value })) ?? [])
+      .flatMap(({ owner, list }) => this.#byId.get(hashEntryId({ owner, list, kind, value })) ?? [])
       .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
       .map(({ list }) => list);
   }
@@ -130,9 +130,9 @@ export interface ListsReport {
 
 interface ListNodeParts {
   readonly listLog: ListLog;
-  readonly pseudonym: Pseudonym;
+  readonly pseudonym: Pseudonymize;
   /** Under the previous secret, while it is being changed. */
-  readonly formerPseudonym?: Pseudonym | null;
+  readonly formerPseudonym?: Pseudonymize | null;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly onTrouble?: (message: string, error: unknown) => void;

@@ -7,7 +7,7 @@ export interface ArmClients {
 }
 
 /** Why a canary of these percent of the clients cannot have a guard; null when it can. */
-export function whyUnguarded(percent: number): string | null {
+export function refuseGuard(percent: number): string | null {
   if (percent < 100) return null;
   return 'compares the canary with clients of the active version, and 100 percent leave none of those; choose fewer percent, or leave the guard out';
 }
@@ -19,7 +19,7 @@ const FALSE_ALARMS_MAX = 0.01;
  * What is compared, whether more of it (1) or less (-1) is harm, and its part of the false alarms; the most harmful
  * mistake has the largest. Payment is known only of clients with an outcome.
  */
-export const COMPARED_SHARES = [
+export const GUARDED_SHARES = [
   { name: 'BLOCK', of: (counts: ClientCounts) => counts.blocked, harm: 1, weight: 0.5, final: true },
   { name: 'WAIT', of: (counts: ClientCounts) => counts.waited, harm: 1, weight: 0.2, final: true },
   { name: 'bot flag', of: (counts: ClientCounts) => counts.bots, harm: 1, weight: 0.1, final: true },
@@ -38,28 +38,28 @@ export const COMPARED_SHARES = [
  * inequality; Howard, Ramdas, McAuliffe and Sekhon, Time-uniform nonparametric, nonasymptotic confidence sequences, 2021).
  * Payments that are taken back leave the count. The theorem says nothing of that; simulations of it stay within the bound.
  */
-export function guardBreach(arms: ArmClients, percent: number, points: number): string | null {
+export function findGuardBreach(arms: ArmClients, percent: number, points: number): string | null {
   return strayed(arms, percent, points, 1)[0] ?? null;
 }
 
 /** What the canary does better by as much, in the same words. */
-export function guardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
+export function listGuardGains(arms: ArmClients, percent: number, points: number): readonly string[] {
   return strayed(arms, percent, points, -1);
 }
 
 /** The shares that went so far into harm (1), or out of it (-1). */
 function strayed(arms: ArmClients, percent: number, points: number, towards: 1 | -1): readonly string[] {
   const { active, candidate } = arms;
-  if (whyUnguarded(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
-  return COMPARED_SHARES.flatMap(({ name, of, harm, weight, final }) => {
+  if (refuseGuard(percent) !== null || active.seen === 0 || candidate.seen === 0) return [];
+  return GUARDED_SHARES.flatMap(({ name, of, harm, weight, final }) => {
     const activeShare = of(active) / active.seen;
     const candidateShare = of(candidate) / candidate.seen;
     const sign = harm === towards ? 1 : -1;
     if (sign * (candidateShare - activeShare) * 100 <= points) return [];
-    const evidence = logEvidence([of(active), of(candidate)], percent / 100, (sign * points) / 100);
+    const evidence = computeLogEvidence([of(active), of(candidate)], percent / 100, (sign * points) / 100);
     if (evidence < -Math.log(FALSE_ALARMS_MAX * weight)) return [];
     const trials = Math.floor(weight * Math.exp(Math.min(evidence, LOG_SHOWN_MAX)));
-    const told = final ? '' : ` (${statusCounts(candidate)}; against ${statusCounts(active)})`;
+    const told = final ? '' : ` (${formatClientCounts(candidate)}; against ${formatClientCounts(active)})`;
     return [
       `${name} share ${inPercent(candidateShare)} of ${candidate.seen} clients against ${inPercent(activeShare)} of ${active.seen}${told}: more than ${points} points apart, which chance shows in less than 1 of ${trials} trials`,
     ];
@@ -81,7 +81,7 @@ type Hits = readonly [number, number];
  * one's than `distance`, above it or, when that is less than 0, below. `chance` is a client's chance of being drawn into
  * the candidate's arm.
  */
-export function logEvidence(hits: Hits, chance: number, distance: number): number {
+export function computeLogEvidence(hits: Hits, chance: number, distance: number): number {
   const logs = BASES.flatMap((base) =>
     DISTANCES.map((times) => base + times * distance)
       .filter((other) => other > 0 && other < 1)
@@ -99,7 +99,7 @@ function logRatio(hits: Hits, chance: number, base: number, other: number): numb
 }
 
 /** What is known of the clients by now: who is unknown may still pay. */
-export function statusCounts({ seen, paid, unpaid }: ClientCounts): string {
+export function formatClientCounts({ seen, paid, unpaid }: ClientCounts): string {
   return `${paid} paid, ${unpaid} only unpaid, ${Math.max(0, seen - paid - unpaid)} unknown`;
 }
 
@@ -108,17 +108,21 @@ function inPercent(share: number): string {
 }
 
 /** Why the guard of this candidate takes it back; null when it does not, or there is no guard. */
-export function breachOf(rollout: Rollout, candidate: Candidate, arms: TrialFigures['arms']): string | null {
-  return guarded(guardBreach, rollout, candidate, arms, null);
+export function findCandidateBreach(
+  rollout: Rollout,
+  candidate: Candidate,
+  arms: TrialFigures['arms'],
+): string | null {
+  return guarded(findGuardBreach, rollout, candidate, arms, null);
 }
 
 /** What the canary does better by more than the points of its guard; nothing where there is no guard. */
-export function gainsOf(
+export function listCandidateGains(
   rollout: Rollout,
   candidate: Candidate,
   arms: TrialFigures['arms'],
 ): readonly string[] {
-  return guarded(guardGains, rollout, candidate, arms, []);
+  return guarded(listGuardGains, rollout, candidate, arms, []);
 }
 
 /** What a guard says of a candidate; `none` where there is no guard. */
@@ -144,6 +148,6 @@ interface Stage {
 }
 
 /** The stage that a candidate is in. Clients who changed arms with a new share are counted from zero. */
-export function stageOf({ trial, version, mode, percent, stageSince }: Candidate): Stage {
+export function getStage({ trial, version, mode, percent, stageSince }: Candidate): Stage {
   return { trial: `${trial}/${version}/${mode}/${percent}/${stageSince}`, since: stageSince };
 }

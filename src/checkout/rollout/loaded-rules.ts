@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { NamedError } from '#base/named-error.ts';
 import type { Arm, Decision, Draw } from '#decision/decision.ts';
-import { everyQuestion, type SharingQuestions } from '#decision/facts/fact.ts';
+import { mergeQuestions, type SharingQuestions } from '#decision/facts/fact.ts';
 import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState, StageMark } from '#decision/payer/client-state.ts';
-import { lastPaidAt, lastUnpaidAt } from '#decision/payer/outcomes.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
@@ -147,7 +147,7 @@ export class LoadedRules {
       this.#current.delete(version);
       return true;
     }
-    const ruleSet = withHmacs(result.ruleSet, this.#hmacs);
+    const ruleSet = rehashConstants(result.ruleSet, this.#hmacs);
     this.#current.set(version, ruleSet);
     this.#byDigest.set(ruleSet.digest, ruleSet);
     return true;
@@ -187,9 +187,9 @@ export function mergeSharingQuestions({ rules, fallback, shadow, alongside }: Ru
   const isAlone = fallback === undefined && shadow === undefined;
   const own = isAlone
     ? rules.sharing
-    : everyQuestion([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
+    : mergeQuestions([rules, fallback, shadow].flatMap((one) => one?.sharing ?? []));
   if (alongside === undefined) return own;
-  const { fingerprint, ip, attributes = [] } = everyQuestion(alongside.map(({ sharing }) => sharing));
+  const { fingerprint, ip, attributes = [] } = mergeQuestions(alongside.map(({ sharing }) => sharing));
   // What the others count is only noted.
   const noted = attributes.map(({ declared }) => ({ declared, windowsMs: [] }));
   const all = [...(own.attributes ?? []), ...noted];
@@ -215,7 +215,7 @@ export interface NewestOutcomes {
 }
 
 export function findNewestOutcomes({ outcomes }: ClientState): NewestOutcomes {
-  return { lastPaidAt: lastPaidAt(outcomes), lastUnpaidAt: lastUnpaidAt(outcomes) };
+  return { lastPaidAt: findLastPaidAt(outcomes), lastUnpaidAt: findLastUnpaidAt(outcomes) };
 }
 
 export interface OutcomeSeen {
@@ -249,7 +249,7 @@ export interface RuleSource {
 }
 
 /** One rule set for everybody, without counts: for replays and tests. */
-export function fixedRules(rules: RuleSet): RuleSource {
+export function createFixedRules(rules: RuleSet): RuleSource {
   return {
     choose: () => ({ rules, arm: 'active' }),
     observe: () => {},

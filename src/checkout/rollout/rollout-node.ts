@@ -10,7 +10,7 @@ import { noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import { type RuleReader, ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Fleet, type NodeReport, type NodeView, type StoredRollout } from './fleet.ts';
-import { breachOf, stageOf } from './guard.ts';
+import { findCandidateBreach, getStage } from './guard.ts';
 import {
   findNewestOutcomes,
   LoadedRules,
@@ -26,7 +26,7 @@ import { rememberRollout } from './rollout-memory.ts';
 import { chooseStartingRollout } from './starting-rollout.ts';
 import {
   type ClientStatus,
-  sharedCounts,
+  readTrialCounts,
   sumTrialCounts,
   TrialTally,
   UnconfirmedCounts,
@@ -191,7 +191,7 @@ export class RolloutNode implements RuleSource {
       const isActive = draw === null || draw.version === active.version;
       if (!isActive && draw.version !== candidate.version) continue;
       const tally = this.#tallies[place];
-      if (tally !== undefined) count(tally, isActive ? 'active' : 'candidate', stageOf(candidate).since);
+      if (tally !== undefined) count(tally, isActive ? 'active' : 'candidate', getStage(candidate).since);
     }
   }
 
@@ -340,7 +340,7 @@ export class RolloutNode implements RuleSource {
 
   #follow(following: LoadedRollout): void {
     this.#settleTrouble();
-    const keys = following.rollout.candidates.map((one) => stageOf(one).trial);
+    const keys = following.rollout.candidates.map((one) => getStage(one).trial);
     this.#tallies = keys.map(
       (key) => this.#tallies.find(({ trial }) => trial === key) ?? new TrialTally(key),
     );
@@ -360,11 +360,11 @@ export class RolloutNode implements RuleSource {
     // A lost rollout is written back by a person first.
     if (candidate.mode !== 'canary' || candidate.guardPoints === null || this.#hasLost) return;
     const { rollout } = this.#following;
-    const counts = await sharedCounts(this.#parts.store.tallies, stageOf(candidate).trial);
-    const breach = breachOf(rollout, candidate, sumTrialCounts(counts, null).arms);
+    const counts = await readTrialCounts(this.#parts.store.tallies, getStage(candidate).trial);
+    const breach = findCandidateBreach(rollout, candidate, sumTrialCounts(counts, null).arms);
     const stored = breach === null ? null : await this.#parts.fleet.read();
-    const stage = stageOf(candidate).trial;
-    const isOnTrial = stored?.rollout?.candidates.some((one) => stageOf(one).trial === stage) ?? false;
+    const stage = getStage(candidate).trial;
+    const isOnTrial = stored?.rollout?.candidates.some((one) => getStage(one).trial === stage) ?? false;
     if (breach === null || !isOnTrial || !stored?.rollout) return;
     const change = { who: 'guard', at: this.#parts.clock(), reason: breach };
     const without = takeBack(stored.rollout, change, { action: 'guard', version: candidate.version });

@@ -122,12 +122,12 @@ export interface Share {
 
 const KEPT_HISTORY = 200;
 
-export function firstRollout(active: VersionRef, at: number): Rollout {
-  return beginRollout('start', 1, active, { who: 'service', at, reason: 'first start' });
+export function createRollout(active: VersionRef, at: number): Rollout {
+  return startRollout('start', 1, active, { who: 'service', at, reason: 'first start' });
 }
 
 /** A rollout with one version and nothing before it. */
-export function beginRollout(
+export function startRollout(
   action: 'start' | 'repair',
   revision: number,
   { version, digest }: VersionRef,
@@ -153,27 +153,29 @@ export function takeBack(
     const drawn = back.map(({ version, digest, percent, slices }) => ({ version, digest, percent, slices }));
     const ended = left.length === 0 ? [] : [...rollout.ended, ...drawn];
     const steps = back.map((one) => ({ action, from: one.version, to: active }));
-    return nextRollout(rollout, { candidates: left, ended }, steps, change);
+    return createNextRollout(rollout, { candidates: left, ended }, steps, change);
   }
-  const before = version === null ? previousActive(rollout) : null;
-  return before === null ? null : nextRollout(rollout, { active: before }, [{ action, to: before }], change);
+  const before = version === null ? findPreviousActive(rollout) : null;
+  return before === null
+    ? null
+    : createNextRollout(rollout, { active: before }, [{ action, to: before }], change);
 }
 
 /** The version that was active before; a second rollback skips those that were taken back since. */
-export function previousActive({ active, history }: Rollout): VersionRef | null {
+export function findPreviousActive({ active, history }: Rollout): VersionRef | null {
   let standing: readonly VersionRef[] = [];
   for (const { action, to, digest } of history) {
     const reached = { version: to, digest };
     if (action === 'start' || action === 'repair' || action === 'active')
-      standing = [...withoutVersion(standing, to), reached];
+      standing = [...removeVersion(standing, to), reached];
     // Of a candidate that was taken back, `to` is what was active all the time.
     else if (action === 'rollback' || action === 'guard')
       standing = [...standing.slice(0, placeOf(standing, to)), reached];
   }
-  return withoutVersion(standing, active.version).at(-1) ?? null;
+  return removeVersion(standing, active.version).at(-1) ?? null;
 }
 
-export function withoutVersion<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
+export function removeVersion<T extends VersionRef>(versions: readonly T[], version: string): readonly T[] {
   return versions.filter((one) => one.version !== version);
 }
 
@@ -189,7 +191,7 @@ type Step = Pick<RolloutEntry, 'action' | 'percent' | 'also'> & {
 };
 
 /** The rollout one revision later, with these parts changed and each step in its history. */
-export function nextRollout(
+export function createNextRollout(
   rollout: Rollout,
   parts: Partial<Pick<Rollout, 'active' | 'candidates' | 'ended'>>,
   steps: readonly Step[],
@@ -225,13 +227,13 @@ export interface Slice {
 }
 
 /** Rounded: percent are written with few digits, and their binary sums are not. */
-export function totalOf(shares: readonly { readonly percent: number }[]): number {
+export function sumPercent(shares: readonly { readonly percent: number }[]): number {
   return Number(shares.reduce((sum, { percent }) => sum + percent, 0).toFixed(6));
 }
 
 /** The percent of the clients that are drawn into no candidate: those that all of them are compared with. */
 export function getActivePercent({ candidates, ended }: Pick<Rollout, 'candidates' | 'ended'>): number {
-  return Math.max(0, 100 - totalOf([...candidates, ...ended]));
+  return Math.max(0, 100 - sumPercent([...candidates, ...ended]));
 }
 
 /**

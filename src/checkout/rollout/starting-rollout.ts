@@ -2,7 +2,7 @@ import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import type { Fleet, StoredRollout } from './fleet.ts';
 import type { LoadedRules } from './loaded-rules.ts';
-import { firstRollout, type Rollout } from './rollout.ts';
+import { createRollout, type Rollout } from './rollout.ts';
 import { recallRollout } from './rollout-memory.ts';
 
 interface StartParts {
@@ -36,7 +36,7 @@ async function storedMeanwhile({ fleet }: StartParts): Promise<StoredRollout | '
 
 async function firstOf(parts: StartParts, rules: LoadedRules): Promise<Rollout> {
   const recalled = parts.firstVersion === null ? recallRollout(parts.dataDir) : null;
-  const rollout = recalled?.rollout ?? firstRollout(first(parts, rules), parts.clock());
+  const rollout = recalled?.rollout ?? createRollout(first(parts, rules), parts.clock());
   if (await parts.fleet.write(null, rollout)) return rollout;
   const theirs = await parts.fleet.read();
   return theirs?.rollout ?? rollout;
@@ -56,7 +56,7 @@ async function rememberedRollout(parts: StartParts, rules: LoadedRules): Promise
   if (recalled !== null) return recalled.rollout;
   const [newest] = (await parts.fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   const active = newest?.active ?? rules.deciding(parts.firstVersion);
-  return { ...firstRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
+  return { ...createRollout(active, parts.clock()), revision: newest?.revision ?? 0 };
 }
 
 function warnAboutFirstVersion({ firstVersion, onTrouble }: StartParts, { active }: Rollout): void {

@@ -144,7 +144,7 @@ function pathOf(field: string): readonly string[] {
   return Array.isArray(path) ? path.map(String) : [];
 }
 
-export async function sharedCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
+export async function readTrialCounts(tallies: Tallies, trial: string): Promise<TrialCounts> {
   return { trial, tally: await tallies.read(trial) };
 }
 

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { compact, momentFor } from '#decision/payer/client-state.ts';
-import { withClockBack } from '#decision/payer/clock-came-back.ts';
+import { chooseEventTime, compactState } from '#decision/payer/client-state.ts';
+import { moveStateBack } from '#decision/payer/clock-came-back.ts';
 import type { Change, LoadAlso, Snapshot, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
 /** The time that passes for a process, whatever the clock says. */
-export interface Pace {
+export interface ProcessClock {
   /** Never runs backwards, ms. */
   readonly monotonicMs: () => number;
   /** Keeps nodes that lost a race from meeting again at once. */
@@ -19,7 +19,7 @@ interface ClientTurnsParts {
   readonly store: Store;
   readonly metrics: Metrics;
   /** The process's own when absent; a simulation brings one that a seed repeats. */
-  readonly pace?: Pace;
+  readonly pace?: ProcessClock;
   /** The clock that decides, epoch ms. */
   readonly clock: () => number;
 }
@@ -60,7 +60,7 @@ const WAITING_REQUESTS_MAX = 200;
 const TRIES_MAX = 40;
 const JITTER_MS_MAX = 4;
 
-const PROCESS_PACE: Pace = {
+const PROCESS_PACE: ProcessClock = {
   monotonicMs: () => performance.now(),
   pauseAfterRace: () => sleep(Math.random() * JITTER_MS_MAX),
 };
@@ -73,7 +73,7 @@ export class ClientUpdates {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #metrics: Metrics;
-  readonly #pace: Pace;
+  readonly #pace: ProcessClock;
   readonly #queue = new ClientQueue(WAITING_REQUESTS_MAX);
 
   constructor({ store, clock, metrics, pace = PROCESS_PACE }: ClientTurnsParts) {
@@ -101,7 +101,7 @@ export class ClientUpdates {
         requireAdmitted(await admitted);
         const { result, change } = await decide(this.#momentOf(loaded));
         if (change === null) return result;
-        const next = compact(change.state, change.state.lastAt);
+        const next = compactState(change.state, change.state.lastAt);
         try {
           // Not by `catch` of the promise, which would make another one for each request.
           const status = await this.#store.commit({ ...change, state: next, client, stamp: loaded.stamp });
@@ -120,8 +120,8 @@ export class ClientUpdates {
   /** The clock is read once, so that the journal says by how much a clock came back. */
   #momentOf(loaded: Snapshot): LoadedClient {
     const clockMs = this.#clock();
-    const state = withClockBack(loaded.state, clockMs);
-    return { ...loaded, state, now: momentFor(state, clockMs) };
+    const state = moveStateBack(loaded.state, clockMs);
+    return { ...loaded, state, now: chooseEventTime(state, clockMs) };
   }
 
   /** Runs `work` after the earlier requests of the client. */

@@ -1,5 +1,5 @@
 import { mergeSharingQuestions, type RuleChoice } from '#checkout/rollout/loaded-rules.ts';
-import { type ReadStatedAttributes, valuesAsked } from '#decision/facts/attribute.ts';
+import { collectAskedValues, type ReadStatedAttributes } from '#decision/facts/attribute.ts';
 import {
   type AskedAttribute,
   type NamedPseudonym,
@@ -12,9 +12,14 @@ import type { StatedAttributes } from '#decision/payer/attributes.ts';
 import type { OutcomeChange } from '#decision/payer/changes.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
-import { type KnownHints, knownHints } from '#decision/payer/hints.ts';
-import { markBits, type PaymentNote, paymentNote, sightingMarks } from '#decision/payer/sighting-marks.ts';
-import { type Pseudonyms, type VerdictBody, withAttributes } from '#decision/requests.ts';
+import { type KnownHints, listKnownHints } from '#decision/payer/hints.ts';
+import {
+  encodeMarks,
+  findSightingMarks,
+  type PaymentNote,
+  toPaymentNote,
+} from '#decision/payer/sighting-marks.ts';
+import { addAttributes, type Pseudonymizers, type VerdictBody } from '#decision/requests.ts';
 import type { Store } from '#state/store.ts';
 
 /** Where clients are noted, and the secrets of this node. */
@@ -39,7 +44,7 @@ interface SeenDevices {
  * Who was seen on the client's devices, for all windows of the chosen rules; of several devices the most shared
  * one counts. Recording notes the client on all of them before: a first time, or again for a verdict that is noted already.
  */
-export async function seeDevices(
+export async function recordSightings(
   { store, secrets }: SightingParts,
   { client, choice, state, hints, now, attributes = askedAttributes(choice, hints, secrets) }: SeenDevices,
   recording: 'no' | 'first' | 'again' = 'no',
@@ -50,7 +55,7 @@ export async function seeDevices(
   const devices = Math.max(fingerprints.length, ips.length);
   if (devices === 0 && attributes.length === 0) return NO_SIGHTINGS;
   const sharing = mergeSharingQuestions(choice);
-  const marks = sightingMarks(state, now);
+  const marks = findSightingMarks(state, now);
   const seen = await Promise.all(
     Array.from({ length: Math.max(1, devices) }, (_, index) => {
       const fingerprint = fingerprints[index] ?? null;
@@ -76,7 +81,7 @@ function askedAttributes(
 ): readonly AskedAttribute[] {
   // Most requests have no attributes, and most rule sets count none.
   if (held.attributes === undefined && said === undefined) return NO_VALUES;
-  return valuesAsked(mergeSharingQuestions(choice), held, said, secrets);
+  return collectAskedValues(mergeSharingQuestions(choice), held, said, secrets);
 }
 
 /** Who was seen on a client's devices, and the marks that the client was noted with. */
@@ -109,19 +114,19 @@ export const NO_DEVICES: SightingsSeen = {
  * the same request: the client is noted again only where it stands otherwise by then.
  */
 export async function recordVerdictSightings(
-  parts: SightingParts & Pseudonyms,
+  parts: SightingParts & Pseudonymizers,
   asking: AskedVerdict,
   before: SightingsSeen | null,
 ): Promise<SightingsSeen> {
   const { choice, state, sent, now } = asking;
-  const marks = markBits(sightingMarks(state, now));
+  const marks = encodeMarks(findSightingMarks(state, now));
   if (before?.marks === marks) return before;
-  const hints = knownHints(state.hints, now);
+  const hints = listKnownHints(state.hints, now);
   const said: ReadStatedAttributes = (declared) =>
-    withAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
+    addAttributes<StatedAttributes>({}, { attributes: declared }, sent, parts);
   const { secrets } = parts;
   const attributes = askedAttributes(choice, hints, secrets, sent === undefined ? undefined : said);
-  const sightings = await seeDevices(
+  const sightings = await recordSightings(
     parts,
     { ...asking, hints, attributes },
     isNotedNowhere(before) ? 'first' : 'again',
@@ -138,7 +143,7 @@ function isNotedNowhere(seen: SightingsSeen | null): boolean {
  * because the node may have ended after it recorded the report.
  */
 export function findNotedPayment(change: OutcomeChange, now: number): PaymentNote | null {
-  const note = paymentNote(change, now);
+  const note = toPaymentNote(change, now);
   const { lastVerdictAt } = change.state;
   return note !== null && lastVerdictAt !== null && lastVerdictAt > note.since ? note : null;
 }

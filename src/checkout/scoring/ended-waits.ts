@@ -1,4 +1,4 @@
-import { ENDED_WAITS_MS, token } from '#decision/payer/client-state.ts';
+import { ENDED_WAITS_MS, toToken } from '#decision/payer/client-state.ts';
 import type { Registers } from '#state/store.ts';
 
 /** How many waits one person may end in 24 hours, of all payers. */
@@ -18,7 +18,7 @@ export class EndedWaits {
 
   /** Notes that a person ends the wait of a decision, once; false, and nothing noted, when it would be one too many. */
   async admit(person: string, decisionId: string, now: number): Promise<boolean> {
-    const wait = token(decisionId);
+    const wait = toToken(decisionId);
     for (;;) {
       const before = await this.#registers.read(REGISTER);
       const noted: Readonly<Record<string, Noted>> = JSON.parse(before ?? '{}');

@@ -1,4 +1,4 @@
-import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 
@@ -29,7 +29,7 @@ export class KnownErasures {
 
   /** Epoch ms; null where no erasure is known. Throws StoreUnavailable when a source cannot be read. */
   async lastErasure(client: Pick<ClientKey, 'hash'>): Promise<number | null> {
-    const number = clientNumber(client.hash);
+    const number = toClientNumber(client.hash);
     const times = (await this.#times()).map((known) => known.get(number));
     const known = [...times, this.#sources.ledger?.timeOf(client.hash)].filter((at) => at !== undefined);
     return known.length === 0 ? null : Math.max(...known);

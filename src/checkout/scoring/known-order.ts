@@ -1,10 +1,10 @@
 import { isGrant } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { ClientKey } from '#decision/payer/client-key.ts';
-import { findRememberedExposure, token } from '#decision/payer/client-state.ts';
-import { type ArchivedOrder, type AskedOrder, type Exposure, exposureOf } from '#decision/payer/order.ts';
-import { hasOlderOrders, recentOrder } from '#decision/payer/outcomes.ts';
-import { claimedArchive } from '#state/archive-register.ts';
+import { findRememberedExposure, toToken } from '#decision/payer/client-state.ts';
+import { type ArchivedOrder, type AskedOrder, type Exposure, toExposure } from '#decision/payer/order.ts';
+import { findRecentOrder, hasOlderOrders } from '#decision/payer/outcomes.ts';
+import { readClaimedArchive } from '#state/archive-register.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Snapshot, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -35,8 +35,8 @@ export async function findKnownOrder(
 ): Promise<ArchivedOrder> {
   const { client, orderRef } = asked;
   const { events, outcomes, seq } = state;
-  const known = recentOrder(outcomes, token(orderRef)) ?? order;
-  const remembered = findRememberedExposure(events, token(orderRef));
+  const known = findRecentOrder(outcomes, toToken(orderRef)) ?? order;
+  const remembered = findRememberedExposure(events, toToken(orderRef));
   const isSettled = remembered === 'granted' || seq === events.length;
   const wantsExposure = !isSettled && (known === null || known.turnedAway === true);
   const wantsOrder = known === null && hasOlderOrders(outcomes);
@@ -47,7 +47,7 @@ export async function findKnownOrder(
   const exposure = farther(remembered, hot);
   if (isEnough) return { known, exposure };
   if (archivedOrders === null) {
-    const isUntold = exposure === 'notAsked' && (await claimedArchive(store.registers)) !== null;
+    const isUntold = exposure === 'notAsked' && (await readClaimedArchive(store.registers)) !== null;
     if (isUntold) throw new StoreUnavailable(ELSEWHERE);
     return { known, exposure };
   }
@@ -65,7 +65,7 @@ const ELSEWHERE =
 function exposureIn(decisions: readonly Decision[], client: ClientKey): Exposure {
   if (decisions.length >= RETENTION.decisionsPerOrder) return 'granted';
   const own = decisions.filter(({ clientIdKey }) => clientIdKey === client.clientIdKey);
-  return own.length === 0 ? 'notAsked' : exposureOf(own.some(({ verdict }) => isGrant(verdict)));
+  return own.length === 0 ? 'notAsked' : toExposure(own.some(({ verdict }) => isGrant(verdict)));
 }
 
 /** Combines what two sources know of one order. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NamedError } from '#base/named-error.ts';
-import { moneyText, normalAmount, readMoney } from '#decision/payer/amount.ts';
+import { formatMoney, normalizeAmount, readMoney } from '#decision/payer/amount.ts';
 import type { ReportOfOrder } from '#decision/payer/changes.ts';
-import { type ClientState, findOrderAmount, token } from '#decision/payer/client-state.ts';
+import { type ClientState, findOrderAmount, toToken } from '#decision/payer/client-state.ts';
 import { findMinorUnitDigits } from '#decision/payer/currency.ts';
 import {
   type DatedReport,
@@ -32,7 +32,7 @@ export class AmountTooPrecise extends NamedError {}
 
 function requireMinorUnits(amount: string, currency: string): void {
   const digits = findMinorUnitDigits(currency);
-  const [, fraction = ''] = normalAmount(amount).split('.');
+  const [, fraction = ''] = normalizeAmount(amount).split('.');
   if (digits === null || fraction.length <= digits) return;
   const allowed = digits === 0 ? 'none' : `at most ${digits}`;
   throw new AmountTooPrecise(`has ${fraction.length} digits after the point; ${currency} has ${allowed}`);
@@ -51,10 +51,10 @@ export function setReportCurrency(
   const report = { outcome, cause, occurredAt, orderRef };
   if (money === undefined) return report;
   const settled = known === null ? undefined : getSettledAmount(known);
-  const ofOrder = readMoney(settled ?? findOrderAmount(events, token(orderRef)) ?? '');
+  const ofOrder = readMoney(settled ?? findOrderAmount(events, toToken(orderRef)) ?? '');
   const currency = money.currency ?? ofOrder?.currency ?? platformCurrency;
   requireMinorUnits(money.amount, currency);
-  return { ...report, amount: moneyText(money.amount, currency) };
+  return { ...report, amount: formatMoney(money.amount, currency) };
 }
 
 /** What the journal says of an order: what holds, the report where it says something else, and the money. */

@@ -12,9 +12,9 @@ import {
 } from '#checkout/rollout/loaded-rules.ts';
 import { readDevice } from '#decision/body-hints.ts';
 import { isGrant } from '#decision/conclude-verdict.ts';
-import { decideScore, decideVerdict, type Standing, type VerdictResult } from '#decision/decide.ts';
-import { type Decision, type ScoreAnswer, type VerdictAnswer, verdictAnswer } from '#decision/decision.ts';
-import { recordShape } from '#decision/decision-record.ts';
+import { type DecisionInput, decideScore, decideVerdict, type VerdictResult } from '#decision/decide.ts';
+import { type Decision, type ScoreAnswer, toVerdictAnswer, type VerdictAnswer } from '#decision/decision.ts';
+import { getRecordShape } from '#decision/decision-record.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
 import {
@@ -30,16 +30,16 @@ import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, type ClientState, EVENTS_MAX, type Override } from '#decision/payer/client-state.ts';
 import type { PaymentNote } from '#decision/payer/sighting-marks.ts';
 import {
-  type Pseudonyms,
+  addAttributes,
+  type Pseudonymizers,
   type ScoreBody,
-  scoreRequest,
   sortMembers,
+  toScoreRequest,
+  toVerdictRequest,
   type VerdictBody,
-  verdictRequest,
-  withAttributes,
 } from '#decision/requests.ts';
-import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
-import { contactByScore } from '#decision/score-hints.ts';
+import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
+import { recordScore } from '#decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store, StoredAnswer } from '#state/store.ts';
@@ -49,15 +49,15 @@ import {
   type ClientChange,
   ClientUpdates,
   type LoadedClient,
-  type Pace,
+  type ProcessClock,
   requireAdmitted,
 } from './client-turns.ts';
 import {
   findNotedPayment,
   NO_DEVICES,
+  recordSightings,
   recordVerdictSightings,
   type SightingsSeen,
-  seeDevices,
   showsNothing,
 } from './device-sightings.ts';
 import { EndedWaits } from './ended-waits.ts';
@@ -66,7 +66,7 @@ import { findKnownOrder, isAskedByAnother } from './known-order.ts';
 import { type OrderReport, setReportCurrency, toJournaledOutcome } from './order-report.ts';
 import { RequestFieldCounts } from './sent-counts.ts';
 
-export interface ServiceParts extends Pseudonyms {
+export interface ServiceParts extends Pseudonymizers {
   readonly store: Store;
   /** Asked once a request, which keeps the answer. */
   readonly ruleSource: RuleSource;
@@ -86,7 +86,7 @@ export interface ServiceParts extends Pseudonyms {
   /** Who was erased; absent: nobody knows. */
   readonly erasures?: Pick<KnownErasures, 'lastErasure'>;
   /** The process's own when absent. */
-  readonly pace?: Pace;
+  readonly pace?: ProcessClock;
 }
 
 interface VerdictContext {
@@ -209,14 +209,14 @@ export class ScoringService {
     const { store, ruleSource, metrics, pseudonym, formerPseudonym } = this.#parts;
     const client = store.clientKeys.of(platform, clientIdKey);
     const device = readDevice(body);
-    const request = scoreRequest(body, pseudonym, formerPseudonym, device);
+    const request = toScoreRequest(body, pseudonym, formerPseudonym, device);
     const choice = ruleSource.choose(client);
-    const requestFor = (rules: RuleSet) => withAttributes(request, rules, body.attributes, this.#parts);
+    const requestFor = (rules: RuleSet) => addAttributes(request, rules, body.attributes, this.#parts);
     const turn = { operation: 'score', client, admitted };
     let deciding = choice.rules;
     const answer = await this.#turns.take(turn, async ({ state: before, now }) => {
-      const hints = contactByScore(before, requestFor(choice.rules), now).known();
-      const sightings = await seeDevices(this.#parts, { client, choice, state: before, hints, now });
+      const hints = recordScore(before, requestFor(choice.rules), now).known();
+      const sightings = await recordSightings(this.#parts, { client, choice, state: before, hints, now });
       const standing = this.#standing({ client, state: before, sightings, now });
       const { rules, result } = decideByChoice(ruleSource, choice, (rules) =>
         decideScore(rules, standing, requestFor(rules)),
@@ -264,7 +264,7 @@ export class ScoringService {
       client: this.#parts.store.clientKeys.of(platform, clientIdKey),
       also: { orderRef },
     };
-    const { currency } = settingsOf(this.#parts.ruleSource.choose(turn.client).rules, platform);
+    const { currency } = getPlatformSettings(this.#parts.ruleSource.choose(turn.client).rules, platform);
     const asked = { client: turn.client, orderRef };
     const record = async (moment: LoadedClient): Promise<ClientChange<RecordedOutcome>> => {
       const { state: before, now } = moment;
@@ -396,10 +396,10 @@ export class ScoringService {
     if (claimed !== requestHash) throw new IdempotencyKeyReused();
   }
 
-  #decide({ choice, body, requestId }: VerdictAsk, standing: Standing): Verdicts {
+  #decide({ choice, body, requestId }: VerdictAsk, standing: DecisionInput): Verdicts {
     const decideBy: DecideBy<VerdictResult> = (rules, arm) => {
-      const request = verdictRequest(body, requestId, arm, choice.draw);
-      return decideVerdict(rules, standing, withAttributes(request, rules, body.attributes, this.#parts));
+      const request = toVerdictRequest(body, requestId, arm, choice.draw);
+      return decideVerdict(rules, standing, addAttributes(request, rules, body.attributes, this.#parts));
     };
     const { rules, result } = decideByChoice(this.#parts.ruleSource, choice, decideBy);
     const shadowed = decideByShadow(choice, decideBy);
@@ -417,7 +417,7 @@ export class ScoringService {
     }
   }
 
-  #standing(standing: Omit<Standing, 'lists' | 'holdoutDraw' | 'secrets'>): Standing {
+  #standing(standing: Omit<DecisionInput, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionInput {
     const { secrets } = this.#parts;
     return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets };
   }
@@ -437,8 +437,11 @@ function stepOf(
   const { at, platform, clientIdKey, decisionId } = decision;
   const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
   const byKey = idempotencyKey === null ? {} : { idempotencyKey };
-  const result = { answer: verdictAnswer(decision), decisionId, replayed: false, verdicts };
-  return { result, change: { state, entry, decision, shape: recordShape(rules), notedAttributes, ...byKey } };
+  const result = { answer: toVerdictAnswer(decision), decisionId, replayed: false, verdicts };
+  return {
+    result,
+    change: { state, entry, decision, shape: getRecordShape(rules), notedAttributes, ...byKey },
+  };
 }
 
 /** What asking for the end of a wait came to. */

@@ -77,7 +77,7 @@ const NOTHING_SAID: StatedAttributes = {};
  * The values of the attributes by which clients are counted; what a request says wins over what is held. While the
  * secret is being changed, a value is asked for under both: under the new one nobody was seen yet.
  */
-export function valuesAsked(
+export function collectAskedValues(
   { attributes: questions }: SharingQuestions,
   held: StatedAttributes = NOTHING_SAID,
   said: ReadStatedAttributes = () => NOTHING_SAID,
@@ -145,21 +145,21 @@ function domainOf({ type, oneOf }: DeclaredAttribute): FactDomain {
 }
 
 /** The label of an attribute's fact. */
-export function attributeLabel(name: string): string {
+export function formatAttributeLabel(name: string): string {
   return `attribute(${name})`;
 }
 
 const ATTRIBUTE_LABEL = /^attribute\((\w+)\)$/;
 
 /** The attribute whose fact has this label; null for any other fact. */
-export function attributeOfLabel(label: string): string | null {
+export function parseAttributeLabel(label: string): string | null {
   return ATTRIBUTE_LABEL.exec(label)?.[1] ?? null;
 }
 
 /** What a request said, as far as the facts that were recorded of it tell; undefined when they tell nothing. */
 export function restoreAttributes(facts: Readonly<Record<string, FactReading>>): Attributes | undefined {
   const found = Object.entries(facts).flatMap(([label, value]) => {
-    const name = attributeOfLabel(label);
+    const name = parseAttributeLabel(label);
     return name === null ? [] : [[name, value] as const];
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);

@@ -1,5 +1,5 @@
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
-import { type Fact, YES_NO } from './fact.ts';
+import { BOOLEAN_DOMAIN, type Fact } from './fact.ts';
 import { COOLDOWN_FACTS, HISTORY_FACTS, ORDER_FACTS, VELOCITY_FACTS } from './history.ts';
 import { KNOWN_DEVICE_FACTS } from './known-devices.ts';
 import {
@@ -33,7 +33,7 @@ const CONCLUDED_FACTS = {
   isBot: {
     kind: 'concluded',
     from: 'verdicts',
-    domain: YES_NO,
+    domain: BOOLEAN_DOMAIN,
     unit: null,
     description: 'The bot signals reached the threshold of bot-signals.yaml.',
     read: ({ isBot }) => isBot,

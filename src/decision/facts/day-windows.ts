@@ -84,7 +84,7 @@ export function countMethods({ events, tallies }: DaysSeen): number {
 
 /**
  * The amounts of the orders that were attempted on some days, each order once a day by its newest attempt; `asked` is
- * the request being decided. As `moneyText` writes them.
+ * the request being decided. As `formatMoney` writes them.
  */
 export function listAmounts({ events, tallies }: DaysSeen, asked: VerdictEvent | null): readonly string[] {
   const attempts = events.filter((event) => event.granted || event === asked);

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { always, list, named, type Shape, shape, yesNo } from '#base/shapes.ts';
+import { list, literal, named, type Shape, shape, yesNo } from '#base/shapes.ts';
 import type { Attributes, DeclaredAttribute } from '#decision/payer/attributes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { ClientGroup, ClientState, VerdictEvent } from '#decision/payer/client-state.ts';
@@ -79,7 +79,7 @@ export interface AskedAttribute extends NamedPseudonym {
 }
 
 /** The counts by name and window. Of a value under two secrets the pseudonym that more clients have counts. */
-export function countsByName(
+export function groupCountsByName(
   counted: readonly (readonly [name: string, clients: ReadonlyMap<number, number>])[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const counts = new Map<string, ReadonlyMap<number, number>>();
@@ -110,7 +110,7 @@ export function sortWindowsLongestFirst(windowsMs: readonly number[]): readonly 
 }
 
 /** The questions that ask for all that some others ask for. */
-export function everyQuestion(questions: readonly SharingQuestions[]): SharingQuestions {
+export function mergeQuestions(questions: readonly SharingQuestions[]): SharingQuestions {
   const on = (kind: DeviceKind): SharingQuestion => ({
     windowsMs: sortWindowsLongestFirst(questions.flatMap((question) => question[kind].windowsMs)),
     marks: SIGHTING_MARKS.filter((mark) => questions.some((question) => question[kind].marks.includes(mark))),
@@ -147,7 +147,7 @@ function byWindow(one: Sightings['ip'], other: Sightings['ip']): Sightings['ip']
 }
 
 /** The counts with one more of those who were seen: a client with these marks, where they are asked for. */
-export function withMarksOf(
+export function countClientWithMarks(
   counts: SharingCounts,
   own: SightingMarks,
   marks: readonly SightingMark[],
@@ -172,7 +172,7 @@ export function pickMoreShared(one: SharingCounts, other: SharingCounts = one): 
 }
 
 /** The verdicts on a device where these clients were seen: at least one each, also where counting began later. */
-export function verdictsOnDevice(counted: number, clients: number): number {
+export function boundDeviceVerdicts(counted: number, clients: number): number {
   return Math.min(VERDICTS_ON_DEVICE_MAX, Math.max(counted, clients));
 }
 
@@ -243,18 +243,18 @@ export const DOMAINS = {
   number: named(
     'NumberDomain',
     shape('A number', {
-      type: always('number'),
+      type: literal('number'),
       integer: yesNo('Whole numbers only'),
       min: Type.Number(),
       max: Type.Number(),
     }),
   ),
-  boolean: named('BooleanDomain', shape('true or false', { type: always('boolean') })),
+  boolean: named('BooleanDomain', shape('true or false', { type: literal('boolean') })),
   enum: named(
     'EnumDomain',
-    shape('One of some words', { type: always('enum'), values: list(Type.String(), 'The words') }),
+    shape('One of some words', { type: literal('enum'), values: list(Type.String(), 'The words') }),
   ),
-  text: named('TextDomain', shape('A text', { type: always('text') })),
+  text: named('TextDomain', shape('A text', { type: literal('text') })),
 } as const;
 
 /** Of whom a fact has no value. */
@@ -343,9 +343,9 @@ export function countDomain(max: number): FactDomain {
 }
 
 /** One domain for all amounts, so that proofs can compare them. */
-export const MONEY: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
+export const MONEY_DOMAIN: FactDomain = { type: 'number', integer: false, min: 0, max: 1e38 };
 
-export const YES_NO: FactDomain = { type: 'boolean' };
+export const BOOLEAN_DOMAIN: FactDomain = { type: 'boolean' };
 
 export const SECONDS_DOMAIN: FactDomain = { type: 'number', integer: true, min: 0, max: SECONDS_MAX };
 
@@ -386,7 +386,7 @@ export function wordFactIfKnown(
 }
 
 export function booleanFact(description: string, read: (context: FactContext) => boolean): PlainFact {
-  return plainFact(YES_NO, null, description, read);
+  return plainFact(BOOLEAN_DOMAIN, null, description, read);
 }
 
 /** True, false, or not known. */
@@ -395,7 +395,7 @@ export function booleanFactIfKnown(
   absence: Absence,
   read: (context: FactContext) => boolean | null,
 ): PlainFact {
-  return plainFactIfKnown(YES_NO, null, `${description} ${formatAbsence(absence)}`, absence, read);
+  return plainFactIfKnown(BOOLEAN_DOMAIN, null, `${description} ${formatAbsence(absence)}`, absence, read);
 }
 
 /** Seconds since the last event of a kind; not known when there was none. `read` gives its epoch ms. */

@@ -1,21 +1,26 @@
 import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
-import { EVENT_WINDOW_MS_MAX, EVENTS_MAX, live, type VerdictEvent } from '#decision/payer/client-state.ts';
+import {
+  EVENT_WINDOW_MS_MAX,
+  EVENTS_MAX,
+  keepIfValid,
+  type VerdictEvent,
+} from '#decision/payer/client-state.ts';
 import { DAY_COUNT_MAX, type DayTally, TALLIED_METHODS_MAX } from '#decision/payer/day-tallies.ts';
-import { waitRemainingMs } from '#decision/payer/ladder.ts';
+import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import { getSettledAmount, OUTCOME_CAUSES, type Outcome, type OutcomeCause } from '#decision/payer/order.ts';
 import {
   countByCause,
   countUnpaidChain,
   findLastCause,
   findLastOutcome,
+  findLastPaidAt,
   findLastReversalAt,
-  lastPaidAt,
-  lastUnpaidAt,
+  findLastUnpaidAt,
   listOutcomesSince,
   RECENT_OUTCOMES_MAX,
   UNPAID_CHAIN_MAX,
 } from '#decision/payer/outcomes.ts';
-import { paymentScore } from '#decision/payer/payment-score.ts';
+import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import {
   countMethods,
   createDayWindowFact,
@@ -30,7 +35,7 @@ import {
   countSecondsSince,
   type Fact,
   type FactContext,
-  MONEY,
+  MONEY_DOMAIN,
   plainFact,
   SECONDS_DOMAIN,
   secondsSinceFact,
@@ -90,7 +95,7 @@ export const HISTORY_FACTS = {
     null,
     'Smoothed share of PAID among final outcomes, 4 decimals; 0.5 with no final outcome.',
     ({ state: { outcomes }, smoothing }) =>
-      paymentScore(outcomes.paidCount, outcomes.paidCount + outcomes.unpaidCount, smoothing),
+      computePaymentScore(outcomes.paidCount, outcomes.paidCount + outcomes.unpaidCount, smoothing),
   ),
   secondsSinceFirstSeen: plainFact(
     SECONDS_DOMAIN,
@@ -101,12 +106,12 @@ export const HISTORY_FACTS = {
   secondsSinceLastPaid: secondsSinceFact(
     'the newest PAID outcome',
     'a payer without a PAID order',
-    ({ state }) => lastPaidAt(state.outcomes),
+    ({ state }) => findLastPaidAt(state.outcomes),
   ),
   secondsSinceLastUnpaid: secondsSinceFact(
     'the newest UNPAID outcome',
     'a payer without an UNPAID order',
-    ({ state }) => lastUnpaidAt(state.outcomes),
+    ({ state }) => findLastUnpaidAt(state.outcomes),
   ),
   secondsSinceLastReversal: computeOnDemand(
     secondsSinceFact(
@@ -117,13 +122,13 @@ export const HISTORY_FACTS = {
   ),
   hasBinding: booleanFact(
     'The platform bound the client to a requisite, and the binding has not expired.',
-    ({ state, now }) => live(state.binding, now) !== null,
+    ({ state, now }) => keepIfValid(state.binding, now) !== null,
   ),
   overrideGroup: plainFact(
     { type: 'enum', values: ['NONE', 'BLOCKED', 'TRUSTED'] },
     null,
     'The group that a person set for this client; NONE when nobody did or it has expired.',
-    ({ state, now }) => live(state.override, now)?.group ?? 'NONE',
+    ({ state, now }) => keepIfValid(state.override, now)?.group ?? 'NONE',
   ),
 } as const satisfies Record<string, Fact>;
 
@@ -148,7 +153,7 @@ export const ORDER_FACTS = {
     'Orders that failed technically; they count neither in paidOrders nor in unpaidOrders.',
   ),
   paidAmount: windowedFact(
-    MONEY,
+    MONEY_DOMAIN,
     'currency units',
     `Sum of the orders that became PAID, in the currency of the request: what was captured less what was taken back, or what was asked for where no report says. ${AMONG_FINAL}`,
     ORDER_WINDOW_MS_MAX,
@@ -161,7 +166,7 @@ export const ORDER_FACTS = {
     },
   ),
   attemptedAmount: createDayWindowFact({
-    domain: MONEY,
+    domain: MONEY_DOMAIN,
     unit: 'currency units',
     description: `Sum of this request and of the orders before it for which a requisite was shown, in the currency of the request; each order once, in a window above a day once a day, with its newest amount. A score counts nothing. Counted among the newest ${EVENTS_MAX} requests; the sum of a day before has 7 digits.`,
     within: (context, windowMs) => sumIn(context.request.currency, attemptedWithin(context, windowMs)),
@@ -198,7 +203,7 @@ function attemptedWithin({ state, asked, now }: FactContext, windowMs: number): 
   return [...newest.values()];
 }
 
-/** The sum of the texts of `moneyText` in a currency. */
+/** The sum of the texts of `formatMoney` in a currency. */
 function sumIn(currency: string, texts: readonly string[]): number {
   const amounts = texts.map(readMoney).filter((money) => money?.currency === currency);
   return Math.min(sumAmounts(amounts.map((money) => money?.amount ?? '0')), 1e38);
@@ -220,11 +225,11 @@ export const COOLDOWN_FACTS = {
     SECONDS_DOMAIN,
     'seconds',
     'What is left of the imposed wait, rounded up; 0 when none is due.',
-    ({ ladder, now }) => Math.ceil(waitRemainingMs(ladder, now) / 1000),
+    ({ ladder, now }) => Math.ceil(getRemainingWaitMs(ladder, now) / 1000),
   ),
   waitServed: booleanFact(
     'A wait was imposed and is over.',
-    ({ ladder, now }) => ladder.waitUntil !== null && waitRemainingMs(ladder, now) === 0,
+    ({ ladder, now }) => ladder.waitUntil !== null && getRemainingWaitMs(ladder, now) === 0,
   ),
   secondsSinceLastVerdict: secondsSinceFact(
     'the verdict request before this one',

@@ -1,5 +1,5 @@
 import { ATTRIBUTE_VALUE_MS, ATTRIBUTE_VALUES_MAX } from '#decision/payer/attribute-values.ts';
-import { live } from '#decision/payer/client-state.ts';
+import { keepIfValid } from '#decision/payer/client-state.ts';
 import { UNPAID_ORDERS_MAX } from '#decision/payer/sighting-marks.ts';
 import {
   refuseVerdictWindow,
@@ -9,6 +9,7 @@ import {
 import {
   type Absence,
   type AttributeFact,
+  BOOLEAN_DOMAIN,
   booleanFact,
   booleanFactIfKnown,
   type CircumstantialFact,
@@ -17,17 +18,16 @@ import {
   type DeviceKind,
   type Fact,
   formatAbsence,
-  MONEY,
+  MONEY_DOMAIN,
   plainFact,
   SHARING_WINDOW_MS_MAX,
   type SharingCounts,
   type WindowedFact,
-  YES_NO,
 } from './fact.ts';
 
 /** What this request asks for. */
 export const REQUEST_FACTS = {
-  amount: plainFact(MONEY, 'currency units', 'The requested amount.', ({ request }) => request.amount),
+  amount: plainFact(MONEY_DOMAIN, 'currency units', 'The requested amount.', ({ request }) => request.amount),
   currency: plainFact(
     { type: 'text' },
     null,
@@ -52,7 +52,7 @@ export const REQUEST_FACTS = {
   bindingFitsMethod: booleanFact(
     'The client has a live binding that fits the requested method; one without a method fits all.',
     ({ state, request, now }) => {
-      const binding = live(state.binding, now);
+      const binding = keepIfValid(state.binding, now);
       return binding !== null && (binding.method === null || binding.method === request.method);
     },
   ),
@@ -144,7 +144,7 @@ export const ATTRIBUTE_VELOCITY_FACTS = {
 export const LISTED_FACTS = {
   listed: {
     kind: 'listed',
-    domain: YES_NO,
+    domain: BOOLEAN_DOMAIN,
     unit: null,
     description:
       "The request is on the shared list: by client, method or point of sale, by a fingerprint or IP address that a score of the last 24 hours showed, or by an attribute of the request or of such a score, as the list's kind says. False for a list that does not exist.",

@@ -16,32 +16,32 @@ export const CURRENCY_PATTERN = '^[A-Z0-9]{3,4}$';
 export const REQUESTED_CURRENCY_PATTERN = '^[A-Za-z0-9]{3,4}$';
 
 /** One text for equal amounts: `010.50` and `10.5` are both `10.5`. */
-export function normalAmount(amount: string): string {
+export function normalizeAmount(amount: string): string {
   const [whole = '', fraction = ''] = amount.split('.');
   const digits = fraction.replace(/0+$/, '');
   return (whole.replace(/^0+(?=\d)/, '') || '0') + (digits === '' ? '' : `.${digits}`);
 }
 
 /** A fact's amount as a decimal-string, also where JavaScript would write 1e-7 or 1e+21. */
-export function decimalText(amount: unknown): string {
+export function formatDecimal(amount: unknown): string {
   const text = String(amount);
   if (typeof amount !== 'number' || !text.includes('e')) return text;
-  return amount < 1 ? normalAmount(amount.toFixed(FRACTION_DIGITS_MAX)) : BigInt(amount).toString();
+  return amount < 1 ? normalizeAmount(amount.toFixed(FRACTION_DIGITS_MAX)) : BigInt(amount).toString();
 }
 
 /** An amount with its currency as a client's state keeps it: `25.5 EUR`. Equal amounts have one text. */
-export function moneyText(amount: string, currency: string): string {
-  return `${normalAmount(amount)} ${currency}`;
+export function formatMoney(amount: string, currency: string): string {
+  return `${normalizeAmount(amount)} ${currency}`;
 }
 
 /** An amount and a currency as people write them: `25.50 EUR`. */
 export const MONEY_PATTERN = `${DECIMAL_PATTERN.slice(0, -1)} ${CURRENCY_PATTERN.slice(1)}`;
 const MONEY = new RegExp(MONEY_PATTERN);
 
-/** The text of `moneyText` for what people write; null for other texts. */
-export function parseMoney(text: string): string | null {
+/** The text of `formatMoney` for what people write; null for other texts. */
+export function normalizeMoney(text: string): string | null {
   const [amount = '', currency = ''] = text.split(' ');
-  return MONEY.test(text) ? moneyText(amount, currency) : null;
+  return MONEY.test(text) ? formatMoney(amount, currency) : null;
 }
 
 /** An amount in a currency. */
@@ -51,7 +51,7 @@ export interface Money {
   readonly currency: string;
 }
 
-/** Reads a text of `moneyText`; null for other texts. */
+/** Reads a text of `formatMoney`; null for other texts. */
 export function readMoney(text: string): Money | null {
   const [amount, currency] = text.split(' ');
   return amount === undefined || currency === undefined ? null : { amount, currency };
@@ -70,7 +70,7 @@ export function compareAmounts(a: string, b: string): number {
 
 /** The sum of two decimal texts, exact. */
 export function addAmounts(a: string, b: string): string {
-  return normalAmount(decimalOfUnits(unitsOf(a) + unitsOf(b)));
+  return normalizeAmount(decimalOfUnits(unitsOf(a) + unitsOf(b)));
 }
 
 /** An amount as a whole number of a power of ten. */
@@ -94,13 +94,13 @@ export function roundToDigits(amount: string, digits: number): ScaledAmount {
 /** The decimal text of such an amount. */
 export function formatScaledAmount({ mantissa, exponent }: ScaledAmount): string {
   const power = exponent + FRACTION_DIGITS_MAX;
-  return normalAmount(decimalOfUnits(BigInt(mantissa) * 10n ** BigInt(power)));
+  return normalizeAmount(decimalOfUnits(BigInt(mantissa) * 10n ** BigInt(power)));
 }
 
 /** `a` less `b`, exact; 0 when `b` is the larger one. */
 export function subtractAmounts(a: string, b: string): string {
   const difference = unitsOf(a) - unitsOf(b);
-  return normalAmount(decimalOfUnits(difference < 0n ? 0n : difference));
+  return normalizeAmount(decimalOfUnits(difference < 0n ? 0n : difference));
 }
 
 /** A decimal text in the smallest unit that `DECIMAL_PATTERN` can write. */

@@ -66,7 +66,7 @@ export interface DeclaredAttribute {
 
 export type DeclaredAttributes = ReadonlyMap<string, DeclaredAttribute>;
 
-export const NONE_DECLARED: DeclaredAttributes = new Map();
+export const NO_DECLARED_ATTRIBUTES: DeclaredAttributes = new Map();
 
 /** Why a value counts as not known. */
 export const ATTRIBUTE_FAULTS = ['type', 'length', 'oneOf', 'range'] as const;

@@ -8,11 +8,11 @@ import {
   keepRememberedEvents,
   listGrantedOrders,
   type Override,
+  recordActivity,
   settleOrder,
-  token,
-  touch,
+  toToken,
 } from './client-state.ts';
-import { excuseAttempt, type Ladder, NO_ATTEMPTS, waitRemainingMs } from './ladder.ts';
+import { excuseAttempt, getRemainingWaitMs, type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import {
   addReport,
   type DatedReport,
@@ -21,17 +21,17 @@ import {
   getSettledAmount,
   isFailure,
   isPartlyReversed,
+  isSameResult,
   type KnownOrder,
   type ReportedOutcome,
   reopenGranted,
-  sameResult,
   setAskedAmount,
 } from './order.ts';
 import {
   classifyOutcome,
+  findRecentOrder,
   listDisplacedOrders,
   type RecentOrder,
-  recentOrder,
   tallyOutcome,
   updateKnownOrder,
 } from './outcomes.ts';
@@ -81,8 +81,8 @@ export function recordOutcome(
   lookedUp?: Exposure,
 ): OutcomeChange {
   const moment = Math.max(now, state.lastAt);
-  const orderToken = token(reported.orderRef);
-  const before = recentOrder(state.outcomes, orderToken) ?? older;
+  const orderToken = toToken(reported.orderRef);
+  const before = findRecentOrder(state.outcomes, orderToken) ?? older;
   const exposure = lookedUp ?? findRememberedExposure(keepRememberedEvents(state.events, moment), orderToken);
   const known = reopenGranted(before, exposure);
   return applyReport(
@@ -103,8 +103,8 @@ export function repeatOutcome(
   at: number,
   exposure: Exposure,
 ): OutcomeChange {
-  const orderToken = token(orderRef);
-  const before = recentOrder(state.outcomes, orderToken) ?? older;
+  const orderToken = toToken(orderRef);
+  const before = findRecentOrder(state.outcomes, orderToken) ?? older;
   const known = reopenGranted(before, exposure);
   return applyReport(state, { before, known, exposure, orderToken }, report, at);
 }
@@ -147,7 +147,7 @@ function applyReport(
   return {
     effect,
     state: {
-      ...touch({ ...state, ...remembered }, Math.max(now, report.occurredAt)),
+      ...recordActivity({ ...state, ...remembered }, Math.max(now, report.occurredAt)),
       events: settleOrder(events, orderToken),
       outcomes,
       ladder,
@@ -172,7 +172,7 @@ function ladderAfterReport(
   if (isPaidAnew) return NO_ATTEMPTS;
   const granted = listGrantedOrders(events);
   const failedTechnically = (orderToken: string) =>
-    (orderToken === order.token ? order : recentOrder(outcomes, orderToken))?.cause === 'TECHNICAL';
+    (orderToken === order.token ? order : findRecentOrder(outcomes, orderToken))?.cause === 'TECHNICAL';
   if (granted[0] !== order.token || !failedTechnically(order.token)) return ladder;
   const run = granted.findIndex((orderToken) => !failedTechnically(orderToken));
   const isExcused = (run === -1 ? granted.length : run) <= EXCUSED_ATTEMPTS_MAX;
@@ -181,7 +181,7 @@ function ladderAfterReport(
 
 /** An attempt is open, or the payer has to wait for one. */
 function isUnderWay(ladder: Ladder, now: number): boolean {
-  return ladder.attemptOpen || waitRemainingMs(ladder, now) > 0;
+  return ladder.attemptOpen || getRemainingWaitMs(ladder, now) > 0;
 }
 
 /** `known` does not have the report yet. */
@@ -192,13 +192,13 @@ function isNewPayment(known: KnownOrder | null, report: DatedReport): boolean {
 function effectOf(known: KnownOrder | null, order: KnownOrder, report: DatedReport): OutcomeEffect {
   if (known === null) return 'recorded';
   if (!holdsAsBefore(known, order)) return 'superseded';
-  if (sameResult(report, known) || isPartlyReversed(order, report)) return 'unchanged';
+  if (isSameResult(report, known) || isPartlyReversed(order, report)) return 'unchanged';
   return known.outcome === 'PAID' && isFailure(report) ? 'outweighed' : 'stale';
 }
 
 function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
   return (
-    sameResult(order, known) &&
+    isSameResult(order, known) &&
     order.occurredAt === known.occurredAt &&
     order.awaitsPayment === known.awaitsPayment &&
     getSettledAmount(order) === getSettledAmount(known)
@@ -208,13 +208,13 @@ function holdsAsBefore(known: KnownOrder, order: KnownOrder): boolean {
 /** Binds the client, or unbinds it with null. Gives the same object when it is not bound anyway. */
 export function setBinding(state: ClientState, binding: Binding | null, now: number): ClientState {
   if (binding === null && state.binding === null) return state;
-  return { ...touch(state, now), binding };
+  return { ...recordActivity(state, now), binding };
 }
 
 /** Sets a person's decision, or lifts it with null. Gives the same object when there is none to lift. */
 export function setOverride(state: ClientState, override: Override | null, now: number): ClientState {
   if (override === null && state.override === null) return state;
-  return { ...touch(state, now), override };
+  return { ...recordActivity(state, now), override };
 }
 
 /** How many waits of a payer may be ended in 24 hours. */
@@ -240,7 +240,7 @@ export function isDueWaitOf({ seq, ladder }: ClientState, wait: ImposedWait): bo
 export function endWait(state: ClientState, wait: ImposedWait, now: number): EndWaitResult {
   const ended = keepRecentlyEnded(state.endedWaits, now);
   if (ended.some(({ seq }) => seq === wait.seq)) return { effect: 'repeated' };
-  if (waitRemainingMs(state.ladder, now) === 0) return { effect: 'notDue' };
+  if (getRemainingWaitMs(state.ladder, now) === 0) return { effect: 'notDue' };
   if (!isDueWaitOf(state, wait)) return { effect: 'newer' };
   if (ended.length >= ENDED_WAITS_MAX) return { effect: 'tooManyOfPayer' };
   return { effect: 'ended', state: endDueWait(state, wait.seq, now) };
@@ -251,7 +251,7 @@ export function endWait(state: ClientState, wait: ImposedWait, now: number): End
  * when no wait is due, as in a replay that imposed none.
  */
 export function endDueWait(state: ClientState, seq: number, now: number): ClientState {
-  if (waitRemainingMs(state.ladder, now) === 0) return state;
+  if (getRemainingWaitMs(state.ladder, now) === 0) return state;
   const endedWaits = [...keepRecentlyEnded(state.endedWaits, now), { seq, at: now }];
-  return { ...touch(state, now), ladder: { ...state.ladder, waitUntil: now }, endedWaits };
+  return { ...recordActivity(state, now), ladder: { ...state.ladder, waitUntil: now }, endedWaits };
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Type } from '#base/json-schema.ts';
-import { showing } from '#base/shapes.ts';
+import { withExample } from '#base/shapes.ts';
 
 declare const platformBrand: unique symbol;
 
@@ -15,14 +15,17 @@ export const PLATFORM_NAME_PATTERN = '^[a-z][a-z0-9-]{0,62}$';
 const PLATFORM_NAME = new RegExp(PLATFORM_NAME_PATTERN);
 
 export const tenant = (description: string) =>
-  showing(Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description }), 'shop');
+  withExample(
+    Type.Unsafe<PlatformName>({ type: 'string', pattern: PLATFORM_NAME_PATTERN, description }),
+    'shop',
+  );
 
 export function isPlatformName(text: string): text is PlatformName {
   return PLATFORM_NAME.test(text);
 }
 
 /** Throws when the text is not a platform name. */
-export function platformName(text: string): PlatformName {
+export function toPlatformName(text: string): PlatformName {
   if (isPlatformName(text)) return text;
   throw new RangeError(`a platform name has ${PLATFORM_NAME_FORM}, unlike "${text}"`);
 }
@@ -62,12 +65,12 @@ export class ClientKeys {
  * The first 64 bits of a client's hash, as a decimal number, by which the archive sorts rows. An erasure keeps
  * nothing but this number, until every copy of the client's rows is gone.
  */
-export function clientNumber(clientHash: string): string {
+export function toClientNumber(clientHash: string): string {
   return Buffer.from(clientHash, 'base64url').readBigUInt64BE(0).toString();
 }
 
 /** The part of a client's hash that its number gives: the first 64 bits, then zeros. */
-export function hashOfNumber(clientNumber: bigint): string {
+export function toHashPrefix(clientNumber: bigint): string {
   const bytes = Buffer.alloc(16);
   bytes.writeBigUInt64BE(clientNumber);
   return bytes.toString('base64url');
@@ -82,7 +85,7 @@ const DECISION_ID = new RegExp(DECISION_ID_PATTERN);
  * `gU2...q.17.mhn1x2a4`. The numbers of an erased client start again; the time distinguishes its decisions from the
  * forgotten ones.
  */
-export function decisionId(clientHash: string, seq: number, at: number): string {
+export function formatDecisionId(clientHash: string, seq: number, at: number): string {
   return `${clientHash}.${seq}.${Math.floor(at).toString(36)}`;
 }
 
@@ -123,7 +126,7 @@ export function formatBase64Number(value: number, width: number): string {
   return digits.padStart(width, DIGITS.charAt(0));
 }
 
-/** The number that `digitsOf` wrote. */
+/** The number that `formatBase64Number` wrote. */
 export function parseBase64Number(digits: string): number {
   let number = 0;
   for (const digit of digits) number = number * 64 + parseBase64Digit(digit);

@@ -8,7 +8,7 @@ import { type DayTallies, forgetTallies, NO_DAY_TALLIES, tallyRequests, toDayNum
 import { type AskedScore, type Hints, keepRememberedHints } from './hints.ts';
 import { type KnownDevices, keepRememberedDevices, NO_KNOWN_DEVICES } from './known-devices.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
-import { type Exposure, exposureOf } from './order.ts';
+import { type Exposure, toExposure } from './order.ts';
 import { hasOutcomes, NO_OUTCOMES, type OutcomeTally } from './outcomes.ts';
 
 /** The payer's segment (interface, section 2.2). */
@@ -39,7 +39,7 @@ export interface VerdictEvent {
   /** The outcome of its order has been reported since. */
   readonly settled: boolean;
   readonly method: string;
-  /** As `moneyText` writes it. */
+  /** As `formatMoney` writes it. */
   readonly amount: string;
   readonly order: string;
   readonly sellPoint: string;
@@ -187,7 +187,7 @@ export function isNewClient(state: ClientState): boolean {
 }
 
 /** Notes that something happened to the client at `now`. */
-export function touch(state: ClientState, now: number): ClientState {
+export function recordActivity(state: ClientState, now: number): ClientState {
   return { ...recordScoreActivity(state, now), changes: state.changes + 1 };
 }
 
@@ -202,12 +202,12 @@ export function isUndisturbed(
   asked: Pick<AskedScore, 'at' | 'changes'>,
   now: number,
 ): boolean {
-  const stays = (item: Binding | Override | null) => live(item, asked.at) === live(item, now);
+  const stays = (item: Binding | Override | null) => keepIfValid(item, asked.at) === keepIfValid(item, now);
   return changes === asked.changes && stays(binding) && stays(override);
 }
 
 /** The time of the next event: `clockMs`, but never before what is already recorded. */
-export function momentFor(state: ClientState, clockMs: number): number {
+export function chooseEventTime(state: ClientState, clockMs: number): number {
   return Math.max(clockMs, state.lastAt);
 }
 
@@ -273,7 +273,7 @@ export function keepRecentlyEnded(waits: readonly EndedWait[], now: number): rea
  * The state without what can change no answer from `now` on, whatever the rules: a few hundred bytes for a payer who
  * stays away. Nothing may happen to the payer before `now` afterwards.
  */
-export function compact(state: ClientState, now: number): ClientState {
+export function compactState(state: ClientState, now: number): ClientState {
   return {
     ...state,
     ...forgetOldRequests(state, now),
@@ -291,7 +291,7 @@ export function settleOrder(events: readonly VerdictEvent[], order: string): rea
 }
 
 /**
- * The amount of an order, as `moneyText` writes it: of its newest attempt, or else of its newest request; null when
+ * The amount of an order, as `formatMoney` writes it: of its newest attempt, or else of its newest request; null when
  * unknown.
  */
 export function findOrderAmount(events: readonly VerdictEvent[], order: string): string | null {
@@ -308,11 +308,14 @@ export function listGrantedOrders(events: readonly VerdictEvent[]): readonly str
 /** How far an order came, by the remembered requests. */
 export function findRememberedExposure(events: readonly VerdictEvent[], order: string): Exposure {
   const asked = events.filter((event) => event.order === order);
-  return asked.length === 0 ? 'notAsked' : exposureOf(asked.some(({ granted }) => granted));
+  return asked.length === 0 ? 'notAsked' : toExposure(asked.some(({ granted }) => granted));
 }
 
 /** A binding or override that is still valid at `now`, otherwise null. */
-export function live<T extends { readonly expiresAt: number | null }>(item: T | null, now: number): T | null {
+export function keepIfValid<T extends { readonly expiresAt: number | null }>(
+  item: T | null,
+  now: number,
+): T | null {
   if (item === null || (item.expiresAt !== null && item.expiresAt <= now)) return null;
   return item;
 }
@@ -321,11 +324,11 @@ export function live<T extends { readonly expiresAt: number | null }>(item: T | 
  * A short stand-in for a text that is only ever compared for equality within one client's history.
  * 36 bits: two different texts among a client's 64 remembered requests meet once in 30 million.
  */
-export function token(text: string): string {
+export function toToken(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 6);
 }
 
-const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: token });
+const familiarTokens = new LRUCache<string, string>({ max: 1000, memoMethod: toToken });
 
 /** The same, cached, for texts with few values, like methods: a hash costs more than most facts. */
 export function toCachedToken(text: string): string {
@@ -333,6 +336,6 @@ export function toCachedToken(text: string): string {
 }
 
 /** The same for a device, whose id is an HMAC already. */
-export function deviceToken(id: string | null): string | null {
+export function toDeviceToken(id: string | null): string | null {
   return id === null ? null : id.slice(0, 6);
 }

@@ -15,7 +15,7 @@ const DIFFERENCE_MS_MAX = 2000;
  * what lies in the past stays, like the dates that people gave to bindings and overrides. The same state where no clock
  * came back.
  */
-export function withClockBack(state: ClientState, clockMs: number): ClientState {
+export function moveStateBack(state: ClientState, clockMs: number): ClientState {
   const aheadMs = state.lastAt - clockMs;
   if (aheadMs <= DIFFERENCE_MS_MAX) return state;
   const noted: number[] = [];

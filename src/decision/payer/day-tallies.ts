@@ -52,7 +52,7 @@ export interface DayTally {
   readonly waited: number;
   readonly blocked: number;
   readonly early: number;
-  /** As `methodName` has them. */
+  /** As `toTalliedMethod` has them. */
   readonly methods: readonly string[];
   /** By currency: the amounts of the granted orders, each order once. */
   readonly amounts: ReadonlyMap<string, string>;

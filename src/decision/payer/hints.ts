@@ -150,7 +150,7 @@ export function addScore(
   { request, formerRequest, changes, devices }: AskingScore,
   now: number,
 ): { readonly hints: Hints; readonly asked: AskedScore } {
-  const { shown, ...hints } = withUnansweredScore(before, score, now);
+  const { shown, ...hints } = addUnansweredScore(before, score, now);
   const remembered = hints.asked.filter(({ at }) => now - at < HINTS_VALID_MS);
   const knew = shown.map(({ hint }) => hint);
   const isFirst = (other: AskedScore) => other.request === request;
@@ -186,7 +186,7 @@ function devicesAmong(knew: readonly Hint[]): DeviceCounts {
 }
 
 /** The same without remembering the score, where no score is answered. */
-export function withUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
+export function addUnansweredScore(before: Hints | null, score: ScoreHints, now: number): Hints {
   // Whether JavaScript ran says something about one page only, so the next score replaces it.
   let shown = (before?.shown ?? []).filter(
     ({ hint, lastAt }) => now - lastAt < HINTS_VALID_MS && hint.kind !== 'noScript' && hint.kind !== 'script',
@@ -210,7 +210,7 @@ export function restoreKnownHints({ knew, devices }: AskedScore): KnownHints {
 }
 
 /** What is known at `now`. */
-export function knownHints(hints: Hints | null, now: number): KnownHints {
+export function listKnownHints(hints: Hints | null, now: number): KnownHints {
   if (hints === null) return NO_HINTS;
   const known = hints.shown.filter(({ lastAt }) => now - lastAt < HINTS_VALID_MS);
   return summaryOf(

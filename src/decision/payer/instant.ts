@@ -15,7 +15,7 @@ function isCalendarDay(text: string): boolean {
 }
 
 /** `2026-11-21T10:00:00Z` of epoch ms, to the second. */
-export function timeText(at: number): string {
+export function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 

@@ -36,7 +36,7 @@ interface StandingClient {
 }
 
 /** The waits of a named ladder; null: of the one without a name. */
-export function levelsOf({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
+export function getLevels({ levelsMs, ladders }: LadderSettings, name: string | null): readonly number[] {
   return name === null ? levelsMs : (ladders[name] ?? levelsMs);
 }
 
@@ -51,12 +51,12 @@ export function getResetAfterMs(
 }
 
 /** Every absence after which some client starts afresh. */
-export function resetsOf({ resetAfterMs, resetsAfterMs }: LadderSettings): readonly number[] {
+export function listResetAfterMs({ resetAfterMs, resetsAfterMs }: LadderSettings): readonly number[] {
   return [resetAfterMs, ...Object.values(resetsAfterMs)];
 }
 
 /** The ladder at `now`: forgotten after a long absence, otherwise unchanged. */
-export function settle(client: StandingClient, settings: LadderSettings, now: number): Ladder {
+export function settleLadder(client: StandingClient, settings: LadderSettings, now: number): Ladder {
   const { ladder, lastVerdictAt, lastWaitLadder } = client;
   if (lastVerdictAt === null) return ladder;
   return now - lastVerdictAt >= getResetAfterMs(settings, lastWaitLadder) ? NO_ATTEMPTS : ladder;
@@ -72,7 +72,12 @@ export function grantAttempt(ladder: Ladder): Ladder {
  * than the one before (`lastWaitMs`), nor ends before the one that it replaces, even when another ladder or
  * another rule set has shorter levels.
  */
-export function climb(ladder: Ladder, levelsMs: readonly number[], now: number, lastWaitMs: number): Ladder {
+export function climbLadder(
+  ladder: Ladder,
+  levelsMs: readonly number[],
+  now: number,
+  lastWaitMs: number,
+): Ladder {
   const level = Math.min(ladder.level + 1, levelsMs.length);
   const waitMs = Math.max(levelsMs[level - 1] ?? 0, lastWaitMs);
   return { level, attemptOpen: false, waitUntil: Math.max(now + waitMs, ladder.waitUntil ?? 0) };
@@ -87,6 +92,6 @@ export function excuseAttempt({ level }: Ladder, now: number): Ladder {
 }
 
 /** The remaining wait at `now`, ms; 0 when none is due. */
-export function waitRemainingMs(ladder: Ladder, now: number): number {
+export function getRemainingWaitMs(ladder: Ladder, now: number): number {
   return ladder.waitUntil === null ? 0 : Math.max(0, ladder.waitUntil - now);
 }

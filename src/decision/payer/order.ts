@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { epochMs, meaning, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { compareAmounts, type Money, moneyText, readMoney, subtractAmounts } from './amount.ts';
+import { compareAmounts, formatMoney, type Money, readMoney, subtractAmounts } from './amount.ts';
 import type { ClientKey } from './client-key.ts';
 
 export const OUTCOMES = ['PAID', 'UNPAID'] as const;
@@ -69,7 +69,7 @@ export type DatedReport = Shape<typeof DatedReportSchema>;
 export type Exposure = 'granted' | 'turnedAway' | 'notAsked';
 
 /** Of an order that was asked for. */
-export function exposureOf(granted: boolean): Exposure {
+export function toExposure(granted: boolean): Exposure {
   return granted ? 'granted' : 'turnedAway';
 }
 
@@ -80,7 +80,7 @@ export const turnedAway = yesNo(
 /** A report as it arrives; `occurredAt` is null when it does not say when. */
 export interface ReportedOutcome extends Result {
   readonly occurredAt: number | null;
-  /** As `moneyText` writes it. Only a report of PAID or REVERSED has one. */
+  /** As `formatMoney` writes it. Only a report of PAID or REVERSED has one. */
   readonly amount?: string;
 }
 
@@ -135,7 +135,7 @@ export function rankResult({ outcome, cause }: Result): number {
   return RESULTS_WEAKEST_FIRST.indexOf(outcome === 'PAID' ? outcome : (cause ?? outcome));
 }
 
-export function sameResult(a: Result, b: Result): boolean {
+export function isSameResult(a: Result, b: Result): boolean {
   return rankResult(a) === rankResult(b);
 }
 
@@ -164,7 +164,7 @@ export function reopenGranted(known: KnownOrder | null, exposure: Exposure): Kno
 }
 
 /**
- * The order with another report. `asked` is what was asked for it, as `moneyText` writes it. Gives `known` itself
+ * The order with another report. `asked` is what was asked for it, as `formatMoney` writes it. Gives `known` itself
  * when the report is known already.
  */
 export function addReport(
@@ -213,7 +213,7 @@ export function dateReport(
   const said = { outcome, cause, ...(amount === undefined ? {} : { amount }) };
   if (occurredAt !== null && occurredAt <= nowMs) return { ...said, occurredAt };
   const repeated = listReports(known).findLast(
-    (other) => sameResult(other, said) && other.amount === said.amount,
+    (other) => isSameResult(other, said) && other.amount === said.amount,
   );
   if (repeated !== undefined) return repeated;
   return { ...said, occurredAt: nowMs, ...(isPayment(said) ? { undated: true } : {}) };
@@ -252,8 +252,8 @@ export function getSettledAmount(known: KnownOrder): string | undefined {
   const payment = readPayment(reports, amount);
   const { captured } = payment;
   if (captured === null) return undefined;
-  if (!isPayment(known)) return moneyText(captured.amount, captured.currency);
-  return moneyText(subtractAmounts(captured.amount, takenBackOf(payment)), captured.currency);
+  if (!isPayment(known)) return formatMoney(captured.amount, captured.currency);
+  return formatMoney(subtractAmounts(captured.amount, takenBackOf(payment)), captured.currency);
 }
 
 /**
@@ -367,7 +367,7 @@ function firstReversalSince({ payments, reversals, captured }: Payment, last: Da
 function failureThatHolds(failures: readonly DatedReport[]): DatedReport | null {
   const last = failures.at(-1);
   if (last === undefined) return null;
-  const lastOther = failures.findLastIndex((report) => !sameResult(report, last));
+  const lastOther = failures.findLastIndex((report) => !isSameResult(report, last));
   return failures[lastOther + 1] ?? last;
 }
 

@@ -17,7 +17,7 @@ interface OlderOutcomes {
 export interface OutcomeTally {
   readonly paidCount: number;
   readonly unpaidCount: number;
-  /** Orders that count neither way, see `countsAs`. */
+  /** Orders that count neither way, see `classifyOutcome`. */
   readonly neitherCount: number;
   /**
    * The newest orders, oldest first; at the same time the paid ones last. A correction moves an order, so that the
@@ -65,7 +65,7 @@ export function updateKnownOrder(tally: OutcomeTally, order: RecentOrder): Outco
 }
 
 /** An order, if it is one of the newest. */
-export function recentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
+export function findRecentOrder({ recent }: OutcomeTally, token: string): RecentOrder | null {
   return recent.find((order) => order.token === token) ?? null;
 }
 
@@ -102,12 +102,12 @@ export function classifyOutcome({ outcome, cause, turnedAway, awaitsPayment }: C
 type CountedOrder = Pick<KnownOrder, 'outcome' | 'cause' | 'turnedAway' | 'awaitsPayment'>;
 
 /** Epoch ms of the newest paid outcome; null when there is none. */
-export function lastPaidAt({ recent, older }: OutcomeTally): number | null {
+export function findLastPaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => classifyOutcome(order) === 'PAID')?.occurredAt ?? older.lastPaidAt;
 }
 
 /** Epoch ms of the newest unpaid outcome; null when there is none. */
-export function lastUnpaidAt({ recent, older }: OutcomeTally): number | null {
+export function findLastUnpaidAt({ recent, older }: OutcomeTally): number | null {
   return recent.findLast((order) => classifyOutcome(order) === 'UNPAID')?.occurredAt ?? older.lastUnpaidAt;
 }
 

@@ -11,7 +11,7 @@ export interface Smoothing {
  * A client without a final outcome has exactly 0.5, whatever the prior: the interface fixes it.
  * It never falls when a paid outcome is added.
  */
-export function paymentScore(paidCount: number, finalCount: number, smoothing: Smoothing): number {
+export function computePaymentScore(paidCount: number, finalCount: number, smoothing: Smoothing): number {
   if (finalCount === 0) return 0.5;
   const ratio = (paidCount + smoothing.weight * smoothing.prior) / (finalCount + smoothing.weight);
   return Math.round(ratio * 10_000) / 10_000;

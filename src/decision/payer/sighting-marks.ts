@@ -1,5 +1,5 @@
 import type { OutcomeChange } from './changes.ts';
-import { type ClientState, live } from './client-state.ts';
+import { type ClientState, keepIfValid } from './client-state.ts';
 import { classifyOutcome, findLastOutcome } from './outcomes.ts';
 
 /** What a sighting remembers of its client, as the client stood before the request that noted it. */
@@ -54,32 +54,32 @@ export interface PaymentNote {
 }
 
 /** What a report tells the sightings of its client; null where it is no payment that counts. */
-export function paymentNote(
+export function toPaymentNote(
   { order, state, report: { outcome } }: Pick<OutcomeChange, 'order' | 'state' | 'report'>,
   now: number,
 ): PaymentNote | null {
   if (outcome !== 'PAID' || classifyOutcome(order) !== 'PAID') return null;
-  return { since: now - PAYMENT_NOTED_MS, isUnpaid: sightingMarks(state, now).unpaid };
+  return { since: now - PAYMENT_NOTED_MS, isUnpaid: findSightingMarks(state, now).unpaid };
 }
 
-export function sightingMarks(
+export function findSightingMarks(
   state: Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>,
   now: number,
 ): SightingMarks {
   return {
     paying: state.outcomes.paidCount > 0,
     unpaid: findLastOutcome(state.outcomes) === 'UNPAID',
-    blocked: state.lastVerdictBlocked || live(state.override, now)?.group === 'BLOCKED',
+    blocked: state.lastVerdictBlocked || keepIfValid(state.override, now)?.group === 'BLOCKED',
     unpaidOrders: Math.min(UNPAID_ORDERS_MAX, state.outcomes.unpaidCount),
   };
 }
 
 /** The marks as a number: 1 for paying, 2 for unpaid, 4 for blocked, and 8 for each unpaid order. */
-export function markBits({ paying, unpaid, blocked, unpaidOrders }: SightingMarks): number {
+export function encodeMarks({ paying, unpaid, blocked, unpaidOrders }: SightingMarks): number {
   return (paying ? 1 : 0) | (unpaid ? 2 : 0) | (blocked ? 4 : 0) | (unpaidOrders << 3);
 }
 
 /** The bits of the marks after a payment of the client: it pays, and its newest order may be unpaid all the same. */
-export function markBitsAfterPayment(bits: number, isUnpaid: boolean): number {
+export function addPaymentMark(bits: number, isUnpaid: boolean): number {
   return isUnpaid ? bits | 1 : (bits | 1) & ~2;
 }

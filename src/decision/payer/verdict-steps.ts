@@ -24,18 +24,18 @@ export interface StepRange {
  * The steps that a window reaches at a moment: all that happened within it, and up to one step more. A longer window
  * reaches all that a shorter one reaches.
  */
-export function stepsOf(windowMs: number, at: number): StepRange {
+export function findStepRange(windowMs: number, at: number): StepRange {
   const ring = windowMs <= FINE_WINDOW_MS_MAX ? 0 : 1;
-  return { ring, first: stepOf(ring, at - windowMs) };
+  return { ring, first: getStepNumber(ring, at - windowMs) };
 }
 
 /** The steps of a ring from this one on stand there only because a clock was ahead, and are not counted. */
-export function stepAhead(ring: number, at: number): number {
-  return stepOf(ring, at) + (VERDICT_STEPS[ring]?.kept ?? 0);
+export function findStepAhead(ring: number, at: number): number {
+  return getStepNumber(ring, at) + (VERDICT_STEPS[ring]?.kept ?? 0);
 }
 
 /** The number of the step of a ring that a moment falls in. */
-export function stepOf(ring: number, at: number): number {
+export function getStepNumber(ring: number, at: number): number {
   return Math.floor(at / (VERDICT_STEPS[ring]?.stepMs ?? 1));
 }
 

@@ -21,30 +21,30 @@ export function findOperatorSign(operator: string): string {
 }
 
 /** What a comparison demands of its fact: `>= 3`, `in [EUR, USD]`, `in the list fast-methods`, `= attribute(ipCountry)`. */
-export function testText(operator: OperatorName, expected: ComparedWith, list?: string): string {
+export function formatTest(operator: OperatorName, expected: ComparedWith, list?: string): string {
   if (isFactRef(expected)) return `${SIGNS[operator]} ${expected.label}`;
   if (operator === 'known') return expected === true ? 'is known' : 'is not known';
-  return `${SIGNS[operator]} ${list === undefined ? valueText(expected) : `the list ${list}`}`;
+  return `${SIGNS[operator]} ${list === undefined ? formatExpected(expected) : `the list ${list}`}`;
 }
 
 /** A value, or a list of values, for people: `3`, `EUR`, `"two words"`, `[EUR, USD]`, `not known`. */
-export function valueText(value: Expected | null): string {
+export function formatExpected(value: Expected | null): string {
   if (value === null) return NOT_KNOWN;
   return typeof value === 'object' ? `[${value.map(formatValue).join(', ')}]` : formatValue(value);
 }
 
 /** A value as rule files write it. */
 export function formatValue(value: FactValue): string {
-  return typeof value === 'string' ? nameText(value) : String(value);
+  return typeof value === 'string' ? formatName(value) : String(value);
 }
 
 /** A caller's text as it is when it is one plain word, otherwise quoted. */
-export function nameText(text: string): string {
-  return /^[\w.-]+$/.test(text) ? text : quoted(text);
+export function formatName(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : quoteText(text);
 }
 
 /** In quotes, without anything that could steer a terminal or reverse the line. */
-export function quoted(text: string): string {
+export function quoteText(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -52,13 +52,13 @@ export function quoted(text: string): string {
 }
 
 /** `a, b and c` */
-export function listText(items: readonly string[], last: 'and' | 'or'): string {
+export function joinWords(items: readonly string[], last: 'and' | 'or'): string {
   return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
 }
 
 /** `the shared lists "a" or "b"` */
-export function sharedListsText(names: readonly string[]): string {
-  return `the shared ${names.length === 1 ? 'list' : 'lists'} ${listText(
+export function formatSharedLists(names: readonly string[]): string {
+  return `the shared ${names.length === 1 ? 'list' : 'lists'} ${joinWords(
     names.map((name) => `"${name}"`),
     'or',
   )}`;
@@ -81,9 +81,9 @@ interface SeenFact {
 export const SOME_PSEUDONYM = 'hmac:..';
 
 /** "waitRemainingSeconds is 1, above 0"; true as it stands, whether the rule wanted that or not. */
-export function seenText(comparison: SeenFact): string {
+export function formatSeenFact(comparison: SeenFact): string {
   const { fact, operator, expected, list, otherFact, seen, passed } = comparison;
-  const is = `${fact} is ${valueText(seen)}`;
+  const is = `${fact} is ${formatExpected(seen)}`;
   if (operator === 'known' && seen !== null)
     return passed ? is : `${is}, and the condition asks for no value`;
   if (seen === null) return is;
@@ -91,8 +91,8 @@ export function seenText(comparison: SeenFact): string {
   if (seen === SOME_PSEUDONYM) return hashedText(comparison);
   const limit =
     typeof expected === 'object' && expected !== null
-      ? expected.map(valueText).join(', ')
-      : valueText(expected);
+      ? expected.map(formatExpected).join(', ')
+      : formatExpected(expected);
   if (list !== undefined) {
     return `${is}, ${(operator === 'in') === passed ? 'an entry of' : 'none of those on'} the list ${list}`;
   }
@@ -105,12 +105,12 @@ function hashedText({ fact, operator, expected, list, passed }: SeenFact): strin
   if (list !== undefined) return `${fact} is ${isOne ? 'an entry of' : 'none of those on'} the list ${list}`;
   if (typeof expected === 'object' && expected !== null)
     return `${fact} is ${isOne ? 'one' : 'none'} of ${expected.map(formatValue).join(', ')}`;
-  return `${fact} is ${isOne ? '' : 'not '}${valueText(expected)}`;
+  return `${fact} is ${isOne ? '' : 'not '}${formatExpected(expected)}`;
 }
 
 /** "attribute(ipCountry) is DE, not attribute(cardCountry), which is FR" */
 function besideText(is: string, { operator, expected, passed }: SeenFact, otherFact: string): string {
-  const other = `${otherFact}, which is ${valueText(expected)}`;
+  const other = `${otherFact}, which is ${formatExpected(expected)}`;
   if (expected === null) return `${is}, and ${otherFact} is ${NOT_KNOWN}`;
   const isEqual = (operator === 'equal') === passed;
   if (operator === 'equal' || operator === 'notEqual') return `${is}, ${isEqual ? 'as' : 'not'} ${other}`;

@@ -128,23 +128,23 @@ function partsOf(condition: Condition): readonly Condition[] {
 }
 
 /** Every comparison in the conditions, in the order in which they are written. */
-export function comparisonsIn(conditions: readonly Condition[]): readonly Comparison[] {
+export function listComparisons(conditions: readonly Condition[]): readonly Comparison[] {
   return conditionsIn(conditions).filter((condition) => condition.kind === 'comparison');
 }
 
 /** The facts that conditions compare, in the order of their first mention. */
-export function factsNamed(conditions: readonly Condition[]): readonly FactRef[] {
-  const named = comparisonsIn(conditions).flatMap(factsOf);
+export function listFacts(conditions: readonly Condition[]): readonly FactRef[] {
+  const named = listComparisons(conditions).flatMap(listComparedFacts);
   return [...new Map(named.map((fact) => [fact.label, fact])).values()];
 }
 
 /** The facts of a comparison: one, or two that are compared with each other. */
-export function factsOf({ fact, value }: Comparison): readonly FactRef[] {
+export function listComparedFacts({ fact, value }: Comparison): readonly FactRef[] {
   return isFactRef(value) ? [fact, value] : [fact];
 }
 
 /** The conditions that are referred to by name, also from within each other. */
-export function namedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
+export function collectNamedConditions(conditions: readonly Condition[]): ReadonlyMap<string, Condition> {
   const references = conditionsIn(conditions).filter((condition) => condition.kind === 'reference');
   return new Map(references.map(({ name, condition }) => [name, condition]));
 }
@@ -162,7 +162,7 @@ export const OPERATORS = [...EQUALITY, ...ORDER, ...MEMBERSHIP, ...DIVISION, ...
 export type OperatorName = (typeof OPERATORS)[number];
 
 /** Which operators make sense for a fact. */
-export function operatorsFor(fact: {
+export function listOperators(fact: {
   readonly domain: Fact['domain'];
   readonly absence?: Fact['absence'];
 }): readonly OperatorName[] {

@@ -6,7 +6,7 @@ import { createTest } from './operators.ts';
 export type Matcher = (values: readonly FactReading[]) => boolean;
 
 /** `condition` is without "not", see `moveNegations`; a "not" of proofs holds wherever its part does not. */
-export function matcher(condition: Condition): Matcher {
+export function createMatcher(condition: Condition): Matcher {
   return foldCondition(condition, {
     group: (kind, parts) => (kind === 'all' ? matchEvery(parts) : matchSome(parts)),
     not: (part) => (values) => !part(values),
@@ -14,7 +14,7 @@ export function matcher(condition: Condition): Matcher {
     comparison: ({ fact, operator, value }) =>
       isFactRef(value)
         ? createPairMatcher(fact.index, operator, value.index)
-        : comparisonMatcher(fact.index, operator, value),
+        : createComparisonMatcher(fact.index, operator, value),
   });
 }
 
@@ -33,7 +33,7 @@ export function matchSome(matchers: readonly Matcher[]): Matcher {
 }
 
 /** Compares one of the values of a decision with constants. */
-export function comparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
+export function createComparisonMatcher(index: number, operator: OperatorName, expected: Expected): Matcher {
   const test = createTest(operator, expected);
   return (values) => test(values[index]);
 }

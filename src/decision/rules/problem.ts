@@ -46,9 +46,9 @@ export function sortProblems<One extends Problem>(problems: readonly One[]): rea
  * Ends a message about an unknown name: the nearest allowed one when there is one near,
  * otherwise all of them.
  */
-export function suggest(name: string, allowed: readonly string[]): string {
+export function suggestName(name: string, allowed: readonly string[]): string {
   if (allowed.length === 0) return '; nothing is allowed here';
-  const nearest = nearestName(name, allowed);
+  const nearest = findNearestName(name, allowed);
   const meant = nearest === null ? namesWith(name, allowed) : [nearest];
   if (meant.length === 0) return `; allowed: ${allowed.join(', ')}`;
   return `; did you mean ${meant.map((one) => `"${one}"`).join(' or ')}?`;
@@ -64,7 +64,7 @@ function namesWith(word: string, allowed: readonly string[]): readonly string[] 
 }
 
 /** The name that was probably meant; null when none is near. */
-export function nearestName(name: string, known: readonly string[]): string | null {
+export function findNearestName(name: string, known: readonly string[]): string | null {
   const [nearest] = known
     .map((candidate) => ({ candidate, steps: distance(name.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ candidate, steps }) => steps <= Math.max(1, Math.floor(candidate.length / 3)))

@@ -1,5 +1,5 @@
 import { Type } from '#base/json-schema.ts';
-import { choice, meaning, showing } from '#base/shapes.ts';
+import { choice, meaning, withExample } from '#base/shapes.ts';
 import type { VERDICTS } from '#decision/decision-words.ts';
 import type { ConcludedFact, FactReading, FactValue, SharingQuestions } from '#decision/facts/fact.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
@@ -24,14 +24,17 @@ export const RULE_VERSION_FORM =
 export const RULE_VERSION_PATTERN = '^p(0|[1-9]\\d{0,5})\\.v(0|[1-9]\\d{0,5})(-[a-z][a-z0-9]{0,15})?$';
 
 /** A version as somebody writes it, which is not checked yet. */
-export function versionText(description: string) {
+export function versionTextSchema(description: string) {
   const told = { pattern: RULE_VERSION_PATTERN };
-  return showing(Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description }), 'p2.v11');
+  return withExample(
+    Type.String({ minLength: 1, maxLength: 32, wellFormed: true, told, description }),
+    'p2.v11',
+  );
 }
 
 const RULE_VERSION = new RegExp(RULE_VERSION_PATTERN);
 
-export const ruleVersion = showing(
+export const ruleVersion = withExample(
   Type.String({ pattern: RULE_VERSION_PATTERN, description: 'Version of the rule set, like p2.v10' }),
   'p2.v10',
 );
@@ -43,7 +46,7 @@ export function isRuleVersion(text: string): text is RuleVersion {
   return RULE_VERSION.test(text);
 }
 
-export function versionNameRefusal(text: string): string {
+export function refuseVersionName(text: string): string {
   return `"${text}" is no name of a version, which is ${RULE_VERSION_FORM}`;
 }
 
@@ -54,7 +57,7 @@ export function hasDraftName(version: RuleVersion): boolean {
 
 export type Verdict = (typeof VERDICTS)[number];
 
-export function byVerdict<T>(of: (verdict: Verdict) => T) {
+export function mapVerdicts<T>(of: (verdict: Verdict) => T) {
   return {
     GET_NEW: of('GET_NEW'),
     GET_SAME_STICKY: of('GET_SAME_STICKY'),
@@ -102,7 +105,7 @@ export interface Rule<Params> {
 }
 
 /** The rules that certainly apply whenever they match: nobody is held out of them. */
-export function withoutHoldout<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
+export function listRulesWithoutHoldout<Params>(rules: readonly Rule<Params>[]): readonly Rule<Params>[] {
   return rules.filter(({ holdout }) => holdout === undefined);
 }
 
@@ -193,13 +196,13 @@ export interface ParsedRules {
 }
 
 /** All conditions of a rule set, in the order in which they are asked. */
-export function conditionsOf(rules: ParsedRules): readonly Condition[] {
+export function listConditions(rules: ParsedRules): readonly Condition[] {
   return groupRulesByFile(rules).flatMap((file) => file.map(({ condition }) => condition));
 }
 
 /** The same without those of flags, which change no answer. */
-export function decidingConditionsOf(rules: ParsedRules): readonly Condition[] {
-  return conditionsOf({ ...rules, flags: { rules: [] } });
+export function listDecidingConditions(rules: ParsedRules): readonly Condition[] {
+  return listConditions({ ...rules, flags: { rules: [] } });
 }
 
 /** All that has conditions, file by file: its rules, and before the signals what exempts from them. */
@@ -209,10 +212,10 @@ export function groupRulesByFile({
   verdicts,
   flags,
 }: ParsedRules): readonly (readonly Rule<object>[])[] {
-  return [groups.rules, exemptAndSignals(signals), verdicts.rules, flags.rules];
+  return [groups.rules, listSignalRules(signals), verdicts.rules, flags.rules];
 }
 
-export function exemptAndSignals({ exempt, rules }: ParsedRules['signals']): readonly Rule<object>[] {
+export function listSignalRules({ exempt, rules }: ParsedRules['signals']): readonly Rule<object>[] {
   return exempt === null ? rules : [exempt, ...rules];
 }
 
@@ -225,11 +228,11 @@ export function countRules(rules: ParsedRules): number {
 const OTHERWISES = 2;
 
 /** What `countRules` counts besides rules, for whoever counts in the files. */
-export function countedAmongRules({ signals }: ParsedRules): string {
+export function explainRuleCount({ signals }: ParsedRules): string {
   return `with "otherwise" twice${signals.exempt === null ? '' : ` and "${EXEMPT}"`}`;
 }
 
-export function sharedListsOf({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
+export function listSharedLists({ facts }: Pick<ParsedRules, 'facts'>): readonly string[] {
   return facts.flatMap(({ list }) => list ?? []);
 }
 
@@ -288,7 +291,7 @@ export interface RuleList {
   readonly values: readonly FactValue[];
 }
 
-export function settingsOf(rules: ParsedRules, platform: string): PlatformSettings {
+export function getPlatformSettings(rules: ParsedRules, platform: string): PlatformSettings {
   return rules.platforms.get(platform) ?? rules.settings;
 }
 
@@ -309,12 +312,12 @@ const LIST_NAME_FORM =
 /** The message for a list that cannot have this name. */
 export const LIST_NAME_RULE = `The name of a list has ${LIST_NAME_FORM}.`;
 
-export function listNameRefusal(name: string): string {
+export function refuseListName(name: string): string {
   return `the name of a list has ${LIST_NAME_FORM}, unlike "${name}"`;
 }
 
 /** What matching signals weigh together: of several about one thing the heaviest counts. */
-export function weightOfSignals(matching: readonly SignalParams[]): number {
+export function sumSignalWeights(matching: readonly SignalParams[]): number {
   return sumWeights(keepHeaviestSignals(matching).map(({ weight }) => weight));
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { placeOnce } from '#base/files/placed.ts';
-import { claimedArchive } from '#state/archive-register.ts';
+import { createFileOnce } from '#base/files/placed.ts';
+import { readClaimedArchive } from '#state/archive-register.ts';
 import type { Registers } from '#state/store.ts';
 import { ArchiveLog, type ArchiveState, type Commit } from './archive-log.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -76,7 +76,7 @@ export class FolderHome implements ArchiveHome {
 
   async giveId(id: string): Promise<void> {
     // Where another process has just made it, that one's holds.
-    placeOnce(join(this.name, ID_FILE), id);
+    createFileOnce(join(this.name, ID_FILE), id);
   }
 
   async bring(): Promise<ReadonlyMap<string, WhyUnread>> {
@@ -109,12 +109,12 @@ export async function isArchivedElsewhere(
   registers: Pick<Registers, 'read'>,
   folder: string | null,
 ): Promise<boolean> {
-  const claimed = await claimedArchive(registers);
-  return claimed !== null && (folder === null || archiveIdIn(folder) !== claimed);
+  const claimed = await readClaimedArchive(registers);
+  return claimed !== null && (folder === null || readArchiveId(folder) !== claimed);
 }
 
 /** Null where the folder is no archive. */
-export function archiveIdIn(folder: string): string | null {
+export function readArchiveId(folder: string): string | null {
   const path = join(folder, ID_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { codeOf, placeOnce, replaceFile } from '#base/files/placed.ts';
+import { createFileOnce, readErrorCode, replaceFile } from '#base/files/placed.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { TableName } from './tables.ts';
 import type { WhyUnread } from './unread-decisions.ts';
@@ -40,7 +40,7 @@ export interface Segment {
 }
 
 /** A segment whose rows cannot be read here now. Without a reason its file was cut off, is gone or is damaged. */
-export interface LeftOut extends Segment {
+export interface UnreadSegment extends Segment {
   readonly why?: WhyUnread;
 }
 
@@ -85,7 +85,7 @@ export class CommitConflict extends NamedError {}
 /** A file of the log is not what a commit wrote. */
 export class ArchiveDamaged extends NamedError {}
 
-export const EMPTY: ArchiveState = {
+export const EMPTY_ARCHIVE_STATE: ArchiveState = {
   version: 0,
   cursor: null,
   shippedAt: null,
@@ -112,7 +112,7 @@ export const LOG_FOLDER = 'log';
  */
 export class ArchiveLog {
   readonly #folder: string;
-  #state: ArchiveState = EMPTY;
+  #state: ArchiveState = EMPTY_ARCHIVE_STATE;
 
   constructor(archiveDir: string) {
     this.#folder = join(archiveDir, LOG_FOLDER);
@@ -123,7 +123,7 @@ export class ArchiveLog {
     if (this.#state.version === 0) this.#toSnapshot();
     for (;;) {
       const next = this.#readCommit(this.#state.version + 1);
-      if (next !== null) this.#state = apply(this.#state, next);
+      if (next !== null) this.#state = applyCommit(this.#state, next);
       // A rare reader may find that the commits after its own were removed: then a snapshot leads on.
       else if (!this.#toSnapshot()) return this.#state;
     }
@@ -133,10 +133,10 @@ export class ArchiveLog {
   commit(state: ArchiveState, commit: Commit): ArchiveState {
     const version = state.version + 1;
     const name = commitFile(version);
-    if (!placeOnce(join(this.#folder, name), JSON.stringify(commit), { flush: true }))
+    if (!createFileOnce(join(this.#folder, name), JSON.stringify(commit), { flush: true }))
       throw new CommitConflict(`${name} was committed by somebody else`);
     syncFolder(this.#folder);
-    this.#state = apply(state, commit);
+    this.#state = applyCommit(state, commit);
     if (version % SNAPSHOT_COMMITS === 0) this.#snapshot(this.#state);
     return this.#state;
   }
@@ -144,14 +144,14 @@ export class ArchiveLog {
   /** Goes on to the newest snapshot; false when there is none that is newer. */
   #toSnapshot(): boolean {
     const version = this.#numbers(SNAPSHOT_ENDING).at(-1) ?? 0;
-    const text = version > this.#state.version ? this.#readFile(snapshotFile(version)) : null;
+    const text = version > this.#state.version ? this.#readFile(formatSnapshotName(version)) : null;
     if (text === null) return false;
-    this.#state = parseSnapshot(text, snapshotFile(version));
+    this.#state = parseSnapshot(text, formatSnapshotName(version));
     return true;
   }
 
   #numbers(ending: string): readonly number[] {
-    return namesIn(this.#folder)
+    return listNames(this.#folder)
       .filter((name) => !name.startsWith('.') && name.endsWith(ending) && /^\d+\.[a-z]+$/.test(name))
       .map((name) => Number.parseInt(name, 10))
       .toSorted((a, b) => a - b);
@@ -172,7 +172,7 @@ export class ArchiveLog {
     try {
       return readFileSync(join(this.#folder, name), 'utf8');
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return null;
+      if (readErrorCode(error) === 'ENOENT') return null;
       throw error;
     }
   }
@@ -190,25 +190,28 @@ export class ArchiveLog {
  * Makes a temporary folder into an archive that holds what a state says. It is not synced to the disk: on the file
  * system that the store shares verdicts would wait for that.
  */
-export function writePassingState(archiveDir: string, state: ArchiveState): void {
+export function writeTemporaryState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   makeOwnFolder(folder);
-  writeFileSync(join(folder, snapshotFile(state.version)), snapshotText(state), { flag: 'wx', mode: 0o600 });
+  writeFileSync(join(folder, formatSnapshotName(state.version)), formatSnapshot(state), {
+    flag: 'wx',
+    mode: 0o600,
+  });
 }
 
 /** Makes a folder into an archive that holds what a state says; nothing is left of the log of one that was there before. */
 export function replaceState(archiveDir: string, state: ArchiveState): void {
   const folder = join(archiveDir, LOG_FOLDER);
   writeSnapshot(folder, state);
-  for (const name of namesIn(folder))
-    if (name !== snapshotFile(state.version)) unlinkSync(join(folder, name));
+  for (const name of listNames(folder))
+    if (name !== formatSnapshotName(state.version)) unlinkSync(join(folder, name));
 }
 
 function writeSnapshot(folder: string, state: ArchiveState): void {
-  replaceFile(join(folder, snapshotFile(state.version)), snapshotText(state), { flush: true });
+  replaceFile(join(folder, formatSnapshotName(state.version)), formatSnapshot(state), { flush: true });
 }
 
-export function snapshotText(state: ArchiveState): string {
+export function formatSnapshot(state: ArchiveState): string {
   return JSON.stringify({ ...state, segments: [...state.segments.values()] });
 }
 
@@ -219,7 +222,7 @@ function commitFile(version: number): string {
   return fileOf(version, COMMIT_ENDING);
 }
 
-export function snapshotFile(version: number): string {
+export function formatSnapshotName(version: number): string {
   return fileOf(version, SNAPSHOT_ENDING);
 }
 
@@ -227,7 +230,7 @@ function fileOf(version: number, ending: string): string {
   return `${String(version).padStart(12, '0')}${ending}`;
 }
 
-export function apply(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
+export function applyCommit(state: ArchiveState, { at, cursor, add, remove, gap }: Commit): ArchiveState {
   const segments = new Map(state.segments);
   for (const name of remove) segments.delete(name);
   for (const segment of add) segments.set(segment.name, segment);
@@ -262,11 +265,11 @@ export function syncFolder(folder: string): void {
 }
 
 /** The names in a folder; none when there is no such folder. */
-export function namesIn(folder: string): readonly string[] {
+export function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (readErrorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, readdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
-import { codeOf } from '#base/files/placed.ts';
+import { readErrorCode } from '#base/files/placed.ts';
 import { NamedError } from '#base/named-error.ts';
 import type { UnreadableEntry } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
@@ -10,13 +10,13 @@ import { type ArchiveHome, type FileToKeep, FolderHome } from './archive-home.ts
 import {
   type ArchiveState,
   type Commit,
-  type LeftOut,
-  namesIn,
+  listNames,
   type Segment,
   syncFolder,
+  type UnreadSegment,
 } from './archive-log.ts';
-import { type Duck, isAboutWhatWasRead, quote } from './duck.ts';
-import { forgetSetAside, namesOfSetAside, setAside } from './set-aside.ts';
+import { isDamagedInput, type QueryEngine, quote } from './duck.ts';
+import { eraseFromQuarantine, listQuarantined, quarantine } from './set-aside.ts';
 import { isAboutClients, TABLE_NAMES, type TableName } from './tables.ts';
 
 export interface ArchiveContents {
@@ -28,7 +28,7 @@ export interface ArchiveContents {
 }
 
 /** Which segments are read at most; null or absent is no bound. */
-export interface Bounds {
+export interface SegmentBounds {
   readonly platform?: string | null | undefined;
   /** Epoch ms; segments that end before or begin after are left out. */
   readonly from?: number | null | undefined;
@@ -80,7 +80,7 @@ export class Archive {
       segments: segments.size,
       bytes: [...segments.values()].reduce((sum, { bytes }) => sum + bytes, 0),
       gapEntries: gaps.reduce((sum, { entries }) => sum + entries, 0),
-      setAsideEntries: namesOfSetAside(this.folder).length,
+      setAsideEntries: listQuarantined(this.folder).length,
     };
   }
 
@@ -168,7 +168,7 @@ export class Archive {
   async bring(
     segments: readonly Segment[],
     kinds: readonly SegmentFile[] = ['parquet'],
-  ): Promise<readonly LeftOut[]> {
+  ): Promise<readonly UnreadSegment[]> {
     if (!this.home.isElsewhere) return [];
     const files = segments
       .filter(({ name }) => !existsSync(this.stagedPath(name)))
@@ -188,12 +188,12 @@ export class Archive {
   }
 
   async setAside(entries: readonly UnreadableEntry[]): Promise<void> {
-    await this.keepFiles(setAside(this.folder, entries));
+    await this.keepFiles(quarantine(this.folder, entries));
   }
 
   /** Takes those of erased clients out again. */
   async forgetSetAside(clientNumbers: ReadonlySet<string>): Promise<void> {
-    await this.home.remove(forgetSetAside(this.folder, clientNumbers));
+    await this.home.remove(eraseFromQuarantine(this.folder, clientNumbers));
   }
 
   async keepFiles(paths: readonly string[]): Promise<void> {
@@ -213,7 +213,7 @@ export class Archive {
 
   /** Removes the copies that are being read; after a commit, the readers start again on what is left. */
   endReading(): void {
-    for (const name of namesIn(this.staging())) if (name.startsWith(READING)) this.#endCopy(name);
+    for (const name of listNames(this.staging())) if (name.startsWith(READING)) this.#endCopy(name);
   }
 
   #endCopy(name: string): void {
@@ -221,7 +221,7 @@ export class Archive {
       rmSync(join(this.staging(), name), { recursive: true, force: true });
     } catch (error) {
       // A copy of another user is removed when its reading ends.
-      if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error;
+      if (readErrorCode(error) !== 'EACCES' && readErrorCode(error) !== 'EPERM') throw error;
     }
   }
 
@@ -256,7 +256,7 @@ export class Archive {
   /** The segments that may hold what is looked for, newest first. */
   segments(
     state: ArchiveState,
-    { table, platform, from, to }: Bounds & { readonly table: TableName },
+    { table, platform, from, to }: SegmentBounds & { readonly table: TableName },
   ): readonly Segment[] {
     return [...state.segments.values()]
       .filter((segment) => segment.table === table && segment.platform === (platform ?? segment.platform))
@@ -287,18 +287,18 @@ export class Archive {
 
   /** The segments at which work may have failed: those that the engine names, otherwise all; none when it was not about files. */
   suspects(segments: readonly Segment[], cause: unknown): readonly Segment[] {
-    if (!(cause instanceof Error) || !isAboutWhatWasRead(cause)) return [];
+    if (!(cause instanceof Error) || !isDamagedInput(cause)) return [];
     const named = segments.filter((segment) => cause.message.includes(this.pathOf(segment)));
     return named.length > 0 ? named : segments;
   }
 
-  async damagedAmong(duck: Duck, segments: readonly Segment[]): Promise<readonly Segment[]> {
+  async damagedAmong(duck: QueryEngine, segments: readonly Segment[]): Promise<readonly Segment[]> {
     const damaged: Segment[] = [];
     for (const segment of segments) if (!(await this.canRead(duck, segment))) damaged.push(segment);
     return damaged;
   }
 
-  async canRead(duck: Duck, segment: Segment): Promise<boolean> {
+  async canRead(duck: QueryEngine, segment: Segment): Promise<boolean> {
     if ((await this.bring([segment])).length > 0) return false;
     try {
       await duck.rows(`SELECT bit_xor(hash(one)) FROM ${this.source([segment])} AS one`);
@@ -350,7 +350,7 @@ export class Archive {
         linkSync(this.stagedPath(segment.name, kind), this.#placeOf(segment, kind));
       } catch (error) {
         // There is none, or a killed writer has linked it; a lost file is reported where it is read.
-        if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EEXIST') throw error;
+        if (readErrorCode(error) !== 'ENOENT' && readErrorCode(error) !== 'EEXIST') throw error;
       }
     }
     syncFolder(folder);
@@ -363,16 +363,16 @@ function rowsOf(paths: readonly string[], leftOut: string): string {
   return leftOut === '' ? rows : `(SELECT * FROM ${rows} WHERE client_hash NOT IN (${leftOut}))`;
 }
 
-export function withoutThese(segments: readonly Segment[], others: readonly Segment[]): readonly Segment[] {
+export function removeSegments(segments: readonly Segment[], others: readonly Segment[]): readonly Segment[] {
   const names = new Set(others.map(({ name }) => name));
   return segments.filter(({ name }) => !names.has(name));
 }
 
-/** The numbers (`clientNumber`) of clients who were erased and whom the archive may still hold. */
+/** The numbers (`toClientNumber`) of clients who were erased and whom the archive may still hold. */
 export type ErasedClients = readonly string[];
 
 /** To be asked for before the archive is read. */
-export async function erasedClients(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
+export async function readErasedClients(store: Pick<Store, 'unshippedErasures'>): Promise<ErasedClients> {
   const erasures = await store.unshippedErasures();
   return [...new Set(erasures.map((erasure) => erasure.clientNumber))];
 }
@@ -402,7 +402,7 @@ function removeFile(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (readErrorCode(error) !== 'ENOENT') throw error;
   }
 }
 

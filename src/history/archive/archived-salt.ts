@@ -12,18 +12,18 @@ import { ArchiveDamaged } from './archive-log.ts';
 export const SALT_FILE = 'client-salt';
 
 /** Null before anything was shipped. */
-export function saltOf(folder: string): string | null {
+export function readSalt(folder: string): string | null {
   const path = join(folder, SALT_FILE);
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
 }
 
 /** For an archive elsewhere whose salt is not here yet. */
-export async function bringSalt(home: ArchiveHome): Promise<void> {
+export async function fetchSalt(home: ArchiveHome): Promise<void> {
   await home.bring([{ path: SALT_FILE, bytes: null }]);
 }
 
-export async function keepSalt(home: ArchiveHome, folder: string, salt: string): Promise<void> {
-  if (saltOf(folder) !== null) return;
+export async function writeSalt(home: ArchiveHome, folder: string, salt: string): Promise<void> {
+  if (readSalt(folder) !== null) return;
   makeOwnFolder(folder);
   const [draft, path] = [join(folder, `.${randomUUID()}`), join(folder, SALT_FILE)];
   writeFileSync(draft, salt, { mode: 0o600 });
@@ -39,8 +39,8 @@ export async function keepSalt(home: ArchiveHome, folder: string, salt: string):
 }
 
 /** The salt of an archive that has segments. Throws ArchiveDamaged. */
-export function keptSaltOf(folder: string): string {
-  const salt = saltOf(folder);
+export function requireKeptSalt(folder: string): string {
+  const salt = readSalt(folder);
   if (salt !== null) return salt;
   throw new ArchiveDamaged(
     `${join(folder, SALT_FILE)} is missing; a node that ships to this archive puts it back, and so does copying it from a backup`,
@@ -49,7 +49,7 @@ export function keptSaltOf(folder: string): string {
 
 /** Throws SaltRefused. */
 export function requireSalt({ name, clientKeys }: Pick<Store, 'name' | 'clientKeys'>, folder: string): void {
-  const archived = saltOf(folder);
+  const archived = readSalt(folder);
   if (archived === null || archived === clientKeys.salt) return;
   throw new SaltRefused(
     `the payers of the store ${name} are hashed under another salt than those of the archive in ${folder}, so neither would find the other's. Set ARCHIVE_DIR to the archive of this store, or to "off"; or put back the backup of the store that belongs to this archive; or begin with an empty store, which takes the archive's salt once "state accept-empty" has accepted it`,
@@ -65,7 +65,7 @@ export async function openStoreBesideArchive(
   ...told: OnTrouble
 ): Promise<Store> {
   const { archiveDir } = place;
-  const salt = archiveDir === null ? null : saltOf(archiveDir);
+  const salt = archiveDir === null ? null : readSalt(archiveDir);
   const expected = salt === null ? null : { id: null, salt, toldBy: `the archive in ${archiveDir}` };
   const store = await openStore({ ...place, expected }, ...told);
   try {

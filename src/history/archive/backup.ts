@@ -4,11 +4,11 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import { NamedError } from '#base/named-error.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { Archive, SEGMENT_FILES } from './archive.ts';
-import { archiveIdIn, ID_FILE, RULE_SETS_FOLDER } from './archive-home.ts';
+import { ID_FILE, RULE_SETS_FOLDER, readArchiveId } from './archive-home.ts';
 import { replaceState, type Segment } from './archive-log.ts';
 import { SALT_FILE } from './archived-salt.ts';
-import { SET_ASIDE_FOLDER } from './set-aside.ts';
-import { whyUnread } from './unread-decisions.ts';
+import { QUARANTINE_FOLDER } from './set-aside.ts';
+import { explainUnread } from './unread-decisions.ts';
 
 /** The folder for the backup is not one for this archive; the message says why. */
 export class NotABackup extends NamedError {}
@@ -42,8 +42,8 @@ export async function backUp(archive: Archive, target: string): Promise<BackupRe
     const [copied, whole] = [segmentsThat('copied'), [...segmentsThat('copied'), ...segmentsThat('there')]];
     makeOwnFolder(target);
     // Set-aside entries of erased clients are removed, too.
-    rmSync(join(target, SET_ASIDE_FOLDER), { recursive: true, force: true });
-    for (const name of [RULE_SETS_FOLDER, SET_ASIDE_FOLDER, ID_FILE, SALT_FILE])
+    rmSync(join(target, QUARANTINE_FOLDER), { recursive: true, force: true });
+    for (const name of [RULE_SETS_FOLDER, QUARANTINE_FOLDER, ID_FILE, SALT_FILE])
       if (existsSync(join(folder, name))) cpSync(join(folder, name), join(target, name), { recursive: true });
     replaceState(target, state);
     backup.keepOnly(state);
@@ -62,7 +62,8 @@ async function copySegment(archive: Archive, backup: Archive, segment: Segment):
   if (backup.hasFile(segment)) return 'there';
   const [missing] = await archive.bring([segment], SEGMENT_FILES);
   if (missing?.why === 'damaged') return 'torn';
-  if (missing !== undefined) throw new StoreUnavailable(`a file of the archive ${whyUnread(missing.why)}`);
+  if (missing !== undefined)
+    throw new StoreUnavailable(`a file of the archive ${explainUnread(missing.why)}`);
   const [, rows] = SEGMENT_FILES.map((kind) =>
     copyOnce(archive.pathOf(segment, kind), backup.pathOf(segment, kind)),
   );
@@ -85,7 +86,7 @@ function requireFitting(folder: string, target: string): void {
   if (!inside.startsWith('..'))
     throw new NotABackup(`${target} lies in the archive; name a folder elsewhere`);
   if (!existsSync(folder)) throw new NotABackup(`there is no archive in ${folder} yet`);
-  const [own, other] = [folder, target].map(archiveIdIn);
+  const [own, other] = [folder, target].map(readArchiveId);
   if (other !== null && own !== other)
     throw new NotABackup(
       `${target} is a backup of another archive (${other}, this one is ${own}); name another folder`,

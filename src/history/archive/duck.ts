@@ -10,7 +10,7 @@ import type {
   JS,
 } from '@duckdb/node-api';
 import { NamedError } from '#base/named-error.ts';
-import { eachOf } from '#history/statistics/sums.ts';
+import { mapSums } from '#history/statistics/sums.ts';
 
 export interface DuckLimits {
   readonly threads: number;
@@ -21,7 +21,7 @@ export interface DuckLimits {
 export class QueryTooSlow extends NamedError {}
 
 /** The text is not a statement that only reads. */
-export class NotAQuery extends NamedError {}
+export class QueryRefused extends NamedError {}
 
 export interface QueryAnswer {
   readonly columns: readonly string[];
@@ -41,7 +41,7 @@ function engine() {
 }
 
 /** An engine without data of its own, over Parquet files. It works on threads of its own, never on Node's. */
-export class Duck {
+export class QueryEngine {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
 
@@ -50,7 +50,7 @@ export class Duck {
     this.#connection = connection;
   }
 
-  static async open({ threads, memoryMiB, temporaryFolder }: DuckLimits): Promise<Duck> {
+  static async open({ threads, memoryMiB, temporaryFolder }: DuckLimits): Promise<QueryEngine> {
     const { DuckDBInstance } = await engine();
     const instance = await DuckDBInstance.create(':memory:', {
       threads: String(threads),
@@ -61,7 +61,7 @@ export class Duck {
     });
     const connection = await instance.connect();
     await connection.run("SET TimeZone = 'UTC'");
-    return new Duck(instance, connection);
+    return new QueryEngine(instance, connection);
   }
 
   async run(statement: Statement): Promise<void> {
@@ -103,15 +103,15 @@ export class Duck {
     });
   }
 
-  /** Throws NotAQuery unless the text is one statement that only reads. */
+  /** Throws QueryRefused unless the text is one statement that only reads. */
   async requireSelect(sql: string): Promise<void> {
     const statements = await this.#connection.extractStatements(sql);
     if (statements.count !== 1)
-      throw new NotAQuery(`one SELECT is wanted, not ${statements.count} statements`);
+      throw new QueryRefused(`one SELECT is wanted, not ${statements.count} statements`);
     const { statementType } = await statements.prepare(0);
     const { StatementType } = await engine();
     if (statementType !== StatementType.SELECT)
-      throw new NotAQuery('only a SELECT is allowed: the archive is not changed by queries');
+      throw new QueryRefused('only a SELECT is allowed: the archive is not changed by queries');
   }
 
   runWithin(sql: string, timeoutMs: number): Promise<void> {
@@ -158,7 +158,7 @@ async function* batchesOf(result: DuckDBResult): AsyncGenerator<DuckBatch> {
 }
 
 /** Whether the engine failed because of the bytes that it read, and not because of the query. */
-export function isAboutWhatWasRead(error: Error): boolean {
+export function isDamagedInput(error: Error): boolean {
   return /^(IO|Invalid|Invalid Input) Error: /.test(error.message);
 }
 
@@ -176,33 +176,33 @@ export function quoteName(name: string): string {
 }
 
 /** A number of a row; bigint becomes a number, a date its epoch ms. Null where the row has none. */
-export function numberOf(value: JS | undefined): number | null {
+export function toNumberOrNull(value: JS | undefined): number | null {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
   return value instanceof Date ? value.getTime() : null;
 }
 
 /** The numbers of a row in the columns that `none` names, with its number where the row has none. */
-export function numbersOf<Numbers extends Readonly<Record<string, number>>>(
+export function toNumbers<Numbers extends Readonly<Record<string, number>>>(
   row: DuckRow,
   none: Numbers,
 ): Numbers {
-  return eachOf(none, (other, column) => numberOf(row[column]) ?? other);
+  return mapSums(none, (other, column) => toNumberOrNull(row[column]) ?? other);
 }
 
-export function textOf(value: JS | undefined): string | null {
+export function toTextOrNull(value: JS | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function flagOf(value: JS | undefined): boolean | null {
+export function toBooleanOrNull(value: JS | undefined): boolean | null {
   return typeof value === 'boolean' ? value : null;
 }
 
-export function textsOf(value: JS | undefined): readonly string[] | null {
+export function toTextsOrNull(value: JS | undefined): readonly string[] | null {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : null;
 }
 
-export function numbersIn(value: JS | undefined): readonly number[] {
+export function toNumberList(value: JS | undefined): readonly number[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
 }
 

@@ -1,7 +1,7 @@
-import { attributeLabel, attributeOfLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeLabel, parseAttributeLabel } from '#decision/facts/attribute.ts';
 import { FACTS as CATALOGUE } from '#decision/facts/catalogue.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { typeName } from '#decision/redecision.ts';
+import { getFactType } from '#decision/redecision.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
 
 /** DuckDB's types of the values of facts. */
@@ -38,26 +38,26 @@ function readAttributeKey(key: FactKey): { readonly label: string; readonly type
 }
 
 /** The key of a value that was recorded of a fact; one that is not known has no type. */
-export function factKey(label: string, value: FactReading): FactKey {
-  if (attributeOfLabel(label) === null) return label;
+export function toFactKey(label: string, value: FactReading): FactKey {
+  if (parseAttributeLabel(label) === null) return label;
   return attributeKey(label, VALUE_TYPES.find((type) => type === typeof value) ?? 'string');
 }
 
 /** The column that keeps the values of a fact as a rule set declares it. */
-export function columnOf({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
-  return factColumn(fact.kind === 'attribute' ? attributeKey(label, typeName(fact)) : label);
+export function getFactColumn({ label, fact }: Pick<FactRef, 'label' | 'fact'>): string {
+  return toFactColumn(fact.kind === 'attribute' ? attributeKey(label, getFactType(fact)) : label);
 }
 
 /** All columns that an attribute may have, with their types. */
-export function attributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
+export function listAttributeColumns(name: string): readonly (readonly [column: string, type: FactType])[] {
   return VALUE_TYPES.map((type) => [
-    factColumn(attributeKey(attributeLabel(name), type)),
+    toFactColumn(attributeKey(formatAttributeLabel(name), type)),
     ATTRIBUTE_COLUMNS[type].type,
   ]);
 }
 
 /** How the engine reads a fact out of the JSON of a record: as what, and the value of a column from it. */
-export function factSource(
+export function createFactSource(
   key: FactKey,
   type: FactType,
 ): { label: string; type: string; sql: (path: string) => string } {
@@ -78,12 +78,12 @@ const FACT = 'fact_';
 const columnsOfFacts = new Map<FactKey, string>();
 
 /** `verdicts(10m)` is kept in the column `fact_verdicts_10m`: many engines take no brackets in a name. */
-export function factColumn(key: FactKey): string {
+export function toFactColumn(key: FactKey): string {
   return columnsOfFacts.getOrInsertComputed(key, () => {
     const attribute = readAttributeKey(key);
     if (attribute === null) return FACT + columnWords(key);
     const { word } = ATTRIBUTE_COLUMNS[attribute.type];
-    return `${FACT}${word}_${snakeName(attributeOfLabel(attribute.label) ?? '')}`;
+    return `${FACT}${word}_${snakeName(parseAttributeLabel(attribute.label) ?? '')}`;
   });
 }
 
@@ -115,11 +115,11 @@ function nameOfSnake(text: string): string {
 }
 
 /** The label of a fact's column; null for any other column. */
-export function factLabel(column: string): string | null {
+export function toFactLabel(column: string): string | null {
   if (!column.startsWith(FACT)) return null;
   const rest = column.slice(FACT.length);
   const attribute = attributeOfColumn(rest);
-  if (attribute !== null) return attributeLabel(attribute.name);
+  if (attribute !== null) return formatAttributeLabel(attribute.name);
   const [name = '', ...window] = rest.split('_');
   if (VELOCITY_FACTS.includes(name))
     return `${name}(${nameOfSnake(window.slice(0, -1).join('_'))} ${window.at(-1)})`;
@@ -133,13 +133,15 @@ function attributeOfColumn(rest: string): { readonly name: string; readonly type
 }
 
 /** DuckDB's type for the column of a fact. */
-export function typeOfColumn(column: string): FactType {
+export function getColumnType(column: string): FactType {
   const attribute = attributeOfColumn(column.slice(FACT.length));
-  return attribute === null ? factType(factLabel(column) ?? '') : ATTRIBUTE_COLUMNS[attribute.type].type;
+  return attribute === null
+    ? getFactColumnType(toFactLabel(column) ?? '')
+    : ATTRIBUTE_COLUMNS[attribute.type].type;
 }
 
 /** DuckDB's type of a fact's values, by its key; a fact that the catalogue does not know is a text. */
-export function factType(key: FactKey): FactType {
+export function getFactColumnType(key: FactKey): FactType {
   const attribute = readAttributeKey(key);
   if (attribute !== null) return ATTRIBUTE_COLUMNS[attribute.type].type;
   const [name = ''] = key.split('(');

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { linkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder, withFolderToRemove } from '#base/files/folders.ts';
-import { codeOf } from '#base/files/placed.ts';
-import { Archive, READING, withoutThese } from './archive.ts';
+import { readErrorCode } from '#base/files/placed.ts';
+import { Archive, READING, removeSegments } from './archive.ts';
 import {
   ArchiveDamaged,
   type ArchiveState,
-  type LeftOut,
   type Segment,
-  writePassingState,
+  type UnreadSegment,
+  writeTemporaryState,
 } from './archive-log.ts';
-import { Duck } from './duck.ts';
+import { QueryEngine } from './duck.ts';
 
 /**
  * Does work on the archive as it is now, however long that takes: merges that go on meanwhile take nothing away.
@@ -29,10 +29,10 @@ export function whileFrozen<T>(
     if (state.version === 0) return work(folder, []);
     let leftOut = await archive.torn(state);
     for (;;) {
-      const readable = withoutThese([...state.segments.values()], leftOut);
+      const readable = removeSegments([...state.segments.values()], leftOut);
       const done = await withCopy(archive, async (copy) => {
         try {
-          if (!(await link(archive, state, readable, copy))) return { value: await work(folder, []) };
+          if (!(await linkSegments(archive, state, readable, copy))) return { value: await work(folder, []) };
           return { value: await work(copy, leftOut) };
         } catch (cause) {
           const unreadable = await unreadableOf(new Archive(copy), cause);
@@ -53,14 +53,15 @@ export function whileFrozen<T>(
 export function whileHere<T>(
   archive: Archive,
   isWanted: (segment: Segment) => boolean,
-  work: (folder: string, leftOut: readonly LeftOut[]) => Promise<T>,
+  work: (folder: string, leftOut: readonly UnreadSegment[]) => Promise<T>,
 ): Promise<T> {
   if (!archive.home.isElsewhere) return work(archive.folder, []);
   return archive.reading((state) =>
     withCopy(archive, async (copy) => {
       const wanted = [...state.segments.values()].filter(isWanted);
       const missing = await archive.bring(wanted);
-      if (await link(archive, state, withoutThese(wanted, missing), copy)) return work(copy, missing);
+      if (await linkSegments(archive, state, removeSegments(wanted, missing), copy))
+        return work(copy, missing);
       throw new ArchiveDamaged(`${archive.folder} cannot be written to; set DATA_DIR to a folder with room`);
     }),
   );
@@ -75,7 +76,7 @@ export function withCopy<T>(archive: Archive, work: (copy: string) => Promise<T>
 async function unreadableOf(copy: Archive, cause: unknown): Promise<readonly Segment[]> {
   const suspects = copy.suspects([...copy.read().segments.values()], cause);
   if (suspects.length === 0) return [];
-  const duck = await Duck.open({ ...PROBE_LIMITS, temporaryFolder: join(copy.staging(), 'spill') });
+  const duck = await QueryEngine.open({ ...PROBE_LIMITS, temporaryFolder: join(copy.staging(), 'spill') });
   try {
     const damaged = await copy.damagedAmong(duck, suspects);
     // Files that vanished with the copy were not damaged: a client was erased, and the work begins anew.
@@ -91,7 +92,7 @@ const PROBE_LIMITS = { threads: 1, memoryMiB: 512 } as const;
  * Makes a copy that has some segments of a state, and those that `add` writes into it. False where none can be made; throws
  * when a segment was replaced since the state was read.
  */
-export async function link(
+export async function linkSegments(
   archive: Archive,
   state: ArchiveState,
   segments: readonly Segment[],
@@ -107,10 +108,10 @@ export async function link(
       linkSync(archive.pathOf(segment), path);
     }
     const all = [...segments, ...(await add(frozen))];
-    writePassingState(copy, { ...state, segments: new Map(all.map((segment) => [segment.name, segment])) });
+    writeTemporaryState(copy, { ...state, segments: new Map(all.map((segment) => [segment.name, segment])) });
     return true;
   } catch (error) {
-    if (CANNOT_LINK.has(codeOf(error) ?? '')) return false;
+    if (CANNOT_LINK.has(readErrorCode(error) ?? '')) return false;
     throw error;
   }
 }

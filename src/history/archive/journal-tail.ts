@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 
@@ -82,7 +82,7 @@ export class JournalTail {
   /** Wakes the readers of what came after a cursor, and returns the cursor after that. */
   async #tell(after: string | null): Promise<string | null> {
     for (let cursor = after; ; ) {
-      const page: JournalPage = await searchSteps.run(() =>
+      const page: JournalPage = await searchThrottle.run(() =>
         this.#store.readJournal(cursor, STEP_ENTRIES_MAX),
       );
       const platforms = new Set(page.entries.map(({ platform }) => platform));

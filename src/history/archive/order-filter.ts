@@ -57,11 +57,11 @@ export class OrderFilter {
   }
 }
 
-/** SQL for the number of an order; `orderNumber` is the same outside of SQL. */
+/** SQL for the number of an order; `toOrderNumber` is the same outside of SQL. */
 export const ORDER_NUMBER_SQL = 'md5_number_lower(order_ref)';
 
 /** 64 bits that stand for an orderRef. */
-export function orderNumber(orderRef: string): bigint {
+export function toOrderNumber(orderRef: string): bigint {
   return hash('md5', orderRef, 'buffer').readBigUInt64LE(8);
 }
 
@@ -83,7 +83,7 @@ export class OrderFilters {
   async holding(segments: readonly Segment[], orderRefs: readonly string[]): Promise<readonly Segment[]> {
     const unknown = segments.filter(({ name }) => !this.#filters.has(name));
     await this.#archive.bring(unknown, ['orders']);
-    const numbers = orderRefs.map(orderNumber);
+    const numbers = orderRefs.map(toOrderNumber);
     return segments.filter((segment) => {
       const filter = this.#filters.get(segment.name) ?? this.#read(segment);
       return filter === null || numbers.some((number) => filter.mayHold(number));

@@ -1,5 +1,5 @@
 import { DAY_MS } from '#base/duration.ts';
-import type { Duck } from './duck.ts';
+import type { QueryEngine } from './duck.ts';
 
 /** What became of an order. TECHNICAL says nothing about the payer, so figures about payers leave it out. */
 export type OrderStatus = 'PAID' | 'UNPAID' | 'TECHNICAL' | 'UNKNOWN';
@@ -33,7 +33,7 @@ export const SETTLED_AMOUNT_SQL = `try_cast(split_part(${SETTLED_SQL}, ' ', 1) A
 export const SETTLED_CURRENCY_SQL = `nullif(split_part(${SETTLED_SQL}, ' ', 2), '')`;
 
 /** What a number of `REPORT_SQL` says of an order. */
-export function reportedResult(report: number): (typeof RESULTS)[number] {
+export function toReportedResult(report: number): (typeof RESULTS)[number] {
   return RESULTS[report] ?? 'UNPAID';
 }
 
@@ -59,7 +59,7 @@ export function askedStatusSql(report: string, granted: string): string {
 }
 
 /** SQL: that an order has this status, by the reports that can be read. */
-export function statusCondition(reports: string, status: OrderStatus): string {
+export function statusConditionSql(reports: string, status: OrderStatus): string {
   const reported = `SELECT client_hash, order_ref, ${REPORT_SQL} AS report FROM ${reports} GROUP BY ALL`;
   const order = 'row(client_hash, order_ref)';
   if (status === 'UNKNOWN') return `${order} NOT IN (SELECT ${order} FROM (${reported}))`;
@@ -75,13 +75,13 @@ export const GRANTED_SQL = "verdict IN ('GET_NEW', 'GET_SAME_STICKY')";
 export const WAIT_WORTH_MS = DAY_MS;
 
 /** SQL: until when that is, of a wait that was told at a time. */
-export function waitWorthUntil(waitedAt: string): string {
+export function waitWorthUntilSql(waitedAt: string): string {
   return `${waitedAt} + INTERVAL ${WAIT_WORTH_MS} MILLISECONDS`;
 }
 
 /** SQL: that an order which was granted after a wait was paid after that, within the time that counts for the wait. */
-export function paidAfterWait(waitedAt: string, grantedAt: string): string {
-  return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntil(waitedAt)}`;
+export function paidAfterWaitSql(waitedAt: string, grantedAt: string): string {
+  return `${statusSql('report')} = 'PAID' AND paid_at BETWEEN ${grantedAt} AND ${waitWorthUntilSql(waitedAt)}`;
 }
 
 /**
@@ -90,7 +90,7 @@ export function paidAfterWait(waitedAt: string, grantedAt: string): string {
  * sell_point_key (of the last of them), has_history (final outcomes, at the first), granted, waited, blocked (at least once), its `status`: PAID, UNPAID,
  * TURNED_AWAY, TECHNICAL or UNKNOWN, the reported `cause` (see order-status.ts), and whether it was paid and taken back (`reversed`). Of several outcomes the last one holds.
  */
-export async function makeOrderViews(duck: Duck): Promise<void> {
+export async function createOrderViews(duck: QueryEngine): Promise<void> {
   await duck.run(`CREATE VIEW statuses AS
     SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${CAUSE_SQL} AS cause,
       ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency

@@ -1,8 +1,8 @@
 import type { TObject, TSchema } from '#base/json-schema.ts';
 import { NamedError } from '#base/named-error.ts';
-import { momentOf, type Shape } from '#base/shapes.ts';
-import { type DuckRow, flagOf, numberOf, quote, quoteName, textOf } from './duck.ts';
-import { type FactTypes, factColumn, factLabel, factSource } from './fact-columns.ts';
+import { findMomentDescription, type Shape } from '#base/shapes.ts';
+import { type DuckRow, quote, quoteName, toBooleanOrNull, toNumberOrNull, toTextOrNull } from './duck.ts';
+import { createFactSource, type FactTypes, toFactColumn, toFactLabel } from './fact-columns.ts';
 
 export interface Column {
   readonly name: string;
@@ -208,19 +208,19 @@ const FACTS: Field = {
   source: (path, facts) => ({
     ...structOf([
       ...new Map(
-        [...facts].map(([key, type]) => factSource(key, type)).map(({ label, type }) => [label, type]),
+        [...facts].map(([key, type]) => createFactSource(key, type)).map(({ label, type }) => [label, type]),
       ),
     ]),
     columns: [...facts].map(([key, type]) => {
-      const { label, sql } = factSource(key, type);
-      return { name: factColumn(key), sql: sql(`${path}.${quoteName(label)}`) };
+      const { label, sql } = createFactSource(key, type);
+      return { name: toFactColumn(key), sql: sql(`${path}.${quoteName(label)}`) };
     }),
   }),
   read: (row) => {
     const facts: Record<string, unknown> = {};
     const notKnown = new Set(itemsOf(row[FACTS_NOT_KNOWN.name]));
     for (const column in row) {
-      const label = factLabel(column);
+      const label = toFactLabel(column);
       const cell = row[column] ?? null;
       if (label === null || (cell === null && !notKnown.has(label))) continue;
       facts[label] = typeof cell === 'bigint' ? Number(cell) : cell;
@@ -235,7 +235,7 @@ function jsonField(schema: Described, name: string): Field {
     columns: [{ name, type: 'VARCHAR', description: `${describe(schema)}; as JSON` }],
     source: (path) => ({ type: 'JSON', columns: [{ name, sql: `${path}::VARCHAR` }] }),
     read: (row) => {
-      const text = textOf(row[name]);
+      const text = toTextOrNull(row[name]);
       return text === null ? null : JSON.parse(text);
     },
   };
@@ -293,7 +293,7 @@ function columnType({ type, items, ...schema }: Described): ColumnType {
 }
 
 function scalarType(schema: Described): Exclude<ColumnType, `${string}[]`> {
-  if (momentOf(schema) !== null) return 'TIMESTAMP_MS';
+  if (findMomentDescription(schema) !== null) return 'TIMESTAMP_MS';
   switch (schema.type) {
     case 'string':
       return 'VARCHAR';
@@ -309,20 +309,20 @@ function scalarType(schema: Described): Exclude<ColumnType, `${string}[]`> {
 }
 
 function describe(schema: Described): string {
-  return momentOf(schema) ?? String(schema.description);
+  return findMomentDescription(schema) ?? String(schema.description);
 }
 
 function cellValue(cell: DuckRow[string] | undefined, type: ColumnType): unknown {
   switch (type) {
     case 'VARCHAR':
-      return textOf(cell);
+      return toTextOrNull(cell);
     case 'BOOLEAN':
-      return flagOf(cell);
+      return toBooleanOrNull(cell);
     case 'BIGINT':
     case 'UBIGINT':
     case 'DOUBLE':
     case 'TIMESTAMP_MS':
-      return numberOf(cell);
+      return toNumberOrNull(cell);
     default:
       return itemsOf(cell);
   }

@@ -5,17 +5,17 @@ import { DAY_MS } from '#base/duration.ts';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
 import type { FactKey, FactType, FactTypes } from './fact-columns.ts';
-import { dayOf } from './period.ts';
+import { formatDay } from './period.ts';
 import { type ArchiveRow, widenFacts } from './tables.ts';
 
 /** Rows of one table, platform and day, as lines of JSON in a file. */
-export interface RowDraft extends Pick<Segment, 'table' | 'platform' | 'day'> {
+export interface BufferedRows extends Pick<Segment, 'table' | 'platform' | 'day'> {
   readonly path: string;
   readonly rows: number;
   readonly facts: FactTypes;
 }
 
-interface OpenDraft extends RowDraft {
+interface OpenDraft extends BufferedRows {
   rows: number;
   readonly facts: Map<FactKey, FactType>;
 }
@@ -24,13 +24,13 @@ interface OpenDraft extends RowDraft {
  * Rows on their way into segments. They wait in files: in memory those of a commit would take a hundred megabytes
  * that the process would never return.
  */
-export class RowDrafts {
+export class RowBuffer {
   readonly #archive: Archive;
   readonly #periodOf: (at: number) => string;
   readonly #drafts = new Map<string, OpenDraft>();
 
   /** Segments are of a day, unless they are to be of a month. */
-  constructor(archive: Archive, periodOf: (at: number) => string = dayOf) {
+  constructor(archive: Archive, periodOf: (at: number) => string = formatDay) {
     this.#archive = archive;
     this.#periodOf = periodOf;
   }
@@ -54,7 +54,7 @@ export class RowDrafts {
     }
   }
 
-  all(): readonly RowDraft[] {
+  all(): readonly BufferedRows[] {
     return [...this.#drafts.values()];
   }
 

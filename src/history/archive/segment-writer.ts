@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fchmodSync, fsyncSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { Archive } from './archive.ts';
 import type { Segment } from './archive-log.ts';
-import { type Duck, numberOf, quote, quoteName } from './duck.ts';
+import { type QueryEngine, quote, quoteName, toNumberOrNull } from './duck.ts';
 import { ORDER_NUMBER_SQL, OrderFilter } from './order-filter.ts';
-import { commonDay } from './period.ts';
-import type { RowDraft, RowDrafts } from './row-drafts.ts';
-import { JOURNAL_TICK_SQL, rowSource, TABLES } from './tables.ts';
-import { whyUnread } from './unread-decisions.ts';
+import { findCommonDay } from './period.ts';
+import type { BufferedRows, RowBuffer } from './row-drafts.ts';
+import { createRowSource, JOURNAL_TICK_SQL, TABLES } from './tables.ts';
+import { explainUnread } from './unread-decisions.ts';
 
 /** Parquet's filters cost nine bytes a row in a small segment, and what is looked for is found by the order of rows. */
 const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BLOOM_FILTER false)';
@@ -15,17 +15,17 @@ const PARQUET = '(FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, WRITE_BL
 /** Writes segments: each file is whole and on the disk before it is named to anybody. */
 export class SegmentWriter {
   readonly #archive: Archive;
-  readonly #duck: Duck;
+  readonly #duck: QueryEngine;
   readonly #isTemporary: boolean;
 
   /** A temporary archive does not outlast the process, so nothing waits for the disk. */
-  constructor(archive: Archive, duck: Duck, isTemporary = false) {
+  constructor(archive: Archive, duck: QueryEngine, isTemporary = false) {
     this.#archive = archive;
     this.#duck = duck;
     this.#isTemporary = isTemporary;
   }
 
-  async write(drafts: RowDrafts): Promise<readonly Segment[]> {
+  async write(drafts: RowBuffer): Promise<readonly Segment[]> {
     const segments: Segment[] = [];
     for (const draft of drafts.all()) segments.push(await this.#writeDraft(draft));
     return segments;
@@ -44,8 +44,8 @@ export class SegmentWriter {
     if (first === undefined) return null;
     const { table, platform } = first;
     const [missing] = await this.#archive.bring(segments);
-    if (missing !== undefined) throw new Error(`a file of the archive ${whyUnread(missing.why)}`);
-    const day = commonDay(segments.map((segment) => segment.day));
+    if (missing !== undefined) throw new Error(`a file of the archive ${explainUnread(missing.why)}`);
+    const day = findCommonDay(segments.map((segment) => segment.day));
     const times = TABLES[table].columns.filter(({ type }) => type === 'TIMESTAMP_MS');
     const kept = times.map(({ name }) => `${quoteName(name)}::TIMESTAMP_MS AS ${quoteName(name)}`);
     const where = without === null ? '' : `WHERE NOT (${without})`;
@@ -53,7 +53,7 @@ export class SegmentWriter {
     return this.copy(select, { table, platform, day });
   }
 
-  async #writeDraft(draft: RowDraft): Promise<Segment> {
+  async #writeDraft(draft: BufferedRows): Promise<Segment> {
     const { table, platform, day, rows } = draft;
     const segment = await this.copy(selectFrom(draft), { table, platform, day });
     if (segment?.rows === rows) return segment;
@@ -77,15 +77,15 @@ export class SegmentWriter {
       `SELECT count(*) AS n, min(${quoteName(time)}) AS oldest, max(${quoteName(time)}) AS newest,
         min(${JOURNAL_TICK_SQL}) AS first, max(${JOURNAL_TICK_SQL}) AS last FROM read_parquet(${quote(path)})`,
     );
-    const rows = numberOf(row['n']) ?? 0;
+    const rows = toNumberOrNull(row['n']) ?? 0;
     if (rows === 0) {
       rmSync(path);
       return null;
     }
     if (place.table === 'decisions') await this.#writeOrders(name);
     this.#finish(path);
-    const [from, firstTick] = [numberOf(row['oldest']) ?? 0, numberOf(row['first']) ?? 0];
-    const [to, lastTick] = [numberOf(row['newest']) ?? from, numberOf(row['last']) ?? firstTick];
+    const [from, firstTick] = [toNumberOrNull(row['oldest']) ?? 0, toNumberOrNull(row['first']) ?? 0];
+    const [to, lastTick] = [toNumberOrNull(row['newest']) ?? from, toNumberOrNull(row['last']) ?? firstTick];
     return { ...place, name, rows, bytes: statSync(path).size, from, to, firstTick, lastTick };
   }
 
@@ -111,8 +111,8 @@ export class SegmentWriter {
   }
 }
 
-function selectFrom({ table, path, facts }: RowDraft): string {
-  const { cells, columns } = rowSource(table, facts);
+function selectFrom({ table, path, facts }: BufferedRows): string {
+  const { cells, columns } = createRowSource(table, facts);
   const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`);
   const read = cells.map(({ cell, type }) => `${cell}: ${quote(type)}`);
   return `SELECT ${select.join(', ')}

@@ -1,6 +1,6 @@
 import { count, shape } from '#base/shapes.ts';
 import { type Decision, RecordedDecisionSchema } from '#decision/decision.ts';
-import { type ClientKeys, clientNumber, decisionId } from '#decision/payer/client-key.ts';
+import { type ClientKeys, formatDecisionId, toClientNumber } from '#decision/payer/client-key.ts';
 import {
   BindingEntrySchema,
   EntryPlaceSchema,
@@ -13,7 +13,7 @@ import {
   OverrideEntrySchema,
   type Placed,
   ScoreEntrySchema,
-  verdictEntry,
+  toVerdictEntry,
   WaitEndedEntrySchema,
 } from '#state/journal.ts';
 import { type DuckRow, quoteName } from './duck.ts';
@@ -21,9 +21,9 @@ import {
   type FactKey,
   type FactType,
   type FactTypes,
-  factColumn,
-  factKey,
-  factType,
+  getFactColumnType,
+  toFactColumn,
+  toFactKey,
 } from './fact-columns.ts';
 import {
   type Cells,
@@ -168,18 +168,18 @@ export const NEEDED_FACTS: FactTypes = new Map([
   ['finalCount', 'BIGINT'],
 ]);
 
-export function emptyTable(table: TableName): string {
+export function emptyTableSql(table: TableName): string {
   const columns: readonly Column[] = TABLES[table].columns;
   const nulls = columns.map(({ name, type }) => `NULL::${type} AS ${quoteName(name)}`).join(', ');
   return `(SELECT ${nulls} WHERE false)`;
 }
 
 /** How the engine takes rows of a table out of lines of JSON: what a line has, with types, and the columns made of that. */
-export function rowSource(table: TableName, facts: FactTypes) {
+export function createRowSource(table: TableName, facts: FactTypes) {
   const sources = [PLACE, RECORDS[table]].map((records) => records.source(facts));
   const made = new Map(sources.flatMap(({ columns }) => columns).map(({ name, sql }) => [name, sql]));
   const own = TABLES[table].columns.map(({ name }) => name);
-  const columns = [...own, ...[...facts.keys()].map(factColumn)].map(
+  const columns = [...own, ...[...facts.keys()].map(toFactColumn)].map(
     (name): JsonColumn => ({ name, sql: made.get(name) ?? name }),
   );
   const cells = sources.map(({ cell, type }) => ({ cell, type }));
@@ -192,9 +192,10 @@ export function widenFacts(types: Map<FactKey, FactType>, rows: readonly Archive
   for (const { facts = {} } of rows)
     for (const label in facts) {
       const value = facts[label] ?? null;
-      const key = factKey(label, value);
+      const key = toFactKey(label, value);
       const before = types.get(key);
-      const type = value === null || key !== label ? (before ?? factType(key)) : widest(before, value);
+      const type =
+        value === null || key !== label ? (before ?? getFactColumnType(key)) : widest(before, value);
       if (type !== before) types.set(key, type);
     }
 }
@@ -224,20 +225,20 @@ export interface ArchiveRow {
  * The rows of numbered entries, without what a client did before it was erased: `erasedAt` has the number of the
  * erasure, by that of the client. `hashOf` gives the hash of an entry's client.
  */
-export function rowsOf<Entry extends Placed<JournalEntry>>(
+export function toRows<Entry extends Placed<JournalEntry>>(
   numbered: readonly (readonly [number, Entry | Placed<ErasureEntry>])[],
   erasedAt: ReadonlyMap<string, number>,
   hashOf: (entry: Entry) => string,
 ): readonly ArchiveRow[] {
   return numbered.flatMap(([number, entry]) => {
     if (entry.kind === 'erasure') return [];
-    const row = rowOf(entry, hashOf(entry));
+    const row = toRow(entry, hashOf(entry));
     return number > (erasedAt.get(row.cells.client_hash ?? '') ?? -1) ? [row] : [];
   });
 }
 
 /** Rows of a page of the journal; what a client did before it was erased is left out. */
-export function rowsOfPage(
+export function toPageRows(
   entries: readonly Placed<JournalRecord>[],
   clientKeys: ClientKeys,
 ): readonly ArchiveRow[] {
@@ -246,7 +247,7 @@ export function rowsOfPage(
     entry.kind === 'erasure' ? [[entry.clientNumber, number] as const] : [],
   );
   const hashOf = ({ platform, clientIdKey }: JournalEntry) => clientKeys.of(platform, clientIdKey).hash;
-  return rowsOf(numbered, new Map(erasures), hashOf);
+  return toRows(numbered, new Map(erasures), hashOf);
 }
 
 const TABLE_OF = {
@@ -258,10 +259,10 @@ const TABLE_OF = {
   waitEnded: 'waits_ended',
 } as const satisfies Record<JournalEntry['kind'], TableName>;
 
-export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
+export function toRow(entry: Placed<JournalEntry>, clientHash: string): ArchiveRow {
   const { kind, platform, at, place } = entry;
   const base = { table: TABLE_OF[kind], platform, at };
-  const client_hash = clientNumber(clientHash);
+  const client_hash = toClientNumber(clientHash);
   if (kind !== 'verdict') return { ...base, cells: { client_hash, place, record: entry } };
   const { facts } = entry.decision;
   const facts_not_known = Object.keys(facts).filter((label) => facts[label] === null);
@@ -269,7 +270,7 @@ export function rowOf(entry: Placed<JournalEntry>, clientHash: string): ArchiveR
 }
 
 /** The row that keeps that a client was erased, of whom so many rows were removed, by the client's number. */
-export function tombstoneOf(
+export function toTombstone(
   erasure: Placed<ErasureEntry>,
   rowsRemoved: ReadonlyMap<string, number>,
 ): ArchiveRow {
@@ -279,20 +280,28 @@ export function tombstoneOf(
 }
 
 /** The journal entry about a client that a row keeps; null for a row of an erasure. Throws RowDamaged. */
-export function entryOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalEntry> | null {
-  const entry = recordOf(table, row, clientKeys);
+export function toJournalEntry(
+  table: TableName,
+  row: DuckRow,
+  clientKeys: ClientKeys,
+): Placed<JournalEntry> | null {
+  const entry = toJournalRecord(table, row, clientKeys);
   return entry.kind === 'erasure' ? null : entry;
 }
 
 /** The journal entry that a row keeps. Throws RowDamaged. */
-export function recordOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Placed<JournalRecord> {
+export function toJournalRecord(
+  table: TableName,
+  row: DuckRow,
+  clientKeys: ClientKeys,
+): Placed<JournalRecord> {
   return { ...unplacedOf(table, row, clientKeys), place: PLACE.read(row) };
 }
 
 function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): JournalRecord {
   switch (table) {
     case 'decisions':
-      return verdictEntry(decisionOf(row, clientKeys));
+      return toVerdictEntry(toDecision(row, clientKeys));
     case 'scores':
     case 'outcomes':
     case 'bindings':
@@ -308,8 +317,8 @@ function unplacedOf(table: TableName, row: DuckRow, clientKeys: ClientKeys): Jou
   }
 }
 
-export function decisionOf(row: DuckRow, clientKeys: ClientKeys): Decision {
+export function toDecision(row: DuckRow, clientKeys: ClientKeys): Decision {
   const recorded = RECORDS.decisions.read(row);
   const { hash } = clientKeys.of(recorded.platform, recorded.clientIdKey);
-  return { decisionId: decisionId(hash, recorded.seq, recorded.at), ...recorded };
+  return { decisionId: formatDecisionId(hash, recorded.seq, recorded.at), ...recorded };
 }

@@ -1,4 +1,4 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, meaning, type Shape, shape } from '#base/shapes.ts';
 
@@ -14,7 +14,7 @@ const WHY_UNREAD = {
 export type WhyUnread = keyof typeof WHY_UNREAD;
 
 /** For people, after "a file of the archive". */
-export function whyUnread(why: WhyUnread = 'damaged'): string {
+export function explainUnread(why: WhyUnread = 'damaged'): string {
   return WHY_UNREAD[why];
 }
 
@@ -38,8 +38,8 @@ export const unreadDecisions = list(
 );
 
 /** For people. */
-export function unreadText({ from, to, decisions, why }: UnreadDecisions): string {
+export function formatUnread({ from, to, decisions, why }: UnreadDecisions): string {
   if (decisions === 0) return 'decisions lie in an archive that this node does not have (ARCHIVE_DIR)';
   const [first, last] = [from, to].map((at) => new Date(at).toISOString());
-  return `${counted(decisions, 'decision')} from ${first} to ${last} ${decisions === 1 ? 'lies' : 'lie'} in a file of the archive that ${whyUnread(why)}`;
+  return `${formatCount(decisions, 'decision')} from ${first} to ${last} ${decisions === 1 ? 'lies' : 'lie'} in a file of the archive that ${explainUnread(why)}`;
 }

@@ -6,14 +6,14 @@ import type { ArchiveGap, ArchiveState } from './archive-log.ts';
 export const ADOPTED_CURSOR = 'adopted';
 
 /** What a page of the journal lacks: entries that were lost, and those that cannot be read; nobody knows whose they were. */
-export function gapsOf({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
+export function listGaps({ gap, unreadable = [], entries }: JournalPage): readonly ArchiveGap[] {
   const near = entries[0]?.at ?? 0;
   const missing = unreadable.map(({ place: { ms } }) => ({ from: ms || near, to: ms || near, entries: 1 }));
   return [...(gap === null ? [] : [gap]), ...missing];
 }
 
 /** The first page of the journal that the archive does not have, of at most `limit` entries. */
-export async function unshippedPage(
+export async function readUnshippedPage(
   store: Pick<Store, 'readJournal'>,
   state: ArchiveState,
   limit: number,
@@ -22,7 +22,7 @@ export async function unshippedPage(
     return await store.readJournal(state.cursor, limit);
   } catch (error) {
     if (!(error instanceof UnknownCursor)) throw error;
-    return pageOfRestored(store, state, limit);
+    return findRestoredPage(store, state, limit);
   }
 }
 
@@ -30,7 +30,7 @@ export async function unshippedPage(
  * A store that was restored to an earlier moment numbers its entries from there again, and a new one from the first,
  * so that the archive's cursor says nothing about them. Entries newer than the whole archive came since.
  */
-export async function pageOfRestored(
+export async function findRestoredPage(
   store: Pick<Store, 'readJournal'>,
   { segments }: ArchiveState,
   limit: number,

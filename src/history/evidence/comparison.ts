@@ -1,19 +1,25 @@
 import { choice, count, list, type Shape, shape, word } from '#base/shapes.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
-import { byVerdict, type Verdict } from '#decision/rules/rule-set.ts';
-import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
-import { clusteredInterval } from '#history/statistics/intervals.ts';
-import { plus } from '#history/statistics/sums.ts';
+import { mapVerdicts, type Verdict } from '#decision/rules/rule-set.ts';
 import {
-  columns,
+  type DuckRow,
+  type QueryEngine,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
+import { estimateClusteredShares } from '#history/statistics/intervals.ts';
+import { addSums } from '#history/statistics/sums.ts';
+import {
+  createColumns,
   type EvidenceTable,
   interval,
+  listStatusCells,
   NO_ORDERS,
   orderCounts,
   STATUSES_COUNTED,
-  statusCells,
 } from './presentation.ts';
-import { byOutcome, clusterOf } from './source/order-sums.ts';
+import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
 
 /** How two versions answered the same requests, and what became of the orders. */
 
@@ -29,10 +35,10 @@ export const COMPARISON = {
   changedShare: interval('The same as a share, by client'),
   transitions: shape(
     'Decisions by verdict of the base',
-    byVerdict(() =>
+    mapVerdicts(() =>
       shape(
         'By verdict of the candidate',
-        byVerdict(() => decisionCount),
+        mapVerdicts(() => decisionCount),
       ),
     ),
   ),
@@ -76,7 +82,7 @@ export class AnswerCodes {
 }
 
 /** SQL: that a column of codes says one of these verdicts. */
-export function verdictIs(column: string, ...verdicts: readonly Verdict[]): string {
+export function verdictIsSql(column: string, ...verdicts: readonly Verdict[]): string {
   return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
 }
 
@@ -86,24 +92,28 @@ const SAMPLES_MAX = 3;
  * Compares two columns of codes, `base` and `candidate`, of a table or query with a row a decision: client_hash,
  * order_key, and `at`.
  */
-export async function compare(duck: Duck, answers: string, codes: AnswerCodes): Promise<Comparison> {
+export async function compareAnswers(
+  duck: QueryEngine,
+  answers: string,
+  codes: AnswerCodes,
+): Promise<Comparison> {
   const pairs = await duck.rows(`
-    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcome('sum(n)')},
+    SELECT base, candidate, sum(n)::DOUBLE AS decisions, ${byOutcomeSql('sum(n)')},
       arg_min(order_ref, {first: first_at, ref: order_ref}, ${SAMPLES_MAX}) AS samples
     FROM (SELECT base, candidate, order_key, count(*) AS n, min("at") AS first_at FROM ${answers} GROUP BY ALL)
     JOIN (SELECT order_key, order_ref, status FROM orders) USING (order_key) GROUP BY base, candidate`);
   const found = pairs.map((row) => pairOf(row, codes));
   const clusters = await duck.rows(
-    `SELECT ${clusterOf('client_hash')} AS cluster, count(*) FILTER (base & 3 <> candidate & 3)::DOUBLE AS part,
+    `SELECT ${clusterSql('client_hash')} AS cluster, count(*) FILTER (base & 3 <> candidate & 3)::DOUBLE AS part,
        count(*)::DOUBLE AS whole FROM ${answers} GROUP BY cluster ORDER BY cluster`,
   );
   const changed = found.filter(({ base, candidate }) => base.verdict !== candidate.verdict);
   return {
     compared: total(found).decisions,
     changed: total(changed).decisions,
-    changedShare: clusteredInterval(clusters.map((row) => numbersOf(row, { part: 0, whole: 0 }))),
-    transitions: byVerdict((from) =>
-      byVerdict((to) =>
+    changedShare: estimateClusteredShares(clusters.map((row) => toNumbers(row, { part: 0, whole: 0 }))),
+    transitions: mapVerdicts((from) =>
+      mapVerdicts((to) =>
         total(found.filter(({ base, candidate }) => base.verdict === from && candidate.verdict === to)),
       ),
     ),
@@ -128,15 +138,15 @@ type Pair = ReturnType<typeof pairOf>;
 function pairOf(row: DuckRow, codes: AnswerCodes) {
   const samples = row['samples'];
   return {
-    base: codes.answerOf(numberOf(row['base']) ?? 0),
-    candidate: codes.answerOf(numberOf(row['candidate']) ?? 0),
-    counts: numbersOf(row, NONE),
-    samples: Array.isArray(samples) ? samples.map((one) => textOf(one) ?? '') : [],
+    base: codes.answerOf(toNumberOrNull(row['base']) ?? 0),
+    candidate: codes.answerOf(toNumberOrNull(row['candidate']) ?? 0),
+    counts: toNumbers(row, NONE),
+    samples: Array.isArray(samples) ? samples.map((one) => toTextOrNull(one) ?? '') : [],
   };
 }
 
 function total(pairs: readonly Pair[]): typeof NONE {
-  return pairs.reduce((sum, { counts }) => plus(sum, counts), NONE);
+  return pairs.reduce((sum, { counts }) => addSums(sum, counts), NONE);
 }
 
 function changeName({ from, fromRule, to, toRule }: Comparison['changes'][number]): string {
@@ -144,7 +154,7 @@ function changeName({ from, fromRule, to, toRule }: Comparison['changes'][number
 }
 
 /** `names` are those of base and candidate. */
-export function comparisonTables(
+export function createComparisonTables(
   { transitions, changes }: Pick<Comparison, 'transitions' | 'changes'>,
   names: readonly [base: string, candidate: string],
 ): readonly EvidenceTable[] {
@@ -152,17 +162,22 @@ export function comparisonTables(
     {
       name: 'verdicts',
       title: 'Verdicts, and what became of the orders that the decisions are about',
-      columns: columns(['text', ...names], ['count', 'decisions'], STATUSES_COUNTED),
+      columns: createColumns(['text', ...names], ['count', 'decisions'], STATUSES_COUNTED),
       rows: VERDICTS.flatMap((from) =>
         VERDICTS.map((to) => ({ from, to, cell: transitions[from][to] }))
           .filter(({ cell }) => cell.decisions > 0)
-          .map(({ from, to, cell }) => [from, from === to ? '' : to, cell.decisions, ...statusCells(cell)]),
+          .map(({ from, to, cell }) => [
+            from,
+            from === to ? '' : to,
+            cell.decisions,
+            ...listStatusCells(cell),
+          ]),
       ),
     },
     {
       name: 'changes',
       title: 'Changes by rule',
-      columns: columns(['count', 'count'], STATUSES_COUNTED, [
+      columns: createColumns(['count', 'count'], STATUSES_COUNTED, [
         'text',
         'from',
         'by rule',
@@ -171,7 +186,7 @@ export function comparisonTables(
         'orders, for example',
       ]),
       rows: changes.map((change) => [
-        ...[change.count, ...statusCells(change)],
+        ...[change.count, ...listStatusCells(change)],
         ...[change.from, change.fromRule, change.to, change.toRule, change.samples.join(', ')],
       ]),
     },

@@ -1,18 +1,18 @@
-import { counted } from '#base/counted.ts';
-import { always, count, epochMs, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { formatCount } from '#base/counted.ts';
+import { count, epochMs, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
-import { timeText } from '#decision/payer/instant.ts';
+import { formatTime } from '#decision/payer/instant.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import {
   type Cell,
   type Column,
-  columns,
+  createColumns,
   type EvidenceTable,
   interval,
+  listSpanNotes,
   number,
   type Presentation,
   SPAN,
-  spanNotes,
   verdictMixShape,
 } from './presentation.ts';
 import { ScoreFiguresSchema } from './score-figures.ts';
@@ -57,7 +57,7 @@ const FactDriftSchema = shape(
 
 /** What `rules drift --json` prints, but for notes and tables; the member names are stable. */
 export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
-  kind: always('drift'),
+  kind: literal('drift'),
   version: nullable(word('The version whose decisions alone are compared; null for those of all')),
   ...SPAN,
   splitAt: epochMs('Where the later part begins'),
@@ -81,19 +81,19 @@ export function presentDrift(found: Drift): Presentation {
   const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
     version === null ? 'Decisions of all versions' : `Decisions of ${version}`,
-    ...spanNotes(found),
+    ...listSpanNotes(found),
   ];
   if (decisions === 0) return { notes: head, tables: [] };
   const beyond = facts.filter(({ index, byChance }) => index > byChance);
   return {
     notes: [
       ...head,
-      `The later part begins at ${timeText(splitAt)}.`,
+      `The later part begins at ${formatTime(splitAt)}.`,
       'A hint where to look, no proof: whatever else changed between the two parts is in these figures. Payments of the later part may still be reported: until then their orders are unknown.',
       ...(beganAt === null
         ? []
         : [
-            `The earlier part compares with a store that began empty: the first decision that is kept was made at ${timeText(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+            `The earlier part compares with a store that began empty: the first decision that is kept was made at ${formatTime(beganAt)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
           ]),
       `The score is measured on ${leftOutText(found)}`,
       ...(beyond.length === 0 ? ['No fact has moved by more than chance explains.'] : []),
@@ -125,14 +125,18 @@ export function presentDrift(found: Drift): Presentation {
 /** Which orders no figure of the score is about. */
 function leftOutText({ earlier, later, unknown }: Drift): string {
   const never = earlier.orders.neverGranted + later.orders.neverGranted;
-  return `granted orders that were paid or not. Left out: ${counted(unknown, 'order')} with an unknown outcome, ${counted(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;
+  return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;
 }
 
 function reliabilityTable(part: 'earlier' | 'later', { score }: DriftPart): EvidenceTable {
   return {
     name: 'reliability',
     title: `Reliability of paymentScore, ${part} part: what scores said and what was paid`,
-    columns: columns(['text', 'score'], ['count', 'orders'], ['share', 'mean score', 'paid share, 95 %']),
+    columns: createColumns(
+      ['text', 'score'],
+      ['count', 'orders'],
+      ['share', 'mean score', 'paid share, 95 %'],
+    ),
     rows: score.reliability.map(({ from, to, count: orders, meanScore, paidShare }) => [
       `${from.toFixed(1)} to ${to.toFixed(1)}`,
       orders,
@@ -152,7 +156,7 @@ function partsTable(
   return {
     name,
     title,
-    columns: columns(['text', ''], [kind, 'earlier', 'later']),
+    columns: createColumns(['text', ''], [kind, 'earlier', 'later']),
     rows: figures.map(([figure, of]) => [figure, of(earlier), of(later)]),
   };
 }
@@ -161,7 +165,7 @@ function factsTable(facts: readonly FactDrift[]): EvidenceTable {
   return {
     name: 'facts',
     title: 'Facts that moved by more than chance explains',
-    columns: columns(
+    columns: createColumns(
       ['text', 'fact'],
       ['figure', 'PSI', 'by chance up to'],
       ['text', 'most moved'],

@@ -1,30 +1,30 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { byVerdict } from '#decision/rules/rule-set.ts';
+import { mapVerdicts } from '#decision/rules/rule-set.ts';
 import {
-  type Duck,
   type DuckRow,
-  numberOf,
-  numbersIn,
-  numbersOf,
+  type QueryEngine,
   quote,
   quoteName,
-  textOf,
+  toNumberList,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
 } from '#history/archive/duck.ts';
-import { factLabel, typeOfColumn } from '#history/archive/fact-columns.ts';
+import { getColumnType, toFactLabel } from '#history/archive/fact-columns.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
-import { populationStability } from '#history/statistics/distributions.ts';
-import { clusteredInterval } from '#history/statistics/intervals.ts';
+import { computePopulationStability } from '#history/statistics/distributions.ts';
+import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 import type { Drift, DriftPart, FactDrift } from './drift-report.ts';
-import { ordersOf, paidShareOf, scoredOrders, scoreFigures } from './score-figures.ts';
-import { columnsOf, type Evidence, knownRows } from './source/evidence.ts';
-import { clusterOf } from './source/order-sums.ts';
+import { computePaidShare, computeScoreFigures, countOrders, readScoredOrders } from './score-figures.ts';
+import { type Evidence, knownRowsSql, listColumns } from './source/evidence.ts';
+import { clusterSql } from './source/order-sums.ts';
 
 /**
  * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
  * on; null splits in the middle. A hint where to look, not a proof: everything else that changed between the parts is
  * in it, too.
  */
-export async function drift(
+export async function measureDrift(
   evidence: Evidence,
   split: number | null,
   onProgress: (done: number, of: number) => void = () => {},
@@ -39,7 +39,7 @@ export async function drift(
     onProgress(facts.length, columns.length + 1);
     facts.push(await factDrift(duck, column, splitAt, sizes));
   }
-  const scored = await scoredOrders(evidence, splitAt);
+  const scored = await readScoredOrders(evidence, splitAt);
   const groups = scored.filter(({ paid, unpaid }) => paid + unpaid > 0);
   const unknownIn = (isLater: boolean) =>
     scored.reduce((sum, { later, unknown }) => sum + (later === isLater ? unknown : 0), 0);
@@ -47,11 +47,11 @@ export async function drift(
     const some = groups.filter((group) => group.later === isLater);
     const [granted, others] = [some.filter((group) => group.granted), some.filter((group) => !group.granted)];
     const orders = {
-      known: ordersOf(some),
+      known: countOrders(some),
       unknown: unknownIn(isLater),
-      neverGranted: ordersOf(others),
+      neverGranted: countOrders(others),
     };
-    return { ...mix, orders, paidShare: paidShareOf(some), score: scoreFigures(granted) };
+    return { ...mix, orders, paidShare: computePaidShare(some), score: computeScoreFigures(granted) };
   };
   return {
     kind: 'drift',
@@ -67,25 +67,25 @@ export async function drift(
 }
 
 /** The columns of facts; of an attribute those of the types that it had, or one where it was never known. */
-async function comparedColumns(duck: Duck): Promise<readonly string[]> {
-  const facts = (await columnsOf(duck, 'decisions')).filter((name) => factLabel(name) !== null);
-  const byLabel = Map.groupBy(facts, factLabel);
-  const twins = facts.filter((name) => (byLabel.get(factLabel(name))?.length ?? 0) > 1);
+async function comparedColumns(duck: QueryEngine): Promise<readonly string[]> {
+  const facts = (await listColumns(duck, 'decisions')).filter((name) => toFactLabel(name) !== null);
+  const byLabel = Map.groupBy(facts, toFactLabel);
+  const twins = facts.filter((name) => (byLabel.get(toFactLabel(name))?.length ?? 0) > 1);
   if (twins.length === 0) return facts;
   const counts = twins.map((name) => `count(${quoteName(name)}) AS ${quoteName(name)}`);
   const [row = {}] = await duck.rows(`SELECT ${counts.join(', ')} FROM decisions`);
-  const isEmpty = (name: string) => twins.includes(name) && numberOf(row[name]) === 0;
+  const isEmpty = (name: string) => twins.includes(name) && toNumberOrNull(row[name]) === 0;
   return facts.filter((name) => {
-    const others = byLabel.get(factLabel(name)) ?? [];
+    const others = byLabel.get(toFactLabel(name)) ?? [];
     return !isEmpty(name) || (others[0] === name && others.every(isEmpty));
   });
 }
 
 /** When the first of all decisions was made, whoever made it, if that is in the earlier part; epoch ms. */
 async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
-  const rows = knownRows(ask.place, 'decisions', { ...ask, from: null, to: null });
+  const rows = knownRowsSql(ask.place, 'decisions', { ...ask, from: null, to: null });
   const [row = {}] = await duck.rows(`SELECT min(decided_at) AS first FROM ${rows}`);
-  const first = numberOf(row['first']);
+  const first = toNumberOrNull(row['first']);
   return first !== null && first >= (ask.from ?? span.from ?? first) && first < splitAt ? first : null;
 }
 
@@ -99,15 +99,17 @@ async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS "${verdict}"`);
   const sums = VERDICTS.map((verdict) => `sum("${verdict}") AS "${verdict}"`);
   const rows = await duck.rows(
-    `SELECT ${clusterOf('client_hash')} AS cluster, sum(decisions) AS decisions, sum(decisions ** 2) AS squares, count(*) AS clients,
+    `SELECT ${clusterSql('client_hash')} AS cluster, sum(decisions) AS decisions, sum(decisions ** 2) AS squares, count(*) AS clients,
        ${sums.join(', ')}
      FROM (SELECT client_hash, count(*)::DOUBLE AS decisions, ${counts.join(', ')} FROM decisions
        WHERE (decided_at >= make_timestamp_ms(${splitAt})) = ${isLater} GROUP BY client_hash) GROUP BY cluster ORDER BY cluster`,
   );
-  const count = (row: DuckRow, column: string) => numberOf(row[column]) ?? 0;
+  const count = (row: DuckRow, column: string) => toNumberOrNull(row[column]) ?? 0;
   const total = (column: string) => rows.reduce((sum, row) => sum + count(row, column), 0);
-  const verdicts = byVerdict((verdict) =>
-    clusteredInterval(rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') }))),
+  const verdicts = mapVerdicts((verdict) =>
+    estimateClusteredShares(
+      rows.map((row) => ({ part: count(row, verdict), whole: count(row, 'decisions') })),
+    ),
   );
   const [decisions, squares] = [total('decisions'), total('squares')];
   return {
@@ -121,7 +123,7 @@ const VALUES_MAX = 20;
 
 /** Compares a column of facts before and since a time; `sizes` are the effective numbers of clients of both parts. */
 async function factDrift(
-  duck: Duck,
+  duck: QueryEngine,
   column: string,
   splitAt: number,
   sizes: readonly [number, number],
@@ -129,22 +131,22 @@ async function factDrift(
   const later = `decided_at >= make_timestamp_ms(${splitAt})`;
   const bins = await binsOf(duck, column, `NOT (${later})`);
   const rows = await duck.rows(
-    `SELECT ${bins.sql} AS bin, ${clusterOf('client_hash')} AS cluster,
+    `SELECT ${bins.sql} AS bin, ${clusterSql('client_hash')} AS cluster,
        count(*) FILTER (NOT (${later})) AS earlier, count(*) FILTER (${later}) AS later
      FROM decisions GROUP BY ALL ORDER BY ALL`,
   );
-  const cells = rows.map((row) => numbersOf(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
+  const cells = rows.map((row) => toNumbers(row, { bin: -1, cluster: 0, earlier: 0, later: 0 }));
   const counts = [...Map.groupBy(cells, ({ bin }) => bin)].map(([bin, some]) => ({
     bin,
     earlier: sumOf(some, 'earlier'),
     later: sumOf(some, 'later'),
   }));
-  const stability = populationStability(
+  const stability = computePopulationStability(
     counts.map(({ earlier }) => earlier),
     counts.map((bin) => bin.later),
     sizes,
   );
-  return { fact: factLabel(column) ?? column, ...stability, moved: movedMost(counts, cells, bins) };
+  return { fact: toFactLabel(column) ?? column, ...stability, moved: movedMost(counts, cells, bins) };
 }
 
 type Part = 'earlier' | 'later';
@@ -164,7 +166,7 @@ function movedMost(
     return { values: '', earlier: 0, later: 0, intervals: { earlier: null, later: null } };
   const clusters = [...Map.groupBy(cells, ({ cluster }) => cluster).values()];
   const interval = (part: Part) =>
-    clusteredInterval(
+    estimateClusteredShares(
       clusters.map((some) => ({
         part: sumOf(
           some.filter(({ bin }) => bin === most.bin),
@@ -193,21 +195,21 @@ const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]:
 
 /** SQL: the bin of a row without a value: the fact was not asked for, or not known. */
 function noValueSql(column: string): string {
-  return `CASE WHEN ${notKnownSql(factLabel(column) ?? '')} THEN -2 ELSE -1 END`;
+  return `CASE WHEN ${notKnownSql(toFactLabel(column) ?? '')} THEN -2 ELSE -1 END`;
 }
 
-function binsOf(duck: Duck, column: string, where: string): Promise<Bins> {
-  const type = typeOfColumn(column);
+function binsOf(duck: QueryEngine, column: string, where: string): Promise<Bins> {
+  const type = getColumnType(column);
   return type === 'BIGINT' || type === 'DOUBLE' ? tenths(duck, column, where) : values(duck, column);
 }
 
-async function tenths(duck: Duck, column: string, where: string): Promise<Bins> {
+async function tenths(duck: QueryEngine, column: string, where: string): Promise<Bins> {
   const name = quoteName(column);
   const [row = {}] = await duck.rows(
     `SELECT list_transform(list_distinct(quantile_disc(${name}, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])), x -> x::DOUBLE) AS edges
      FROM decisions WHERE ${where}`,
   );
-  const edges = numbersIn(row['edges']).toSorted((a, b) => a - b);
+  const edges = toNumberList(row['edges']).toSorted((a, b) => a - b);
   const steps = edges.map((edge) => `(${name} > ${edge}::DOUBLE)::INT`);
   return {
     sql: `CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE ${['0', ...steps].join(' + ')} END`,
@@ -223,12 +225,12 @@ function rangeText(edges: readonly number[], bin: number): string {
   return upTo === undefined ? `above ${above}` : `above ${above}, up to ${upTo}`;
 }
 
-async function values(duck: Duck, column: string): Promise<Bins> {
+async function values(duck: QueryEngine, column: string): Promise<Bins> {
   const name = `${quoteName(column)}::VARCHAR`;
   const rows = await duck.rows(
     `SELECT ${name} AS value, count(*) AS n FROM decisions WHERE ${name} IS NOT NULL GROUP BY value ORDER BY n DESC, value LIMIT ${VALUES_MAX}`,
   );
-  const known = rows.map((row) => textOf(row['value']) ?? '');
+  const known = rows.map((row) => toTextOrNull(row['value']) ?? '');
   const list = known.map(quote).join(', ');
   return {
     sql: `coalesce(list_position([${list}]::VARCHAR[], ${name}), CASE WHEN ${name} IS NULL THEN ${noValueSql(column)} ELSE 0 END)`,

@@ -1,4 +1,9 @@
-import { type GivenObjective, MONEY_ALONE, type Objective, objectiveMembers } from '#decision/objective.ts';
+import {
+  DEFAULT_OBJECTIVE,
+  type GivenObjective,
+  type Objective,
+  objectiveMembers,
+} from '#decision/objective.ts';
 import {
   type AskedOptions,
   BadQuestion,
@@ -61,7 +66,7 @@ export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY
 export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...OF_A_TRIAL];
 
 /** What somebody said of an objective; nothing of what nobody said. */
-export function givenObjective(options: AskedOptions): GivenObjective {
+export function readGivenObjective(options: AskedOptions): GivenObjective {
   const numbers = [...COSTS, REVERSAL_DAYS, ...OF_A_TRIAL].flatMap((option) => {
     const value = option.read(options);
     return value === null ? [] : [[option.name, value] as const];
@@ -77,9 +82,9 @@ export function givenObjective(options: AskedOptions): GivenObjective {
 }
 
 /** The objective that was asked for; null without a word of it. */
-export function askedObjective(options: AskedOptions): Objective | null {
-  const given = givenObjective(options);
-  return Object.keys(given).length === 0 ? null : { ...MONEY_ALONE, ...given };
+export function readAskedObjective(options: AskedOptions): Objective | null {
+  const given = readGivenObjective(options);
+  return Object.keys(given).length === 0 ? null : { ...DEFAULT_OBJECTIVE, ...given };
 }
 
 const CODE = /^[A-Z0-9]{3,4}$/;

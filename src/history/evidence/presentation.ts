@@ -1,4 +1,4 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { Type } from '#base/json-schema.ts';
 import {
   count,
@@ -12,9 +12,9 @@ import {
   word,
   yesNo,
 } from '#base/shapes.ts';
-import { timeText } from '#decision/payer/instant.ts';
-import { sharedListsText } from '#decision/rules/condition-text.ts';
-import { byVerdict } from '#decision/rules/rule-set.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import { formatSharedLists } from '#decision/rules/condition-text.ts';
+import { mapVerdicts } from '#decision/rules/rule-set.ts';
 import { type AsOf, asOfShape } from '#history/archive/read/as-of.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
@@ -119,7 +119,7 @@ export const emptyLists = list(
 
 export const verdictMixShape = shape(
   'Share of the decisions that each verdict has, by client',
-  byVerdict(() => interval('Null without a decision')),
+  mapVerdicts(() => interval('Null without a decision')),
 );
 
 /**
@@ -179,8 +179,8 @@ export interface Presentation {
  * With every table that has a column of this name sorted by it: largest numbers first, words from A to Z, and last those
  * without a value. Null where no table has one.
  */
-export function sortedBy<Result extends Presentation>(shown: Result, column: string): Result | null {
-  const placeIn = (table: EvidenceTable) => sortNames(table).indexOf(column.toLowerCase());
+export function sortTables<Result extends Presentation>(shown: Result, column: string): Result | null {
+  const placeIn = (table: EvidenceTable) => listSortNames(table).indexOf(column.toLowerCase());
   if (shown.tables.every((table) => placeIn(table) < 0)) return null;
   const tables = shown.tables.map((table) => {
     const place = placeIn(table);
@@ -192,7 +192,7 @@ export function sortedBy<Result extends Presentation>(shown: Result, column: str
 }
 
 /** What the columns of a table are called where it is to be sorted: without units and the like. */
-export function sortNames({ columns }: EvidenceTable): readonly string[] {
+export function listSortNames({ columns }: EvidenceTable): readonly string[] {
   return columns.map(({ name }) => name.toLowerCase().replace(/,.*/, ''));
 }
 
@@ -206,12 +206,12 @@ function cellOrder(one: Cell, other: Cell): number {
 /** Columns that follow each other and are of one kind, by their headings. */
 export type ColumnGroup = readonly [kind: Column['kind'], ...headings: readonly string[]];
 
-export function columns(...groups: readonly ColumnGroup[]): readonly Column[] {
+export function createColumns(...groups: readonly ColumnGroup[]): readonly Column[] {
   return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
 }
 
 /** `56.4 % (55.0 to 57.9)`; "-" where nothing is known. A column of any kind uses the same words. */
-export function cellText(cell: Cell, kind: Column['kind']): string {
+export function formatCell(cell: Cell, kind: Column['kind']): string {
   if (cell === null) return '-';
   if (typeof cell === 'string') return cell;
   const unit = kind === 'share' ? ' %' : '';
@@ -222,7 +222,7 @@ export function cellText(cell: Cell, kind: Column['kind']): string {
 
 const NUMBER_TEXTS: Readonly<Record<Column['kind'], (value: number) => string>> = {
   text: String,
-  count: countText,
+  count: formatNumber,
   share: (value) => (100 * value).toFixed(1),
   figure: (value) => value.toFixed(4),
   ratio: (value) => value.toFixed(2),
@@ -235,26 +235,26 @@ function moneyText(sum: number): string {
   return sum.toLocaleString('en', digits);
 }
 
-export function countText(value: number): string {
+export function formatNumber(value: number): string {
   return value.toLocaleString('en');
 }
 
-export function shareText(share: Estimate | null): string {
-  return cellText(share, 'share');
+export function formatShare(share: Estimate | null): string {
+  return formatCell(share, 'share');
 }
 
 /** `0.5 %` of 0.005, with as many digits as it has. */
-export function percentText(share: number): string {
+export function formatPercent(share: number): string {
   return `${Number((100 * share).toFixed(4))} %`;
 }
 
 /** `p2.v11 (sha256:0123456789ab)`. */
-export function ruleSetText(version: string, digest: string): string {
+export function formatRuleSet(version: string, digest: string): string {
   return `${version} (sha256:${digest.slice(0, 12)})`;
 }
 
-export function ordersText({ paid, unpaid, turnedAway, unknown }: OrderCounts): string {
-  return `${countText(paid)} paid, ${countText(unpaid)} unpaid, ${countText(turnedAway)} turned away, ${countText(unknown)} unknown`;
+export function formatOrders({ paid, unpaid, turnedAway, unknown }: OrderCounts): string {
+  return `${formatNumber(paid)} paid, ${formatNumber(unpaid)} unpaid, ${formatNumber(turnedAway)} turned away, ${formatNumber(unknown)} unknown`;
 }
 
 /** Where orders of each status, as the view `orders` has it, are counted. */
@@ -270,24 +270,24 @@ export const STATUSES_COUNTED: ColumnGroup = [
   ...STATUSES.map(([, status]) => status.toLowerCase().replace('_', ' ')),
 ];
 
-export function statusCells(orders: OrderCounts): readonly Cell[] {
+export function listStatusCells(orders: OrderCounts): readonly Cell[] {
   return STATUSES.map(([status]) => orders[status]);
 }
 
 /** As of which moment the figures are, and who was erased since; nothing when they use all that is known. */
-export function asOfNotes(asOf: AsOf | undefined): readonly string[] {
+export function listAsOfNotes(asOf: AsOf | undefined): readonly string[] {
   if (asOf === undefined) return [];
   const { at, erasedPayers, erasedRows } = asOf;
-  const known = `As known at ${timeText(at)}.`;
+  const known = `As known at ${formatTime(at)}.`;
   if (erasedPayers === 0) return [known];
   return [
     known,
-    `Payers who were erased since: ${countText(erasedPayers)}. They were counted then and are no more, with ${counted(erasedRows, 'row')} of all times.`,
+    `Payers who were erased since: ${formatNumber(erasedPayers)}. They were counted then and are no more, with ${formatCount(erasedRows, 'row')} of all times.`,
   ];
 }
 
 /** From when to when, and what is missing. */
-export function spanNotes({
+export function listSpanNotes({
   from,
   to,
   decisions,
@@ -297,17 +297,17 @@ export function spanNotes({
   asOf,
 }: EvidenceSpan): readonly string[] {
   return [
-    ...asOfNotes(asOf),
+    ...listAsOfNotes(asOf),
     from === null || to === null
       ? 'There is no decision within this time.'
-      : `${counted(decisions, 'decision')}, ${timeText(from)} to ${timeText(to)}.`,
+      : `${formatCount(decisions, 'decision')}, ${formatTime(from)} to ${formatTime(to)}.`,
     ...gaps.map(
       (gap) =>
-        `Gap: about ${counted(gap.entries, 'entry', 'entries')} between ${timeText(gap.from)} and ${timeText(gap.to)} lost.`,
+        `Gap: about ${formatCount(gap.entries, 'entry', 'entries')} between ${formatTime(gap.from)} and ${formatTime(gap.to)} lost.`,
     ),
     ...silences.map(
       ({ platform, from, to, orders }) =>
-        `${platform} reported nothing from ${timeText(from)} ${to === null ? 'on' : `to ${timeText(to)}`}, of ${counted(orders, 'granted order')}: figures of that time are of what was told later, if anything.`,
+        `${platform} reported nothing from ${formatTime(from)} ${to === null ? 'on' : `to ${formatTime(to)}`}, of ${formatCount(orders, 'granted order')}: figures of that time are of what was told later, if anything.`,
     ),
     ...(torn
       ? ['The last line of the journal is incomplete and was left out; export again to complete it.']
@@ -316,15 +316,15 @@ export function spanNotes({
 }
 
 /** Whom a side held out of its rules, as in live traffic; nothing when no rule holds out. */
-export function heldOutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
+export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(
     ({ rule, share, decisions, clients }) =>
-      `As in live traffic, ${side} holds ${percentText(share)} of the clients out of ${rule}: it matched and was skipped in ${counted(decisions, 'decision')} about ${counted(clients, 'client')}.`,
+      `As in live traffic, ${side} holds ${formatPercent(share)} of the clients out of ${rule}: it matched and was skipped in ${formatCount(decisions, 'decision')} about ${formatCount(clients, 'client')}.`,
   );
 }
 
 /** What replays from an empty state ignore; nothing when no rule asks shared lists. */
-export function emptyListsNotes(lists: readonly string[]): readonly string[] {
+export function listSharedListNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
-  return [`In a replay nobody is on ${sharedListsText(lists)}: the inputs do not tell who was.`];
+  return [`In a replay nobody is on ${formatSharedLists(lists)}: the inputs do not tell who was.`];
 }

@@ -3,7 +3,7 @@ import { NamedError } from '#base/named-error.ts';
 import { choice, instant, named, text } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { type RuleSet, versionText } from '#decision/rules/rule-set.ts';
+import { type RuleSet, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
 import type { Evidence, EvidenceReach } from './source/evidence.ts';
 
@@ -50,11 +50,11 @@ function optionOf<T>(
 
 /** A rule set by its version, released or a draft; null where none is named. */
 export function versionOption(told: OptionText): Option<string | null> {
-  return optionOf('version', { ...told, schema: versionText(told.description) }, textIn);
+  return optionOf('version', { ...told, schema: versionTextSchema(told.description) }, textIn);
 }
 
 export function versionsOption(told: OptionText): Option<readonly string[]> {
-  const schema = Type.Array(versionText('A version'), { maxItems: 10, description: told.description });
+  const schema = Type.Array(versionTextSchema('A version'), { maxItems: 10, description: told.description });
   return optionOf('versions', { ...told, schema }, textsIn);
 }
 
@@ -161,7 +161,7 @@ interface Declared<P extends TProperties, Result extends { readonly kind: string
 }
 
 /** Declares a question once. */
-export function question<P extends TProperties, Result extends { readonly kind: string }>({
+export function declareQuestion<P extends TProperties, Result extends { readonly kind: string }>({
   resultName,
   result,
   run,
@@ -182,7 +182,7 @@ export function question<P extends TProperties, Result extends { readonly kind: 
 }
 
 /** The rule set that an option names, or else the one that decided last. */
-export async function rulesOrLast(
+export async function findRulesOrLast(
   { evidence, options, rules }: Asking,
   option: Option<string | null>,
 ): Promise<RuleSet> {
@@ -191,11 +191,11 @@ export async function rulesOrLast(
   const [last] = await evidence.decidingRules();
   if (last === undefined)
     throw new BadQuestion('there is no decision within this time, so name the version to look at');
-  return recordedRules(rules, last, 'name the version to look at');
+  return requireRecordedRules(rules, last, 'name the version to look at');
 }
 
 /** A rule set that decided; throws with the way on when nobody has it. */
-export function recordedRules(rules: RulesAtHand, decided: DecidingRules, wayOn: string): RuleSet {
+export function requireRecordedRules(rules: RulesAtHand, decided: DecidingRules, wayOn: string): RuleSet {
   const found = rules.recorded(decided);
   if (found !== null) return found;
   const { ruleVersion, digest } = decided;

@@ -1,13 +1,13 @@
 import { BacktestSchema, presentBacktest } from './backtest/backtest-report.ts';
 import { DriftSchema, presentDrift } from './drift-report.ts';
 import { ExperimentSchema, presentExperiment } from './experiment/experiment-report.ts';
-import { askedObjective, OBJECTIVE_OPTIONS, TRIAL_OPTIONS } from './objective-options.ts';
+import { OBJECTIVE_OPTIONS, readAskedObjective, TRIAL_OPTIONS } from './objective-options.ts';
 import {
   choiceOption,
+  declareQuestion,
+  findRulesOrLast,
   type Question,
-  question,
-  recordedRules,
-  rulesOrLast,
+  requireRecordedRules,
   textsOption,
   timeOption,
   versionOption,
@@ -38,7 +38,7 @@ const BY = choiceOption({
   description: 'besides all decisions, each rule by',
 });
 
-const REPORT = question({
+const REPORT = declareQuestion({
   kind: 'report',
   title: 'What each rule was worth',
   description: 'what each rule matched, decided and was needed for, and what became of those orders',
@@ -48,12 +48,12 @@ const REPORT = question({
   resultName: 'RulesReport',
   result: ReportSchema,
   run: async (asking) => {
-    const { report } = await import('./report/report.ts');
-    const rules = await rulesOrLast(asking, LOOKED_AT);
+    const { createReport: report } = await import('./report/report.ts');
+    const rules = await findRulesOrLast(asking, LOOKED_AT);
     const { evidence, options, onProgress } = asking;
     const base = AGAINST.read(options);
     const against = base === null ? null : asking.rules.named(base);
-    const objective = askedObjective(options);
+    const objective = readAskedObjective(options);
     const judgedBy = objective === null ? {} : { objective };
     const { recorded } = asking.rules;
     return report(evidence, { rules, against, by: BY.read(options), ...judgedBy, recorded, onProgress });
@@ -69,7 +69,7 @@ const VARY = textsOption({
     'also with other values of a constant, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s; several are combined',
 });
 
-const BACKTEST = question({
+const BACKTEST = declareQuestion({
   kind: 'backtest',
   title: 'What a version would have decided',
   description:
@@ -81,8 +81,8 @@ const BACKTEST = question({
   resultName: 'BacktestReport',
   result: BacktestSchema,
   run: async ({ evidence, options, rules, onProgress }) => {
-    const { backtest } = await import('./backtest/backtest.ts');
-    const { variationsOf } = await import('./backtest/variations.ts');
+    const { runBacktest: backtest } = await import('./backtest/backtest.ts');
+    const { createVariations: variationsOf } = await import('./backtest/variations.ts');
     const name = TRIED.read(options) ?? '';
     const version = rules.named(name);
     const vary = VARY.read(options);
@@ -91,7 +91,8 @@ const BACKTEST = question({
     return backtest(evidence, {
       tried: others ?? [{ rules: version, values: {} }],
       against: base === null ? null : rules.named(base),
-      rulesOf: (decided) => recordedRules(rules, decided, 'name the base yourself: --against <version>'),
+      rulesOf: (decided) =>
+        requireRecordedRules(rules, decided, 'name the base yourself: --against <version>'),
       onProgress,
     });
   },
@@ -108,7 +109,7 @@ const SPLIT = timeOption({
   description: 'where the later part begins; without it in the middle of the time',
 });
 
-const DRIFT = question({
+const DRIFT = declareQuestion({
   kind: 'drift',
   title: 'What has changed from the earlier to the later part of the time',
   description:
@@ -119,7 +120,7 @@ const DRIFT = question({
   resultName: 'Drift',
   result: DriftSchema,
   run: async ({ evidence, options, onProgress }) => {
-    const { drift } = await import('./drift.ts');
+    const { measureDrift: drift } = await import('./drift.ts');
     return drift(evidence, SPLIT.read(options), onProgress);
   },
   shown: presentDrift,
@@ -131,7 +132,7 @@ export const VERSIONS = versionsOption({
   isArgument: true,
 });
 
-export const EXPERIMENT = question({
+export const EXPERIMENT = declareQuestion({
   kind: 'experiment',
   title: 'What the versions on trial are worth',
   description:
@@ -141,8 +142,8 @@ export const EXPERIMENT = question({
   resultName: 'Experiment',
   result: ExperimentSchema,
   run: async ({ evidence, options, onProgress }) => {
-    const { experiment } = await import('./experiment/experiment.ts');
-    return experiment(evidence, VERSIONS.read(options), onProgress, askedObjective(options));
+    const { runExperiment: experiment } = await import('./experiment/experiment.ts');
+    return experiment(evidence, VERSIONS.read(options), onProgress, readAskedObjective(options));
   },
   shown: presentExperiment,
 });
@@ -151,6 +152,6 @@ export const EXPERIMENT = question({
 export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, DRIFT, EXPERIMENT];
 
 /** By its kind; undefined where there is no such question. */
-export function questionOf(kind: string): Question | undefined {
+export function findQuestion(kind: string): Question | undefined {
   return QUESTIONS.find((one) => one.kind === kind);
 }

@@ -1,19 +1,23 @@
 import { count, list, type Shape, shape } from '#base/shapes.ts';
-import { numbersOf } from '#history/archive/duck.ts';
+import { toNumbers } from '#history/archive/duck.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
-  areaUnderCurve,
-  binOf,
-  brierScore,
-  calibrationGaps,
-  reliability,
+  computeAreaUnderCurve,
+  computeBrierScore,
+  computeCalibrationGaps,
+  computeReliability,
+  findBin,
   type ScoredOrders,
 } from '#history/statistics/calibration.ts';
-import { bootstrapIntervals, clusteredInterval, type Estimate } from '#history/statistics/intervals.ts';
+import {
+  type Estimate,
+  estimateByBootstrap,
+  estimateClusteredShares,
+} from '#history/statistics/intervals.ts';
 import { certainInterval, interval, number } from './presentation.ts';
 import type { Evidence } from './source/evidence.ts';
-import { byOutcome, clusterOf } from './source/order-sums.ts';
-import { clientBatches } from './source/shared-devices.ts';
+import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
+import { splitClients } from './source/shared-devices.ts';
 
 const ReliabilityRowSchema = shape('A tenth of the scores', {
   from: number('The lowest score'),
@@ -61,23 +65,23 @@ const BATCH_DECISIONS_MAX = 1_000_000;
  * Orders by the score that their first decision recorded. An order that began before the evidence counts from its first
  * decision within it.
  */
-export async function scoredOrders(
+export async function readScoredOrders(
   { duck, span }: Evidence,
   splitAt: number,
 ): Promise<readonly ScoredGroup[]> {
   const groups: ScoredGroup[] = [];
-  for (const clients of clientBatches(span.decisions, BATCH_DECISIONS_MAX)) {
+  for (const clients of splitClients(span.decisions, BATCH_DECISIONS_MAX)) {
     const rows = await duck.rows(`
-      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${byOutcome('count(*)')}
+      SELECT cluster, first_at >= make_timestamp_ms(${splitAt}) AS later, score, granted, ${byOutcomeSql('count(*)')}
       FROM (
-        SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterOf('any_value(client_hash)')} AS cluster,
+        SELECT ${ORDER_KEY_SQL} AS order_key, ${clusterSql('any_value(client_hash)')} AS cluster,
           min(decided_at) AS first_at, arg_min(payment_score, seq)::DOUBLE AS score
         FROM decisions WHERE ${clients} GROUP BY order_key
       ) JOIN (SELECT order_key, status, granted FROM orders WHERE ${clients}) USING (order_key)
       GROUP BY cluster, later, score, granted ORDER BY ALL`);
     for (const row of rows)
       groups.push({
-        ...numbersOf(row, NO_GROUP),
+        ...toNumbers(row, NO_GROUP),
         later: row['later'] === true,
         granted: row['granted'] === true,
       });
@@ -88,29 +92,29 @@ export async function scoredOrders(
 const NO_GROUP = { cluster: 0, score: 0, paid: 0, unpaid: 0, unknown: 0 };
 
 /** How well the scores predicted what became of the orders. */
-export function scoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
+export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
   const draws = new ScoreDraws(groups);
   const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
-  const seen = calibrationGaps(all);
+  const seen = computeCalibrationGaps(all);
   // All figures of one draw together, because drawing costs more than the figures.
   const figures = (times: Uint32Array) => {
     const orders = draws.orders(times);
-    const gaps = calibrationGaps(orders);
+    const gaps = computeCalibrationGaps(orders);
     const known = gaps === null || seen === null ? [null, null] : [total(gaps), total(gaps, seen)];
-    return [brierScore(orders), areaUnderCurve(orders), ...known];
+    return [computeBrierScore(orders), computeAreaUnderCurve(orders), ...known];
   };
   // A single client cannot be drawn in different ways.
-  const drawn = draws.clusters < 2 ? [] : bootstrapIntervals(draws.clusters, figures);
+  const drawn = draws.clusters < 2 ? [] : estimateByBootstrap(draws.clusters, figures);
   const [brier = null, auc = null, error = null, distance = null] = drawn;
-  const byBin = Map.groupBy(groups, ({ score }) => binOf(score));
+  const byBin = Map.groupBy(groups, ({ score }) => findBin(score));
   return {
-    orders: ordersOf(groups),
+    orders: countOrders(groups),
     brier,
     auc,
     calibrationError: calibrationErrorOf(error, distance),
-    reliability: reliability(all).map((bin) => ({
+    reliability: computeReliability(all).map((bin) => ({
       ...bin,
-      paidShare: paidShareOf(byBin.get(binOf(bin.from)) ?? []) ?? NO_SHARE,
+      paidShare: computePaidShare(byBin.get(findBin(bin.from)) ?? []) ?? NO_SHARE,
     })),
   };
 }
@@ -132,18 +136,18 @@ function total(gaps: readonly number[], less: readonly number[] = []): number {
   return gaps.reduce((sum, gap, bin) => sum + Math.abs(gap - (less[bin] ?? 0)), 0);
 }
 
-export function ordersOf(groups: readonly ScoredClusters[]): number {
+export function countOrders(groups: readonly ScoredClusters[]): number {
   return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
 }
 
 /** Share of the orders that were paid, with its interval by client; null without an order. */
-export function paidShareOf(groups: readonly ScoredClusters[]): Estimate | null {
+export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | null {
   // In order, so that sums come out the same to the last digit.
   const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
-  return clusteredInterval(
+  return estimateClusteredShares(
     clusters.map(([, some]) => ({
       part: some.reduce((sum, { paid }) => sum + paid, 0),
-      whole: ordersOf(some),
+      whole: countOrders(some),
     })),
   );
 }

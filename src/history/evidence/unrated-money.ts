@@ -1,7 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import { nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { Objective } from '#decision/objective.ts';
-import { cellText, number } from './presentation.ts';
+import { formatCell, number } from './presentation.ts';
 
 const amounts = Type.Record(
   shape('Amounts', { paid: number('Of paid orders'), reversed: number('Of reversed ones') }),
@@ -19,7 +19,7 @@ export const unratedMoney = nullable(
 export type UnratedMoney = Shape<typeof unratedMoney>;
 
 /** The money, by currency, that is worth nothing by an objective whose value is in `valueIn`. */
-export function unratedAmong(
+export function findUnratedMoney(
   money: Shape<typeof amounts>,
   { rates }: Pick<Objective, 'rates'>,
   valueIn: string,
@@ -32,12 +32,12 @@ export function unratedAmong(
 }
 
 /** What a figure of value leaves out, and how to count it: `where` says to what the rate is given. */
-export function unratedNotes(figure: string, unrated: UnratedMoney, where: string): readonly string[] {
+export function listUnratedNotes(figure: string, unrated: UnratedMoney, where: string): readonly string[] {
   if (unrated === null) return [];
   const { valueIn, amounts } = unrated;
   const told = Object.entries(amounts).map(
     ([currency, { paid, reversed }]) =>
-      `${cellText(paid, 'money')} ${currency} paid and ${cellText(reversed, 'money')} ${currency} reversed`,
+      `${formatCell(paid, 'money')} ${currency} paid and ${formatCell(reversed, 'money')} ${currency} reversed`,
   );
   const rates = Object.keys(amounts).map((currency) => `--rate ${currency}=NUMBER`);
   return [

@@ -13,11 +13,11 @@ const BINS = 10;
  * McNeil, The meaning and use of the area under a ROC curve, 1982). 0.5 is guessing, 1 is perfect. Null without a
  * paid or an unpaid order.
  */
-export function areaUnderCurve(scored: readonly ScoredOrders[]): number | null {
+export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number | null {
   let unpaidBelow = 0;
   let paidCount = 0;
   let wonPairs = 0;
-  for (const { paid, unpaid } of byScore(scored)) {
+  for (const { paid, unpaid } of groupByScore(scored)) {
     wonPairs += paid * (unpaidBelow + unpaid / 2);
     unpaidBelow += unpaid;
     paidCount += paid;
@@ -29,13 +29,13 @@ export function areaUnderCurve(scored: readonly ScoredOrders[]): number | null {
  * Mean squared distance of the score from the outcome, 1 for paid and 0 for unpaid (Brier, Verification of forecasts
  * expressed in terms of probability, 1950). Null without an order.
  */
-export function brierScore(scored: readonly ScoredOrders[]): number | null {
+export function computeBrierScore(scored: readonly ScoredOrders[]): number | null {
   const errors = sum(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
   const orders = sum(scored, countOf);
   return orders === 0 ? null : errors / orders;
 }
 
-export function binOf(score: number): number {
+export function findBin(score: number): number {
   return Math.min(BINS - 1, Math.floor(score * BINS));
 }
 
@@ -43,9 +43,9 @@ export function binOf(score: number): number {
  * Ten equally wide bins of the score, without empty ones: scores from `from` up to, but without, `to`; the last includes
  * 1. The share of the orders that were paid equals the mean score of a calibrated score.
  */
-export function reliability(scored: readonly ScoredOrders[]) {
+export function computeReliability(scored: readonly ScoredOrders[]) {
   const withOrders = scored.filter((some) => countOf(some) > 0);
-  const bins = Map.groupBy(withOrders, ({ score }) => binOf(score));
+  const bins = Map.groupBy(withOrders, ({ score }) => findBin(score));
   return [...bins]
     .toSorted(([a], [b]) => a - b)
     .map(([bin, members]) => {
@@ -60,26 +60,26 @@ export function reliability(scored: readonly ScoredOrders[]) {
     });
 }
 
-export type ReliabilityBin = ReturnType<typeof reliability>[number];
+export type ReliabilityBin = ReturnType<typeof computeReliability>[number];
 
 /**
  * By how much each bin's scores exceed its paid share, weighted by the bin's orders; the distances together are the expected
  * calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning, 2015).
  * All 0 means that a score can be read as a probability. Null without an order.
  */
-export function calibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
+export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
   const orders = sum(scored, countOf);
   if (orders === 0) return null;
   const gaps = Array.from({ length: BINS }, () => 0);
   for (const { score, paid, unpaid } of scored) {
-    const bin = binOf(score);
+    const bin = findBin(score);
     gaps[bin] = (gaps[bin] ?? 0) + (score * (paid + unpaid) - paid) / orders;
   }
   return gaps;
 }
 
 /** Orders of one score together, from the lowest score to the highest. */
-export function byScore(scored: readonly ScoredOrders[]): readonly ScoredOrders[] {
+export function groupByScore(scored: readonly ScoredOrders[]): readonly ScoredOrders[] {
   return [...Map.groupBy(scored, ({ score }) => score)]
     .toSorted(([a], [b]) => a - b)
     .map(([score, same]) => ({

@@ -6,7 +6,7 @@ export type Moments = Readonly<Record<'clients' | 'seen' | 'sum' | 'size' | 'squ
 /** `seen` are clients with another value than 0, `size` is the sum without signs. */
 export const NO_MOMENTS: Moments = { clients: 0, seen: 0, sum: 0, size: 0, squares: 0 };
 
-export function meanOf({ clients, sum }: Moments): number {
+export function computeMean({ clients, sum }: Moments): number {
   return clients === 0 ? 0 : sum / clients;
 }
 
@@ -38,11 +38,11 @@ const NARROWEST_CLIENTS = 5000;
  * Time-uniform central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is Robbins',
  * 1970).
  */
-export function differenceOf(base: Moments, other: Moments, alpha: number): Estimate | null {
+export function estimateDifference(base: Moments, other: Moments, alpha: number): Estimate | null {
   if (!speaks(base) || !speaks(other)) return null;
   const error = errorOf(base, other);
   if (error === 0) return null;
-  const value = meanOf(other) - meanOf(base);
+  const value = computeMean(other) - computeMean(base);
   const half = error * width(equalArms(base, other), alpha);
   return { value, low: value - half, high: value + half };
 }
@@ -51,8 +51,13 @@ export function differenceOf(base: Moments, other: Moments, alpha: number): Esti
  * How many more clients both arms need together, drawn as so far, until four of five trials show a true difference of
  * this size. Null while nothing is known.
  */
-export function clientsToGo(base: Moments, other: Moments, alpha: number, difference: number): number | null {
-  if (differenceOf(base, other, alpha) === null || difference <= 0) return null;
+export function estimateClientsToGo(
+  base: Moments,
+  other: Moments,
+  alpha: number,
+  difference: number,
+): number | null {
+  if (estimateDifference(base, other, alpha) === null || difference <= 0) return null;
   const [now, error] = [equalArms(base, other), errorOf(base, other)];
   const shows = (times: number) =>
     (error / Math.sqrt(times)) * (width(now * times, alpha) + NORMAL_80) <= difference;
@@ -85,7 +90,7 @@ function errorOf(base: Moments, other: Moments): number {
 
 function varianceOf(moments: Moments): number {
   const { clients, squares } = moments;
-  return Math.max(0, (squares - clients * meanOf(moments) ** 2) / Math.max(1, clients - 1));
+  return Math.max(0, (squares - clients * computeMean(moments) ** 2) / Math.max(1, clients - 1));
 }
 
 /** The number of clients in two arms of equal size that would say as much. */

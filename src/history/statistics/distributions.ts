@@ -36,7 +36,7 @@ const OTHERS_MIN = 0.05;
  * minus the share that it always had, because a large value has most of any rise (explanatory power and surprise, as
  * in Adtributor, NSDI 2014). Only the first value of each dimension is given.
  */
-export function contributions(
+export function findContributions(
   counted: readonly CountedValue[],
   parts: RankingParts,
 ): readonly Contribution[] {
@@ -99,7 +99,7 @@ const EMPTY_BIN = 0.5;
  * 1 / sizes[1] (Yurdakul and Naranjo, Statistical properties of the population stability index, 2020). `sizes` are
  * the numbers of independent units: clients, where decisions are counted.
  */
-export function populationStability(
+export function computePopulationStability(
   before: readonly number[],
   after: readonly number[],
   sizes: readonly [number, number],

@@ -18,7 +18,7 @@ const NORMAL_975 = 1.959963984540054;
  * few cases (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and
  * DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
  */
-export function shareInterval(part: number, whole: number): Estimate | null {
+export function estimateShare(part: number, whole: number): Estimate | null {
   if (whole === 0) return null;
   const [value, z] = [part / whole, NORMAL_975];
   const shrink = 1 + z ** 2 / whole;
@@ -42,13 +42,13 @@ const CLUSTERED_ORDERS_MIN = 30;
  * expected number of positive counts, 1998), by the variance of the ratio between clients. With few clients that
  * variance is uncertain itself, which lowers the effective number further. Null for too few orders.
  */
-export function clusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
+export function estimateClusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
-  return whole < CLUSTERED_ORDERS_MIN ? null : clusteredInterval(clusters);
+  return whole < CLUSTERED_ORDERS_MIN ? null : estimateClusteredShares(clusters);
 }
 
 /** The same for any number of orders; null without one. */
-export function clusteredInterval(clusters: Iterable<ClusterCount>): Estimate | null {
+export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estimate | null {
   const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
   for (const cluster of all) {
@@ -60,11 +60,11 @@ export function clusteredInterval(clusters: Iterable<ClusterCount>): Estimate | 
   for (const cluster of all) spread += (cluster.part - share * cluster.whole) ** 2;
   const counted = all.filter((cluster) => cluster.whole > 0).length;
   const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
-  if (variance === 0) return shareInterval(share * counted, counted);
+  if (variance === 0) return estimateShare(share * counted, counted);
   // At most the number of orders, also when clients happen to be alike.
   const effectiveOrders = Math.min(whole, (share * (1 - share)) / variance);
   const effectiveSize = effectiveOrders * (NORMAL_975 / student975(counted - 1)) ** 2;
-  return shareInterval(share * effectiveSize, effectiveSize);
+  return estimateShare(share * effectiveSize, effectiveSize);
 }
 
 /** The 97.5 % points for one and two degrees of freedom, where the expansion is too inexact. */
@@ -96,7 +96,7 @@ const RESAMPLES = 400;
  * 2007). `statistics` is given how often each cluster was drawn; draws for which one is null are left out of it. The
  * same seed gives the same intervals. Null where the statistic of all clusters, each once, is null.
  */
-export function bootstrapIntervals(
+export function estimateByBootstrap(
   clusters: number,
   statistics: (drawn: Uint32Array) => readonly (number | null)[],
   seed = 1,
@@ -138,7 +138,7 @@ interface CountScatter {
  * the count varies around that by a negative binomial. The value is the expectation; the ends are counts. Null when the
  * expectation of all clusters, each once, is null.
  */
-export function predictionInterval(
+export function predictInterval(
   clusters: number,
   expectation: (drawn: Uint32Array) => number | null,
   { beyondChance, most }: CountScatter,

@@ -53,7 +53,7 @@ function survival(payments: AgedPayments): readonly Survival[] {
 /**
  * The age in days by which 95 % of the reversals have come; null with too few reversals, or while more may be coming.
  */
-export function maturityOf(payments: AgedPayments): number | null {
+export function findMaturityDays(payments: AgedPayments): number | null {
   const days = ageAt(payments, MATURE_SHARE, EVENTS_MIN);
   if (days === null) return null;
   const watched = payments.reduce((sum, { day, left }) => sum + (day >= WATCHED_RATIO * days ? left : 0), 0);
@@ -61,7 +61,7 @@ export function maturityOf(payments: AgedPayments): number | null {
 }
 
 /** The age in days by which 90 % of the reversals that were seen had come, also of few; 0 where none came. */
-export function lastingAfterDays(payments: AgedPayments): number {
+export function findLastingAfterDays(payments: AgedPayments): number {
   return ageAt(payments, LASTING_SHARE, 1) ?? 0;
 }
 
@@ -85,7 +85,7 @@ export interface ReversalRisk {
 }
 
 /** The risk at each of some ages, by the payments that were watched; null without any. */
-export function reversalRisks(
+export function estimateReversalRisks(
   payments: AgedPayments,
   ages: Iterable<number>,
 ): readonly ReversalRisk[] | null {
@@ -100,11 +100,11 @@ export function reversalRisks(
 }
 
 /** How many of the given young payments will be reversed, as an expectation; null without earlier payments. */
-export function expectedEvents(
+export function estimateExpectedEvents(
   payments: AgedPayments,
   young: readonly { readonly day: number; readonly payments: number }[],
 ): number | null {
-  const risks = reversalRisks(
+  const risks = estimateReversalRisks(
     payments,
     young.map(({ day }) => day),
   );
@@ -127,6 +127,6 @@ export interface PayersSpread {
  * moments of what was reversed (a shared frailty; Clayton, A model for association in bivariate life tables, 1978). 0 where
  * they do not differ beyond chance.
  */
-export function frailtyOf({ errors, expected, squares }: PayersSpread): number {
+export function estimateFrailty({ errors, expected, squares }: PayersSpread): number {
   return squares === 0 ? 0 : Math.max(0, (errors - expected) / squares);
 }

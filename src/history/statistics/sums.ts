@@ -1,11 +1,11 @@
 type Sums = Readonly<Record<string, number>>;
 
 /** The same members, each with another number. */
-export function eachOf<Of extends Sums>(sums: Of, change: (sum: number, name: string) => number): Of {
+export function mapSums<Of extends Sums>(sums: Of, change: (sum: number, name: string) => number): Of {
   const changed = Object.entries(sums).map(([name, sum]) => [name, change(sum, name)] as const);
   return { ...sums, ...Object.fromEntries(changed) };
 }
 
-export function plus<Of extends Sums>(one: Of, other: Of): Of {
-  return eachOf(one, (sum, name) => sum + (other[name] ?? 0));
+export function addSums<Of extends Sums>(one: Of, other: Of): Of {
+  return mapSums(one, (sum, name) => sum + (other[name] ?? 0));
 }

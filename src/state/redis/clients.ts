@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientOfflineError, ErrorReply } from '@redis/client';
 import { encodeDecision } from '#decision/decision-record.ts';
-import { token } from '#decision/payer/client-state.ts';
+import { toToken } from '#decision/payer/client-state.ts';
 import type { Hint } from '#decision/payer/hints.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { journalText } from '#state/journal.ts';
+import { encodeJournalRecord } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Change, LoadAlso, Stamp, Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { answerOf, readSnapshot } from '#state/stored-parts.ts';
+import { readSnapshot, toStoredAnswer } from '#state/stored-parts.ts';
 import type { RedisConnection, SendTogether } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import {
@@ -56,7 +56,7 @@ interface RedisClientsParts {
 export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load' | 'commit'> {
   const { connection, calls, clocks, decisions, installation, memory } = parts;
   const { commands } = connection;
-  const commitScript = commitScriptOf({ ...KEPT, installation: installation.known.id });
+  const commitScript = createCommitScript({ ...KEPT, installation: installation.known.id });
   let commits = 0;
   /** When a shape was stored in a partition by this process, by the process's monotonic clock. */
   const storedShapes = new Map<string, number>();
@@ -67,7 +67,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
     const tidies = memory.room === 'little' || ++commits % COMMITS_A_TIDYING === 0;
     const journalEntries = tidies ? JOURNAL_ENTRIES[memory.room] : null;
     const terms = { validUntilMs: untilMs, storesShape, journalEntries, installation: installation.known.id };
-    const { keys, args } = commitCall(change, next, terms);
+    const { keys, args } = createCommitCall(change, next, terms);
     try {
       return await calls.on(state)(() => commitScript.run(connection, keys, args, readCommitReply));
     } catch (error) {
@@ -112,13 +112,13 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
       const answer =
         answered === null
           ? null
-          : answerOf(await decisions.reader.decision({ clientHash: hash, text: answered }));
+          : toStoredAnswer(await decisions.reader.decision({ clientHash: hash, text: answered }));
       return readSnapshot({ state, order, answer }, time);
     },
     commit: async (change) => {
       const { client, shape } = change;
       const next = encodeClientState(change.state);
-      const place = shape === undefined ? '' : redis.shapeKey(redis.partitionOf(client.hash), shape.id);
+      const place = shape === undefined ? '' : redis.shapeKey(redis.getPartition(client.hash), shape.id);
       const storedMs = storedShapes.get(place);
       const believed = storedMs !== undefined && performance.now() - storedMs < SHAPE_RENEWAL_MS;
       const status = await tryToCommit(change, next, !believed);
@@ -138,7 +138,7 @@ export function createRedisClients(parts: RedisClientsParts): Pick<Store, 'load'
 function loadArgs(hash: string, { orderRef, idempotencyKey }: LoadAlso): readonly string[] | null {
   if (orderRef === undefined && idempotencyKey === undefined) return null;
   return [
-    orderRef === undefined ? '' : redis.NOTES.order + token(orderRef),
+    orderRef === undefined ? '' : redis.NOTES.order + toToken(orderRef),
     idempotencyKey === undefined ? '' : redis.NOTES.answer + redis.nameOf(idempotencyKey),
     redis.decisionPrefix(hash),
   ];
@@ -223,7 +223,7 @@ const JOURNAL_ENTRIES: Readonly<Record<MemoryRoom, number>> = {
 };
 
 /** The script of a node, with what never changes while it runs. */
-export function commitScriptOf({
+export function createCommitScript({
   installation,
   ...kept
 }: Readonly<Record<keyof typeof KEPT, number>> & { readonly installation: string }): RedisScript {
@@ -249,16 +249,16 @@ interface CommitTerms {
 }
 
 /** The keys and arguments of commit-5.lua, which says what each of them is. */
-export function commitCall(
+export function createCommitCall(
   change: Change,
   nextRaw: string,
   { validUntilMs, storesShape, journalEntries, installation }: CommitTerms,
 ) {
   const { stamp, entry, client, decision, shape } = change;
   const { hash, platform } = client;
-  const partition = redis.partitionOf(hash);
+  const partition = redis.getPartition(hash);
   const order = decision === undefined ? '' : redis.orderName(platform, decision.orderRef);
-  const told = journalText(entry);
+  const told = encodeJournalRecord(entry);
   const record = decision === undefined ? '' : encodeDecision(decision, shape);
   // A decision that does not fit the shape contains everything and needs none.
   const shaped = shape !== undefined && record !== '' && !record.startsWith('{') ? shape : null;

@@ -1,4 +1,4 @@
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type ClientKey, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
 import * as redis from '#state/keys.ts';
@@ -24,7 +24,7 @@ export class RedisDecisions {
   constructor(door: RedisAccess) {
     this.#door = door;
     this.reader = new RecordReader((id, clientHash) => {
-      const key = redis.shapeKey(redis.partitionOf(clientHash), id);
+      const key = redis.shapeKey(redis.getPartition(clientHash), id);
       return door.runOn(key)(() => callChecked('GET', door.commands.get(key), isTextOrNull));
     });
   }
@@ -71,7 +71,9 @@ export class RedisDecisions {
   async ofClient(clientHash: string, newest: number, limit: number): Promise<readonly Decision[]> {
     const count = Math.max(0, Math.min(limit, newest));
     const places = Array.from({ length: count }, (_, index) => ({ clientHash, seq: newest - index }));
-    return (await searchSteps.map(places, (some) => this.at(some))).filter((decision) => decision !== null);
+    return (await searchThrottle.map(places, (some) => this.at(some))).filter(
+      (decision) => decision !== null,
+    );
   }
 
   /**
@@ -98,7 +100,9 @@ export class RedisDecisions {
       })
       .toSorted((a, b) => b.score - a.score || b.seq - a.seq)
       .slice(0, RETENTION.decisionsPerOrder);
-    const found = await searchSteps.map(places, (some) => Promise.all(some.map((place) => this.at([place]))));
+    const found = await searchThrottle.map(places, (some) =>
+      Promise.all(some.map((place) => this.at([place]))),
+    );
     return found
       .flat()
       .filter((decision) => decision !== null)
@@ -112,7 +116,7 @@ export class RedisDecisions {
     orderRef: string,
   ): Promise<void> {
     const order = redis.orderName(platform, orderRef);
-    const key = redis.ordersKey(redis.partitionOf(hash), order);
+    const key = redis.ordersKey(redis.getPartition(hash), order);
     const run = this.#door.runOn(key);
     const notes = await run(() => this.#door.commands.zRange(key, 0, -1));
     const name = redis.orderNote(order, '');

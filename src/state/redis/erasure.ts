@@ -1,7 +1,7 @@
-import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
 import { decodeClientState } from '#decision/payer/state-document.ts';
-import { journalText } from '#state/journal.ts';
+import { encodeJournalRecord } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import { NO_TEXT_STAMP } from '#state/store.ts';
@@ -74,7 +74,7 @@ export class ClientErasure {
       await this.#removeDecisions(client, newest);
       // They have slots of their own.
       for (const name of noted('answer')) await this.#unlink([redis.claimKey(platform, name)]);
-      await this.#removeFromJournal(redis.journalKey(redis.partitionOf(hash)), hash);
+      await this.#removeFromJournal(redis.journalKey(redis.getPartition(hash)), hash);
       if (await this.#removeState(client, stamp)) return;
     }
     throw new StoreUnavailable('the client kept changing while it was erased');
@@ -135,9 +135,14 @@ export class ClientErasure {
 
   /** Removes state and notes, and tells the journal; false when the client changed since its stamp was read. */
   async #removeState({ platform, hash }: ErasedKey, stamp: string): Promise<boolean> {
-    const partition = redis.partitionOf(hash);
-    const erasure = { kind: 'erasure', at: Date.now(), platform, clientNumber: clientNumber(hash) } as const;
-    const args = [stamp, platform, journalText(erasure), String(ERASURES_MAX)];
+    const partition = redis.getPartition(hash);
+    const erasure = {
+      kind: 'erasure',
+      at: Date.now(),
+      platform,
+      clientNumber: toClientNumber(hash),
+    } as const;
+    const args = [stamp, platform, encodeJournalRecord(erasure), String(ERASURES_MAX)];
     const others = [redis.notesKey(hash), redis.journalKey(partition), redis.unshippedErasuresKey(partition)];
     return (await forgetClient.on(this.#door, [redis.stateKey(hash), ...others], args, requireWhole)) === 1;
   }

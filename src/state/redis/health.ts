@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { CLOCK_OFFSET_MS_MAX } from '#state/clock-offset.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { failureText, type ServerHealth, type StoreHealth, type StoreWarning } from '#state/store-health.ts';
+import {
+  explainFailure,
+  type ServerHealth,
+  type StoreHealth,
+  type StoreWarning,
+} from '#state/store-health.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import type { NodeCalls } from './connection/node-calls.ts';
 import { BadReply, requireItems, requireWhole } from './connection/reply.ts';
@@ -114,7 +119,7 @@ export class RedisHealth {
       const stranger = await this.#strangerOn(node);
       if (stranger !== null) return { server, failure: stranger, isAnotherStore: true, warnings: [] };
     } catch (error) {
-      return { server, failure: failureText(error), warnings: [] };
+      return { server, failure: explainFailure(error), warnings: [] };
     }
     const info = await this.#infoOf(node);
     const share = memoryUsedShare(info);
@@ -163,7 +168,7 @@ export class RedisHealth {
       .onNode(node)(() => this.#connection.infoOf(node))
       .catch(() => null);
     this.#settings.set(node, { info, readMs: performance.now() });
-    this.room = roomOf(this.#connection.nodes().map((one) => this.#settings.get(one)?.info ?? null));
+    this.room = findMemoryRoom(this.#connection.nodes().map((one) => this.#settings.get(one)?.info ?? null));
     return info;
   }
 
@@ -270,7 +275,7 @@ function memoryUsedShare(info: string | null): number | null {
 }
 
 /** What all servers together have, by their INFO; null of one that gives none. */
-export function roomOf(infos: readonly (string | null)[]): MemoryRoom {
+export function findMemoryRoom(infos: readonly (string | null)[]): MemoryRoom {
   const shares = infos.map((info) => {
     if (info === null) return Number.NaN;
     const [used, bound, machine] = ['used_memory', 'maxmemory', 'total_system_memory'].map((name) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { newSalt, SALT_REGISTER } from '#state/client-salt.ts';
-import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, VERSIONS } from '#state/keys.ts';
+import { createSalt, SALT_REGISTER } from '#state/client-salt.ts';
+import { DOCUMENTS, getPartition, installationKey, PARTITIONS, VERSIONS } from '#state/keys.ts';
 import {
   ANOTHER_STORE_REMEDY,
   type ExpectedInstallation,
@@ -9,7 +9,7 @@ import {
   explainSaltDifference,
   INSTALLATION_REGISTER,
   type KnownInstallation,
-  requireExpected,
+  requireExpectedInstallation,
 } from '#state/known-installation.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -70,12 +70,12 @@ export class Installation {
   async open({ expected, isAccepted, salt }: OpenInstallation): Promise<void> {
     const { name } = this.#door.connection;
     const { id, salt: kept, held } = await this.#found();
-    if (!isAccepted) requireExpected(name, id === null ? null : { id, salt: kept }, expected);
+    if (!isAccepted) requireExpectedInstallation(name, id === null ? null : { id, salt: kept }, expected);
     // A new salt would make every payer unknown.
     if (held.size > 0 && kept === null && expected === null) throw new StoreUnavailable(lostSalt(name));
     this.#known = {
       id: id ?? (await agreeOnText(this.#registers, INSTALLATION_REGISTER, expected?.id ?? randomUUID())),
-      salt: await agreeOnText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? newSalt()),
+      salt: await agreeOnText(this.#registers, SALT_REGISTER, expected?.salt ?? salt ?? createSalt()),
     };
     const unclaimed = PARTITIONS.filter((one) => !held.has(one));
     if (held.size === 0 || isAccepted) await Promise.all(unclaimed.map((one) => this.#claim(one)));
@@ -132,7 +132,7 @@ export class Installation {
 
   /** Notes that a commit on a client was refused because its partition does not hold this installation. */
   suspect(clientHash: string): void {
-    this.#suspects.add(partitionOf(clientHash));
+    this.#suspects.add(getPartition(clientHash));
     this.look().catch(() => {
       // The next check says what is wrong.
     });

@@ -1,26 +1,26 @@
 import { isJsonObject } from '#base/files/json-object.ts';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import {
+  collectUnreadable,
   comparePlaces,
+  decodeJournalRecord,
   type EntryPlace,
-  gapWith,
   type JournalGap,
   type JournalPlace,
   type JournalRecord,
   joinGaps,
+  joinLostVerdicts,
   type LostVerdict,
   PARTITION_CURSORS,
   type Placed,
   parseErasure,
-  parseJournalText,
   parsePlace,
   type ReadEntry,
   readCursor,
-  readOr,
+  readOrExplain,
+  toVerdictEntry,
   type UnreadableEntry,
-  unreadableAmong,
   type VerdictReference,
-  verdictEntry,
   writeCursor,
 } from '#state/journal.ts';
 import * as redis from '#state/keys.ts';
@@ -126,7 +126,7 @@ async function placeBefore(
   for (let left = newest + 1; ; ) {
     const count = Math.min(left, BATCH_ENTRIES_MAX);
     const from: string = reached === null ? '+' : `(${reached}`;
-    const rows = await searchSteps.run(() =>
+    const rows = await searchThrottle.run(() =>
       runOn(key)(() =>
         callChecked('XREVRANGE', commands.xRevRange(key, from, '-', { COUNT: count }), areRows),
       ),
@@ -204,7 +204,7 @@ class JournalReader {
     if (ahead !== null && pushedOut !== null) return this.read(after, limit);
     this.#keepAhead(cursor, feeds);
     const lost = others.filter((entry) => entry.kind === 'lost');
-    return { entries, cursor, gap: gapWith(lost, pushedOut), ...unreadableAmong(others) };
+    return { entries, cursor, gap: joinLostVerdicts(lost, pushedOut), ...collectUnreadable(others) };
   }
 
   #takeAhead(after: string | null): readonly Feed[] | null {
@@ -254,7 +254,7 @@ class JournalReader {
     const reply = await this.#door.runOn(key)(() =>
       callChecked('XRANGE', this.#door.commands.xRange(key, from, '+', { COUNT: batch }), areRows),
     );
-    const partition = redis.partitionNumber(feed.partition);
+    const partition = redis.getPartitionNumber(feed.partition);
     feed.rows.push(...(await this.#whole((reply ?? []).map((row) => storedEntry(partition, row)))));
     feed.fetched = feed.rows.at(-1)?.place ?? feed.fetched;
     feed.ended = feed.rows.length < batch;
@@ -263,7 +263,10 @@ class JournalReader {
   /** The rows with their entries: of a verdict the journal only names the decision. */
   async #whole(stored: readonly StoredEntry[]): Promise<readonly ReadRow[]> {
     const parsed = await Promise.all(
-      stored.map(async (one) => ({ one, entry: await readOr(one, () => parseJournalText(one.text)) })),
+      stored.map(async (one) => ({
+        one,
+        entry: await readOrExplain(one, () => decodeJournalRecord(one.text)),
+      })),
     );
     const named = parsed.flatMap(({ one: { clientHash }, entry }) =>
       isReference(entry) ? [{ clientHash, seq: entry.seq }] : [],
@@ -275,8 +278,8 @@ class JournalReader {
         if (!isReference(entry))
           return { place, entry: entry.kind === 'unreadable' ? entry : { ...entry, place } };
         const read = decisions.next().value ?? null;
-        const whole = await readOr(one, (): ReadEntry => {
-          return read === null ? { kind: 'lost', at: entry.at } : { ...verdictEntry(read()), place };
+        const whole = await readOrExplain(one, (): ReadEntry => {
+          return read === null ? { kind: 'lost', at: entry.at } : { ...toVerdictEntry(read()), place };
         });
         return { place, entry: whole };
       }),
@@ -341,7 +344,7 @@ function storedEntry(partition: number, row: StreamRow): StoredEntry {
 }
 
 function isReference(
-  entry: ReturnType<typeof parseJournalText> | UnreadableEntry,
+  entry: ReturnType<typeof decodeJournalRecord> | UnreadableEntry,
 ): entry is VerdictReference {
   return 'seq' in entry;
 }

@@ -1,4 +1,4 @@
-import { ClockOffset, medianOffset } from '#state/clock-offset.ts';
+import { ClockOffset, findMedianOffset } from '#state/clock-offset.ts';
 import type { RedisConnection } from './connection/connection.ts';
 import { BadReply } from './connection/reply.ts';
 
@@ -51,7 +51,7 @@ export class NodeClocks {
 
   /** A server that is gone does not count any more. */
   #median(): number {
-    return medianOffset(
+    return findMedianOffset(
       this.#connection
         .nodes()
         .map((node) => this.offsetOf(node))

@@ -2,10 +2,10 @@ import KeyvRedis from '@keyv/redis';
 import { isJsonObject } from '#base/files/json-object.ts';
 import type { AuditLink, AuditRows } from '#state/audit-log.ts';
 import {
+  createDocumentsKeyv,
+  createKeyvDocuments,
   type DocumentIndex,
   type Documents,
-  documentsKeyv,
-  keyvDocuments,
   type Versions,
   type VersionTable,
 } from '#state/documents.ts';
@@ -19,12 +19,12 @@ import {
 } from '#state/rate-buckets.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
+  formatWriterField,
   type ListLog,
   NO_TEXT_STAMP,
   type Registers,
+  readTallyCounts,
   type Tallies,
-  tallyCounts,
-  writerField,
 } from '#state/store.ts';
 import type { RunCall } from '#state/store-errors.ts';
 import { compareAndSet, computeStamp } from './compare-and-set.ts';
@@ -48,8 +48,8 @@ export function createRedisDocuments(
   versions: Versions,
 ): Documents {
   const store = new KeyvRedis(connection.commands, { throwOnErrors: true, keyPrefixSeparator: ':' });
-  return keyvDocuments(
-    documentsKeyv({ store, namespace: redis.DOCUMENTS }),
+  return createKeyvDocuments(
+    createDocumentsKeyv({ store, namespace: redis.DOCUMENTS }),
     namesIndex(connection),
     run,
     versions,
@@ -205,13 +205,13 @@ export function createRedisTallies(door: RedisAccess): Tallies {
   return {
     add: (tally, { writer, number, counts }) => {
       const added = Object.entries(counts).flatMap(([field, count]) => [field, String(count)]);
-      const args = [writerField(writer), String(number), String(RETENTION.tallyMs), ...added];
+      const args = [formatWriterField(writer), String(number), String(RETENTION.tallyMs), ...added];
       return addToTally.on(door, [redis.tallyKey(tally)], args, () => {});
     },
     read: (tally) => {
       const key = redis.tallyKey(tally);
       const fields = () => callChecked('HGETALL', commands.hGetAll(key), isJsonObject);
-      return runOn(key)(async () => tallyCounts(Object.entries(await fields())));
+      return runOn(key)(async () => readTallyCounts(Object.entries(await fields())));
     },
   };
 }

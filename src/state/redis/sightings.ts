@@ -1,20 +1,20 @@
 import {
   type AskedAttribute,
+  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countsByName,
   type DeviceKind,
+  groupCountsByName,
   NO_QUESTION,
   type SharingCounts,
   type SharingQuestion,
-  verdictsOnDevice,
 } from '#decision/facts/fact.ts';
 import {
   combineMarkBits,
-  markBits,
+  encodeMarks,
   SIGHTING_MARKS,
   type SightingMark,
 } from '#decision/payer/sighting-marks.ts';
-import { stepsOf } from '#decision/payer/verdict-steps.ts';
+import { findStepRange } from '#decision/payer/verdict-steps.ts';
 import * as redis from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { SightingsAsk, Store } from '#state/store.ts';
@@ -45,7 +45,7 @@ export function createRedisSightings(door: RedisAccess): Store['sightings'] {
     const keys = [first.key, ...places.slice(1).map(({ key }) => key)] as const;
     const recording = ask.record ? (ask.isRepeated === true ? '2' : '1') : '0';
     const name = redis.deviceMember(ask.client.hash);
-    const own = LETTERS_OF_BITS[markBits(ask.marks)] ?? '';
+    const own = LETTERS_OF_BITS[encodeMarks(ask.marks)] ?? '';
     const ofPlaces = places.flatMap((place) => placeArgs(place, ask.at));
     const args = [momentText(ask.at), recording, name, own, ...ofPlaces];
     return sightingsScript.on(door, [...keys], args, (what, reply) => {
@@ -107,7 +107,7 @@ function placeArgs({ question, isUnmarked }: Place, at: number): readonly string
   const firstMoments = windowsMs.map((windowMs) => momentText(at - windowMs + 1));
   const args = [lettersOfMarks(marks), notes.verdicts ? `${noted}v` : noted, String(windowsMs.length)];
   if (!notes.verdicts) return [...args, ...firstMoments];
-  const steps = verdictWindowsMs.map((windowMs) => stepsOf(windowMs, at));
+  const steps = verdictWindowsMs.map((windowMs) => findStepRange(windowMs, at));
   const ofSteps = steps.flatMap(({ ring, first }) => [ring + 1, Math.max(0, first)]);
   return [...args, ...firstMoments, String(steps.length), ...ofSteps.map(String)];
 }
@@ -136,7 +136,7 @@ function byWindow(place: Place | null, counts: readonly number[]): ReadonlyMap<n
         windowMs,
         {
           clients,
-          verdicts: asked < 0 ? 0 : verdictsOnDevice(verdicts[asked] ?? 0, clients),
+          verdicts: asked < 0 ? 0 : boundDeviceVerdicts(verdicts[asked] ?? 0, clients),
           paying: count('paying'),
           unpaid: count('unpaid'),
           blocked: count('blocked'),
@@ -153,7 +153,7 @@ function byAttribute(
   counts: readonly number[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   let start = 0;
-  return countsByName(
+  return groupCountsByName(
     asked.map(({ name, windowsMs }) => {
       const own = counts.slice(start, start + windowsMs.length);
       start += windowsMs.length;

@@ -1,6 +1,6 @@
 import { exactSystemClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
-import { clientKeysUnder } from '#state/client-salt.ts';
+import { createClientKeys } from '#state/client-salt.ts';
 import { Versions } from '#state/documents.ts';
 import { claimKey, DOCUMENTS, nameOf, registerKey } from '#state/keys.ts';
 import type { ExpectedInstallation } from '#state/known-installation.ts';
@@ -84,7 +84,7 @@ async function openOn(connection: RedisConnection, options: RedisStoreOptions): 
   await health.refuseOldServers();
   const { expected = null, isAccepted = false, salt } = options;
   await installation.open({ expected, isAccepted, salt });
-  const clientKeys = clientKeysUnder(installation.known.salt);
+  const clientKeys = createClientKeys(installation.known.salt);
   await health.check();
   const shared = sharedRecords(door, anyCalls, installation);
   const { versions, ...records } = shared;

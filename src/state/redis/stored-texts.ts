@@ -2,7 +2,7 @@ import type { Versions } from '#state/documents.ts';
 import { documentPrefix, registerKey, stateKey } from '#state/keys.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
-  followedName,
+  getFollowedName,
   type StatesPage,
   type StoredText,
   type StoredTexts,
@@ -43,7 +43,7 @@ export function createRedisStoredTexts(
     replace: async (place, stamp, next) => {
       const keptMs = place.kind === 'client' ? RETENTION.stateMs : undefined;
       const replaced = await compareAndSet(door, keyOf(place), stamp, next, keptMs);
-      if (replaced) await versions.changed(followedName(place));
+      if (replaced) await versions.changed(getFollowedName(place));
       return replaced;
     },
     states: (from) => statesPage(connection, calls, from),

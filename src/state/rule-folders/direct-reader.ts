@@ -4,7 +4,7 @@ import type { RuleReader } from './rule-reader.ts';
 import { scanRuleFolders } from './scan.ts';
 
 /** Reads in this thread: for commands and tests, which have nothing else to do meanwhile. */
-export function directReader(rulesDir: string): RuleReader {
+export function createDirectReader(rulesDir: string): RuleReader {
   return {
     scan: async () => scanRuleFolders(rulesDir),
     load: async (version) => loadRuleSet(join(rulesDir, version)),

@@ -2,7 +2,7 @@ import { isJsonObject, parseJsonObject } from '#base/files/json-object.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { hasDraftName, isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { computeFileDigests, digestOf } from '#decision/rules/text/draft-text.ts';
+import { computeDigest, computeFileDigests } from '#decision/rules/text/draft-text.ts';
 
 /** What `release.json` says: from then on the version never changes. */
 export interface Release {
@@ -14,24 +14,24 @@ export interface Release {
 }
 
 /** Why a version with a draft's name is not released, and what to do instead. */
-export function draftNameRefusal(version: RuleVersion): string {
+export function refuseDraftName(version: RuleVersion): string {
   const copy = version.slice(0, version.indexOf('-'));
   return `${version} has a draft's name, which is never released; release a copy of it: rules new ${copy} --from ${version}`;
 }
 
-export function makeRelease(ruleVersion: string, files: RuleFiles, releasedAt: Date): Release {
+export function createRelease(ruleVersion: string, files: RuleFiles, releasedAt: Date): Release {
   return {
     ruleVersion,
     releasedAt: releasedAt.toISOString(),
     files: computeFileDigests(files),
-    digest: digestOf(files),
+    digest: computeDigest(files),
   };
 }
 
 /** Every difference between a release and the files as they are now. */
 export function checkRelease(releaseText: string, folder: string, files: RuleFiles): readonly Problem[] {
   if (isRuleVersion(folder) && hasDraftName(folder))
-    return [problem('release.json', draftNameRefusal(folder))];
+    return [problem('release.json', refuseDraftName(folder))];
   const release: unknown = parseJsonObject(releaseText);
   if (!isRelease(release))
     return [problem('release.json', 'the file is damaged; restore it from version control')];
@@ -48,7 +48,7 @@ export function checkRelease(releaseText: string, folder: string, files: RuleFil
           : 'was changed';
     problems.push(problem(path, `the file ${change} after the release; ${wayOn}`));
   }
-  if (problems.length === 0 && release.digest !== digestOf(files)) {
+  if (problems.length === 0 && release.digest !== computeDigest(files)) {
     problems.push(problem('release.json', `the digest does not fit the files; ${wayOn}`));
   }
   return problems;

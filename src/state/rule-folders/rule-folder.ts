@@ -1,12 +1,17 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import { comparisonsIn } from '#decision/rules/condition.ts';
-import { compile } from '#decision/rules/evaluate/compile.ts';
+import { listComparisons } from '#decision/rules/condition.ts';
+import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import { RuleEngine } from '#decision/rules/evaluate/engine.ts';
-import { parse, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { parseRuleSet, RULE_FILES, RULE_SET_FILES_MAX, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
-import { conditionsOf, groupRulesByFile, isRuleVersion, type ParsedRules } from '#decision/rules/rule-set.ts';
-import { digestOf, type LoadResult } from '#decision/rules/text/draft-text.ts';
+import {
+  groupRulesByFile,
+  isRuleVersion,
+  listConditions,
+  type ParsedRules,
+} from '#decision/rules/rule-set.ts';
+import { computeDigest, type LoadResult } from '#decision/rules/text/draft-text.ts';
 import { checkRelease } from './release.ts';
 import { explainSystemError, RELEASE_FILE, requireErrorCode } from './rules-dir.ts';
 
@@ -24,7 +29,7 @@ type ReadResult =
 /** The rule set in a folder such as `rules/p2.v10`, or everything that is wrong with it. */
 export function loadRuleSet(folder: string): LoadResult {
   const read = readRuleSet(folder);
-  return read.ok ? { ok: true, ruleSet: compile(read.rules, read.digest, read.released) } : read;
+  return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, read.digest, read.released) } : read;
 }
 
 /** Nodes take sound rules over from the reader's thread, which these make a matter of milliseconds. */
@@ -38,17 +43,17 @@ export function readRuleSet(folder: string): ReadResult {
   const version = basename(folder);
   const release = readText(folder, RELEASE_FILE, problems);
   if (release !== null) problems.push(...checkRelease(release, version, files));
-  const result = parse(version, files);
+  const result = parseRuleSet(version, files);
   if (!result.ok) return { ok: false, problems: [...problems, ...result.problems] };
   if (problems.length > 0) return { ok: false, problems };
-  const comparisons = comparisonsIn(conditionsOf(result.rules)).length;
+  const comparisons = listComparisons(listConditions(result.rules)).length;
   if (comparisons > COMPARISONS_MAX) {
     const message = `the rule set has ${comparisons} comparisons; a node takes up at most ${COMPARISONS_MAX}`;
     return { ok: false, problems: [problemOf('ruleset.yaml', message)] };
   }
   // json-rules-engine must accept the rules: better to find out here than on a thread that answers.
   for (const rules of groupRulesByFile(result.rules)) new RuleEngine(rules, result.rules.facts);
-  return { ok: true, rules: result.rules, digest: digestOf(files), released: release !== null };
+  return { ok: true, rules: result.rules, digest: computeDigest(files), released: release !== null };
 }
 
 /** Folders in `rulesDir` that hold rule files and have no version's name, so that nobody reads them. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { BackgroundWork, LimitExceeded } from '#base/work/background-work.ts';
+import { BackgroundWork, JobLimitExceeded } from '#base/work/background-work.ts';
 import { bindFactToAttribute } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { setFactWindow } from '#decision/facts/fact.ts';
-import { compile } from '#decision/rules/evaluate/compile.ts';
+import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
 import type { ParsedRules, RuleVersion } from '#decision/rules/rule-set.ts';
 import type { LoadResult } from '#decision/rules/text/draft-text.ts';
 import type { ReaderWorks } from './reader-thread.ts';
@@ -42,10 +42,10 @@ export class ThreadedReader implements RuleReader {
     try {
       const read = await this.#thread.run('load', join(this.#rulesDir, version));
       return read.ok
-        ? { ok: true, ruleSet: compile(withFacts(read.rules), read.digest, read.released) }
+        ? { ok: true, ruleSet: compileRuleSet(withFacts(read.rules), read.digest, read.released) }
         : read;
     } catch (error) {
-      if (!(error instanceof LimitExceeded)) throw error;
+      if (!(error instanceof JobLimitExceeded)) throw error;
       const message = `it is not taken up: ${error.message} to read and prove it; "rules check ${version}" takes its time and says more`;
       return { ok: false, problems: [{ at: { file: '.', line: 1, column: 1 }, message }] };
     }

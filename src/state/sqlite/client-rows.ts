@@ -2,31 +2,37 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { encodeDecision } from '#decision/decision-record.ts';
 import {
   type AskedAttribute,
+  boundDeviceVerdicts,
   CLIENTS_ON_DEVICE_MAX,
-  countsByName,
+  countClientWithMarks,
   type DeviceKind,
+  groupCountsByName,
   type SharingCounts,
-  verdictsOnDevice,
-  withMarksOf,
 } from '#decision/facts/fact.ts';
-import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
-import { token } from '#decision/payer/client-state.ts';
+import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { toToken } from '#decision/payer/client-state.ts';
 import { encodeOrder } from '#decision/payer/order-text.ts';
-import { markBits, markBitsAfterPayment } from '#decision/payer/sighting-marks.ts';
+import { addPaymentMark, encodeMarks } from '#decision/payer/sighting-marks.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 import {
-  stepAhead,
-  stepOf,
-  stepsOf,
+  findStepAhead,
+  findStepRange,
+  getStepNumber,
   VERDICT_STEPS,
   VERDICTS_OF_STEP_MAX,
 } from '#decision/payer/verdict-steps.ts';
 import { UNSETTLED_MS } from '#state/clock-jumps.ts';
-import { journalText } from '#state/journal.ts';
+import { encodeJournalRecord } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Change, SightingsAsk, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { answerOf, type RecordReader, readSnapshot, type StoredRecord, textOf } from '#state/stored-parts.ts';
+import {
+  type RecordReader,
+  readSnapshot,
+  type StoredRecord,
+  toStoredAnswer,
+  toTextOrNull,
+} from '#state/stored-parts.ts';
 import type { SqliteFile } from './open-file.ts';
 
 const JOURNAL_ROWS =
@@ -192,7 +198,7 @@ export function sqliteClients(
     if (found === undefined) return null;
     const row = sql.decision.get(clientHash, Number(found['seq']));
     if (row === undefined) throw new StoreUnavailable('the decision of a stored answer is missing');
-    return answerOf(await reader.decision(storedRecord(row)));
+    return toStoredAnswer(await reader.decision(storedRecord(row)));
   };
   const count = (ask: SightingsAsk) => ({
     fingerprint: countOn(sql, ask, 'fingerprint'),
@@ -205,8 +211,11 @@ export function sqliteClients(
         const now = clock();
         const { state, order } = sql;
         const parts = {
-          state: textOf(state.get(hash, now)?.['state']),
-          order: orderRef === undefined ? null : textOf(order.get(hash, token(orderRef), now)?.['outcome']),
+          state: toTextOrNull(state.get(hash, now)?.['state']),
+          order:
+            orderRef === undefined
+              ? null
+              : toTextOrNull(order.get(hash, toToken(orderRef), now)?.['outcome']),
           answer: idempotencyKey === undefined ? null : await answer(hash, idempotencyKey, now),
         };
         return readSnapshot(parts, now);
@@ -232,7 +241,7 @@ export function sqliteClients(
     notePayment: ({ client: { hash }, since, isUnpaid }) =>
       write(() => {
         for (const { device, marks } of sql.latestSightings.all(hash, since)) {
-          const after = markBitsAfterPayment(Number(marks), isUnpaid);
+          const after = addPaymentMark(Number(marks), isUnpaid);
           if (after !== marks) sql.markSighting.run(after, String(device), hash);
         }
       }),
@@ -255,7 +264,7 @@ export function eraseRows(
   sql.eraseClaims.run(platform, hash);
   sql.eraseVerdicts.run(hash);
   for (const statement of sql.erase) statement.run(hash);
-  const text = journalText({ kind: 'erasure', at, platform, clientNumber: clientNumber(hash) });
+  const text = encodeJournalRecord({ kind: 'erasure', at, platform, clientNumber: toClientNumber(hash) });
   const { lastInsertRowid } = sql.putJournal.run(null, text);
   sql.putUnshippedErasure.run(lastInsertRowid, text);
   sql.trimErasures.run(RETENTION.unshippedErasures);
@@ -271,7 +280,7 @@ function commitChange(
   storedShapes: ReadonlySet<string>,
   nowMs: number,
 ): 'committed' | 'conflict' {
-  const entryText = journalText(change.entry);
+  const entryText = encodeJournalRecord(change.entry);
   if (!writeState(sql, change, nowMs)) return 'conflict';
   const { client, decision, shape, displaced, idempotencyKey } = change;
   const recordUntilMs = nowMs + RETENTION.decisionMs;
@@ -305,13 +314,13 @@ function noteOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind, nowMs: num
   if (device === null) return;
   const { notes } = ask.sharing[kind];
   const untilMs = nowMs + RETENTION.sightingMs;
-  const bits = markBits(ask.marks);
+  const bits = encodeMarks(ask.marks);
   if (notes.unpaidOrders) sql.putSighting.run(device, ask.client.hash, ask.at, untilMs, bits);
   else sql.putMarkedSighting.run(device, ask.client.hash, ask.at, untilMs, bits & 7);
   sql.trimSightings.run(device, device, CLIENTS_ON_DEVICE_MAX);
   if (!notes.verdicts || ask.isRepeated === true) return;
   for (const [ring, { kept }] of VERDICT_STEPS.entries()) {
-    const step = stepOf(ring, ask.at);
+    const step = getStepNumber(ring, ask.at);
     sql.countVerdict.run(device, ring, step, untilMs);
     sql.trimVerdicts.run(device, ring, step - kept);
   }
@@ -323,9 +332,9 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): Readonly
   const { windowsMs, marks, verdictWindowsMs } = ask.sharing[kind];
   const verdicts = (windowMs: number, clients: number) => {
     if (!verdictWindowsMs.includes(windowMs)) return 0;
-    const { ring, first } = stepsOf(windowMs, ask.at);
-    const counted = sql.verdictsSince.get(device, ring, first, stepAhead(ring, ask.at))?.['verdicts'];
-    return verdictsOnDevice(Number(counted), clients);
+    const { ring, first } = findStepRange(windowMs, ask.at);
+    const counted = sql.verdictsSince.get(device, ring, first, findStepAhead(ring, ask.at))?.['verdicts'];
+    return boundDeviceVerdicts(Number(counted), clients);
   };
   const statement = marks.length === 0 ? sql.countOthers : sql.countMarkedOthers;
   return new Map(
@@ -341,7 +350,7 @@ function countOn(sql: Statements, ask: SightingsAsk, kind: DeviceKind): Readonly
         blocked: count('blocked'),
         unpaidOrders: count('unpaidOrders'),
       };
-      return [windowMs, withMarksOf(seen, ask.marks, marks)];
+      return [windowMs, countClientWithMarks(seen, ask.marks, marks)];
     }),
   );
 }
@@ -358,7 +367,7 @@ function countWithValues(
   asked: readonly AskedAttribute[],
 ): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const { client, at } = ask;
-  return countsByName(
+  return groupCountsByName(
     asked.map(({ name, value, windowsMs }) => {
       const holder = holderOf(ask, name, value);
       const count = (windowMs: number) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { textOf } from '#state/stored-parts.ts';
+import { toTextOrNull } from '#state/stored-parts.ts';
 import type { SqliteCheckpoints } from './checkpoints.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -33,7 +33,7 @@ export class ErasureTraces {
       'INSERT INTO registers (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
     );
     const remove = file.db.prepare('DELETE FROM registers WHERE name = ? AND value = ?');
-    this.#mark = () => textOf(read.get(REGISTER)?.['value']);
+    this.#mark = () => toTextOrNull(read.get(REGISTER)?.['value']);
     this.#note = (mark) => void put.run(REGISTER, mark);
     this.#forget = (mark) => void remove.run(REGISTER, mark);
   }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
 import {
-  gapWith,
+  collectUnreadable,
+  decodeJournalRecord,
+  joinLostVerdicts,
   NUMBER_CURSORS,
   parseErasure,
-  parseJournalText,
   type ReadEntry,
-  readOr,
-  unreadableAmong,
-  verdictEntry,
+  readOrExplain,
+  toVerdictEntry,
 } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { KeptAfterShipping, Store } from '#state/store.ts';
@@ -50,9 +50,9 @@ export function sqliteJournal(
         const lost = all.filter((entry) => entry.kind === 'lost');
         return {
           entries: all.filter((entry) => entry.kind !== 'lost' && entry.kind !== 'unreadable'),
-          ...unreadableAmong(all),
+          ...collectUnreadable(all),
           cursor: last === undefined ? after : String(last),
-          gap: gapWith(lost, pushedOut),
+          gap: joinLostVerdicts(lost, pushedOut),
         };
       }),
     journalLength: () => read(() => Number(sql.journalLength.get()?.['entries'] ?? 0)),
@@ -91,11 +91,11 @@ async function wholeEntries(reader: RecordReader, rows: readonly Row[]): Promise
     const text = String(row['entry']);
     const stored = { place, text, clientHash: String(row['client'] ?? '') };
     entries.push(
-      await readOr(stored, async (): Promise<ReadEntry> => {
-        const parsed = parseJournalText(text);
+      await readOrExplain(stored, async (): Promise<ReadEntry> => {
+        const parsed = decodeJournalRecord(text);
         if (!('seq' in parsed)) return { ...parsed, place };
         if (row['record'] === null) return { kind: 'lost', at: parsed.at };
-        return { ...verdictEntry(await reader.decision(storedRecord(row))), place };
+        return { ...toVerdictEntry(await reader.decision(storedRecord(row))), place };
       }),
     );
   }
@@ -142,7 +142,7 @@ export function trimOverflow(sql: Statements, most: number, hasRoom: boolean): n
 /** When an entry was made; nothing where it cannot be read. */
 function timeOf(text: string): readonly number[] {
   try {
-    return [parseJournalText(text).at];
+    return [decodeJournalRecord(text).at];
   } catch {
     return [];
   }
@@ -155,7 +155,7 @@ export function sqliteDecisions(
   reader: RecordReader,
 ): Pick<Store, 'decision' | 'decisionsOfOrder' | 'decisionsOfClient'> {
   const decisionsIn = (rows: readonly Row[]) =>
-    searchSteps.map(rows.map(storedRecord), (some) => reader.decisions(some));
+    searchThrottle.map(rows.map(storedRecord), (some) => reader.decisions(some));
   return {
     decision: async (decisionId) => {
       const parsed = parseDecisionId(decisionId);

@@ -5,7 +5,7 @@ import { makeOwnFolder } from '#base/files/folders.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
 import { INSTALLATION_REGISTER, type KnownInstallation } from '#state/known-installation.ts';
 import { type RunCall, StoreLate, StoreUnavailable, UnknownCursor } from '#state/store-errors.ts';
-import { failureText } from '#state/store-health.ts';
+import { explainFailure } from '#state/store-health.ts';
 import type { FileWatch } from './file-watch.ts';
 import { type GroupCommit, isBusy } from './group-commit.ts';
 
@@ -258,6 +258,6 @@ const sqliteCall: RunCall = async (call) => {
     return await call();
   } catch (error) {
     if (error instanceof StoreUnavailable || error instanceof UnknownCursor) throw error;
-    throw new StoreUnavailable(`SQLite could not answer: ${failureText(error)}`, { cause: error });
+    throw new StoreUnavailable(`SQLite could not answer: ${explainFailure(error)}`, { cause: error });
   }
 };

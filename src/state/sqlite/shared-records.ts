@@ -3,25 +3,25 @@ import type { KeyvStoreAdapter } from 'keyv';
 import { DAY_MS } from '#base/duration.ts';
 import type { AuditRows } from '#state/audit-log.ts';
 import {
+  createDocumentsKeyv,
+  createKeyvDocuments,
   type DocumentIndex,
   type Documents,
-  documentsKeyv,
-  keyvDocuments,
   type Versions,
   type VersionTable,
 } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
 import {
+  formatWriterField,
   LIST_REMOVAL_KEPT_MS,
   type ListChange,
   type ListLog,
   NO_TEXT_STAMP,
   type Registers,
+  readTallyCounts,
   type Tallies,
-  tallyCounts,
-  writerField,
 } from '#state/store.ts';
-import { textOf } from '#state/stored-parts.ts';
+import { toTextOrNull } from '#state/stored-parts.ts';
 import { comparedTexts, stampOf } from './compare-and-set.ts';
 import type { ErasureTraces } from './erasure-traces.ts';
 import type { SqliteFile } from './open-file.ts';
@@ -30,7 +30,12 @@ import type { SqliteFile } from './open-file.ts';
 
 /** Documents in the `documents` table, which knows when each of them ends. */
 export function sqliteDocuments(file: SqliteFile, versions: Versions): Documents {
-  return keyvDocuments(documentsKeyv({ store: tableAdapter(file) }), tableIndex(file), file.run, versions);
+  return createKeyvDocuments(
+    createDocumentsKeyv({ store: tableAdapter(file) }),
+    tableIndex(file),
+    file.run,
+    versions,
+  );
 }
 
 function tableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
@@ -44,7 +49,7 @@ function tableAdapter({ db, clock, write }: SqliteFile): KeyvStoreAdapter {
   const adapter = {
     opts: {},
     get: async (key: string) => {
-      const text = textOf(read.get(key, clock())?.['value']);
+      const text = toTextOrNull(read.get(key, clock())?.['value']);
       return text === null ? undefined : JSON.parse(text);
     },
     set: (key: string, value: string, ttlMs?: number) =>
@@ -161,9 +166,9 @@ export function sqliteListLog({ db, clock, readPage, write }: SqliteFile): ListL
         const records = changed.all(after, limit).map(({ id, version, text }) => ({
           id: String(id),
           version: Number(version),
-          text: textOf(text),
+          text: toTextOrNull(text),
         }));
-        return { records, latest: Number(latest), horizon: Number(horizon), epoch: textOf(epoch) };
+        return { records, latest: Number(latest), horizon: Number(horizon), epoch: toTextOrNull(epoch) };
       }),
   };
 }
@@ -231,13 +236,13 @@ export function sqliteTallies({ db, clock, read, write }: SqliteFile): Tallies {
       write(() => {
         // A day is exact enough, and unchanged fields need not be written each time.
         const end = Math.ceil(clock() / DAY_MS) * DAY_MS + RETENTION.tallyMs;
-        const last = Number(one.get(tally, writerField(writer))?.['count'] ?? 0);
+        const last = Number(one.get(tally, formatWriterField(writer))?.['count'] ?? 0);
         if (last >= number) return;
-        const added = { ...counts, [writerField(writer)]: number - last };
+        const added = { ...counts, [formatWriterField(writer)]: number - last };
         for (const [field, count] of Object.entries(added)) add.run(tally, field, count, end);
         keep.run(end, tally, end);
       }),
     read: (tally) =>
-      read(() => tallyCounts(all.all(tally).map(({ field, count }) => [String(field), count] as const))),
+      read(() => readTallyCounts(all.all(tally).map(({ field, count }) => [String(field), count] as const))),
   };
 }

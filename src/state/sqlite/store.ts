@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '#base/clock.ts';
 import { AuditLog } from '#state/audit-log.ts';
-import { clientKeysUnder, newSalt, SALT_REGISTER } from '#state/client-salt.ts';
+import { createClientKeys, createSalt, SALT_REGISTER } from '#state/client-salt.ts';
 import { ClockJumps, UNSETTLED_MS } from '#state/clock-jumps.ts';
 import { Versions } from '#state/documents.ts';
 import {
   type ExpectedInstallation,
   INSTALLATION_REGISTER,
-  requireExpected,
+  requireExpectedInstallation,
 } from '#state/known-installation.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
 import type { StoreUnavailable } from '#state/store-errors.ts';
-import { failureText, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
-import { RecordReader, textOf } from '#state/stored-parts.ts';
+import { explainFailure, type ServerHealth, type StoreWarning } from '#state/store-health.ts';
+import { RecordReader, toTextOrNull } from '#state/stored-parts.ts';
 import { SqliteCheckpoints } from './checkpoints.ts';
 import { eraseRows, prepareStatements, sqliteClients } from './client-rows.ts';
 import { ErasureTraces } from './erasure-traces.ts';
@@ -65,7 +65,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
   const writes = new GroupCommit(db, log, place, () => checkpoints.noteWrite(), onLost, patience);
   const file = fileOf(db, writes, place, clock);
   const sql = prepareStatements(db);
-  const reader = new RecordReader(async (id) => textOf(sql.shape.get(id)?.['shape']));
+  const reader = new RecordReader(async (id) => toTextOrNull(sql.shape.get(id)?.['shape']));
   const jumps = new ClockJumps(clock, monotonicMs, probedAt(db));
   const retention = new SqliteRetention(file, sql, dataDir, jumps);
   const traces = new ErasureTraces(file, checkpoints);
@@ -75,7 +75,7 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
     name,
     installation,
     refusal: () => place.look()?.message ?? null,
-    clientKeys: clientKeysUnder(installation.salt),
+    clientKeys: createClientKeys(installation.salt),
     ...sharedRecords(file, place, traces),
     ...sqliteClients(file, sql, reader),
     ...sqliteDecisions(file, sql, reader),
@@ -102,14 +102,14 @@ export function openSqliteStore(dataDir: string, options: SqliteStoreOptions = {
 function openInstallation(path: string, dataDir: string, options: SqliteStoreOptions) {
   const { expected = null, isAccepted = false, salt } = options;
   const name = `sqlite ${path}`;
-  if (!isAccepted && isEmptyFile(path)) requireExpected(name, null, expected);
-  const begun = { id: expected?.id ?? randomUUID(), salt: expected?.salt ?? salt ?? newSalt() };
+  if (!isAccepted && isEmptyFile(path)) requireExpectedInstallation(name, null, expected);
+  const begun = { id: expected?.id ?? randomUUID(), salt: expected?.salt ?? salt ?? createSalt() };
   const db = openSqliteFile(path, dataDir, begun);
   const register = db.prepare('SELECT value FROM registers WHERE name = ?');
-  const textIn = (name: string) => textOf(register.get(name)?.['value']) ?? '';
+  const textIn = (name: string) => toTextOrNull(register.get(name)?.['value']) ?? '';
   const installation = { id: textIn(INSTALLATION_REGISTER), salt: textIn(SALT_REGISTER) };
   try {
-    if (!isAccepted) requireExpected(name, installation, expected);
+    if (!isAccepted) requireExpectedInstallation(name, installation, expected);
     return { db, installation };
   } catch (error) {
     db.close();
@@ -161,7 +161,7 @@ function clockWarnings(jumps: ClockJumps): readonly StoreWarning[] {
 
 /** When a node last tried to write, by its clock; null when none has. */
 function probedAt(db: DatabaseSync): number | null {
-  const text = textOf(db.prepare("SELECT value FROM registers WHERE name = 'probe'").get()?.['value']);
+  const text = toTextOrNull(db.prepare("SELECT value FROM registers WHERE name = 'probe'").get()?.['value']);
   return text === null ? null : Number(text);
 }
 
@@ -174,6 +174,6 @@ async function whyNoWrite({ db, clock, write }: SqliteFile): Promise<string | nu
     await write(() => probe.run(String(clock())));
     return null;
   } catch (error) {
-    return failureText(error);
+    return explainFailure(error);
   }
 }

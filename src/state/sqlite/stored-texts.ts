@@ -1,8 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Versions } from '#state/documents.ts';
 import { RETENTION } from '#state/retention.ts';
-import { followedName, type StoredText, type StoredTexts, TEXT_KINDS, type TextKind } from '#state/store.ts';
-import { textOf } from '#state/stored-parts.ts';
+import {
+  getFollowedName,
+  type StoredText,
+  type StoredTexts,
+  TEXT_KINDS,
+  type TextKind,
+} from '#state/store.ts';
+import { toTextOrNull } from '#state/stored-parts.ts';
 import { comparedTexts, stampOf } from './compare-and-set.ts';
 import type { SqliteFile } from './open-file.ts';
 
@@ -37,7 +43,7 @@ export function sqliteStoredTexts(file: SqliteFile, versions: Versions): StoredT
       const prolong = () => void keep.run(clock() + RETENTION.stateMs, name);
       const longer = kind === 'client' ? prolong : undefined;
       const replaced = await texts[kind].compareAndSet(PLACES[kind].prefix + name, stamp, next, longer);
-      if (replaced) await versions.changed(followedName(place));
+      if (replaced) await versions.changed(getFollowedName(place));
       return replaced;
     },
     states: (from) =>
@@ -63,7 +69,7 @@ async function* allTexts(db: DatabaseSync, readPage: SqliteFile['readPage']): As
       const rows = await readPage(() => page.all(from));
       for (const row of rows)
         yield { kind, name: String(row['name']).slice(prefix.length), text: String(row['text']) };
-      after = rows.length < PAGE_ROWS ? null : textOf(rows.at(-1)?.['name']);
+      after = rows.length < PAGE_ROWS ? null : toTextOrNull(rows.at(-1)?.['name']);
     }
   }
 }

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { Actor } from '#checkout/access/caller.ts';
 
 /** A person whom the identity provider vouches for: `person:248289761001 (ann@example.com)`. */
-export function actorOfPerson({
+export function toPersonActor({
   sub,
   email,
 }: {
@@ -19,11 +19,11 @@ export function isPerson({ id }: Pick<Actor, 'id'>): boolean {
 }
 
 /** The author of a change by a command: the user of the operating system, like `user ann on ops-1`. */
-export function actorOfUser(): string {
-  return userActor().text;
+export function formatUserActor(): string {
+  return createUserActor().text;
 }
 
-export function userActor(): Actor {
+export function createUserActor(): Actor {
   const owner = userInfo().username;
   const id = `user ${owner} on ${hostname()}`;
   return { id, owner, text: id };

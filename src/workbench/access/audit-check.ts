@@ -3,16 +3,16 @@ import {
   type AuditBody,
   type AuditLink,
   type AuditLog,
-  bodyOf,
   type ChainEnd,
-  digestOf,
-  hashOf,
+  computeAuditHash,
+  computePartDigest,
+  parseAuditBody,
 } from '#state/audit-log.ts';
 import { RETENTION } from '#state/retention.ts';
 
 /** What an entry says, with what leads to a payer where that is kept; null when it is not what was written. */
-export function toldBy({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
-  const { at, entry } = bodyOf({ body }) ?? { at: 0, entry: null };
+export function readAuditLink({ body, payer }: Pick<AuditLink, 'body' | 'payer'>) {
+  const { at, entry } = parseAuditBody({ body }) ?? { at: 0, entry: null };
   const part = payer === null ? [{}] : parsed(payer.text);
   const detail: unknown = Array.isArray(part) ? part[0] : null;
   return isJsonObject(entry) && isJsonObject(detail) ? { at, entry: { ...entry, ...detail } } : null;
@@ -43,8 +43,8 @@ class AuditCheck {
 
   take(link: AuditLink): readonly AuditFault[] {
     const { number } = link;
-    const body = bodyOf(link);
-    const fits = body !== null && hashOf(link) === link.hash;
+    const body = parseAuditBody(link);
+    const fits = body !== null && computeAuditHash(link) === link.hash;
     const known = this.#known?.number === number ? this.#known : null;
     const whats = [
       this.#place(link, body !== null && body.at <= this.#keptSince),
@@ -81,7 +81,9 @@ class AuditCheck {
 
   #payer({ number, payer }: AuditLink, body: AuditBody): string | null {
     if (payer !== null)
-      return digestOf(payer) === body.payer ? null : `What entry ${number} tells of a payer was changed.`;
+      return computePartDigest(payer) === body.payer
+        ? null
+        : `What entry ${number} tells of a payer was changed.`;
     if (body.payer !== null && body.at > this.#keptSince) this.#unexplained.add(number);
     return null;
   }
@@ -102,7 +104,7 @@ function parsed(text: string): unknown {
 const CHECKED_AT_ONCE = 500;
 
 /** Checks the chain of all entries that are kept. `known` is an entry that somebody has written down elsewhere. */
-export async function checkedAudit(log: AuditLog, now: number, known: ChainEnd | null = null) {
+export async function checkAuditChain(log: AuditLog, now: number, known: ChainEnd | null = null) {
   const check = new AuditCheck(now - RETENTION.auditMs, known);
   const faults: AuditFault[] = [];
   const newest = await log.newest();

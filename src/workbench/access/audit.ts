@@ -7,7 +7,7 @@ import { type ClientKey, isPlatformName, type PlatformName } from '#decision/pay
 import type { AuditLink, AuditLog, ChainEnd } from '#state/audit-log.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
-import { type AuditFault, checkedAudit, toldBy } from './audit-check.ts';
+import { type AuditFault, checkAuditChain, readAuditLink } from './audit-check.ts';
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -54,7 +54,7 @@ export const AuditEntrySchema = named(
 
 type NotedEntry = Shape<typeof AuditEntrySchema>;
 
-/** `who` is as `Actor.text` and `actorOfUser` write it; `service` and `guard` act on their own. */
+/** `who` is as `Actor.text` and `formatUserActor` write it; `service` and `guard` act on their own. */
 export type AuditEntry = Omit<NotedEntry, 'number' | 'hash'>;
 
 /** What is to be noted; what is left out is null. */
@@ -198,7 +198,7 @@ export class Audit {
 
   /** Checks the whole chain. `known` is the number and hash of an entry that was kept elsewhere. */
   verify(known: ChainEnd | null = null) {
-    return checkedAudit(this.#log, this.#now(), known);
+    return checkAuditChain(this.#log, this.#now(), known);
   }
 
   /** The entries about a client, oldest first and one at a time; returns whether all could be read. */
@@ -256,7 +256,7 @@ function fits({ at, who, action, platform }: AuditEntry, filter: AuditFilter): b
 function entryOf(link: AuditLink): NotedEntry | AuditFault {
   const { number, hash } = link;
   const what = `Entry ${number} was changed and cannot be read; run "audit verify".`;
-  const told = toldBy(link);
+  const told = readAuditLink(link);
   if (told === null) return { number, what };
   const members: Partial<Record<keyof AuditEntry, unknown>> = told.entry;
   const { who, action, platform, subject, before, after, reason } = { ...LEFT_OUT, ...members };

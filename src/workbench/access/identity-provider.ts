@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client';
 import { findInvisible } from '#base/invisible-characters.ts';
-import { type RoleGrant, rolesOf } from './roles.ts';
+import { findRoles, type RoleGrant } from './roles.ts';
 
 /** The identity provider, and which roles its claims give. */
 export interface ProviderSettings {
@@ -144,7 +144,7 @@ function personOf(roles: readonly RoleGrant[], sub: string, documents: readonly 
   return {
     sub,
     email: documents.map(verifiedEmailOf).find((email) => email !== null) ?? null,
-    items: rolesOf(roles, documents).map(({ item }) => item),
+    items: findRoles(roles, documents).map(({ item }) => item),
   };
 }
 

@@ -1,10 +1,10 @@
-import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '#base/shapes.ts';
+import { choice, instantText, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import {
   type AccessKey,
-  grantable,
-  grants,
+  getKeyStatus,
+  isGranted,
   KEY_STATUSES,
-  keyStatus,
+  listGrantable,
   OPERATIONS,
   type Operation,
 } from '#checkout/access/access-keys.ts';
@@ -20,26 +20,35 @@ export const AccessKeySchema = named(
     owner: nullable(word('The person or team that answers for it', 'person:248289761001')),
     operations: list(choice(OPERATIONS, 'An operation'), 'What it was granted'),
     status: choice(KEY_STATUSES, 'Only live keys are let in'),
-    issuedAt: writtenInstant('When it was issued'),
-    expiresAt: nullable(writtenInstant('Until when it is let in; null: it does not expire')),
-    revokedAt: nullable(writtenInstant('When it was revoked; null: it was not')),
+    issuedAt: instantText('When it was issued'),
+    expiresAt: nullable(instantText('Until when it is let in; null: it does not expire')),
+    revokedAt: nullable(instantText('When it was revoked; null: it was not')),
   }),
 );
 
-export function keyView(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
+export function toKeyView(record: AccessKey, now: number): Shape<typeof AccessKeySchema> {
   const { id, platform, owner = null, operations, issuedAt, expiresAt, revokedAt } = record;
-  return { id, platform, owner, operations, status: keyStatus(record, now), issuedAt, expiresAt, revokedAt };
+  return {
+    id,
+    platform,
+    owner,
+    operations,
+    status: getKeyStatus(record, now),
+    issuedAt,
+    expiresAt,
+    revokedAt,
+  };
 }
 
-export function keyNote(
+export function createKeyNote(
   action: 'key issued' | 'key revoked',
   before: AccessKey | null,
   after: AccessKey,
   now: number,
 ) {
   const { platform, id: subject } = after;
-  const was = before && keyView(before, now);
-  return { action, platform, subject, before: was, after: keyView(after, now) };
+  const was = before && toKeyView(before, now);
+  return { action, platform, subject, before: was, after: toKeyView(after, now) };
 }
 
 /** Operations of programs, which no role of people includes. */
@@ -49,10 +58,12 @@ const OF_PROGRAMS: readonly Operation[] = ['score', 'verdict', 'outcomes', 'even
  * An issuer at a platform may grant its own operations and, if it may change payers and see their decisions, those of
  * programs. `operate` and `approve` are granted by roles, or by commands at the store.
  */
-export function mayGive(maker: Pick<AccessKey, 'platform' | 'operations'>): readonly Operation[] {
-  const actsForPrograms = grants(maker, 'clients') && grants(maker, 'decisions');
-  return grantable(maker.platform).filter((one) => {
+export function listGivableOperations(
+  maker: Pick<AccessKey, 'platform' | 'operations'>,
+): readonly Operation[] {
+  const actsForPrograms = isGranted(maker, 'clients') && isGranted(maker, 'decisions');
+  return listGrantable(maker.platform).filter((one) => {
     if (one === 'operate' || one === 'approve') return false;
-    return grants(maker, one) || (actsForPrograms && OF_PROGRAMS.includes(one));
+    return isGranted(maker, one) || (actsForPrograms && OF_PROGRAMS.includes(one));
   });
 }

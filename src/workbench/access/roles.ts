@@ -61,7 +61,7 @@ function isRole(name: string): name is Role {
  * The grants of somebody with the claims of these documents. A claim is a text, or a list of texts; it is read from the
  * first document that has it.
  */
-export function rolesOf(
+export function findRoles(
   grants: readonly RoleGrant[],
   documents: readonly Readonly<Record<string, unknown>>[],
 ): readonly RoleGrant[] {
@@ -82,7 +82,7 @@ function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unkno
 /**
  * The operations that the roles allow at a platform; a role at `*` counts at every platform and for the installation.
  */
-export function operationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
+export function listOperationsAt(grants: readonly RoleGrant[], platform: PlatformName): readonly Operation[] {
   const here = grants.filter((grant) => grant.platform === INSTALLATION || grant.platform === platform);
   return [...new Set(here.flatMap(({ role }): readonly Operation[] => ROLES[role]))];
 }

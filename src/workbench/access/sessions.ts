@@ -1,17 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
-import { type AccessKeys, grants, INSTALLATION, type Operation } from '#checkout/access/access-keys.ts';
-import {
-  type Actor,
-  actorOfKey,
-  type Caller,
-  type Credential,
-  callerOfKey,
-} from '#checkout/access/caller.ts';
+import { type AccessKeys, INSTALLATION, isGranted, type Operation } from '#checkout/access/access-keys.ts';
+import { type Actor, type Caller, type Credential, toActor, toCaller } from '#checkout/access/caller.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
-import { type Documents, someAtATime } from '#state/documents.ts';
-import { actorOfPerson } from './actors.ts';
+import { type Documents, mapInBatches } from '#state/documents.ts';
+import { toPersonActor } from './actors.ts';
 import type { Person } from './identity-provider.ts';
-import { operationsAt, type Role, type RoleGrant } from './roles.ts';
+import { listOperationsAt, type Role, type RoleGrant } from './roles.ts';
 
 /** Who signed in: the holder of a key, or a person. */
 export type SignedIn =
@@ -103,7 +97,7 @@ export class Sessions {
   async isGranted({ kind, id }: Credential, platform: PlatformName, operation: Operation): Promise<boolean> {
     if (kind === 'key') return this.#keys.isGranted(id, operation);
     const caller = (await this.#find(id))?.at(platform) ?? null;
-    return caller !== null && grants(caller, operation);
+    return caller !== null && isGranted(caller, operation);
   }
 
   /** Ends this session or all of the same user; gives how many ended. */
@@ -119,7 +113,7 @@ export class Sessions {
   async people(platform: PlatformName): Promise<readonly SignedInPerson[]> {
     const records = await this.#documents.list<SessionRecord>(SESSIONS);
     const newestFirst = records.toSorted((a, b) => b.endsAt - a.endsAt);
-    const each = (await someAtATime(newestFirst, (record) => this.#personOf(record))).flat();
+    const each = (await mapInBatches(newestFirst, (record) => this.#personOf(record))).flat();
     return [...Map.groupBy(each, ({ actor }) => actor.id).values()]
       .map((same) => visibleTo(platform, same))
       .filter((same) => same.length > 0)
@@ -142,11 +136,11 @@ export class Sessions {
     const sessions = [{ id, beganAt: endsAt - SESSION_MS_MAX, usedAt: use.at, endsAt }];
     if (who.kind === 'person') {
       const access = this.#rolesOf(who);
-      return access.length === 0 ? [] : [{ actor: actorOfPerson(who), access, sessions }];
+      return access.length === 0 ? [] : [{ actor: toPersonActor(who), access, sessions }];
     }
     const key = await this.#keys.live(who.keyId);
     if (key === null) return [];
-    return [{ actor: actorOfKey(key), access: [{ platform: key.platform, role: null }], sessions }];
+    return [{ actor: toActor(key), access: [{ platform: key.platform, role: null }], sessions }];
   }
 
   /** Without roles that are no longer configured. */
@@ -161,7 +155,7 @@ export class Sessions {
     if (who.kind === 'person') return this.#sessionOf(record, who);
     const key = await this.#keys.live(who.keyId);
     if (key === null) return null;
-    const caller = callerOfKey(key);
+    const caller = toCaller(key);
     const at = (platform: string | null): Caller | null => {
       if (platform === null || platform === key.platform) return caller;
       return reaches([key.platform], platform) ? { ...caller, platform } : null;
@@ -178,9 +172,9 @@ export class Sessions {
       const platform = name ?? first;
       if (!reaches(platforms, platform)) return null;
       return {
-        actor: actorOfPerson(person),
+        actor: toPersonActor(person),
         platform,
-        operations: operationsAt(roles, platform),
+        operations: listOperationsAt(roles, platform),
         credential: { kind: 'session', id },
         expiresAt: new Date(endsAt).toISOString(),
       };
@@ -247,7 +241,7 @@ function reaches(platforms: readonly PlatformName[], name: string): name is Plat
 }
 
 function nameOf(who: SignedIn): string {
-  return who.kind === 'key' ? `key ${who.keyId}` : actorOfPerson(who).id;
+  return who.kind === 'key' ? `key ${who.keyId}` : toPersonActor(who).id;
 }
 
 function idOf(secret: string): string {

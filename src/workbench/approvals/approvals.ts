@@ -1,4 +1,4 @@
-import { LimitExceeded } from '#base/work/background-work.ts';
+import { JobLimitExceeded } from '#base/work/background-work.ts';
 import {
   type AccessKeys,
   INSTALLATION,
@@ -16,21 +16,21 @@ import type { Override } from '#decision/payer/client-state.ts';
 import { hasDraftName, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
-import { keyNote } from '#workbench/access/key-views.ts';
+import { createKeyNote } from '#workbench/access/key-views.ts';
 import type { DeskRelease } from '#workbench/authoring/desk/desk-thread.ts';
 import {
-  breachesIn,
-  foundObstacle,
+  formatLostCases,
   type LostCases,
-  lostCasesText,
+  listBreaches,
+  toReleaseObstacle,
 } from '#workbench/authoring/desk/examine.ts';
-import { obstacleText, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
+import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
 import { Drafts, type OpenedDraft } from '#workbench/authoring/drafts.ts';
 import {
   type FollowReport,
-  foresee,
-  isFar,
+  foreseeChange,
+  isFarReaching,
   RolloutRefused,
   rollOut,
 } from '#workbench/rollout/change-rollout.ts';
@@ -38,11 +38,11 @@ import type { DecidedLately } from '#workbench/rollout/difference.ts';
 import { waitUntilTakenUp } from '#workbench/rollout/taken-up.ts';
 import {
   type DraftPlace,
-  draftOf,
+  type ForeseenChange,
+  findProposedDraft,
   ProposalRefused,
   type Proposals,
   type ProposedChange,
-  type Prospect,
   requireOwner,
   requireSomebodyElse,
   type StoredProposal,
@@ -95,7 +95,7 @@ export class Approvals {
     const own = await this.#parts.proposals.list(platform);
     if (isInstallation(platform)) return own;
     const ofDrafts = (await this.#parts.proposals.list(INSTALLATION)).filter(
-      ({ change }) => draftOf(change)?.platform === platform,
+      ({ change }) => findProposedDraft(change)?.platform === platform,
     );
     return [...ofDrafts, ...own].toSorted((one, other) => other.proposedAt - one.proposedAt);
   }
@@ -136,7 +136,8 @@ export class Approvals {
   ): Promise<StoredProposal> {
     const { proposals } = this.#parts;
     const proposal = await proposals.get(platform, proposalId);
-    if (this.isRequired || draftOf(proposal.change) === undefined) requireSomebodyElse(proposal, actor);
+    if (this.isRequired || findProposedDraft(proposal.change) === undefined)
+      requireSomebodyElse(proposal, actor);
     if (proposal.state === 'open') {
       const basis = await orRefused(() => this.#basisNow(platform, proposal.change));
       if (basis !== proposal.basis) {
@@ -195,9 +196,9 @@ export class Approvals {
         state === 'open' &&
         'version' in change &&
         change.version === version &&
-        draftOf(change)?.platform === platform,
+        findProposedDraft(change)?.platform === platform,
     );
-    const place = proposed === undefined ? undefined : draftOf(proposed.change);
+    const place = proposed === undefined ? undefined : findProposedDraft(proposed.change);
     if (place === undefined) return null;
     return orRefused(async () => {
       const { draft } = await this.#drafts.open(version, place);
@@ -222,7 +223,7 @@ export class Approvals {
 
   async key({ who }: Maker, { record }: Asked<'key'>): Promise<void> {
     await this.#parts.keys.keep(record);
-    await this.#parts.audit.note({ ...keyNote('key issued', null, record, this.#parts.clock()), who });
+    await this.#parts.audit.note({ ...createKeyNote('key issued', null, record, this.#parts.clock()), who });
   }
 
   async #carryOut(maker: Maker, change: ProposedChange): Promise<void> {
@@ -245,7 +246,7 @@ export class Approvals {
 
   /** What the change would be made on now; null when there is nothing to approve. */
   async #basisNow(platform: PlatformName, change: ProposedChange): Promise<string | null> {
-    const draft = draftOf(change);
+    const draft = findProposedDraft(change);
     if (change.what !== 'release' || draft === undefined)
       return (await this.#prospect(platform, change))?.basis ?? null;
     const { digest } = await this.#drafts.complete(platform, change.version, draft);
@@ -253,7 +254,7 @@ export class Approvals {
   }
 
   /** Null when nobody has to approve it. */
-  async #prospect(platform: PlatformName, change: ProposedChange): Promise<Prospect | null> {
+  async #prospect(platform: PlatformName, change: ProposedChange): Promise<ForeseenChange | null> {
     switch (change.what) {
       case 'rollout':
         return this.#prospectOfRollout(change);
@@ -268,11 +269,11 @@ export class Approvals {
     }
   }
 
-  async #prospectOfRollout(change: Asked<'rollout'>): Promise<Prospect | null> {
+  async #prospectOfRollout(change: Asked<'rollout'>): Promise<ForeseenChange | null> {
     const { version, goal, reason } = change;
-    if (!isFar(goal) || change.emergency) return null;
+    if (!isFarReaching(goal) || change.emergency) return null;
     const asked = { ...change, who: '', at: this.#parts.clock() };
-    const { rollout, to, also, differences } = await foresee(this.#changeParts(), version, goal, asked);
+    const { rollout, to, also, differences } = await foreseeChange(this.#changeParts(), version, goal, asked);
     const shares = goal.mode === 'canary' ? [{ ...to, percent: goal.percent }, ...also] : [];
     if (goal.mode === 'canary' && shares.every((share) => hasAsMuch(rollout, share))) return null;
     const far =
@@ -292,7 +293,7 @@ export class Approvals {
     };
   }
 
-  async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<Prospect> {
+  async #prospectOfRelease(platform: PlatformName, asked: Asked<'release'>): Promise<ForeseenChange> {
     const { version, digest, reason } = asked;
     const { desk, fleet } = this.#rules();
     const { lost, breaches } = unobstructed(version, await desk.releasable(platform, version, digest));
@@ -304,7 +305,7 @@ export class Approvals {
         `${version} is fixed for good, and may be rolled out then`,
         'nothing is found in it, and all its cases pass',
         ...breaches,
-        ...(lost === null ? [] : [lostCasesText(lost)]),
+        ...(lost === null ? [] : [formatLostCases(lost)]),
         `reason: ${reason}`,
       ],
       versions: active === undefined ? null : { before: active, after: version },
@@ -316,16 +317,16 @@ export class Approvals {
     version: RuleVersion,
     draft: DraftPlace,
     reason: string,
-  ): Promise<Prospect & { readonly digest: string }> {
+  ): Promise<ForeseenChange & { readonly digest: string }> {
     const { desk, fleet } = this.#rules();
     const { platform } = draft;
-    if (hasDraftName(version)) throw new ProposalRefused(obstacleText(version, { is: 'draft name' }));
+    if (hasDraftName(version)) throw new ProposalRefused(formatObstacle(version, { is: 'draft name' }));
     const begun = await this.#drafts.begun(version, draft);
     const checked = await desk.check(platform, begun, null);
     const { digest: soundDigest, problems, notes, coverage, lostCases } = checked;
-    const obstacle = foundObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
+    const obstacle = toReleaseObstacle(problems, () => coverage ?? { passed: 0, failed: 0 });
     if (soundDigest === null || obstacle !== null)
-      throw new ProposalRefused(obstacleText(version, obstacle ?? { is: 'findings', problems }));
+      throw new ProposalRefused(formatObstacle(version, obstacle ?? { is: 'findings', problems }));
     const { digest } = await this.#drafts.complete(platform, version, draft);
     const active = (await fleet.read())?.rollout?.active.version;
     const diff = active === undefined ? null : await desk.compare(platform, active, begun);
@@ -335,8 +336,8 @@ export class Approvals {
       basis: basisOfRelease(version, digest),
       lines: [
         `the draft ${version} of ${platform} is fixed for good, and may be rolled out then`,
-        ...breachesIn(notes),
-        ...(lostCases === null ? [] : [lostCasesText(lostCases)]),
+        ...listBreaches(notes),
+        ...(lostCases === null ? [] : [formatLostCases(lostCases)]),
         ...(diff?.differences ?? []).slice(0, DIFFERENCES_MAX).map((one) => `against ${active}: ${one.text}`),
         `reason: ${reason}`,
       ],
@@ -344,7 +345,7 @@ export class Approvals {
     };
   }
 
-  async #prospectOfOverride(platform: PlatformName, asked: Asked<'override'>): Promise<Prospect> {
+  async #prospectOfOverride(platform: PlatformName, asked: Asked<'override'>): Promise<ForeseenChange> {
     const { clientIdKey, reason, expiresAt } = asked;
     const { state } = await this.#parts.store.load(this.#parts.clientKeys.of(platform, clientIdKey));
     const { override } = state;
@@ -392,7 +393,7 @@ function hasAsMuch({ candidates }: Rollout, { digest, percent }: VersionRef & Sh
 const GATED: readonly Operation[] = ['operate', 'approve', 'outcomes', 'keys'];
 
 /** Null unless the key may do what somebody else approves. */
-function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
+function prospectOfKey({ record }: Asked<'key'>): ForeseenChange | null {
   const { id, platform, owner, operations, expiresAt } = record;
   const may = operations.filter((one) => GATED.includes(one));
   if (may.length === 0) return null;
@@ -411,7 +412,7 @@ function prospectOfKey({ record }: Asked<'key'>): Prospect | null {
 }
 
 function unobstructed(version: RuleVersion, asked: DeskRelease): DeskRelease {
-  if (asked.obstacle !== null) throw new ProposalRefused(obstacleText(version, asked.obstacle));
+  if (asked.obstacle !== null) throw new ProposalRefused(formatObstacle(version, asked.obstacle));
   return asked;
 }
 
@@ -419,7 +420,7 @@ async function orRefused<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, LimitExceeded].some(
+    const isRefusal = [RolloutRefused, DraftRefused, KeyRefused, JobLimitExceeded].some(
       (kind) => error instanceof kind,
     );
     throw isRefusal && error instanceof Error ? new ProposalRefused(error.message) : error;

@@ -52,7 +52,7 @@ export type ProposedChange =
   | { readonly what: 'key'; readonly record: AccessKey };
 
 /** What a change would do now. */
-export interface Prospect {
+export interface ForeseenChange {
   readonly subject: string;
   /**
    * A fingerprint of the state it was worked out on. If that differs at the approval, another change would be made
@@ -168,7 +168,7 @@ export class Proposals {
   async add(
     platform: PlatformName,
     change: ProposedChange,
-    { subject, basis, lines, versions }: Prospect,
+    { subject, basis, lines, versions }: ForeseenChange,
     { text, owner }: Pick<Actor, 'text' | 'owner'>,
   ): Promise<StoredProposal> {
     const proposedAt = this.#now();
@@ -295,7 +295,7 @@ export class Proposals {
 }
 
 /** The draft that a change is about; undefined where it is about none. */
-export function draftOf(change: ProposedChange): DraftPlace | undefined {
+export function findProposedDraft(change: ProposedChange): DraftPlace | undefined {
   return change.what === 'release' ? change.draft : undefined;
 }
 
@@ -306,7 +306,7 @@ function isSame(one: StoredProposal, proposal: StoredProposal): boolean {
 }
 
 function isReplaced(one: StoredProposal, proposal: StoredProposal): boolean {
-  const [before, after] = [draftOf(one.change), draftOf(proposal.change)];
+  const [before, after] = [findProposedDraft(one.change), findProposedDraft(proposal.change)];
   const isAboutOne = before?.platform === after?.platform && one.subject === proposal.subject;
   return one.state === 'open' && before !== undefined && after !== undefined && isAboutOne;
 }
@@ -321,17 +321,17 @@ function replacedBy(
 
 function requirePlace(all: readonly StoredProposal[], proposal: StoredProposal): void {
   const open = all.filter(({ state }) => state === 'open');
-  const draft = draftOf(proposal.change);
+  const draft = findProposedDraft(proposal.change);
   if (draft !== undefined) {
-    const drafts = open.filter(({ change }) => draftOf(change) !== undefined);
-    const own = drafts.filter(({ change }) => draftOf(change)?.platform === draft.platform);
+    const drafts = open.filter(({ change }) => findProposedDraft(change) !== undefined);
+    const own = drafts.filter(({ change }) => findProposedDraft(change)?.platform === draft.platform);
     const isFull = own.length >= OPEN_DRAFTS_MAX;
     if (!isFull && drafts.length < ALL_OPEN_DRAFTS_MAX) return;
     throw new ProposalRefused(
       `${isFull ? `${draft.platform} has ${own.length}` : `all platforms have ${drafts.length}`} open proposals to release drafts, which is the most; an operator of the installation releases or returns some of them first`,
     );
   }
-  const places = open.filter(({ change }) => draftOf(change) === undefined);
+  const places = open.filter(({ change }) => findProposedDraft(change) === undefined);
   const own = places.filter((one) => proposerOf(one) === proposerOf(proposal));
   if (places.length < OPEN_MAX && own.length < OPEN_OF_PROPOSER_MAX) return;
   throw new ProposalRefused(
@@ -349,11 +349,11 @@ function keptOf(all: readonly StoredProposal[]): readonly StoredProposal[] {
   const open = all.filter(({ state }) => state === 'open');
   const decided = all.filter(({ state }) => state !== 'open');
   const drafts = Map.groupBy(
-    decided.filter(({ change }) => draftOf(change) !== undefined),
-    ({ change }) => draftOf(change)?.platform,
+    decided.filter(({ change }) => findProposedDraft(change) !== undefined),
+    ({ change }) => findProposedDraft(change)?.platform,
   );
   const kept = new Set([
-    ...decided.filter(({ change }) => draftOf(change) === undefined).slice(0, DECIDED_KEPT_MAX),
+    ...decided.filter(({ change }) => findProposedDraft(change) === undefined).slice(0, DECIDED_KEPT_MAX),
     ...[...drafts.values()]
       .flatMap((own) => own.slice(0, DECIDED_DRAFTS_KEPT_MAX))
       .slice(0, ALL_OPEN_DRAFTS_MAX),
@@ -361,8 +361,8 @@ function keptOf(all: readonly StoredProposal[]): readonly StoredProposal[] {
   return [...open, ...decided.filter((one) => kept.has(one))];
 }
 
-export function proposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
-  return { ...shown, draft: draftOf(change) ?? null };
+export function toProposalView({ change, basis: _, owner: __, ...shown }: StoredProposal): Proposal {
+  return { ...shown, draft: findProposedDraft(change) ?? null };
 }
 
 const NO_OWNER =

@@ -2,7 +2,7 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import type { BegunDraft } from '#workbench/authoring/desk/begun-draft.ts';
 import type { CompletedDraft } from '#workbench/authoring/desk/desk-thread.ts';
-import { obstacleText, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
+import { formatObstacle, type RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import type { Drafts, OpenedDraft } from '#workbench/authoring/drafts.ts';
 import { type DraftPlace, ProposalRefused } from './proposals.ts';
 
@@ -38,7 +38,7 @@ export class ProposedDrafts {
   ): Promise<Extract<CompletedDraft, { readonly ok: true }>> {
     const completed = await this.#desk().complete(asker, await this.begun(version, place), place.platform);
     if (completed.ok) return completed;
-    throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: completed.problems }));
+    throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: completed.problems }));
   }
 
   /** Puts a draft into RULES_DIR, in the place of what lies there, in the turn of `maker`, who releases it. */
@@ -48,7 +48,7 @@ export class ProposedDrafts {
     const replaces = lies?.filesDigest ?? null;
     const saved = await this.#desk().save(maker, { version, files, replaces });
     if (!saved.ok)
-      throw new ProposalRefused(obstacleText(version, { is: 'findings', problems: saved.problems }));
+      throw new ProposalRefused(formatObstacle(version, { is: 'findings', problems: saved.problems }));
   }
 
   /** Discards what was released. Somebody who types on begins another draft, which stays. */

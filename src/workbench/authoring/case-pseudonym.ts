@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Pseudonym } from '#decision/addresses.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 
 /** Nothing of a case is stored, so no secret is needed. */
-export const CASE_PSEUDONYM: Pseudonym = (kind, value) =>
+export const CASE_PSEUDONYM: Pseudonymize = (kind, value) =>
   hash('sha256', `${kind} ${value}`, 'base64url').slice(0, 22);
 
 /** The attributes of cases, and of payers that proofs find, all under one secret. */

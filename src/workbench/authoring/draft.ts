@@ -1,12 +1,12 @@
 import { cpSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { NamedError } from '#base/named-error.ts';
-import { parse, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { isRuleVersion, type RuleVersion, versionNameRefusal } from '#decision/rules/rule-set.ts';
-import { digestOf, draftOf } from '#decision/rules/text/draft-text.ts';
-import { renamed } from '#decision/rules/text/edited-text.ts';
+import { isRuleVersion, type RuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
+import { renameVersion } from '#decision/rules/text/edited-text.ts';
 import { ROLLED_BACK_FILE } from '#state/rule-folders/rolled-back.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
@@ -21,17 +21,17 @@ export function copyVersion(
   version: string,
   shown: (path: string) => string,
 ): string {
-  if (!isRuleVersion(version)) throw new DraftRefused(versionNameRefusal(version));
+  if (!isRuleVersion(version)) throw new DraftRefused(refuseVersionName(version));
   const problems: Problem[] = [];
   const files: RuleFiles = readRuleFiles(source, problems) ?? new Map();
-  const read = parse(basename(source), files);
+  const read = parseRuleSet(basename(source), files);
   const all = [...problems, ...(read.ok ? [] : read.problems)];
   if (all.length > 0)
     throw new DraftRefused(
       `${basename(source)} is not sound and cannot be copied:\n${formatProblems(shown(source), all)}`,
     );
   const from = basename(source);
-  const ruleSet = renamed(files, version);
+  const ruleSet = renameVersion(files, version);
   if (ruleSet === null)
     throw new DraftRefused(
       `the ruleVersion in ruleset.yaml of ${from} cannot be replaced; write it as a line of its own, like ruleVersion: ${from}`,
@@ -58,7 +58,7 @@ type Lying =
  * Reads what RULES_DIR has under a version's name, sound or not. A link counts as unreadable: nothing is written
  * through one.
  */
-export function lyingAt({ rulesDir, version }: DraftPlace): Lying {
+export function readDraftPlace({ rulesDir, version }: DraftPlace): Lying {
   return lying(join(rulesDir, version));
 }
 
@@ -76,7 +76,7 @@ function lying(folder: string): Lying {
 function digestLying(folder: string): string | null {
   const problems: [] = [];
   const files = readRuleFiles(folder, problems);
-  return files === null || problems.length > 0 ? null : digestOf(files);
+  return files === null || problems.length > 0 ? null : computeDigest(files);
 }
 
 /**
@@ -189,10 +189,10 @@ export type SavedDraft =
 /** Keeps a draft in RULES_DIR when it is sound, or gives its problems. Throws DraftRefused. */
 export function saveDraft(rulesDir: string, { version, replaces, ...draft }: DraftToSave): SavedDraft {
   const files: RuleFiles = new Map(draft.files);
-  const made = draftOf(version, files);
+  const made = loadDraft(version, files);
   if (!made.ok) return made;
   const { digest } = made.ruleSet;
-  const lying = lyingAt({ rulesDir, version });
+  const lying = readDraftPlace({ rulesDir, version });
   // Saving twice does no harm: a caller that got no answer the first time may try again.
   const isSaved = lying.is === 'draft' && lying.digest === digest;
   if (!isSaved) placeDraft({ rulesDir, version }, files, replaces);

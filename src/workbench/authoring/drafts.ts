@@ -4,7 +4,7 @@ import { NamedError } from '#base/named-error.ts';
 import { epochMs, type Shape, shape, word } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
-import { digestOf } from '#decision/rules/text/draft-text.ts';
+import { computeDigest } from '#decision/rules/text/draft-text.ts';
 import type { Store } from '#state/store.ts';
 
 export const DRAFTS_MAX = 30;
@@ -108,7 +108,7 @@ export class Drafts {
     changedBy: string,
   ): Promise<DraftSummary> {
     const filesId = randomUUID();
-    const made = { ...written, changedBy, digest: digestOf(new Map(Object.entries(files))), filesId };
+    const made = { ...written, changedBy, digest: computeDigest(new Map(Object.entries(files))), filesId };
     await this.#store.documents.set(collectionOf(platform), filesId, files, FILES_MS_MAX);
     try {
       const [draft, unneeded] = await this.#change<readonly [StoredDraft, string | null]>(

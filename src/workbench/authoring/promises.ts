@@ -1,17 +1,17 @@
 import { formatDuration } from '#base/duration.ts';
 import { OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type Condition, factsNamed } from '#decision/rules/condition.ts';
-import { listText } from '#decision/rules/condition-text.ts';
+import { type Condition, listFacts } from '#decision/rules/condition.ts';
+import { joinWords } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { memberAt } from '#decision/rules/parse/places.ts';
+import { locateMember } from '#decision/rules/parse/places.ts';
 import type { Location, Problem } from '#decision/rules/problem.ts';
 import { type MeantBreaches, PROMISE_BREACHES, type PromiseBreach } from '#decision/rules/promises.ts';
 import { compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
-import { type Example, exampleOf } from '#decision/rules/proof/example.ts';
+import { type Example, pickExample } from '#decision/rules/proof/example.ts';
 import { Reasoner } from '#decision/rules/proof/reasoner.ts';
-import { knowledgeOf, OF_EVERY_REQUEST, signalFact } from '#decision/rules/proof/relations.ts';
-import { type ParsedRules, type Rule, settingsOf, type Verdict } from '#decision/rules/rule-set.ts';
+import { FACTS_OF_EVERY_REQUEST, formatSignalFact, listKnowledge } from '#decision/rules/proof/relations.ts';
+import { getPlatformSettings, type ParsedRules, type Rule, type Verdict } from '#decision/rules/rule-set.ts';
 import { matchesFacts } from './prove.ts';
 
 /** Something that a rule set does although it is promised otherwise. */
@@ -37,7 +37,10 @@ type Finding = Breach | 'none' | 'undecided';
  * What a rule set does although the interface or the guide promises otherwise, each with a payer who shows it; and what
  * it means in `ruleset.yaml` and does not do.
  */
-export function brokenPromises(rules: ParsedRules, files: RuleFiles): readonly (BrokenPromise | Problem)[] {
+export function findBrokenPromises(
+  rules: ParsedRules,
+  files: RuleFiles,
+): readonly (BrokenPromise | Problem)[] {
   const proof = new PromiseProof(rules, files);
   const found: Readonly<Record<PromiseBreach, Finding>> = {
     firstRequestWaits: proof.firstRequestWaits(),
@@ -48,7 +51,7 @@ export function brokenPromises(rules: ParsedRules, files: RuleFiles): readonly (
     earlyRequestIsGranted: proof.earlyRequestIsGranted(),
     firstLevelIsShort: firstLevelIsShort(rules),
   };
-  const meantAt = (name: PromiseBreach) => memberAt(files, 'ruleset.yaml', 'meant', name);
+  const meantAt = (name: PromiseBreach) => locateMember(files, 'ruleset.yaml', 'meant', name);
   return PROMISE_BREACHES.flatMap((name) => told(name, found[name], rules.meant, meantAt(name)));
 }
 
@@ -81,7 +84,7 @@ const FIRST_LEVEL_MS_MIN = 10_000;
 function firstLevelIsShort(rules: ParsedRules): Finding {
   const platforms = [...rules.platforms.keys()];
   const all = ['', ...platforms].flatMap((platform) => {
-    const { levelsMs, ladders, levelsAt } = settingsOf(rules, platform).ladder;
+    const { levelsMs, ladders, levelsAt } = getPlatformSettings(rules, platform).ladder;
     return [['', levelsMs] as const, ...Object.entries(ladders)].map(([name, levels]) => ({
       name,
       platform,
@@ -144,7 +147,7 @@ class PromiseProof {
   constructor(rules: ParsedRules, files: RuleFiles) {
     this.facts = new FactsByName(rules.facts);
     this.#rules = rules;
-    this.#aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
+    this.#aVerdict = new Reasoner(listKnowledge(rules, 'a verdict'));
     const { rules: asked, otherwise } = rules.verdicts;
     const conditions = asked.map(({ condition }) => condition);
     this.#aVerdict.prepare(conditions);
@@ -160,7 +163,7 @@ class PromiseProof {
       }),
       {
         name: OTHERWISE,
-        at: memberAt(files, 'verdicts.yaml', OTHERWISE),
+        at: locateMember(files, 'verdicts.yaml', OTHERWISE),
         verdict: otherwise.verdict,
         conditions: [],
         before: conditions,
@@ -209,7 +212,7 @@ class PromiseProof {
   trustedIsFlagged(): Finding {
     const { facts } = this;
     const given = [facts.is('overrideGroup', 'TRUSTED'), facts.is('isBot', true)];
-    const found = new Reasoner(knowledgeOf(this.#rules, 'a known client')).find(given);
+    const found = new Reasoner(listKnowledge(this.#rules, 'a known client')).find(given);
     if (found.kind !== 'witness') return found.kind;
     const signals = this.#signalsOf(found.facts);
     const [first] = signals;
@@ -253,7 +256,7 @@ class PromiseProof {
   #nothingBefore(): readonly Condition[] {
     const { facts } = this;
     const none = ['attempts', 'waits', 'blocks', 'earlyRequests'].flatMap((name) => facts.windows(name));
-    const itself = ['verdicts', ...OF_EVERY_REQUEST].flatMap((name) => facts.windows(name));
+    const itself = ['verdicts', ...FACTS_OF_EVERY_REQUEST].flatMap((name) => facts.windows(name));
     return [
       ...none.map((count) => compare(count, 'equal', 0)),
       ...itself.map((count) => compare(count, 'equal', 1)),
@@ -281,17 +284,17 @@ class PromiseProof {
 
   /** The facts that the conditions ask for, and those from which group and bot flag follow. */
   #exampleOf(facts: ReadonlyMap<string, FactReading>, conditions: readonly Condition[]): Example {
-    const asked = new Set(factsNamed(conditions).map(({ name }) => name));
+    const asked = new Set(listFacts(conditions).map(({ name }) => name));
     const groups = this.#rules.groups.rules.filter(({ condition }) => matchesFacts(condition, facts));
     const reasons = [
       ...(asked.has('clientGroup') ? groups.slice(0, 1) : []),
       ...(asked.has('isBot') && facts.get('isBot') === true ? this.#signalsOf(facts) : []),
     ];
-    return exampleOf(facts, [...conditions, ...reasons.map(({ condition }) => condition)]);
+    return pickExample(facts, [...conditions, ...reasons.map(({ condition }) => condition)]);
   }
 
   #signalsOf(facts: ReadonlyMap<string, FactReading>): readonly Rule<unknown>[] {
-    return this.#rules.signals.rules.filter(({ name }) => facts.get(signalFact(name)) === true);
+    return this.#rules.signals.rules.filter(({ name }) => facts.get(formatSignalFact(name)) === true);
   }
 }
 
@@ -299,5 +302,5 @@ class PromiseProof {
 function byNames(some: readonly { readonly name: string }[]): string {
   const names = some.slice(0, NAMES_SHOWN).map(({ name }) => `"${name}"`);
   const others = some.length - names.length;
-  return ` (${listText(others > 0 ? [...names, `${others} more`] : names, 'and')})`;
+  return ` (${joinWords(others > 0 ? [...names, `${others} more`] : names, 'and')})`;
 }

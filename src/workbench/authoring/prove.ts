@@ -2,40 +2,40 @@ import { OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import { KNOWN_DEVICE_FACTS } from '#decision/facts/known-devices.ts';
 import { HINT_FACTS } from '#decision/facts/request.ts';
-import { type Condition, comparisonsIn, type FactRef, factsNamed } from '#decision/rules/condition.ts';
-import { listText } from '#decision/rules/condition-text.ts';
-import { matcher } from '#decision/rules/matcher.ts';
+import { type Condition, type FactRef, listComparisons, listFacts } from '#decision/rules/condition.ts';
+import { joinWords } from '#decision/rules/condition-text.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { memberAt } from '#decision/rules/parse/places.ts';
+import { locateMember } from '#decision/rules/parse/places.ts';
 import { formatProblem, type Location, type Problem } from '#decision/rules/problem.ts';
 import { compare } from '#decision/rules/proof/built-conditions.ts';
-import { type Example, exampleOf } from '#decision/rules/proof/example.ts';
+import { type Example, pickExample } from '#decision/rules/proof/example.ts';
 import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
 import {
+  FACTS_OF_EVERY_REQUEST,
+  formatSignalFact,
   type Knowledge,
-  knowledgeOf,
-  OF_EVERY_REQUEST,
-  signalFact,
-  signalsUnlessExempt,
+  listKnowledge,
+  listSignalsUnlessExempt,
 } from '#decision/rules/proof/relations.ts';
 import {
   EXEMPT,
   type Exemption,
-  exemptAndSignals,
+  listRulesWithoutHoldout,
+  listSignalRules,
   type ParsedRules,
   type Rule,
   type SignalParams,
-  weightOfSignals,
-  withoutHoldout,
+  sumSignalWeights,
 } from '#decision/rules/rule-set.ts';
 import {
-  amountsWithoutCurrency,
-  longNumbers,
-  namesAsTexts,
-  partText,
-  payersNeverSeen,
-  personalAttributes,
-  unboundHoldout,
+  findAmountsWithoutCurrency,
+  findLongNumbers,
+  findNamesAsTexts,
+  findPayersNeverSeen,
+  findPersonalAttributes,
+  findUnboundHoldout,
+  formatPart,
 } from './remarks.ts';
 
 /** A finding about a rule set that cannot be intended, although every file is sound. */
@@ -57,23 +57,23 @@ export interface Proofs {
  * What can be proved of a rule set without running it. Every finding is certain: it follows from the
  * conditions, the domains of the facts and the relations in `relations.ts`.
  */
-export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
-  const anyRequest = new Reasoner(knowledgeOf(rules, 'any request'));
-  const aVerdict = new Reasoner(knowledgeOf(rules, 'a verdict'));
+export function proveRules(rules: ParsedRules, files: RuleFiles): Proofs {
+  const anyRequest = new Reasoner(listKnowledge(rules, 'any request'));
+  const aVerdict = new Reasoner(listKnowledge(rules, 'a verdict'));
   const { groups, signals, verdicts, flags } = rules;
   const all = [
-    proveOrdered(groups.rules, anyRequest, memberAt(files, 'groups.yaml', OTHERWISE)),
+    proveOrdered(groups.rules, anyRequest, locateMember(files, 'groups.yaml', OTHERWISE)),
     proveSignals(rules, anyRequest, files),
-    proveOrdered(verdicts.rules, aVerdict, memberAt(files, 'verdicts.yaml', OTHERWISE)),
+    proveOrdered(verdicts.rules, aVerdict, locateMember(files, 'verdicts.yaml', OTHERWISE)),
     { findings: thatNeverMatch(flags.rules, aVerdict), notes: [] },
   ];
   const remarks = [
-    ...remarksOn([...groups.rules, ...exemptAndSignals(signals)], anyRequest),
+    ...remarksOn([...groups.rules, ...listSignalRules(signals)], anyRequest),
     ...askedTwice(signals, anyRequest),
     ...remarksOn([...verdicts.rules, ...flags.rules], aVerdict),
-    ...longNumbers(files),
-    ...namesAsTexts(rules, files),
-    ...personalAttributes(rules, files),
+    ...findLongNumbers(files),
+    ...findNamesAsTexts(rules, files),
+    ...findPersonalAttributes(rules, files),
   ];
   return {
     findings: all.flatMap(({ findings }) => findings),
@@ -87,17 +87,17 @@ export function prove(rules: ParsedRules, files: RuleFiles): Proofs {
  */
 function countedTwice(ruleFile: ParsedRules['signals'], reasoner: Reasoner): readonly Problem[] {
   const { threshold } = ruleFile;
-  const hints = signalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
+  const hints = listSignalsUnlessExempt(ruleFile).filter(({ params }) => params.weight < threshold);
   const byObservation = new Map<string, Rule<SignalParams>[]>();
   for (const rule of hints) {
-    const observed = factsNamed([rule.written]).flatMap((ref) => observationOf(ref) ?? []);
+    const observed = listFacts([rule.written]).flatMap((ref) => observationOf(ref) ?? []);
     for (const name of new Set(observed)) byObservation.getOrInsertComputed(name, () => []).push(rule);
   }
   return [...byObservation].flatMap(([observed, signals]) => {
     const together = matchingTogether(signals, reasoner, threshold);
     const last = together.at(-1);
     if (last === undefined) return [];
-    const names = listText(
+    const names = joinWords(
       together.map(({ name }) => `"${name}"`),
       'and',
     );
@@ -123,7 +123,7 @@ function matchingTogether(
   threshold: number,
 ): readonly Rule<SignalParams>[] {
   const weightOf = (rules: readonly Rule<SignalParams>[]) =>
-    weightOfSignals(rules.map(({ params }) => params));
+    sumSignalWeights(rules.map(({ params }) => params));
   if (weightOf(signals) < threshold) return [];
   const together: Rule<SignalParams>[] = [];
   for (const signal of signals.toSorted((a, b) => b.params.weight - a.params.weight)) {
@@ -146,7 +146,7 @@ function askedTwice({ rules, exempt }: ParsedRules['signals'], reasoner: Reasone
       .filter((part) => mayFail(part, []) && !mayFail(part, [exempt.condition]))
       .map((part) => ({
         at: part.at,
-        message: `in "${rule.name}", ${partText(part)} holds for everybody who is not exempt (line ${exempt.at.line}); leave it out`,
+        message: `in "${rule.name}", ${formatPart(part)} holds for everybody who is not exempt (line ${exempt.at.line}); leave it out`,
       })),
   );
 }
@@ -157,9 +157,9 @@ function remarksOn(rules: readonly Rule<unknown>[], reasoner: Reasoner): readonl
   for (const rule of rules) {
     const remarks = [
       ...partsThatNeverHold(rule, reasoner),
-      ...payersNeverSeen(rule, reasoner),
-      ...amountsWithoutCurrency(rule),
-      ...unboundHoldout(rule),
+      ...findPayersNeverSeen(rule, reasoner),
+      ...findAmountsWithoutCurrency(rule),
+      ...findUnboundHoldout(rule),
     ];
     for (const remark of remarks)
       told.getOrInsert(formatProblem(remark).replace(`"${rule.name}"`, ''), remark);
@@ -175,8 +175,10 @@ export function proveOrdered(
 ): Proofs {
   const conditions = rules.map(({ condition }) => condition);
   reasoner.prepare(conditions);
-  const proofs = rules.map((rule, index) => proveRule(rule, withoutHoldout(rules.slice(0, index)), reasoner));
-  const sure = withoutHoldout(rules).map(({ condition }) => condition);
+  const proofs = rules.map((rule, index) =>
+    proveRule(rule, listRulesWithoutHoldout(rules.slice(0, index)), reasoner),
+  );
+  const sure = listRulesWithoutHoldout(rules).map(({ condition }) => condition);
   const unreachable = otherwise !== null && reasoner.find([], sure).kind === 'none';
   const message = '"otherwise" is never reached: some rule always matches';
   return {
@@ -211,7 +213,7 @@ function neverMatches(rule: Rule<unknown>, reasoner: Reasoner): Finding {
     kind: 'never matches',
     rule: rule.name,
     at: rule.at,
-    message: `"${rule.name}" can never match: ${listText(parts.map(partText), 'and')} ${together}`,
+    message: `"${rule.name}" can never match: ${joinWords(parts.map(formatPart), 'and')} ${together}`,
     example: null,
   };
 }
@@ -228,7 +230,7 @@ const COUNTS_ITSELF = 'the request that is decided is counted, so without one be
 const WHY_NEVER: Readonly<Record<string, string>> = {
   isNewClient:
     'asking for a verdict ends being new; a payer of whom no order is final yet has finalCount = 0',
-  ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
+  ...Object.fromEntries(['verdicts', ...FACTS_OF_EVERY_REQUEST].map((name) => [name, COUNTS_ITSELF])),
 };
 
 /** Comparisons that never hold in a rule that can still match, as in an "any". */
@@ -238,11 +240,11 @@ function partsThatNeverHold(
 ): readonly Problem[] {
   if (reasoner.find([condition]).kind === 'none') return [];
   // One that stands within a "not" is looked at as it is written, too: if it never holds, its "not" asks for nothing.
-  return comparisonsIn([condition, written])
+  return listComparisons([condition, written])
     .filter((comparison) => reasoner.find([comparison]).kind === 'none')
     .map((comparison) => ({
       at: comparison.at,
-      message: `in "${name}", ${partText(comparison)} never holds${whyNever([comparison])}`,
+      message: `in "${name}", ${formatPart(comparison)} never holds${whyNever([comparison])}`,
     }));
 }
 
@@ -263,8 +265,8 @@ function neverFirst(
     kind: 'never first',
     rule: rule.name,
     at: rule.at,
-    message: `"${rule.name}" can never be first: whenever it matches, ${listText(names, 'or')} matches before it`,
-    example: exampleOf(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
+    message: `"${rule.name}" can never be first: whenever it matches, ${joinWords(names, 'or')} matches before it`,
+    example: pickExample(facts, [rule.condition, ...covering.map(({ condition }) => condition)]),
   };
 }
 
@@ -292,8 +294,8 @@ function coveringRules(
 /** Whether a condition holds for these facts; those that it asks for and that are not among them do not count. */
 export function matchesFacts(condition: Condition, facts: ReadonlyMap<string, FactReading>): boolean {
   const values: FactReading[] = [];
-  for (const { label, index } of factsNamed([condition])) values[index] = facts.get(label) ?? null;
-  return matcher(condition)(values);
+  for (const { label, index } of listFacts([condition])) values[index] = facts.get(label) ?? null;
+  return createMatcher(condition)(values);
 }
 
 /** What must all hold for the condition to hold. */
@@ -324,13 +326,13 @@ function proveSignals(rules: ParsedRules, reasoner: Reasoner, files: RuleFiles):
     return found({ kind: 'threshold out of reach', rule: null, at, message, example: null });
   }
   const never = [
-    ...thatNeverMatch(exemptAndSignals(signals), reasoner),
+    ...thatNeverMatch(listSignalRules(signals), reasoner),
     ...signals.rules.flatMap((rule) => neverCounts(rule, signals.exempt, reasoner)),
   ];
   const botWeight = rules.facts.find(({ name }) => name === 'botWeight');
   if (botWeight === undefined) return { findings: never, notes: [] };
-  const at = memberAt(files, 'bot-signals.yaml', 'threshold');
-  const reach = proveThreshold(rules, knowledgeOf(rules, 'a known client'), botWeight, at);
+  const at = locateMember(files, 'bot-signals.yaml', 'threshold');
+  const reach = proveThreshold(rules, listKnowledge(rules, 'a known client'), botWeight, at);
   return { findings: [...never, ...reach.findings], notes: reach.notes };
 }
 
@@ -378,15 +380,15 @@ function outOfReach(
   heaviest: ReadonlyMap<string, FactReading>,
   at: Location,
 ): Finding {
-  const matching = rules.filter(({ name }) => heaviest.get(signalFact(name)) === true);
+  const matching = rules.filter(({ name }) => heaviest.get(formatSignalFact(name)) === true);
   const conditions = matching.map(({ condition }) => condition);
   const quoted = matching.map(({ name }) => `"${name}"`);
-  const names = matching.length === 0 ? '' : ` (${listText(quoted, 'and')})`;
+  const names = matching.length === 0 ? '' : ` (${joinWords(quoted, 'and')})`;
   return {
     kind: 'threshold out of reach',
     rule: null,
     at,
     message: `no payer can be flagged: the signals that can match together weigh ${most} at most${names}, below the threshold of ${threshold}`,
-    example: matching.length === 0 ? null : exampleOf(heaviest, conditions),
+    example: matching.length === 0 ? null : pickExample(heaviest, conditions),
   };
 }

@@ -1,42 +1,42 @@
 import { formatDuration } from '#base/duration.ts';
-import { MONEY } from '#decision/facts/fact.ts';
+import { MONEY_DOMAIN } from '#decision/facts/fact.ts';
 import {
   type Comparison,
   type Condition,
-  comparisonsIn,
   type FactRef,
   foldCondition,
   isFactRef,
+  listComparisons,
 } from '#decision/rules/condition.ts';
-import { listText, testText } from '#decision/rules/condition-text.ts';
-import { comparisonMatcher } from '#decision/rules/matcher.ts';
-import { comparisonRefusal, namedFactText } from '#decision/rules/parse/compared-facts.ts';
+import { formatTest, joinWords } from '#decision/rules/condition-text.ts';
+import { createComparisonMatcher } from '#decision/rules/matcher.ts';
+import { explainNamedFact, refuseComparison } from '#decision/rules/parse/compared-facts.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { memberAt, valueAt } from '#decision/rules/parse/places.ts';
+import { locateMember, locateValue } from '#decision/rules/parse/places.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { allOf, compare } from '#decision/rules/proof/built-conditions.ts';
 import type { Reasoner } from '#decision/rules/proof/reasoner.ts';
-import { conditionsOf, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
+import { listConditions, type ParsedRules, type Rule } from '#decision/rules/rule-set.ts';
 
 /** An order that a rule would have held back may cost any amount when its client is held out. */
-export function unboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
+export function findUnboundHoldout({ name, holdout }: Rule<unknown>): readonly Problem[] {
   if (holdout === undefined || holdout.maxAmounts !== null) return [];
   const message = `"${name}" holds clients out whatever their amount; bound what that may cost, like holdoutMaxAmount: { EUR: "100.00" }`;
   return [{ at: holdout.at, message }];
 }
 
 /** An amount is a number of currency units, so a limit means nothing before the currency is known. */
-export function amountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
-  const comparisons = comparisonsIn([condition]);
+export function findAmountsWithoutCurrency({ name, condition }: Rule<unknown>): readonly Problem[] {
+  const comparisons = listComparisons([condition]);
   if (comparisons.some(({ fact }) => fact.name === 'currency')) return [];
   // Zero is zero in every currency.
   const amounts = comparisons.filter(
-    ({ fact, value }) => fact.fact.domain === MONEY && value !== 0 && !isFactRef(value),
+    ({ fact, value }) => fact.fact.domain === MONEY_DOMAIN && value !== 0 && !isFactRef(value),
   );
   return amounts.map((comparison) => ({
     at: comparison.at,
-    message: `"${name}" asks for ${partText(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
+    message: `"${name}" asks for ${formatPart(comparison)} in whatever currency is requested; add { fact: currency, operator: equal, value: EUR }, or the currency that is meant`,
   }));
 }
 
@@ -45,8 +45,11 @@ export function amountsWithoutCurrency({ name, condition }: Rule<unknown>): read
  * therefore look as if payers without a value were meant, whom they never see. A rule that asks whether a value is known
  * has thought of those who lack it. What is missing for the same payers is told once.
  */
-export function payersNeverSeen({ name, condition }: Rule<unknown>, reasoner: Reasoner): readonly Problem[] {
-  const comparisons = comparisonsIn([condition]);
+export function findPayersNeverSeen(
+  { name, condition }: Rule<unknown>,
+  reasoner: Reasoner,
+): readonly Problem[] {
+  const comparisons = listComparisons([condition]);
   const payersOf = ({ fact }: Comparison) => fact.fact.absence?.of;
   const thoughtOf = new Set(comparisons.filter(({ operator }) => operator === 'known').map(payersOf));
   const unseeing = comparisons.filter((comparison) => {
@@ -59,7 +62,7 @@ export function payersNeverSeen({ name, condition }: Rule<unknown>, reasoner: Re
     const [first] = parts;
     if (first === undefined || payers === undefined) return [];
     const hold = parts.length === 1 ? 'holds' : 'hold';
-    const message = `in "${name}", ${listText(parts.map(partText), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(first, false)}, and if not, for "all" of it and ${knownText(first, true)}`;
+    const message = `in "${name}", ${joinWords(parts.map(formatPart), 'and')} never ${hold} for ${payers}; if the rule is meant for these payers too, ask for "any" of it and ${knownText(first, false)}, and if not, for "all" of it and ${knownText(first, true)}`;
     return [{ at: first.at, message }];
   });
 }
@@ -71,7 +74,7 @@ function seemsMeantForMissing({ fact: { fact, attribute }, operator, value }: Co
   // Nobody means those of whom the caller says nothing by "an e-mail of less than 7 days".
   const asksForLess = domain.type === 'number' && operator.startsWith('lessThan') && value !== 0;
   if (attribute !== undefined && asksForLess) return false;
-  return comparisonMatcher(0, operator, value)([absence.mistakenFor]);
+  return createComparisonMatcher(0, operator, value)([absence.mistakenFor]);
 }
 
 /** What is left of a condition once a comparison in it holds. */
@@ -95,21 +98,24 @@ function knownText({ fact: { name, windowMs, attribute } }: Comparison, value: b
  * Texts that name what the fact could be compared with, and are compared as they are: as `ipCountry` where the value of
  * that attribute is meant.
  */
-export function namesAsTexts(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
-  return comparisonsIn(conditionsOf(rules)).flatMap(({ fact, operator, value, list, at }) => {
+export function findNamesAsTexts(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+  return listComparisons(listConditions(rules)).flatMap(({ fact, operator, value, list, at }) => {
     if (list !== undefined || isFactRef(value) || fact.fact.domain.type !== 'text') return [];
     const meant = [value]
       .flat()
       .flatMap((text) => rules.facts.filter((other) => (other.attribute ?? other.name) === text));
     return meant
       .filter((other) => isMeant(fact, other))
-      .map((other) => ({ at: valueAt(files, at, 'value'), message: namedFactText(fact, operator, other) }));
+      .map((other) => ({
+        at: locateValue(files, at, 'value'),
+        message: explainNamedFact(fact, operator, other),
+      }));
   });
 }
 
 /** A method may be called as an attribute is; only of what can be compared does the name look like a slip. */
 function isMeant(fact: FactRef, other: FactRef): boolean {
-  return other.attribute === undefined || comparisonRefusal(fact, 'equal', other) === null;
+  return other.attribute === undefined || refuseComparison(fact, 'equal', other) === null;
 }
 
 /** The files with values that facts are compared with. */
@@ -133,12 +139,12 @@ const NUMBER_WORDS = ['number', 'no', 'nr', 'id'];
 const NUMBERED_WORDS = ['card', 'account', 'bank', 'passport', 'tax', 'phone'];
 
 /** Attributes whose names look like personal data that would be kept in clear. */
-export function personalAttributes({ attributes }: ParsedRules, files: RuleFiles): readonly Problem[] {
+export function findPersonalAttributes({ attributes }: ParsedRules, files: RuleFiles): readonly Problem[] {
   const declared = [...attributes.values()].filter(({ type, oneOf, pseudonym, name }) => {
     return type === 'text' && oneOf === null && !pseudonym && isPersonal(name);
   });
   return declared.map(({ name }) => ({
-    at: memberAt(files, 'ruleset.yaml', 'attributes', name),
+    at: locateMember(files, 'ruleset.yaml', 'attributes', name),
     message: `the attribute "${name}" looks like what says who a payer is, and is kept in clear in records, the archive and the feed; declare it with pseudonym: true, or let callers send less, like a domain or a country`,
   }));
 }
@@ -158,7 +164,7 @@ function isPersonal(name: string): boolean {
 const EXACT_DIGITS = 15;
 
 /** Numbers that are compared as other numbers than they are written. */
-export function longNumbers(files: RuleFiles): readonly Problem[] {
+export function findLongNumbers(files: RuleFiles): readonly Problem[] {
   const comparing = [...files].filter(([path]) => COMPARING_FILE.test(path));
   const numbers = comparing.flatMap(([path, text]) =>
     new YamlFile(path, text, []).numbers('holdoutMaxAmount'),
@@ -177,10 +183,10 @@ function significantDigits(source: string): number {
 }
 
 /** `unpaidChain >= 4 (line 12)`; a condition that has parts is named by its place alone. */
-export function partText(condition: Condition): string {
+export function formatPart(condition: Condition): string {
   const { kind, at } = condition;
   if (condition.kind === 'comparison')
-    return `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)} (line ${at.line})`;
+    return `${condition.fact.label} ${formatTest(condition.operator, condition.value, condition.list)} (line ${at.line})`;
   return condition.kind === 'reference'
     ? `"${condition.name}" (line ${at.line})`
     : `the "${kind}" of line ${at.line}`;

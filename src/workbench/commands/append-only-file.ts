@@ -26,7 +26,7 @@ const OUTPUT_BYTES_MAX = 16 << 20;
  * The first file in an `appendonlydir` that is not whole, by redis-check-aof, which opens files for writing and changes
  * none; null: all are. Throws when that program is not installed.
  */
-export async function faultOfAppendOnlyFile(folder: string): Promise<FileFault | null> {
+export async function findAppendOnlyFault(folder: string): Promise<FileFault | null> {
   const { isFine, output } = await checkByRedis(join(folder, MANIFEST));
   if (isFine) return null;
   const analyzed = [...output.matchAll(ANALYZED)].map(([, file = '', good, lost]) => ({

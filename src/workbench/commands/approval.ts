@@ -1,6 +1,6 @@
 import { readConfig } from '#config.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { actorOfUser, userActor } from '#workbench/access/actors.ts';
+import { createUserActor, formatUserActor } from '#workbench/access/actors.ts';
 import { ProposalRefused, type ProposedChange, type StoredProposal } from '#workbench/approvals/proposals.ts';
 import { FindingsError } from './exit.ts';
 import { print } from './print.ts';
@@ -24,13 +24,15 @@ export async function proposedBy(
   if (!readConfig().requiresApproval || withoutApproval === true) return null;
   // Loaded only when used: most commands need nothing of approvals.
   const { withApprovals } = await import('./with-approvals.ts');
-  return orFindings(() => withApprovals((approvals) => approvals.propose(platform, change, userActor())));
+  return orFindings(() =>
+    withApprovals((approvals) => approvals.propose(platform, change, createUserActor())),
+  );
 }
 
 /** Who made a change by a command, and whether it skipped the approval. */
 export function whoChanges({ withoutApproval }: ApprovalOption): string {
   const isPast = withoutApproval === true && readConfig().requiresApproval;
-  return isPast ? `${actorOfUser()}, without approval` : actorOfUser();
+  return isPast ? `${formatUserActor()}, without approval` : formatUserActor();
 }
 
 export function printProposed(

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { counted } from '#base/counted.ts';
-import { csvCell } from '#base/csv.ts';
+import { formatCount } from '#base/counted.ts';
+import { formatCsvCell } from '#base/csv.ts';
 import { readConfig, signalSecretsAtHand } from '#config.ts';
 import type { Archive, ArchiveContents } from '#history/archive/archive.ts';
 import { backUp, NotABackup } from '#history/archive/backup.ts';
@@ -10,24 +10,30 @@ import type { QueryAnswer } from '#history/archive/duck.ts';
 import { whileHere } from '#history/archive/frozen-archive.ts';
 import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
 import { exportQuery, type Queried, queryArchive } from '#history/archive/read/query.ts';
-import { bucketHome, openArchive } from '#history/archive/s3/open-archive.ts';
-import { readSetAside } from '#history/archive/set-aside.ts';
-import { leaseHolder, shippingTroubles } from '#history/archive/ship/lease.ts';
+import { createBucketHome, openArchive } from '#history/archive/s3/open-archive.ts';
+import { readQuarantine } from '#history/archive/set-aside.ts';
+import { findLeaseHolder, listShippingTroubles } from '#history/archive/ship/lease.ts';
 import { keepShipping, openShipper, type ShippingReport } from '#history/archive/ship/shipping.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
-import { ADOPTED_CURSOR, unshippedPage } from '#history/archive/unshipped.ts';
+import { ADOPTED_CURSOR, readUnshippedPage } from '#history/archive/unshipped.ts';
 import { isEvidence } from '#history/evidence/source/evidence.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Store } from '#state/store.ts';
-import { actorOfUser } from '#workbench/access/actors.ts';
+import { formatUserActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { verifyArchive } from '#workbench/verify/verify-archive.ts';
 import type { Verification } from '#workbench/verify/verify-segment.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
-import { erasedNow, leftOutTexts, readArchiveConfig, segmentPath, withArchive } from './open-archive.ts';
+import {
+  formatUnreadSegments,
+  getSegmentPath,
+  readArchiveConfig,
+  readErasedNow,
+  withArchive,
+} from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
-import { parseReason, parseTime, spanOptions } from './options.ts';
-import { print, printError, progressBar, table } from './print.ts';
+import { addSpanOptions, parseReason, parseTime } from './options.ts';
+import { createProgressBar, formatTable, print, printError } from './print.ts';
 
 export function archiveCommands(program: Command): void {
   const archive = program.command('archive').description('what was decided over the years, in Parquet');
@@ -58,7 +64,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
       'ARCHIVE_DIR is a folder, which the first node that ships makes the archive of its store',
     );
   await withOpenStore(async (store, clock) => {
-    const home = bucketHome(archiveDir, archiveS3, store.registers);
+    const home = createBucketHome(archiveDir, archiveS3, store.registers);
     const id = await home.id();
     if (id === null) throw new FindingsError(`${home.name} holds no archive`);
     const adopted = await home.adopt();
@@ -68,7 +74,7 @@ async function adopt(reason: string, json: boolean): Promise<void> {
     const claimed = await store.registers.read(ARCHIVE_REGISTER);
     if (claimed !== id) await store.registers.compareAndSet(ARCHIVE_REGISTER, claimed, id);
     const audit = new Audit(store.auditLog, clock);
-    await audit.note({ who: actorOfUser(), action: 'archive adopted', reason });
+    await audit.note({ who: formatUserActor(), action: 'archive adopted', reason });
     const found = { archive: id, version, segments: segments.size };
     print(
       json
@@ -101,7 +107,7 @@ async function backup(folder: string, json: boolean): Promise<void> {
   process.exitCode = EXIT.findings;
   for (const { segment, isKept } of torn)
     printError(
-      `${segmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${counted(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
+      `${getSegmentPath(segment)} was cut off or is gone. ${isKept ? 'The backup has it from before: copy it back into the archive.' : `No backup here has it: its ${formatCount(segment.rows, 'row is', 'rows are')} missing from now on.`}`,
     );
 }
 
@@ -150,7 +156,7 @@ function inWords({
   if (trouble !== null) return `Not shipping: ${trouble}`;
   if (!leads) return 'Another node ships.';
   const megabytes = (bytes / 1e6).toFixed(1);
-  return `Shipped ${counted(shippedEntries, 'entry', 'entries')}; the archive has ${counted(segments, 'segment')} of ${megabytes} MB.`;
+  return `Shipped ${formatCount(shippedEntries, 'entry', 'entries')}; the archive has ${formatCount(segments, 'segment')} of ${megabytes} MB.`;
 }
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
@@ -184,19 +190,19 @@ function queryCommand(archive: Command): void {
 
 async function query(sql: string, { format, output, json }: QueryOptions): Promise<void> {
   readArchiveConfig();
-  const erased = await erasedNow();
+  const erased = await readErasedNow();
   try {
     if (format === 'parquet') {
       if (output === undefined) throw new UsageError('--format parquet needs --output FILE');
       const { leftOut } = await onTables(sql, (folder) =>
         exportQuery(folder, sql, resolve(output), LIMITS, erased),
       );
-      printError([...leftOutTexts(leftOut), `Written to ${output}.`].join('\n'));
+      printError([...formatUnreadSegments(leftOut), `Written to ${output}.`].join('\n'));
       if (leftOut.length > 0) process.exitCode = EXIT.findings;
       return;
     }
     const { answer, leftOut } = await onTables(sql, (folder) => queryArchive(folder, sql, LIMITS, erased));
-    for (const text of leftOutTexts(leftOut)) printError(text);
+    for (const text of formatUnreadSegments(leftOut)) printError(text);
     print(textOf(answer, json === true ? 'json' : format));
     if (answer.more)
       printError(`Only the first ${LIMITS.rowsMax} rows; --format parquet --output FILE writes all.`);
@@ -235,10 +241,10 @@ function textOf({ columns, rows }: QueryAnswer, format: 'table' | 'csv' | 'json'
       );
     case 'csv':
       return [columns, ...rows]
-        .map((row) => row.map((value) => csvCell(value, cellText(value))).join(','))
+        .map((row) => row.map((value) => formatCsvCell(value, cellText(value))).join(','))
         .join('\n');
     case 'table':
-      return table(
+      return formatTable(
         columns,
         rows.map((row) => row.map(cellText)),
       );
@@ -281,7 +287,7 @@ function statusCommand(archive: Command): void {
 /** Times are epoch ms; a table without rows has none. */
 async function statusOf(archive: Archive, store: Store) {
   const state = await archive.refresh();
-  const { entries } = await unshippedPage(store, state, COUNTED_ENTRIES_MAX);
+  const { entries } = await readUnshippedPage(store, state, COUNTED_ENTRIES_MAX);
   const tables = TABLE_NAMES.map((name) => {
     const segments = archive.segments(state, { table: name });
     const sum = (of: 'rows' | 'bytes') => segments.reduce((total, segment) => total + segment[of], 0);
@@ -297,8 +303,11 @@ async function statusOf(archive: Archive, store: Store) {
   const more = entries.length === COUNTED_ENTRIES_MAX;
   const behind = { entries: entries.length, more, since: entries[0]?.at ?? null };
   const torn = await archive.reading((now) => archive.torn(now));
-  const setAside = readSetAside(archive.folder).map(({ place, why }) => ({ place, why }));
-  const [shipper, troubles] = [await leaseHolder(store.registers), await shippingTroubles(store.documents)];
+  const setAside = readQuarantine(archive.folder).map(({ place, why }) => ({ place, why }));
+  const [shipper, troubles] = [
+    await findLeaseHolder(store.registers),
+    await listShippingTroubles(store.documents),
+  ];
   return {
     folder: archive.home.name,
     tables,
@@ -328,19 +337,19 @@ function describe(status: Awaited<ReturnType<typeof statusOf>>): string {
   const since = behind.since === null ? '' : `, the oldest from ${timeText(behind.since)}`;
   return [
     `Archive in ${folder}; ${shippedAt === null ? 'nothing shipped yet' : `last shipped at ${timeText(shippedAt)}`}.`,
-    `Not shipped yet: ${counted(behind.entries, 'entry', 'entries')}${more}${since}.`,
+    `Not shipped yet: ${formatCount(behind.entries, 'entry', 'entries')}${more}${since}.`,
     shipper === null ? 'Nobody ships now.' : `${shipper} ships.`,
     ...troubles.map(({ name, why, at }) => `${name} could not ship at ${timeText(at)}: ${why}`),
     ...gaps.map(
       ({ from, to, entries }) =>
-        `Gap: ${counted(entries, 'entry', 'entries')} from ${timeText(from)} to ${timeText(to)} lost before anybody shipped them.`,
+        `Gap: ${formatCount(entries, 'entry', 'entries')} from ${timeText(from)} to ${timeText(to)} lost before anybody shipped them.`,
     ),
     ...setAside.map(
       ({ place, why }) => `Set aside: the entry ${place} of the journal cannot be read (${why}).`,
     ),
-    ...leftOutTexts(torn),
+    ...formatUnreadSegments(torn),
     '',
-    table(headings, rows),
+    formatTable(headings, rows),
   ].join('\n');
 }
 
@@ -356,7 +365,7 @@ interface VerifyOptions {
 
 /** archive verify: whether what is archived still follows from its facts and rule sets. */
 function verifyCommand(archive: Command): void {
-  spanOptions(archive.command('verify'))
+  addSpanOptions(archive.command('verify'))
     .description('decide every archived decision again from its facts, and count those that differ')
     .option('--json', 'print one JSON object')
     .action((options: VerifyOptions) => verify(options));
@@ -364,7 +373,7 @@ function verifyCommand(archive: Command): void {
 
 async function verify({ from, to, json }: VerifyOptions): Promise<void> {
   const { archiveDir, rulesDir } = readArchiveConfig();
-  const progress = await progressBar();
+  const progress = await createProgressBar();
   const span = { from: parseTime(from, '--from'), to: parseTime(to, '--to') };
   const signalSecrets = signalSecretsAtHand(readConfig());
   const threads = availableParallelism();
@@ -375,7 +384,7 @@ async function verify({ from, to, json }: VerifyOptions): Promise<void> {
       archive,
       (segment) => segment.table === 'decisions' && isWanted(segment),
       (segmentsDir, missing) => {
-        for (const text of leftOutTexts(missing)) printError(text);
+        for (const text of formatUnreadSegments(missing)) printError(text);
         return verifyArchive({ ...ask, segmentsDir, missing });
       },
     ),
@@ -389,21 +398,21 @@ function verificationText(verification: Verification): string {
   const { checked, reproduced, notReproduced, mismatches, unreadable } = verification;
   const { withoutRules, withoutSecret, damagedRows } = verification;
   return [
-    `${counted(checked, 'decision')}: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
+    `${formatCount(checked, 'decision')}: ${reproduced} reproduced, ${notReproduced} not reproduced.`,
     ...mismatches.map(
       ({ decisionId, orderRef, members }) =>
         `  ${decisionId} about order ${JSON.stringify(orderRef)}: ${members.join(', ')}`,
     ),
     ...Object.entries(withoutRules).map(
       ([name, count]) =>
-        `${counted(count, 'decision')} by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
+        `${formatCount(count, 'decision')} by ${name}: this rule set is neither in the archive nor in RULES_DIR.`,
     ),
     ...(withoutSecret === 0
       ? []
       : [
-          `${counted(withoutSecret, 'decision')} under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+          `${formatCount(withoutSecret, 'decision')} under another SIGNAL_SECRET: rules compare its pseudonyms with constants, and nobody can say what they answer. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
         ]),
-    ...(damagedRows === 0 ? [] : [`${counted(damagedRows, 'row is', 'rows are')} damaged.`]),
+    ...(damagedRows === 0 ? [] : [`${formatCount(damagedRows, 'row is', 'rows are')} damaged.`]),
     ...unreadable.map((name) => `Segment ${name} cannot be read.`),
   ].join('\n');
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { counted } from '#base/counted.ts';
-import { timeText } from '#decision/payer/instant.ts';
+import { formatCount } from '#base/counted.ts';
+import { formatTime } from '#decision/payer/instant.ts';
 import type { ChainEnd } from '#state/audit-log.ts';
 import { Audit, type AuditEntry } from '#workbench/access/audit.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { pagesOf, withLongOutput } from './follow.ts';
+import { readPages, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';
-import { print, printableLine, printError } from './print.ts';
+import { escapeToLine, print, printError } from './print.ts';
 
 interface AuditOptions {
   readonly follow?: true;
@@ -65,7 +65,7 @@ async function verify(known: ChainEnd | null, json: boolean): Promise<void> {
   for (const { what } of faults) print(what);
   if (faults.length === 0)
     print(
-      `${known === null ? 'No entry is out of line' : 'Nothing was changed up to the known entry'}: ${counted(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`,
+      `${known === null ? 'No entry is out of line' : 'Nothing was changed up to the known entry'}: ${formatCount(entries, 'entry', 'entries')}; about payers who were erased: ${forgotten}.`,
     );
   if (known === null) print(UNPROVEN);
 }
@@ -76,7 +76,7 @@ function printAudit({ follow, json }: AuditOptions): Promise<void> {
     withOpenStore(async (store, clock) => {
       const audit = new Audit(store.auditLog, clock);
       const read = (after: string | null) => audit.read(after, PAGE_ENTRIES);
-      for await (const { entries, unreadable } of pagesOf({
+      for await (const { entries, unreadable } of readPages({
         read,
         after: null,
         follow: follow === true,
@@ -95,9 +95,9 @@ function inWords({ at, who, action, platform, subject, before, after, reason }: 
   const whose = [platform, subject].filter((part) => part !== null).join(' ');
   const change = before === null && after === null ? '' : `${value(before)} -> ${value(after)}`;
   const what = [whose, change].filter((part) => part !== '').join(': ');
-  return [timeText(at), who, action, what, ...(reason === null ? [] : [`"${reason}"`])]
+  return [formatTime(at), who, action, what, ...(reason === null ? [] : [`"${reason}"`])]
     .filter((part) => part !== '')
-    .map(printableLine)
+    .map(escapeToLine)
     .join('  ');
 }
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
-import { actorOfUser } from '#workbench/access/actors.ts';
+import { formatUserActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
-import { clientExport } from '#workbench/payers/client-export.ts';
+import { streamClientExport } from '#workbench/payers/client-export.ts';
 import { UsageError } from './exit.ts';
 import { withLongOutput } from './follow.ts';
 import { withArchiveOf } from './open-archive.ts';
@@ -31,7 +31,7 @@ async function exportClient(clientIdKey: string, platform: string): Promise<void
         const audit = new Audit(store.auditLog, clock);
         const parts = { store, decisions, listEditor, names, audit, clock };
         const client = store.clientKeys.of(whose, clientIdKey);
-        for await (const piece of clientExport(parts, client, actorOfUser())) {
+        for await (const piece of streamClientExport(parts, client, formatUserActor())) {
           if (stop.aborted) return;
           await write(piece);
         }

@@ -7,23 +7,27 @@ import { readConfig, signalSecretsAtHand } from '#config.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import { type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
-import { nameText, quoted } from '#decision/rules/condition-text.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { formatName, quoteText } from '#decision/rules/condition-text.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { LookedUpDecision } from '#history/archive/read/decision-lookup.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
-import { storeClock } from '#state/clock-offset.ts';
+import { createStoreClock } from '#state/clock-offset.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { listRuleVersions } from '#state/rule-folders/rules-dir.ts';
 import type { Store } from '#state/store.ts';
-import { type Explanation, explain, explainWithout } from '#workbench/authoring/explain/explain.ts';
+import {
+  type Explanation,
+  explainFromRecord,
+  explainWithoutRules,
+} from '#workbench/authoring/explain/explain.ts';
 import { formatExplanation } from '#workbench/authoring/explain/explanation-text.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { unreadHere, withDecisions } from './open-archive.ts';
-import { parsePlatform, wholeNumber } from './options.ts';
-import { print, printError, table, terminalPaint } from './print.ts';
-import { fromHere } from './rules/rule-folders.ts';
+import { explainUnreadDecisions, withDecisions } from './open-archive.ts';
+import { parsePlatform, parseWholeNumber } from './options.ts';
+import { formatTable, paintForTerminal, print, printError } from './print.ts';
+import { toRelativePath } from './rules/rule-folders.ts';
 
 /** Each is a row on a screen. */
 const SHOWN_MAX = 500;
@@ -35,11 +39,12 @@ async function explainDecision(id: string, json: boolean): Promise<void> {
     parseDecisionId(id) === null ? NOWHERE : await withDecisions((decisions) => decisions.decision(id, null));
   const explanation = decision === null ? null : await explainKept(decision);
   if (json) print(JSON.stringify(explanation));
-  else if (explanation !== null) print(formatExplanation(explanation, terminalPaint));
-  for (const one of unread) printError(unreadHere(`Whether there is a decision ${quoted(id)}`, one));
+  else if (explanation !== null) print(formatExplanation(explanation, paintForTerminal));
+  for (const one of unread)
+    printError(explainUnreadDecisions(`Whether there is a decision ${quoteText(id)}`, one));
   if (!json && explanation === null && unread.length === 0) {
     printError(
-      `There is no decision ${quoted(id)}, or it is past its retention; decisions find lists the ids by order or client.`,
+      `There is no decision ${quoteText(id)}, or it is past its retention; decisions find lists the ids by order or client.`,
     );
   }
   if (explanation?.reproduced !== true) process.exitCode = EXIT.findings;
@@ -49,12 +54,12 @@ async function explainDecision(id: string, json: boolean): Promise<void> {
 function explainKept(decision: Decision): Promise<Explanation> | Explanation {
   const config = readConfig();
   const { archiveDir, rulesDir } = config;
-  const hmacs = attributeHmacsUnder(signalSecretsAtHand(config));
+  const hmacs = createAttributeHmacs(signalSecretsAtHand(config));
   const decided =
     archiveDir === null
       ? null
       : new ArchivedRuleSets(archiveDir, null, hmacs).get(decision.ruleVersion, decision.digest);
-  return decided === null ? explainFromDisk(decision, rulesDir, hmacs) : explain(decided, decision);
+  return decided === null ? explainFromDisk(decision, rulesDir, hmacs) : explainFromRecord(decided, decision);
 }
 
 function explainFromDisk(
@@ -65,16 +70,16 @@ function explainFromDisk(
   const folder = join(rulesDir, decision.ruleVersion);
   if (!existsSync(folder)) {
     const versions = existsSync(rulesDir) ? listRuleVersions(rulesDir).join(', ') : '';
-    return explainWithout(
+    return explainWithoutRules(
       decision,
-      `${fromHere(rulesDir)} holds ${versions === '' ? 'no rule set' : versions}`,
+      `${toRelativePath(rulesDir)} holds ${versions === '' ? 'no rule set' : versions}`,
     );
   }
   const loaded = loadRuleSet(folder);
-  if (loaded.ok) return explain(withHmacs(loaded.ruleSet, hmacs), decision);
-  return explainWithout(
+  if (loaded.ok) return explainFromRecord(rehashConstants(loaded.ruleSet, hmacs), decision);
+  return explainWithoutRules(
     decision,
-    `the folder is refused, ${formatProblems(fromHere(folder), loaded.problems.slice(0, 1))}`,
+    `the folder is refused, ${formatProblems(toRelativePath(folder), loaded.problems.slice(0, 1))}`,
   );
 }
 
@@ -111,7 +116,7 @@ async function find({ order, client, limit, platform, json }: FindOptions): Prom
   if (order === undefined && client === undefined)
     throw new UsageError('name what to find: --order REF, --client KEY, or both');
   const wanted = platform === undefined ? null : parsePlatform(platform);
-  const shownMax = wholeNumber('--limit', limit, SHOWN_MAX);
+  const shownMax = parseWholeNumber('--limit', limit, SHOWN_MAX);
   const lists = await withDecisions(async (decisions, store) => {
     const platforms = wanted === null ? await platformsWithKeys(store) : [wanted];
     return Promise.all(
@@ -129,8 +134,8 @@ async function find({ order, client, limit, platform, json }: FindOptions): Prom
     .toSorted((a, b) => b.at - a.at || b.seq - a.seq);
   const shown = found.slice(0, shownMax);
   const what = [
-    ...(order === undefined ? [] : [`order ${quoted(order)}`]),
-    ...(client === undefined ? [] : [`client ${quoted(client)}`]),
+    ...(order === undefined ? [] : [`order ${quoteText(order)}`]),
+    ...(client === undefined ? [] : [`client ${quoteText(client)}`]),
   ].join(' of ');
   if (json === true) print(JSON.stringify(shown));
   else if (found.length > 0) print(describe(shown));
@@ -138,7 +143,7 @@ async function find({ order, client, limit, platform, json }: FindOptions): Prom
   if (found.length > shownMax)
     printError(`There are older decisions about ${what}; --limit N shows more than ${shownMax}.`);
   const others = `Whether there are ${found.length === 0 ? 'any' : 'others'} about ${what}`;
-  for (const one of unread) printError(unreadHere(others, one));
+  for (const one of unread) printError(explainUnreadDecisions(others, one));
   if (found.length === 0 || unread.length > 0) process.exitCode = EXIT.findings;
 }
 
@@ -146,7 +151,7 @@ function describe(decisions: readonly Decision[]): string {
   const rows = decisions.map((decision) => [
     new Date(decision.at).toISOString(),
     decision.platform,
-    nameText(decision.clientIdKey),
+    formatName(decision.clientIdKey),
     decision.waitSeconds === undefined ? decision.verdict : `${decision.verdict} ${decision.waitSeconds} s`,
     decision.rule,
     decision.ruleVersion,
@@ -154,13 +159,13 @@ function describe(decisions: readonly Decision[]): string {
     decision.isBot ? `yes: ${decision.signals.join(', ')}` : 'no',
     decision.decisionId,
   ]);
-  return table(
+  return formatTable(
     ['AT', 'PLATFORM', 'CLIENT', 'VERDICT', 'RULE', 'RULE VERSION', 'GROUP', 'BOT', 'DECISION ID'],
     rows,
   );
 }
 
 async function platformsWithKeys(store: Store): Promise<readonly PlatformName[]> {
-  const keys = await new AccessKeys(store.documents, storeClock(exactSystemClock, store)).list();
+  const keys = await new AccessKeys(store.documents, createStoreClock(exactSystemClock, store)).list();
   return [...new Set(keys.map(({ platform }) => platform))];
 }

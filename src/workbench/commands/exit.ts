@@ -5,7 +5,7 @@ import { NamedError } from '#base/named-error.ts';
 export const EXIT = { fine: 0, findings: 1, usage: 2, environment: 3 } as const;
 
 /** The exit code of an error of commander, which throws its help, too. */
-export function commanderExit({ exitCode }: CommanderError): number {
+export function toExitCode({ exitCode }: CommanderError): number {
   return exitCode === 0 ? EXIT.fine : EXIT.usage;
 }
 

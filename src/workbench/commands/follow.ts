@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { printable, printError } from './print.ts';
+import { escapeControls, printError } from './print.ts';
 
 /** How often a followed log is asked for new entries. */
 const POLL_MS = 250;
@@ -25,7 +25,7 @@ interface ReadLog<Page extends LogPage> {
  * The pages of a log, one after the other. Following survives a store that is away: it says so once, and continues as
  * soon as the store answers.
  */
-export async function* pagesOf<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
+export async function* readPages<Page extends LogPage>(log: ReadLog<Page>): AsyncGenerator<Page> {
   const read = log.follow ? patiently(log.read) : log.read;
   let { after } = log;
   while (!log.stop.aborted) {
@@ -78,7 +78,7 @@ export async function withLongOutput<T>(run: (output: LongOutput) => Promise<T>)
     end();
   };
   const write = async (text: string) => {
-    const isTaken = stdout.write(printable(text));
+    const isTaken = stdout.write(escapeControls(text));
     if (!isTaken) await once(stdout, 'drain', { signal: ending.signal }).catch(() => {});
     if (failure !== null) throw failure;
   };

@@ -1,13 +1,13 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import type { ClientKeys } from '#decision/payer/client-key.ts';
-import { exported } from '#history/archive/ship/journal-file.ts';
+import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
 import type { JournalGap } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
 import { EXIT, isSystemError, UsageError } from './exit.ts';
-import { pagesOf, withLongOutput } from './follow.ts';
+import { readPages, withLongOutput } from './follow.ts';
 import { withOpenStore } from './open-store.ts';
 import { print, printError } from './print.ts';
 
@@ -60,7 +60,7 @@ async function exportJournal({ follow, output, after, json }: ExportOptions): Pr
     });
     if (output === undefined) return;
     if (json === true) print(JSON.stringify(done));
-    else printError(`${counted(done.written, 'entry was', 'entries were')} written to ${output}.`);
+    else printError(`${formatCount(done.written, 'entry was', 'entries were')} written to ${output}.`);
   } catch (error) {
     if (error instanceof UnknownCursor) throw new UsageError(`--after: ${error.message}`);
     if (!isSystemError(error)) throw error;
@@ -74,7 +74,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
   const read = (after: string | null) => store.readJournal(after, PAGE_ENTRIES);
   let [cursor, written] = [begin, 0];
   const gaps: JournalGap[] = [];
-  for await (const page of pagesOf({ read, after: begin, follow, stop })) {
+  for await (const page of readPages({ read, after: begin, follow, stop })) {
     if (page.gap !== null) {
       gaps.push(page.gap);
       reportGap(page.gap);
@@ -95,7 +95,7 @@ async function pump(store: Store, sink: Sink, follow: boolean, stop: AbortSignal
 function reportGap({ from, to, entries }: JournalGap): void {
   const iso = (at: number) => new Date(at).toISOString();
   printError(
-    `gap: about ${counted(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a bounded number, and newer entries came before these were exported`,
+    `gap: about ${formatCount(entries, 'entry is', 'entries are')} missing from ${iso(from)} to ${iso(to)}; the journal keeps a bounded number, and newer entries came before these were exported`,
   );
   process.exitCode = EXIT.findings;
 }
@@ -104,7 +104,7 @@ function reportGap({ from, to, entries }: JournalGap): void {
 function linesOf({ entries, cursor }: JournalPage, clientKeys: ClientKeys): string {
   return entries
     .map((entry, index) => {
-      const { kind, ...line } = exported(entry, clientKeys);
+      const { kind, ...line } = toExportedRecord(entry, clientKeys);
       const last = index === entries.length - 1 && cursor !== null;
       return `${JSON.stringify(last ? { kind, ...line, cursor } : { kind, ...line })}\n`;
     })

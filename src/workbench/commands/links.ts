@@ -1,24 +1,24 @@
 import type { Command } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { nameText, quoted } from '#decision/rules/condition-text.ts';
-import { dayOf } from '#history/archive/period.ts';
-import { asOfNotes } from '#history/evidence/presentation.ts';
+import { formatName, quoteText } from '#decision/rules/condition-text.ts';
+import { formatDay } from '#history/archive/period.ts';
+import { listAsOfNotes } from '#history/evidence/presentation.ts';
 import {
   type ClientLinks,
-  clientLinks,
+  createLinksAsk,
+  findClientLinks,
+  findRefusedPayers,
   LINKS_DEFAULT,
   LINKS_MAX,
   type LinkedClient,
   type LinksBounds,
-  linksAsk,
   type RefusedPayers,
-  refusedBy,
 } from '#workbench/payers/client-links.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { withArchiveOf } from './open-archive.ts';
-import { parsePlatform, parseTime, wholeNumber } from './options.ts';
-import { print, printError, table } from './print.ts';
+import { parsePlatform, parseTime, parseWholeNumber } from './options.ts';
+import { formatTable, print, printError } from './print.ts';
 import { withLists } from './with-lists.ts';
 
 interface LinksOptions {
@@ -52,15 +52,15 @@ export function linksCommand(program: Command): void {
 async function links(clientIdKey: string, options: LinksOptions): Promise<void> {
   const platform = parsePlatform(options.platform);
   const bounds = {
-    days: wholeNumber('--days', options.days, LINKS_MAX.days),
-    depth: wholeNumber('--depth', options.depth, LINKS_MAX.depth),
-    clients: wholeNumber('--limit', options.limit, LINKS_MAX.clients),
+    days: parseWholeNumber('--days', options.days, LINKS_MAX.days),
+    depth: parseWholeNumber('--depth', options.depth, LINKS_MAX.depth),
+    clients: parseWholeNumber('--limit', options.limit, LINKS_MAX.clients),
   };
   const asOf = parseTime(options.asOf, '--as-of');
   const found = proposing(await read(platform, clientIdKey, bounds, asOf), options.block ?? null);
   if (options.json === true) print(JSON.stringify(found));
   else if (found !== null) print(describe(found));
-  else printError(`Nothing is known of the client ${quoted(clientIdKey)} of ${platform}.`);
+  else printError(`Nothing is known of the client ${quoteText(clientIdKey)} of ${platform}.`);
   if (found?.complete === false)
     printError('A part could not be read, or was too much: there may be more. archive status says why.');
   if (found?.complete !== true) process.exitCode = EXIT.findings;
@@ -70,7 +70,7 @@ function read(platform: PlatformName, clientIdKey: string, bounds: LinksBounds, 
   return withLists(({ store, node, names, clock }) =>
     withArchiveOf(store, (archive) => {
       const parts = { store, archive, lists: node.copy, names, now: clock() };
-      return clientLinks(parts, platform, clientIdKey, linksAsk(bounds, asOf, parts.now));
+      return findClientLinks(parts, platform, clientIdKey, createLinksAsk(bounds, asOf, parts.now));
     }),
   );
 }
@@ -81,9 +81,9 @@ function proposing(found: ClientLinks | null, block: readonly string[] | null): 
   const chosen = found.clients.filter(({ clientIdKey }) => block.includes(clientIdKey));
   const missing = block.find((one) => chosen.every(({ clientIdKey }) => clientIdKey !== one));
   if (missing !== undefined)
-    throw new UsageError(`--block names ${quoted(missing)}, who is not among the clients shown`);
+    throw new UsageError(`--block names ${quoteText(missing)}, who is not among the clients shown`);
   const clients = found.clients.map((one) => ({ ...one, proposed: chosen.includes(one) }));
-  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: refusedBy(chosen) };
+  const proposal = { clients: chosen.map((one) => one.clientIdKey), refused: findRefusedPayers(chosen) };
   return { ...found, clients, proposal };
 }
 
@@ -93,18 +93,18 @@ function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks):
     ...(cut.devices === 0 ? [] : [`${cut.devices} more devices and addresses were not followed.`]),
   ];
   return [
-    ...asOfNotes(asOf),
+    ...listAsOfNotes(asOf),
     `Since ${new Date(from).toISOString()}:`,
     '',
     devices.length === 0
       ? 'Nobody shares a device or an address with it.'
-      : table(
+      : formatTable(
           ['DEVICE', 'VALUE', 'CLIENTS', 'FIRST SEEN', 'LAST SEEN', 'LISTS', 'BLOCKING IT REFUSES'],
           devices.map(deviceCells),
           { right: [2] },
         ),
     '',
-    table(
+    formatTable(
       [
         'CLIENT',
         'TIE',
@@ -125,7 +125,7 @@ function describe({ clients, devices, cut, from, asOf, proposal }: ClientLinks):
     ...more,
     proposal.clients.length === 0
       ? 'Nobody is proposed for a list.'
-      : `A list of ${proposal.clients.map(nameText).join(', ')} refuses ${refusedText(proposal.refused)}.`,
+      : `A list of ${proposal.clients.map(formatName).join(', ')} refuses ${refusedText(proposal.refused)}.`,
   ].join('\n');
 }
 
@@ -136,7 +136,7 @@ function deviceCells({ kind, value, clients, firstAt, lastAt, followed, lists, r
         ? 'more clients than are shown'
         : `${clients} clients: too many to be a ring`
       : refusedText(refused);
-  return [kind, value, String(clients), dayOf(firstAt), dayOf(lastAt), lists.join(', ') || '-', hit];
+  return [kind, value, String(clients), formatDay(firstAt), formatDay(lastAt), lists.join(', ') || '-', hit];
 }
 
 type Device = ClientLinks['devices'][number];
@@ -149,7 +149,7 @@ function clientCells({ clientIdKey, tie, orders, money, verdicts, cut, ...one }:
   const mix = Object.entries(verdicts).flatMap(([name, number]) => (number === 0 ? [] : `${name} ${number}`));
   const marks = [one.override ?? [], one.lists.map((list) => `on ${list}`), one.proposed ? 'proposed' : []];
   return [
-    nameText(clientIdKey),
+    formatName(clientIdKey),
     tie,
     ...[paid, reversed, unpaid, turnedAway, unknown].map((number) => `${number}${cut ? '+' : ''}`),
     paidOfGranted(orders),
@@ -167,8 +167,8 @@ function paidOfGranted({ paid, reversed, unpaid, unknown }: LinkedClient['orders
 
 /** The payers whom a block would hit, first of all. */
 function refusedText({ clients, payers, orders, money }: RefusedPayers): string {
-  const whom = counted(clients, 'client');
+  const whom = formatCount(clients, 'client');
   if (payers === 0) return `${whom}, of whom none paid`;
   const sums = Object.entries(money).map(([currency, sum]) => `${sum} ${currency}`);
-  return `${whom}, of whom ${payers} paid ${counted(orders, 'order')}: ${sums.join(', ')}`;
+  return `${whom}, of whom ${payers} paid ${formatCount(orders, 'order')}: ${sums.join(', ')}`;
 }

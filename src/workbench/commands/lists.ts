@@ -3,29 +3,29 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { exactSystemClock } from '#base/clock.ts';
 import { PLATFORM_NAME_FORM } from '#decision/payer/client-key.ts';
-import { timeText } from '#decision/payer/instant.ts';
-import { suggest } from '#decision/rules/problem.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import { suggestName } from '#decision/rules/problem.ts';
 import {
-  contentText,
   findContentFault,
+  findValueRemark,
+  formatListContent,
   LIST_KINDS,
   type ListKind,
-  remarkOnValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX } from '#state/store.ts';
 import {
   changeByLines,
-  contentView,
   type ReadLine,
   readListLine,
   type ToldLine,
-  viewOfEntries,
-  viewOfEntry,
-  viewOfLists,
+  toContentView,
+  toEntriesView,
+  toEntryView,
+  toListsView,
 } from '#workbench/platform/list-entries.ts';
 import { EXIT, UsageError } from './exit.ts';
-import { parseLifetime, parseReason, parseWhose } from './options.ts';
-import { print, printError, table } from './print.ts';
+import { parseLifetime, parseListOwner, parseReason } from './options.ts';
+import { formatTable, print, printError } from './print.ts';
 import { editedByUser, withLists } from './with-lists.ts';
 
 interface WhoseOptions {
@@ -105,18 +105,18 @@ export function listsCommands(program: Command): void {
 
 async function make(list: string, options: MakeOptions): Promise<void> {
   const { platform, attribute = null, json } = options;
-  const edited = editedByUser(parseWhose(platform), list);
+  const edited = editedByUser(parseListOwner(platform), list);
   const kind = parseKind(options.kind);
   const fault = findContentFault({ kind, attribute });
   if (fault !== null) throw new UsageError(`--attribute ${fault}`);
   const made = await withLists(({ editor }) => editor.make(edited, kind, attribute));
-  if (json === true) print(JSON.stringify({ list, ...contentView(made) }));
-  else print(`The list ${list} is made; its entries are of kind ${contentText(made)}.`);
+  if (json === true) print(JSON.stringify({ list, ...toContentView(made) }));
+  else print(`The list ${list} is made; its entries are of kind ${formatListContent(made)}.`);
 }
 
 async function add(list: string, value: string, options: AddOptions): Promise<void> {
   const { platform, reason, expires, json } = options;
-  const edited = editedByUser(parseWhose(platform), list);
+  const edited = editedByUser(parseListOwner(platform), list);
   const lifetimeMs = expires === undefined ? null : parseLifetime(expires);
   const why = parseReason(reason);
   const ask = {
@@ -126,7 +126,7 @@ async function add(list: string, value: string, options: AddOptions): Promise<vo
   };
   const { entry, remark } = await withLists(async ({ editor }) => {
     const put = await editor.put(edited, ask);
-    return { entry: editor.shown(put), remark: remarkOnValue(put) };
+    return { entry: editor.shown(put), remark: findValueRemark(put) };
   });
   const { value: kept, expiresAt } = entry;
   if (json === true)
@@ -139,7 +139,7 @@ async function add(list: string, value: string, options: AddOptions): Promise<vo
 }
 
 async function remove(list: string, value: string, { platform, reason, json }: RemoveOptions): Promise<void> {
-  const edited = editedByUser(parseWhose(platform), list);
+  const edited = editedByUser(parseListOwner(platform), list);
   const why = parseReason(reason);
   const wasThere = await withLists(({ editor }) => editor.remove(edited, value, why));
   if (json === true) print(JSON.stringify({ list, removed: wasThere }));
@@ -152,7 +152,7 @@ async function remove(list: string, value: string, { platform, reason, json }: R
 function parseKind(text: string): ListKind {
   const kind = LIST_KINDS.find((one) => one === text);
   if (kind !== undefined) return kind;
-  throw new UsageError(`unknown kind "${text}"${suggest(text, LIST_KINDS)}`);
+  throw new UsageError(`unknown kind "${text}"${suggestName(text, LIST_KINDS)}`);
 }
 
 /** Puts the lines of a file on a list, a batch at a time; a bad line stops no other, and makes the exit code 1. */
@@ -162,7 +162,7 @@ async function importList(
   options: WhoseOptions & { reason?: string },
 ): Promise<void> {
   const { platform, reason, json } = options;
-  const edited = editedByUser(parseWhose(platform), list);
+  const edited = editedByUser(parseListOwner(platform), list);
   const counts = new Map<string, number>();
   const tell = (told: ToldLine) => {
     const { line } = told;
@@ -216,9 +216,9 @@ function withDefaults(text: string, defaults: object): string {
 const ALL = { after: null, limit: Number.MAX_SAFE_INTEGER } as const;
 
 async function showAll({ platform, json }: WhoseOptions): Promise<void> {
-  const whose = parseWhose(platform);
+  const whose = parseListOwner(platform);
   const { lists } = await withLists(async ({ node, clock }) =>
-    viewOfLists(node, whose, { ...ALL, now: clock() }),
+    toListsView(node, whose, { ...ALL, now: clock() }),
   );
   if (json === true) print(JSON.stringify(lists));
   else if (lists.length === 0) {
@@ -226,13 +226,13 @@ async function showAll({ platform, json }: WhoseOptions): Promise<void> {
   } else {
     const rows = lists.map(({ list, kind, attribute = null, entries, ended, changedAt, ofInstallation }) => [
       list,
-      contentText({ kind, attribute }),
+      formatListContent({ kind, attribute }),
       String(entries),
       String(ended),
-      timeText(changedAt),
+      formatTime(changedAt),
       ofInstallation ? 'the whole installation' : platform,
     ]);
-    print(table(['LIST', 'KIND', 'ENTRIES', 'ENDED', 'CHANGED', 'OF'], rows, { right: [2, 3] }));
+    print(formatTable(['LIST', 'KIND', 'ENTRIES', 'ENDED', 'CHANGED', 'OF'], rows, { right: [2, 3] }));
   }
 }
 
@@ -240,15 +240,15 @@ async function showOne(
   list: string,
   { platform, value, json }: WhoseOptions & { value?: string },
 ): Promise<void> {
-  const whose = parseWhose(platform);
+  const whose = parseListOwner(platform);
   const entries = await withLists(async ({ node, editor, clock }) => {
     const now = clock();
     if (value !== undefined) {
       const entry = editor.find(whose, list, value);
-      return entry === null ? [] : [viewOfEntry(entry, { now, editor })];
+      return entry === null ? [] : [toEntryView(entry, { now, editor })];
     }
     const page = { ...ALL, now, editor };
-    return viewOfEntries(list, await editor.contentOf(whose, list), node.copy.list(whose, list), page)
+    return toEntriesView(list, await editor.contentOf(whose, list), node.copy.list(whose, list), page)
       .entries;
   });
   if (json === true) print(JSON.stringify(entries));
@@ -256,11 +256,13 @@ async function showOne(
   else {
     const rows = entries.map((entry) => [
       entry.value,
-      timeText(entry.addedAt),
-      entry.expiresAt === null ? 'never' : `${timeText(entry.expiresAt)}${entry.hasEnded ? ' (ended)' : ''}`,
+      formatTime(entry.addedAt),
+      entry.expiresAt === null
+        ? 'never'
+        : `${formatTime(entry.expiresAt)}${entry.hasEnded ? ' (ended)' : ''}`,
       entry.who,
       entry.reason,
     ]);
-    print(table(['VALUE', 'ADDED', 'ENDS', 'BY', 'REASON'], rows));
+    print(formatTable(['VALUE', 'ADDED', 'ENDS', 'BY', 'REASON'], rows));
   }
 }

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { type Config, ConfigError, readConfig } from '#config.ts';
-import { Archive, type ErasedClients, erasedClients } from '#history/archive/archive.ts';
+import { Archive, type ErasedClients, readErasedClients } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
-import type { LeftOut, Segment } from '#history/archive/archive-log.ts';
+import type { Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import { whileHere } from '#history/archive/frozen-archive.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
-import { type UnreadDecisions, unreadText } from '#history/archive/unread-decisions.ts';
+import { formatUnread, type UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import { sqlitePath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
@@ -40,14 +40,14 @@ export async function withArchiveOf<T>(
 }
 
 /** What versions are compared on; the archive is opened only for that. */
-export function decidedLatelyOn(store: Store): DecidedLately {
+export function readDecidedLately(store: Store): DecidedLately {
   return (platform, from, limit) =>
     withArchiveOf(store, async (past) => (await past.findDecisions(platform, { from }, limit)).decisions);
 }
 
 /** Says what is not known, and what to do about it. */
-export function unreadHere(what: string, unread: UnreadDecisions): string {
-  return `${what} is not known: ${unreadText(unread)}; archive status or archive verify names it.`;
+export function explainUnreadDecisions(what: string, unread: UnreadDecisions): string {
+  return `${what} is not known: ${formatUnread(unread)}; archive status or archive verify names it.`;
 }
 
 /** The settings of a node that has an archive; throws ConfigError where it is off. */
@@ -71,7 +71,7 @@ export async function withArchive<T>(run: (archive: Archive) => Promise<T>): Pro
  */
 export async function onPast<T>(
   isWanted: (segment: Segment) => boolean,
-  work: (folder: string, leftOut: readonly LeftOut[], erased: ErasedClients) => Promise<T>,
+  work: (folder: string, leftOut: readonly UnreadSegment[], erased: ErasedClients) => Promise<T>,
 ): Promise<T> {
   const { archiveDir } = readArchiveConfig();
   const alone = (erased: ErasedClients) =>
@@ -80,7 +80,7 @@ export async function onPast<T>(
     );
   if (!hasStore()) return alone([]);
   return withOpenStore(async (store) => {
-    const erased = await erasedClients(store);
+    const erased = await readErasedClients(store);
     if (await isArchivedElsewhere(store.registers, archiveDir)) return alone(erased);
     return withArchiveOf(store, (past) =>
       past.whileHere(isWanted, (folder, leftOut) => work(folder, leftOut, erased)),
@@ -89,7 +89,7 @@ export async function onPast<T>(
 }
 
 /** Says which segments are missing from the result, and what to do about it. */
-export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
+export function formatUnreadSegments(leftOut: readonly UnreadSegment[]): readonly string[] {
   const [noRoom, away] = (['noRoom', 'away'] as const).map((reason) =>
     leftOut.filter(({ why }) => why === reason),
   );
@@ -103,7 +103,7 @@ export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
       .filter(({ why = 'damaged' }) => why === 'damaged')
       .map(
         (segment) =>
-          `${counted(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${segmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
+          `${formatCount(segment.rows, `row of ${segment.table} is`, `rows of ${segment.table} are`)} left out: ${getSegmentPath(segment)} cannot be read; put the file back from a backup of the archive.${erasedText(segment)}`,
       ),
   ];
 }
@@ -112,7 +112,7 @@ export function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
 function togetherText(segments: readonly Segment[] = [], why: string): readonly string[] {
   if (segments.length === 0) return [];
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
-  return [`${counted(rows, 'row')} in ${counted(segments.length, 'file')} left out: ${why}.`];
+  return [`${formatCount(rows, 'row')} in ${formatCount(segments.length, 'file')} left out: ${why}.`];
 }
 
 function erasedText({ without = [] }: Segment): string {
@@ -121,13 +121,13 @@ function erasedText({ without = [] }: Segment): string {
 }
 
 /** The path of a segment below the archive, and below a backup of it. */
-export function segmentPath({ table, platform, day, name }: Segment): string {
+export function getSegmentPath({ table, platform, day, name }: Segment): string {
   return `${table}/platform=${platform}/day=${day}/${name}.parquet`;
 }
 
 /** Erased clients whom the archive may still hold; nobody where there is no store, as with a copy of an archive. */
-export async function erasedNow(): Promise<ErasedClients> {
-  return hasStore() ? withOpenStore(erasedClients) : [];
+export async function readErasedNow(): Promise<ErasedClients> {
+  return hasStore() ? withOpenStore(readErasedClients) : [];
 }
 
 function hasStore(): boolean {

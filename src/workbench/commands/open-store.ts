@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { exactSystemClock } from '#base/clock.ts';
 import { readConfig } from '#config.ts';
-import { openStoreOf } from '#history/archive/s3/open-archive.ts';
-import { storeClock } from '#state/clock-offset.ts';
+import { openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import { createStoreClock } from '#state/clock-offset.ts';
 import { sqlitePath } from '#state/sqlite/open-file.ts';
 import type { Store } from '#state/store.ts';
 import { printError } from './print.ts';
@@ -24,10 +24,13 @@ export async function withOpenStore<T>(
   const config = readConfig();
   const isNew = config.redisUrl === null && !existsSync(sqlitePath(config.dataDir));
   const patience = { limitMs: PATIENCE_MS, onLongWait: () => printError(WAITING) };
-  const store = await openStoreOf({ ...config, patience, isForCommand: true, isAccepted }, errorsSaidOnce());
+  const store = await openStoreWithSalt(
+    { ...config, patience, isForCommand: true, isAccepted },
+    errorsSaidOnce(),
+  );
   if (isNew) printError(`The store is ${store.name}: it was made just now, because REDIS_URL is not set.`);
   try {
-    return await run(store, storeClock(exactSystemClock, store));
+    return await run(store, createStoreClock(exactSystemClock, store));
   } finally {
     await store.close();
   }

@@ -12,7 +12,7 @@ export function parsePlatform(text: string): PlatformName {
 }
 
 /** The same where it may also be the whole installation, `*`. */
-export function parseWhose(text: string): PlatformName {
+export function parseListOwner(text: string): PlatformName {
   if (isPlatformName(text) || isInstallation(text)) return text;
   throw new UsageError(
     `--platform must have ${PLATFORM_NAME_FORM}, or be "*" for the whole installation, not "${text}"`,
@@ -35,7 +35,7 @@ export function parseTime(text: string | undefined, option: string): number | nu
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** Adds the options that bound a time span; `parseTime` reads what they get. */
-export function spanOptions(command: Command): Command {
+export function addSpanOptions(command: Command): Command {
   return command
     .option('--from <time>', 'only decisions from this time on, like 2026-11-01 or 2026-11-01T10:00:00Z')
     .option('--to <time>', 'only decisions before this time');
@@ -49,7 +49,7 @@ export function parseLifetime(text: string): number {
 }
 
 /** Throws UsageError unless the text is a whole number from 1 to `max`. */
-export function wholeNumber(option: string, text: string, max: number): number {
+export function parseWholeNumber(option: string, text: string, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
   throw new UsageError(`${option} must be a whole number from 1 to ${max}, not "${text}"`);

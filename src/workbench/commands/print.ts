@@ -17,7 +17,7 @@ const MARKS = { pass: '\uFDD0', fail: '\uFDD1', faint: '\uFDD2', strong: '\uFDD3
 const END = '\uFDD4';
 
 /** Marks a text for `print`, which colours it where a person looks at a terminal. */
-export function terminalPaint(tone: Tone, text: string): string {
+export function paintForTerminal(tone: Tone, text: string): string {
   return `${MARKS[tone]}${text}${END}`;
 }
 
@@ -32,7 +32,7 @@ export function printError(text: string): void {
 }
 
 /** A character that cannot be printed becomes its escape, like \u001b: the same text in JSON, and visible to people. */
-export function printable(text: string): string {
+export function escapeControls(text: string): string {
   return text.replace(UNPRINTABLE, (character) =>
     Array.from(
       { length: character.length },
@@ -42,8 +42,8 @@ export function printable(text: string): string {
 }
 
 /** The same for a text that must stay on one line. */
-export function printableLine(text: string): string {
-  return printable(text).replaceAll('\n', '\\n');
+export function escapeToLine(text: string): string {
+  return escapeControls(text).replaceAll('\n', '\\n');
 }
 
 function forTerminal(text: string, stream: NodeJS.WriteStream): string {
@@ -52,7 +52,7 @@ function forTerminal(text: string, stream: NodeJS.WriteStream): string {
       painted.replaceAll(new RegExp(`${MARKS[tone]}([^${END}]*)${END}`, 'g'), (_, marked: string) =>
         styleText(STYLES[tone], marked, { stream }),
       ),
-    printable(text),
+    escapeControls(text),
   ).replace(/[\uFDD0-\uFDD4]/g, '');
 }
 
@@ -63,12 +63,12 @@ interface TableForm {
 }
 
 /** Rows under headings in aligned columns, for people; no line ends in blanks, and no cell can pass for a row of its own. */
-export function table(
+export function formatTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   { right = [] }: TableForm = {},
 ): string {
-  const shown = [headings, ...rows.map((row) => row.map(printableLine))];
+  const shown = [headings, ...rows.map((row) => row.map(escapeToLine))];
   const widths = headings.map((_, column) =>
     shown.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
   );
@@ -83,7 +83,7 @@ export function table(
 }
 
 /** A bar on standard error, only where a person watches; the package is loaded only then. */
-export async function progressBar() {
+export async function createProgressBar() {
   if (!process.stderr.isTTY) return { show: () => {}, stop: () => {} };
   const { SingleBar } = await import('cli-progress');
   const bar = new SingleBar({

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { userActor } from '#workbench/access/actors.ts';
-import { PROPOSAL_STATES, type Proposal, proposalView } from '#workbench/approvals/proposals.ts';
+import { createUserActor } from '#workbench/access/actors.ts';
+import { PROPOSAL_STATES, type Proposal, toProposalView } from '#workbench/approvals/proposals.ts';
 import { orFindings } from './approval.ts';
-import { parseReason, parseWhose } from './options.ts';
+import { parseListOwner, parseReason } from './options.ts';
 import { print } from './print.ts';
 import { withApprovals } from './with-approvals.ts';
 
@@ -55,9 +55,9 @@ export function proposalsCommands(program: Command): void {
 }
 
 async function list({ platform, state, json }: ListOptions): Promise<void> {
-  const whose = parseWhose(platform);
+  const whose = parseListOwner(platform);
   const all = await orFindings(() => withApprovals((approvals) => approvals.all(whose)));
-  const wanted = all.filter((one) => state === undefined || one.state === state).map(proposalView);
+  const wanted = all.filter((one) => state === undefined || one.state === state).map(toProposalView);
   if (json === true) print(JSON.stringify(wanted));
   else print(wanted.length === 0 ? 'There is no such proposal.' : wanted.map(inWords).join('\n\n'));
 }
@@ -67,11 +67,11 @@ async function decide(
   id: string,
   { platform, reason, json }: DecideOptions,
 ): Promise<void> {
-  const [whose, why] = [parseWhose(platform), parseReason(reason)];
+  const [whose, why] = [parseListOwner(platform), parseReason(reason)];
   const decided = await orFindings(() =>
-    withApprovals((approvals) => approvals[way](whose, id, userActor(), why)),
+    withApprovals((approvals) => approvals[way](whose, id, createUserActor(), why)),
   );
-  print(json === true ? JSON.stringify(proposalView(decided)) : inWords(proposalView(decided)));
+  print(json === true ? JSON.stringify(toProposalView(decided)) : inWords(toProposalView(decided)));
 }
 
 function inWords(proposal: Proposal): string {

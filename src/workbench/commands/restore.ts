@@ -6,7 +6,7 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { readS3Place } from '#config.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
@@ -14,10 +14,10 @@ import { openStore } from '#state/open-store.ts';
 import { faultOfFile, sqlitePath } from '#state/sqlite/open-file.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { toldBy } from '#workbench/access/audit-check.ts';
-import { unreadableTexts } from '#workbench/payers/rebuild.ts';
-import { healthTexts } from '#workbench/upkeep/store-watch.ts';
-import { type FileFault, faultOfAppendOnlyFile } from './append-only-file.ts';
+import { readAuditLink } from '#workbench/access/audit-check.ts';
+import { findUnreadableTexts } from '#workbench/payers/rebuild.ts';
+import { listHealthProblems } from '#workbench/upkeep/store-watch.ts';
+import { type FileFault, findAppendOnlyFault } from './append-only-file.ts';
 import { EXIT, FindingsError, UsageError } from './exit.ts';
 import { print } from './print.ts';
 
@@ -184,7 +184,7 @@ const STARTERS: Readonly<Record<Kind, (backup: string, copy: string) => Promise<
 /** What is not whole in an `appendonlydir`, looked for in a copy: redis-check-aof opens files for writing. */
 async function copiedFaults(folder: string, copy: string): Promise<readonly FileFault[]> {
   cpSync(folder, copy, { recursive: true });
-  const fault = await faultOfAppendOnlyFile(copy).catch((error: unknown) => {
+  const fault = await findAppendOnlyFault(copy).catch((error: unknown) => {
     throw saidByProgram(error);
   });
   return fault === null ? [] : [{ ...fault, file: join(folder, relative(copy, fault.file)) }];
@@ -244,10 +244,10 @@ async function reportOf(
   const [asOfMs = null] = [newestMs, await newestAuditMs(store)]
     .filter((at) => at !== null)
     .toSorted((a, b) => b - a);
-  const broken = (await Array.fromAsync(unreadableTexts(store, ignored))).map(
+  const broken = (await Array.fromAsync(findUnreadableTexts(store, ignored))).map(
     ({ kind: what, name, why }) => `${what} ${name}: ${why}`,
   );
-  const failing = healthTexts((await store.check()).filter(({ failure }) => failure !== null));
+  const failing = listHealthProblems((await store.check()).filter(({ failure }) => failure !== null));
   const cutOff = faults.flatMap(({ file, lostBytes }) =>
     lostBytes === null ? [] : [{ file, droppedBytes: lostBytes }],
   );
@@ -277,7 +277,7 @@ async function journalOf(store: Store): Promise<{ newestMs: number | null; entri
 /** What people did, like a rollout, stands in the audit alone. */
 async function newestAuditMs({ auditLog }: Store): Promise<number | null> {
   const { links } = await auditLog.read(String(Math.max(0, (await auditLog.newest()) - 1)), 1);
-  return links.map(toldBy).at(-1)?.at ?? null;
+  return links.map(readAuditLink).at(-1)?.at ?? null;
 }
 
 async function archiveReport(archive: Archive, journalMs: number): Promise<ArchiveReport> {
@@ -303,14 +303,14 @@ function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: 
     ...unreadable.map((one) => `  ${one}`),
     ...cutOff.map(
       ({ file, droppedBytes }) =>
-        `${file} ends within an entry: Redis drops its last ${counted(droppedBytes, 'byte')}.`,
+        `${file} ends within an entry: Redis drops its last ${formatCount(droppedBytes, 'byte')}.`,
     ),
     ...(cutOff.length === 0
       ? []
       : [
           `The copy was cut off. Its newest entry is from ${asOf ?? 'no time at all'}: compare that with when the copy was made, and take another one.`,
         ]),
-    `Its journal holds ${counted(journalEntries, 'entry', 'entries')}.`,
+    `Its journal holds ${formatCount(journalEntries, 'entry', 'entries')}.`,
     ...(archive === null ? ['No archive was looked at: --archive names one.'] : archiveLines(archive)),
     asOf === null
       ? 'Payers would begin anew.'
@@ -320,7 +320,7 @@ function described({ kind, asOf, journalEntries, cutOff, unreadable, archive }: 
 
 function archiveLines({ folder, decisions, torn, later }: ArchiveReport): readonly string[] {
   return [
-    `The archive at ${folder} holds ${counted(decisions, 'decision')}${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
+    `The archive at ${folder} holds ${formatCount(decisions, 'decision')}${torn === 0 ? '' : `, and ${torn} of its files were cut off or are gone`}.`,
     ...(later === null
       ? []
       : [

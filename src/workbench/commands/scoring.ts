@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { NamedError } from '#base/named-error.ts';
 import { parseDecisionId } from '#decision/payer/client-key.ts';
-import { commanderExit, EXIT, FindingsError, isSystemError, UsageError } from './exit.ts';
+import { EXIT, FindingsError, isSystemError, toExitCode, UsageError } from './exit.ts';
 import { printError } from './print.ts';
 
 /** Where compiled modules are kept from one command to the next; where it cannot be written nothing is kept. */
@@ -83,7 +83,7 @@ function asked(name = ''): readonly (() => Promise<Describe>)[] {
 
 /** Says what went wrong and gives the exit code for it; bugs keep their stack. */
 function report(error: unknown): number {
-  if (error instanceof CommanderError) return commanderExit(error);
+  if (error instanceof CommanderError) return toExitCode(error);
   const isForPeople = error instanceof NamedError || isSystemError(error);
   printError(isForPeople ? `error: ${error.message}` : inspect(error));
   if (error instanceof UsageError) return EXIT.usage;

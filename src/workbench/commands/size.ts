@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RETENTION } from '#state/retention.ts';
-import { print, table } from './print.ts';
+import { formatTable, print } from './print.ts';
 
 /**
  * The cost of a verdict, its Idempotency-Key, a score, an outcome. CPU in us of one core, the rest in bytes; measured
@@ -182,7 +182,7 @@ function inWords({ verdictsPerSecond, peak, days }: Load, payers: number, needs:
   const rows = needs.map(([, value, unit, words]) => [words, text(value, unit)]);
   return `${figure(verdictsPerSecond)} verdicts a second on average, ${figure(verdictsPerSecond * peak)} at the peak; ${figure(payers)} payers after ${days} days.
 
-${table(['what', 'figure'], rows, { right: [1] })}
+${formatTable(['what', 'figure'], rows, { right: [1] })}
 
 Each replica of Redis takes the same memory and disk again. CPU is of the machine that scripts/bench/README.md
 names; npm run bench -- --parts cost and node scripts/memory.ts measure yours.`;

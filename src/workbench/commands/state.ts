@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { exactSystemClock } from '#base/clock.ts';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig } from '#config.ts';
@@ -8,18 +8,18 @@ import type { ClientKey } from '#decision/payer/client-key.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { SALT_REGISTER } from '#state/client-salt.ts';
-import { storeClock } from '#state/clock-offset.ts';
+import { createStoreClock } from '#state/clock-offset.ts';
 import { ACCEPTED_REGISTER } from '#state/documents.ts';
-import { actorOfUser } from '#workbench/access/actors.ts';
+import { formatUserActor } from '#workbench/access/actors.ts';
 import { Audit, type AuditAction } from '#workbench/access/audit.ts';
-import { rebuildClient, type Unreadable, unreadableTexts } from '#workbench/payers/rebuild.ts';
+import { findUnreadableTexts, rebuildClient, type Unreadable } from '#workbench/payers/rebuild.ts';
 import { acceptRollout } from '#workbench/rollout/restore-rollout.ts';
 import { SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
 import { EXIT, FindingsError } from './exit.ts';
 import { withDecisions } from './open-archive.ts';
 import { withOpenStore } from './open-store.ts';
 import { parsePlatform, parseReason } from './options.ts';
-import { print, table } from './print.ts';
+import { formatTable, print } from './print.ts';
 
 /** state check, rebuild, accept-empty, forget-secret, forget-archive: what is stored, and what cannot be read. */
 export function stateCommands(program: Command): void {
@@ -69,7 +69,7 @@ async function check(json: boolean): Promise<void> {
     lookedAt += 1;
   };
   const unreadable = await withDecisions((decisions, store) =>
-    Array.fromAsync(unreadableTexts(store, onLook), async (one): Promise<DamagedText> => {
+    Array.fromAsync(findUnreadableTexts(store, onLook), async (one): Promise<DamagedText> => {
       return { ...one, client: one.kind === 'client' ? await decisions.clientOf(one.name) : null };
     }),
   );
@@ -84,15 +84,16 @@ async function check(json: boolean): Promise<void> {
       remedy,
     }));
     print(JSON.stringify({ lookedAt, unreadable: told }));
-  } else if (rows.length === 0) print(`Nothing is damaged: ${counted(lookedAt, 'stored text')} can be read.`);
+  } else if (rows.length === 0)
+    print(`Nothing is damaged: ${formatCount(lookedAt, 'stored text')} can be read.`);
   else {
     print(
-      table(
+      formatTable(
         ['NAME', 'WHY', 'WHAT TO DO'],
         rows.map(({ name, why, remedy }) => [name, why, remedy]),
       ),
     );
-    print(`${rows.length} of ${counted(lookedAt, 'stored text')} cannot be read.`);
+    print(`${rows.length} of ${formatCount(lookedAt, 'stored text')} cannot be read.`);
   }
 }
 
@@ -114,7 +115,7 @@ function remedyOf({ kind, name, client }: DamagedText): string {
 
 async function accept(reason: string, json: boolean): Promise<void> {
   const accepted = await withOpenStore(async (store, clock) => {
-    const who = actorOfUser();
+    const who = formatUserActor();
     const change = { who, at: clock(), reason };
     const installation = store.installation.id;
     const remembered = recallRollout(readConfig().dataDir);
@@ -150,9 +151,9 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   const platform = parsePlatform(options.platform);
   const reason = parseReason(options.reason);
   const rebuilt = await withDecisions((decisions, store) => {
-    const audit = new Audit(store.auditLog, storeClock(exactSystemClock, store));
+    const audit = new Audit(store.auditLog, createStoreClock(exactSystemClock, store));
     const client = store.clientKeys.of(platform, options.client);
-    return rebuildClient({ store, decisions, audit }, client, actorOfUser(), reason);
+    return rebuildClient({ store, decisions, audit }, client, formatUserActor(), reason);
   });
   if (rebuilt === null)
     throw new FindingsError(
@@ -163,7 +164,7 @@ async function rebuild(options: RebuildOptions): Promise<void> {
   if (options.json === true) print(JSON.stringify({ why, entries, since, complete }));
   else {
     print(`It could not be read: ${why}`);
-    print(`It is rebuilt from ${counted(entries, 'recorded entry', 'recorded entries')}.`);
+    print(`It is rebuilt from ${formatCount(entries, 'recorded entry', 'recorded entries')}.`);
     if (!complete)
       print(
         `What happened before ${since ?? 'now'} is no longer recorded and no longer counts: check bindings and overrides.`,
@@ -218,6 +219,6 @@ async function forget({ register, also, action, absent }: Noted, reason: string)
     const other = also === undefined ? null : ({ kind: 'register', name: also } as const);
     const held = other === null ? null : await store.texts.read(other);
     if (other !== null && held !== null) await store.texts.replace(other, held.stamp, null);
-    await new Audit(store.auditLog, clock).note({ who: actorOfUser(), action, reason });
+    await new Audit(store.auditLog, clock).note({ who: formatUserActor(), action, reason });
   });
 }

@@ -1,23 +1,23 @@
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { fixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules, LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
 import { readConfig, signalSecretsAtHand } from '#config.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { Approvals } from '#workbench/approvals/approvals.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
 import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
-import { decidedLatelyOn } from './open-archive.ts';
+import { readDecidedLately } from './open-archive.ts';
 import { withLists } from './with-lists.ts';
 
 /** Runs a command with Approvals for the store and RULES_DIR that the environment names. */
 export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>): Promise<T> {
   const config = readConfig();
   const { rulesDir, requiresApproval } = config;
-  const hmacs = attributeHmacsUnder(signalSecretsAtHand(config));
+  const hmacs = createAttributeHmacs(signalSecretsAtHand(config));
   const loadedRules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir), hmacs);
   const desk = new RuleDesk(rulesDir);
   try {
@@ -32,7 +32,7 @@ export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>
           store,
           service: {
             setOverride: (...asked) => {
-              const ruleSource = fixedRules(loadedRules.deciding(null));
+              const ruleSource = createFixedRules(loadedRules.deciding(null));
               return new ScoringService({ ...serviceParts, ruleSource }).setOverride(...asked);
             },
           },
@@ -42,7 +42,7 @@ export async function withApprovals<T>(run: (approvals: Approvals) => Promise<T>
           loadedRules,
           clientKeys,
           desk,
-          decidedLately: decidedLatelyOn(store),
+          decidedLately: readDecidedLately(store),
           clock,
         }),
       );

@@ -10,7 +10,7 @@ const PAGE = join(import.meta.dirname, 'page');
 const BUILT = join(import.meta.dirname, '..', '..', 'console', 'bundled.json');
 
 /** The page's files, bundled now or with the image. */
-export async function bundled(): Promise<Bundle> {
+export async function buildBundle(): Promise<Bundle> {
   return existsSync(BUILT) ? JSON.parse(readFileSync(BUILT, 'utf8')) : bundle();
 }
 

@@ -6,7 +6,7 @@ import Router, { type RouterContext } from '@koa/router';
 import helmet from 'helmet';
 import type { Middleware } from 'koa';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { bundled } from './bundle.ts';
+import { buildBundle } from './bundle.ts';
 
 /** A file that the page may load, bundled or read once. */
 interface ConsoleFile {
@@ -41,7 +41,7 @@ interface ServedConsole {
  * most nodes never show it. The addresses of its files change with them, so that browsers keep them without
  * asking again.
  */
-export function consoleRoutes(): Router<RequestState> {
+export function createConsoleRoutes(): Router<RequestState> {
   const router = new Router<RequestState>({ strict: true, sensitive: true });
   let begun: Promise<ServedConsole> | null = null;
   const served = (): Promise<ServedConsole> => {
@@ -70,7 +70,7 @@ export function consoleRoutes(): Router<RequestState> {
 }
 
 async function servedConsole(): Promise<ServedConsole> {
-  const texts = { ...(await bundled()), 'icon.svg': readFileSync(join(PAGE, 'icon.svg'), 'utf8') };
+  const texts = { ...(await buildBundle()), 'icon.svg': readFileSync(join(PAGE, 'icon.svg'), 'utf8') };
   const release = hashOf(Object.entries(texts).flat());
   const page = readFileSync(join(PAGE, 'index.html'), 'utf8');
   return {

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { type JobContext, serveWork } from '#base/work/serve-work.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { soundDraft } from '#decision/rules/text/draft-text.ts';
+import { loadSoundDraft } from '#decision/rules/text/draft-text.ts';
 import { type Answered, BadQuestion, type RulesAtHand } from '#history/evidence/question.ts';
-import { questionOf } from '#history/evidence/questions.ts';
+import { findQuestion } from '#history/evidence/questions.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { keptRules } from '#workbench/verify/verify-segment.ts';
+import { createKeptRules } from '#workbench/verify/verify-segment.ts';
 import type { EvidenceProgress, EvidenceWork } from './evidence-task.ts';
 
 const PROGRESS_EVERY_MS = 100;
@@ -18,7 +18,7 @@ const works = {
     const { task, folders, holdoutSecret, formerSecret } = work;
     const { kind, options, from, to, asOf, platform } = task;
     const { segmentsDir, leftOut, erased } = folders;
-    const question = questionOf(kind);
+    const question = findQuestion(kind);
     if (question === undefined) throw new BadQuestion(`there is no question "${kind}"`);
     const whose = question.decidedBy?.read(options) ?? null;
     const ask = {
@@ -51,7 +51,7 @@ function eachTenth(tell: (done: number, of: number) => void): (done: number, of:
 
 /** A draft that is kept takes precedence over a version of its name in RULES_DIR. */
 function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWork): RulesAtHand {
-  const recorded = keptRules(archiveDir, rulesDir, NO_SECRET);
+  const recorded = createKeptRules(archiveDir, rulesDir, NO_SECRET);
   const isDraft = (version: string) => draft?.version === version;
   const draftFiles = new Map(draft?.files);
   const kept = (version: string, digest: string) =>
@@ -59,7 +59,7 @@ function rulesFor({ task, folders: { archiveDir, rulesDir }, draft }: EvidenceWo
   return {
     named: (version) => {
       const found = isDraft(version)
-        ? soundDraft(version, draftFiles)
+        ? loadSoundDraft(version, draftFiles)
         : kept(version, task.ruleSets[version] ?? '');
       if (found !== null) return found;
       throw new BadQuestion(`the files of ${version} were changed meanwhile; ask again`);

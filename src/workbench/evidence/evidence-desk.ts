@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { Turns } from '#base/work/turns.ts';
+import { FairQueue } from '#base/work/turns.ts';
 import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { Archive, erasedClients } from '#history/archive/archive.ts';
+import { Archive, readErasedClients } from '#history/archive/archive.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { Answered } from '#history/evidence/question.ts';
-import { questionOf } from '#history/evidence/questions.ts';
+import { findQuestion } from '#history/evidence/questions.ts';
 import { isEvidence, isReadFor } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import type { RoleGrant } from '#workbench/access/roles.ts';
@@ -102,7 +102,7 @@ export class EvidenceDesk {
   readonly jobStore: JobStore;
   readonly #parts: EvidenceDeskParts;
   readonly #sessions: Sessions;
-  readonly #turns = new Turns(TURNS);
+  readonly #turns = new FairQueue(TURNS);
   readonly #entries = new Map<Entry, Promise<void>>();
   readonly #process = new BackgroundWork<EvidenceWorks>(PROCESS, LIMITS);
   #closed = false;
@@ -171,7 +171,7 @@ export class EvidenceDesk {
   async forgetOrders(platform: PlatformName): Promise<void> {
     for (const keeper of new Set([platform, INSTALLATION])) {
       const jobs = await this.jobStore.list(keeper);
-      for (const job of jobs.filter(({ task }) => questionOf(task.kind)?.namesOrders !== false))
+      for (const job of jobs.filter(({ task }) => findQuestion(task.kind)?.namesOrders !== false))
         await this.remove(job);
     }
   }
@@ -242,8 +242,8 @@ export class EvidenceDesk {
       entry.job = { ...entry.job, progress };
     };
     const past = await this.#past();
-    const erased = await erasedClients(store);
-    const reads = questionOf(task.kind)?.reads ?? 'allTimes';
+    const erased = await readErasedClients(store);
+    const reads = findQuestion(task.kind)?.reads ?? 'allTimes';
     const result = await past.whileHere(isReadFor(reads, task), (segmentsDir, leftOut) => {
       const folders = { archiveDir: past.folder, segmentsDir, leftOut, erased, rulesDir };
       return this.#process.run(

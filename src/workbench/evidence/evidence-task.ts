@@ -76,7 +76,7 @@ export const NODE_GONE = 'the node that worked on it was stopped; ask again';
 export const ASKER_GONE = 'the access key or session that asked has ended; ask again';
 
 /** The job as it is now: failed when its node fell silent. */
-export function jobAt(job: EvidenceJob, now: number): EvidenceJob {
+export function expireJob(job: EvidenceJob, now: number): EvidenceJob {
   if (!isUnderWay(job) || now - job.seenAt <= SILENT_MS_MAX) return job;
   return { ...job, state: 'failed', endedAt: job.seenAt, trouble: NODE_GONE };
 }

@@ -2,7 +2,7 @@ import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Answered } from '#history/evidence/question.ts';
 import type { Documents } from '#state/documents.ts';
-import { type EvidenceJob, isUnderWay, jobAt } from './evidence-task.ts';
+import { type EvidenceJob, expireJob, isUnderWay } from './evidence-task.ts';
 
 /** How many jobs each platform keeps, so that a link to a result holds for days and the store stays small. */
 const JOBS_KEPT_MAX = 40;
@@ -33,7 +33,7 @@ export class JobStore {
   async list(platform: PlatformName): Promise<readonly EvidenceJob[]> {
     const jobs = await this.#documents.list<EvidenceJob>(jobsOf(platform));
     const now = this.#clock();
-    return jobs.map((job) => jobAt(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
+    return jobs.map((job) => expireJob(job, now)).toSorted((a, b) => b.askedAt - a.askedAt);
   }
 
   /**
@@ -62,7 +62,7 @@ export class JobStore {
 
   async #get({ platform, jobId }: JobPlace): Promise<EvidenceJob | null> {
     const job = await this.#documents.get<EvidenceJob>(jobsOf(platform), jobId);
-    return job === undefined ? null : jobAt(job, this.#clock());
+    return job === undefined ? null : expireJob(job, this.#clock());
   }
 
   /** Keeps a new job, and lets those go that are too old or too many. */

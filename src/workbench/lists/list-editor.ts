@@ -1,30 +1,30 @@
 import { hash } from 'node:crypto';
 import { NamedError } from '#base/named-error.ts';
-import { PacedSteps } from '#base/paced-steps.ts';
-import { Turns } from '#base/work/turns.ts';
+import { StepThrottle } from '#base/paced-steps.ts';
+import { FairQueue } from '#base/work/turns.ts';
 import { INSTALLATION, isInstallation } from '#checkout/access/access-keys.ts';
 import {
   encodeEntry,
-  entryId,
+  findOtherContent,
+  hashEntryId,
+  hashListId,
   type ListEntry,
-  listId,
-  ofOtherKind,
   type StoredEntry,
 } from '#checkout/lists/list-entry.ts';
 import type { ListCopy, ListNode } from '#checkout/lists/list-node.ts';
-import type { Pseudonym } from '#decision/addresses.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import { nearestName } from '#decision/rules/problem.ts';
+import { findNearestName } from '#decision/rules/problem.ts';
 import { isName, LIST_NAME_RULE } from '#decision/rules/rule-set.ts';
 import {
-  contentText,
+  type DeviceNames,
   findContentFault,
+  formatListContent,
   type ListContent,
   type ListKind,
   type ListOwner,
-  type PlatformNames,
-  readableValue,
   readListValue,
+  toReadableValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX, type ListChange, type ListLog } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
@@ -36,7 +36,7 @@ export interface EditedList {
   /** `*` is the whole installation. */
   readonly owner: ListOwner;
   readonly list: string;
-  /** As `Actor.text` and `actorOfUser` write it. */
+  /** As `Actor.text` and `formatUserActor` write it. */
   readonly who: string;
 }
 
@@ -78,8 +78,8 @@ export type EntryEffect = (typeof ENTRY_EFFECTS)[number];
 interface ListEditorParts {
   readonly listLog: ListLog;
   readonly node: ListNode;
-  readonly pseudonym: Pseudonym;
-  readonly names: PlatformNames;
+  readonly pseudonym: Pseudonymize;
+  readonly names: DeviceNames;
   readonly audit: Audit;
   readonly clientKeys: ClientKeys;
   /** Epoch ms. */
@@ -89,9 +89,9 @@ interface ListEditorParts {
 /** Changes shared lists, and notes in the audit who changed what and why. This node sees a change at once. */
 export class ListEditor {
   readonly #parts: ListEditorParts;
-  readonly #steps = new Turns(STEPS);
+  readonly #steps = new FairQueue(STEPS);
   /** Leaves verdicts half of the time, however many people change lists. */
-  readonly #pace = new PacedSteps(1);
+  readonly #pace = new StepThrottle(1);
 
   constructor(parts: ListEditorParts) {
     this.#parts = parts;
@@ -109,7 +109,7 @@ export class ListEditor {
     const why =
       before === null
         ? whyNotMade(node.copy, edited, content)
-        : `The list ${list} holds entries of kind ${contentText(before)}; make another one.`;
+        : `The list ${list} holds entries of kind ${formatListContent(before)}; make another one.`;
     if (why !== null) throw new ListRefusal(why);
     const made = {
       owner,
@@ -123,8 +123,8 @@ export class ListEditor {
       who,
       addedAt: clock(),
     };
-    const changes = [{ id: listId(owner, list), text: encodeEntry(made) }];
-    const isMade = (await listLog.write(changes, ofOtherKind(made, node.copy.version))) !== null;
+    const changes = [{ id: hashListId(owner, list), text: encodeEntry(made) }];
+    const isMade = (await listLog.write(changes, findOtherContent(made, node.copy.version))) !== null;
     await node.sync();
     const after = node.copy.made(owner, list);
     if (!isMade || after === null) throw new ListRefusal('Somebody else made it with another kind just now.');
@@ -144,7 +144,7 @@ export class ListEditor {
     const { copy } = this.#parts.node;
     const made = copy.made(owner, list);
     if (made !== null) return made;
-    const nearest = nearestName(
+    const nearest = findNearestName(
       list,
       copy.madeBy(owner).map((one) => one.list),
     );
@@ -159,7 +159,7 @@ export class ListEditor {
     this.#parts.audit.admit(edited.who, 'list');
     const { entry, id, before } = await this.#write(edited, () => {
       const planned = this.#entryOf(edited, ask);
-      const place = entryId(planned);
+      const place = hashEntryId(planned);
       return {
         entry: planned,
         id: place,
@@ -191,7 +191,7 @@ export class ListEditor {
 
   /** An entry as its owner sees it, with the owner's name for a device. */
   shown<Entry extends ListEntry>(entry: Entry): Entry {
-    return { ...entry, value: readableValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
+    return { ...entry, value: toReadableValue(entry, (hmac) => this.#parts.names.nameOf(entry.owner, hmac)) };
   }
 
   #read(owner: ListOwner, kind: ListKind, value: string) {
@@ -249,7 +249,9 @@ export class ListEditor {
       .lists()
       .flatMap((entries) => [...entries.values()].slice(0, 1))
       .filter(({ owner }) => owner === platform)
-      .map(({ owner, list }) => node.copy.entry(entryId({ owner, list, kind: 'client', value: clientIdKey })))
+      .map(({ owner, list }) =>
+        node.copy.entry(hashEntryId({ owner, list, kind: 'client', value: clientIdKey })),
+      )
       .filter((entry) => entry !== null);
   }
 
@@ -299,7 +301,7 @@ export class ListEditor {
       return 'removed';
     }
     const entry = this.#entryOf(edited, edit.ask, room);
-    const id = entryId(entry);
+    const id = hashEntryId(entry);
     const before = standing(id);
     if (before?.reason === entry.reason && before.expiresAt === entry.expiresAt) return 'unchanged';
     planned.set(id, entry);
@@ -315,7 +317,7 @@ export class ListEditor {
   #idOf({ owner, list }: Pick<EditedList, 'owner' | 'list'>, value: string): string | null {
     const { kind } = this.#contentOf(owner, list);
     const read = this.#read(owner, kind, value);
-    return read.ok ? entryId({ owner, list, kind, value: read.value }) : null;
+    return read.ok ? hashEntryId({ owner, list, kind, value: read.value }) : null;
   }
 
   /** Throws UnknownList, ListRefusal. `room` counts what the same request adds. */
@@ -333,7 +335,7 @@ export class ListEditor {
     }
     const entry = { owner, list, kind, attribute, value: read.value, keys: read.keys, reason, who };
     const made = { ...entry, addedAt: clock(), expiresAt };
-    const why = noRoom(this.#parts.node.copy, made, room);
+    const why = refuseForRoom(this.#parts.node.copy, made, room);
     if (why !== null) throw new ListRefusal(why);
     return made;
   }
@@ -393,14 +395,14 @@ interface RoomTaken {
 }
 
 /** Why the list has no room for an entry, for the caller; null when it has. */
-export function noRoom(
+export function refuseForRoom(
   copy: ListCopy,
   entry: ListEntry,
   taken: RoomTaken,
   limits = LIST_LIMITS,
 ): string | null {
   const { owner, list } = entry;
-  if (copy.entry(entryId(entry)) !== null) return null;
+  if (copy.entry(hashEntryId(entry)) !== null) return null;
   const entries = copy.list(owner, list);
   if ((entries?.size ?? 0) + taken.entries >= limits.entriesPerList)
     return `A list has at most ${limits.entriesPerList} entries.`;

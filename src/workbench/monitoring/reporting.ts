@@ -2,12 +2,18 @@ import { Type } from '#base/json-schema.ts';
 import { count, epochMs, named, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
 import type { HintLabel, ReportsSeen } from '#checkout/metrics/reports-seen.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, token, type VerdictEvent } from '#decision/payer/client-state.ts';
+import { type ClientState, toToken, type VerdictEvent } from '#decision/payer/client-state.ts';
 import { SILENCE } from '#decision/payer/silence.ts';
-import { eachOf } from '#history/statistics/sums.ts';
+import { mapSums } from '#history/statistics/sums.ts';
 import type { Registers } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { addHintCounts, countHint, type HintCounts, SentHintsSchema, sentHintsOf } from './sent-hints.ts';
+import {
+  addHintCounts,
+  countHint,
+  type HintCounts,
+  SentHintsSchema,
+  summarizeSentHints,
+} from './sent-hints.ts';
 
 export const ReportingSchema = named(
   'Reporting',
@@ -103,7 +109,7 @@ export class ReportingWatch implements ReportsSeen {
     const own = this.#seenOf(platform);
     if (own === null) return;
     Object.assign(own, { newestAt: now, awaited: 0, awaitedSince: null });
-    const grant = firstGrant(events, token(orderRef));
+    const grant = firstGrant(events, toToken(orderRef));
     // Of one that was reported before, the first report counts.
     if (grant === undefined || grant.settled) return;
     const step = Math.max(0, Math.ceil(Math.log((now - grant.at) / SILENCE.finestMs) / Math.log(GROWTH)));
@@ -205,7 +211,7 @@ function together(before: Seen, { newestAt, ...meanwhile }: Seen): Seen {
     awaited,
     // A node may have granted before it could know of the report.
     awaitedSince: since === null ? null : Math.max(since, newest ?? 0),
-    delays: totalOf(delays) > DELAYS_MAX ? eachOf(delays, (count) => count / 2) : delays,
+    delays: totalOf(delays) > DELAYS_MAX ? mapSums(delays, (count) => count / 2) : delays,
     hours: Object.fromEntries(Object.entries(hours).slice(-HOURS_MAX)),
     hints: addHintCounts(before.hints, meanwhile.hints),
   };
@@ -236,7 +242,7 @@ function reportingOf(
   const usual = ordersUntil(awaitedSince ?? now);
   const isUsual = usualMs !== null && usual.reported >= SILENCE.usualShareMin * usual.granted;
   return {
-    hints: sentHintsOf(hints, now),
+    hints: summarizeSentHints(hints, now),
     newestAt,
     usualMs,
     awaited,

@@ -68,7 +68,7 @@ export function addHintCounts(a: HintCounts, b: HintCounts): HintCounts {
   return Object.fromEntries(Object.entries(sums).slice(-HOURS_MAX));
 }
 
-export function sentHintsOf(counts: HintCounts, now: number): SentHints {
+export function summarizeSentHints(counts: HintCounts, now: number): SentHints {
   const since = Math.floor(now / HOUR_MS) - HOURS_MAX;
   const hours = Object.entries(counts).filter(([hour]) => Number(hour) > since);
   const sum = (label: HintLabel) => hours.reduce((total, [, labels]) => total + (labels[label] ?? 0), 0);

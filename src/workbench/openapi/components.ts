@@ -1,5 +1,11 @@
 import { type TSchema, Type } from '#base/json-schema.ts';
-import { INSTANT, momentOf, nameOf, pointerTo, type Shape } from '#base/shapes.ts';
+import {
+  findMomentDescription,
+  findSchemaName,
+  INSTANT_SCHEMA,
+  type Shape,
+  toSchemaPointer,
+} from '#base/shapes.ts';
 import type { ProblemSchema } from '#checkout/http/request/problems.ts';
 
 /** A shape with a name, as a document points at it. */
@@ -48,10 +54,10 @@ export class Components {
 
   /** The schema of a shape in words that every tool knows; a pointer when the shape has a name. */
   published(schema: TSchema): Readonly<Record<string, unknown>> {
-    const name = nameOf(schema);
+    const name = findSchemaName(schema);
     if (name === null) return this.#members(schema);
     this.add(name, schema);
-    return { $ref: pointerTo(name) };
+    return { $ref: toSchemaPointer(name) };
   }
 
   schemas(): Readonly<Record<string, unknown>> {
@@ -74,9 +80,9 @@ export class Components {
     const members = Object.fromEntries(
       Object.entries(rest).map(([name, value]) => [name, this.#value(value)]),
     );
-    const moment = momentOf(schema);
-    if (moment !== null) return { ...INSTANT, description: moment };
-    return instant ? { ...members, ...told, ...INSTANT } : { ...members, ...told };
+    const moment = findMomentDescription(schema);
+    if (moment !== null) return { ...INSTANT_SCHEMA, description: moment };
+    return instant ? { ...members, ...told, ...INSTANT_SCHEMA } : { ...members, ...told };
   }
 
   #value(value: unknown): unknown {
@@ -90,11 +96,11 @@ export class Components {
  * that are null or ''. Only the former is described, so that generated clients know one way to say nothing; no length
  * forbids the latter.
  */
-export function withBlanks(schema: TSchema): TSchema {
+export function allowNulls(schema: TSchema): TSchema {
   if (!Type.IsObject(schema)) return schema;
   const required = schema.required ?? [];
   const members = Object.entries(schema.properties).map(([name, member]): [string, TSchema] => {
-    const filled = withBlanks(member);
+    const filled = allowNulls(member);
     return [name, required.includes(name) ? filled : orNull(filled)];
   });
   return Object.assign({}, schema, { properties: Object.fromEntries(members) });

@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type Router from '@koa/router';
-import { strictRouter } from '#checkout/http/operation/operation.ts';
+import { createStrictRouter } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { OpenApiDocument } from './document.ts';
-import { codesPage, columnsPage, factsPage } from './reference.ts';
+import { renderCodesPage, renderColumnsPage, renderFactsPage } from './reference.ts';
 
 const SWAGGER_UI = dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
 
@@ -87,7 +87,7 @@ export interface ServedDocument {
 }
 
 /** Made and compressed once, at the start; compressing is done on other threads. */
-export function servedDocument(document: OpenApiDocument): ServedDocument {
+export function prepareDocument(document: OpenApiDocument): ServedDocument {
   const identity = Buffer.from(JSON.stringify(document));
   const tag = `W/"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`;
   const compressed = async () => {
@@ -104,8 +104,8 @@ export function servedDocument(document: OpenApiDocument): ServedDocument {
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 /** The document of a listener at `/openapi.json`; no key is needed, since it tells nothing about anybody. */
-export function documentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
-  const router = strictRouter(basePath);
+export function createDocumentRoutes(document: ServedDocument, basePath: string): Router<RequestState> {
+  const router = createStrictRouter(basePath);
   serveDocument(router, '/openapi.json', document);
   return router;
 }
@@ -114,8 +114,8 @@ export function documentRoutes(document: ServedDocument, basePath: string): Rout
  * The same, and `/docs`: Swagger UI from the installed package, which works offline, for both documents; with the facts
  * that rules may ask for, the columns of the archive, and the codes of problems.
  */
-export function docsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
-  const router = documentRoutes(platform, '');
+export function createDocsRoutes(platform: ServedDocument, callers: ServedDocument): Router<RequestState> {
+  const router = createDocumentRoutes(platform, '');
   serveDocument(router, '/docs/callers.json', callers);
   serve(router, '/docs', 'text/html; charset=utf-8', () => PAGE);
   router.get('/docs/', (ctx) => {
@@ -123,8 +123,8 @@ export function docsRoutes(platform: ServedDocument, callers: ServedDocument): R
     // As a browser reads it below whatever prefix a proxy adds.
     ctx.redirect('../docs');
   });
-  serve(router, '/docs/facts', 'text/html; charset=utf-8', factsPage);
-  serve(router, '/docs/columns', 'text/html; charset=utf-8', columnsPage);
+  serve(router, '/docs/facts', 'text/html; charset=utf-8', renderFactsPage);
+  serve(router, '/docs/columns', 'text/html; charset=utf-8', renderColumnsPage);
   let codes: Promise<string> | null = null;
   serve(router, '/docs/codes', 'text/html; charset=utf-8', () => (codes ??= codesOf(callers, platform)));
   serve(router, '/docs/initializer.js', 'text/javascript; charset=utf-8', () => INITIALIZER);
@@ -136,7 +136,7 @@ export function docsRoutes(platform: ServedDocument, callers: ServedDocument): R
 /** Read from the texts, so that nobody keeps the documents in memory. */
 async function codesOf(...served: readonly ServedDocument[]): Promise<string> {
   const texts = await Promise.all(served.map(async ({ texts }) => (await texts).identity.toString()));
-  return codesPage(texts.map((text): OpenApiDocument => JSON.parse(text)));
+  return renderCodesPage(texts.map((text): OpenApiDocument => JSON.parse(text)));
 }
 
 function serve(

@@ -1,26 +1,32 @@
 import { readFileSync } from 'node:fs';
-import { pointerTo, writtenMoments } from '#base/shapes.ts';
+import { createMomentWriter, toSchemaPointer } from '#base/shapes.ts';
 import type { AnswerSpec, Operation, RequestBodySpec } from '#checkout/http/operation/operation.ts';
-import { type Grant, grantLists, grantRefusals } from '#checkout/http/request/authenticate.ts';
-import { BODY_BYTES_MAX, bodyTooLarge, closed, UNSUPPORTED_TYPE } from '#checkout/http/request/body.ts';
+import { type Grant, listGrantAlternatives, listGrantRefusals } from '#checkout/http/request/authenticate.ts';
+import {
+  BODY_BYTES_MAX,
+  closeSchema,
+  refuseLargeBody,
+  UNSUPPORTED_TYPE,
+} from '#checkout/http/request/body.ts';
 import { MALFORMED_BODY, ProblemSchema, type RefusalNote } from '#checkout/http/request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
   INTERNAL_ERROR,
   METHOD_NOT_ALLOWED,
-  NO_HTTP,
-  NOTHING_THERE,
+  NOT_FOUND,
+  NOT_HTTP,
   OVERLOADED,
-  problemBody,
-  STATE_AWAY,
+  REQUEST_TIMED_OUT,
+  STORE_UNAVAILABLE,
   TOO_MANY_WAITING,
-  TOO_SLOW,
+  toProblemBody,
   UNKNOWN_EXPECTATION,
   UNKNOWN_KEY,
 } from '#checkout/http/request/refusals.ts';
 import { DECISION_ID_PATTERN } from '#decision/payer/client-key.ts';
 import { BAD_PARAMETER } from '#workbench/platform/parameters.ts';
 import {
+  allowNulls,
   Components,
   type ExampleObject,
   type HeaderObject,
@@ -28,9 +34,8 @@ import {
   type MediaType,
   type Pointer,
   type ResponseObject,
-  withBlanks,
 } from './components.ts';
-import { exampleOf } from './example.ts';
+import { createExample } from './example.ts';
 
 const PACKAGE: { readonly version: string } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
@@ -104,7 +109,7 @@ const HEADERS = {
 } as const;
 
 /** The document of one listener, made from what its routes are made from. */
-export function documentOf(spec: DocumentSpec): OpenApiDocument {
+export function createDocument(spec: DocumentSpec): OpenApiDocument {
   const components = new Components();
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of spec.operations) {
@@ -152,7 +157,7 @@ function operationObject(
     summary,
     description,
     tags: [tag],
-    security: grant === null ? [] : grantLists(grant).map((accessKey) => ({ accessKey })),
+    security: grant === null ? [] : listGrantAlternatives(grant).map((accessKey) => ({ accessKey })),
     parameters: [
       ...parameters.map(({ read: _, ...told }) => told),
       { $ref: '#/components/parameters/X-Request-Id' },
@@ -184,10 +189,10 @@ function operationObject(
 /** What any request may be answered, whatever it asks for. */
 const OF_EVERY_LISTENER: readonly RefusalNote[] = [
   INTERNAL_ERROR,
-  NOTHING_THERE,
+  NOT_FOUND,
   METHOD_NOT_ALLOWED,
-  NO_HTTP,
-  TOO_SLOW,
+  NOT_HTTP,
+  REQUEST_TIMED_OUT,
   UNKNOWN_EXPECTATION,
   HEADERS_TOO_LARGE,
 ];
@@ -202,25 +207,25 @@ function refusalsOf(
     ...(isStrict && (grant !== null || parameters.length > 0) ? [BAD_PARAMETER] : []),
     ...(body === null || body.onlyLines === true
       ? []
-      : [MALFORMED_BODY, bodyTooLarge(body.bytesMax ?? BODY_BYTES_MAX)]),
+      : [MALFORMED_BODY, refuseLargeBody(body.bytesMax ?? BODY_BYTES_MAX)]),
     ...(body === null ? [] : [UNSUPPORTED_TYPE]),
     ...(grant === null ? [] : [...keyRefusals(grant), ...elsewhere]),
   ];
 }
 
 function keyRefusals(grant: Grant): readonly RefusalNote[] {
-  return [UNKNOWN_KEY, ...grantRefusals(grant), STATE_AWAY, TOO_MANY_WAITING, OVERLOADED];
+  return [UNKNOWN_KEY, ...listGrantRefusals(grant), STORE_UNAVAILABLE, TOO_MANY_WAITING, OVERLOADED];
 }
 
 function requestBody({ content, shapes }: RequestBodySpec, components: Components, isStrict: boolean) {
   for (const [name, schema] of Object.entries(shapes))
-    components.add(name, isStrict ? closed(withBlanks(schema)) : withBlanks(schema));
+    components.add(name, isStrict ? closeSchema(allowNulls(schema)) : allowNulls(schema));
   return {
     required: true,
     content: Object.fromEntries(
       Object.entries(content).map(([type, { name, example }]) => [
         type,
-        { schema: { $ref: pointerTo(name) }, example: example ?? exampleOf(shapes[name] ?? {}) },
+        { schema: { $ref: toSchemaPointer(name) }, example: example ?? createExample(shapes[name] ?? {}) },
       ]),
     ),
   } as const;
@@ -233,7 +238,7 @@ function success(
 ): ResponseObject {
   const media = Object.entries(content).map(([type, shape]): [string, MediaType] => [
     type,
-    { schema: components.published(shape), example: writtenMoments(shape)(exampleOf(shape)) },
+    { schema: components.published(shape), example: createMomentWriter(shape)(createExample(shape)) },
   ]);
   if (text === true) media.push(['text/plain', { schema: { type: 'string' } }]);
   return {
@@ -307,7 +312,7 @@ function refusalResponse(
             name,
             components.examples.keep(name, operationId, {
               summary: when,
-              value: problemBody(example, REQUEST_ID),
+              value: toProblemBody(example, REQUEST_ID),
             }),
           ]),
         ),

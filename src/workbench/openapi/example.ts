@@ -1,4 +1,4 @@
-import { momentOf, shownExample } from '#base/shapes.ts';
+import { findExample, findMomentDescription } from '#base/shapes.ts';
 
 /** JSON Schema, as far as the shapes of answers use it. */
 interface Schema {
@@ -21,7 +21,7 @@ export const AT_EXAMPLE = Date.UTC(2026, 10, 21, 10);
  * list has one item, or none where nothing shows what that could be. What may be null is, unless it is an object or its
  * declaration shows a value.
  */
-export function exampleOf(shape: object): unknown {
+export function createExample(shape: object): unknown {
   const example = shown(shape, []);
   if (example === undefined) throw new Error('a member of an answer needs an example at its declaration');
   return example;
@@ -29,18 +29,18 @@ export function exampleOf(shape: object): unknown {
 
 /** Undefined where nothing shows what it could be. `within` is what the schema is a part of: a shape may hold itself. */
 function shown(schema: Schema, within: readonly Schema[]): unknown {
-  const own = shownExample(schema);
+  const own = findExample(schema);
   if (own !== undefined || within.includes(schema)) return own;
   const { enum: [first] = [], anyOf, oneOf = anyOf, type, minimum = 0 } = schema;
   const inside = [...within, schema];
-  if (momentOf(schema) !== null) return AT_EXAMPLE;
+  if (findMomentDescription(schema) !== null) return AT_EXAMPLE;
   if (schema.const !== undefined) return schema.const;
   if (first !== undefined) return first;
   if (oneOf !== undefined) {
     // A value that may be missing is, unless its declaration shows one: a live key was not revoked.
     const mayBeNull = oneOf.some((one) => one.type === 'null');
     const shownOnly = oneOf.map((one) =>
-      mayBeNull && one.type !== 'object' ? shownExample(one) : shown(one, inside),
+      mayBeNull && one.type !== 'object' ? findExample(one) : shown(one, inside),
     );
     return shownOnly.find((example) => example !== undefined) ?? (mayBeNull ? null : undefined);
   }

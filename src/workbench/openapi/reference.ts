@@ -1,4 +1,4 @@
-import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { findFacts, type ListedFact, TRUE_OR_FALSE } from '#decision/rules/fact-finder.ts';
 import { TABLE_NAMES, TABLES } from '#history/archive/tables.ts';
 import type { ExampleObject, Pointer } from './components.ts';
@@ -10,11 +10,11 @@ interface Entry {
 }
 
 /** The fact catalogue as a page: what `/docs/facts` shows. */
-export function factsPage(): string {
+export function renderFactsPage(): string {
   return pageOf(
     'Facts',
     'What a rule may ask for, by the question that it answers. In brackets: the value, where it is not true or false, and the longest window.',
-    findFacts(NONE_DECLARED, null)
+    findFacts(NO_DECLARED_ATTRIBUTES, null)
       .map(({ question, exampleIsFor, example, declares, facts }) => {
         const entries = facts.map(factEntry);
         return `<h2>${escaped(question)}</h2>\n<p>${escaped(exampleIsFor)}:</p>\n${declared(declares)}<pre><code>${escaped(example)}</code></pre>\n${definitions(entries)}`;
@@ -24,7 +24,7 @@ export function factsPage(): string {
 }
 
 /** Tables and columns of the archive as a page: what `/docs/columns` shows. */
-export function columnsPage(): string {
+export function renderColumnsPage(): string {
   return pageOf(
     'Tables of the archive',
     'Times are UTC. What the rules saw are further columns of decisions, such as fact_paidCount; null where the rule set did not ask for the fact, or its value was not known: facts_not_known has its label then.',
@@ -41,7 +41,7 @@ export function columnsPage(): string {
 }
 
 /** The codes of problems as a page: what `/docs/codes` shows. One that most operations have stands once, at the top. */
-export function codesPage(documents: readonly OpenApiDocument[]): string {
+export function renderCodesPage(documents: readonly OpenApiDocument[]): string {
   const all = documents.flatMap(refusalsIn);
   const ids = [...new Set(all.map(({ operationId }) => operationId))];
   const rows = [...Map.groupBy(all, ({ code, when }) => `${code} ${when}`).values()].flatMap((same) => {

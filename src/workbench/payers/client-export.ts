@@ -1,5 +1,15 @@
 import { Type } from '#base/json-schema.ts';
-import { epochMs, list, named, nullable, oneOf, shape, word, writtenMoments, yesNo } from '#base/shapes.ts';
+import {
+  createMomentWriter,
+  epochMs,
+  list,
+  named,
+  nullable,
+  oneOf,
+  shape,
+  word,
+  yesNo,
+} from '#base/shapes.ts';
 import { ListEntrySchema } from '#checkout/lists/list-entry.ts';
 import { DecisionSchema } from '#decision/decision.ts';
 import { listValues } from '#decision/payer/attribute-values.ts';
@@ -7,7 +17,7 @@ import type { ClientKey } from '#decision/payer/client-key.ts';
 import type { ClientState } from '#decision/payer/client-state.ts';
 import { readTallies } from '#decision/payer/day-tallies.ts';
 import { listDevices } from '#decision/payer/known-devices.ts';
-import type { PlatformNames } from '#decision/shared-lists.ts';
+import type { DeviceNames } from '#decision/shared-lists.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import {
   BindingEntrySchema,
@@ -17,7 +27,7 @@ import {
 } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { type Audit, AuditEntrySchema } from '#workbench/access/audit.ts';
-import { ProposalSchema, Proposals, proposalView } from '#workbench/approvals/proposals.ts';
+import { ProposalSchema, Proposals, toProposalView } from '#workbench/approvals/proposals.ts';
 import type { ListEditor } from '#workbench/lists/list-editor.ts';
 
 // Only lists of clients name one, and those are of no attribute.
@@ -62,14 +72,14 @@ export interface ClientExportParts {
   readonly store: Store;
   readonly decisions: DecisionLookup;
   readonly listEditor: ListEditor;
-  readonly names: PlatformNames;
+  readonly names: DeviceNames;
   readonly audit: Audit;
   /** Epoch ms. */
   readonly clock: () => number;
 }
 
 /** The JSON of a ClientExport, a piece at a time; that somebody read it is noted before the first. */
-export async function* clientExport(
+export async function* streamClientExport(
   { store, decisions, listEditor, names, audit, clock }: ClientExportParts,
   client: ClientKey,
   who: string,
@@ -85,10 +95,10 @@ export async function* clientExport(
     at: clock(),
     state: stamp.raw === null ? null : legibleState(state),
     lists: lists.map(({ owner, keys, attribute, id, version, ...entry }) => entry),
-    proposals: (await proposals.about(client)).map(proposalView),
+    proposals: (await proposals.about(client)).map(toProposalView),
   };
   const naming = namingDevices((id) => names.nameOf(platform, id));
-  yield JSON.stringify(writtenMoments(ClientExportSchema)(head), naming).slice(0, -1);
+  yield JSON.stringify(createMomentWriter(ClientExportSchema)(head), naming).slice(0, -1);
   const isAuditWhole = yield* member('audit', audit.about(client));
   const seen = { oldestAt: Number.POSITIVE_INFINITY };
   const areDecisionsWhole = yield* member('decisions', noting(decisions.allOfClient(client), seen));
@@ -133,7 +143,7 @@ async function* member<End>(
   pages: Pages<unknown, End>,
   replacer?: Replacer,
 ): AsyncGenerator<string, End> {
-  const write = writtenMoments(ClientExportSchema.properties[name]);
+  const write = createMomentWriter(ClientExportSchema.properties[name]);
   yield `,${JSON.stringify(name)}:[`;
   let isFirst = true;
   for (;;) {

@@ -1,29 +1,29 @@
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import * as s from '#base/shapes.ts';
 import type { ListCopy } from '#checkout/lists/list-node.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { live, type Override, overrideGroup } from '#decision/payer/client-state.ts';
-import type { PlatformNames } from '#decision/shared-lists.ts';
-import { readableValue } from '#decision/shared-lists.ts';
-import { reportedResult } from '#history/archive/order-status.ts';
+import { keepIfValid, type Override, overrideGroup } from '#decision/payer/client-state.ts';
+import type { DeviceNames } from '#decision/shared-lists.ts';
+import { toReadableValue } from '#decision/shared-lists.ts';
+import { toReportedResult } from '#history/archive/order-status.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { asOfShape } from '#history/archive/read/as-of.ts';
 import {
-  byText,
+  compareTexts,
   DEVICE_CLIENTS_MAX,
   DEVICE_KINDS,
   type Device,
-  deviceValue,
+  findLinkedClients,
+  LINK_KINDS,
   type LinkedOrder,
+  type LinkGraph,
   type LinksAsk,
-  readingLinks,
+  readLinks,
   type SeenClient,
-  TIES,
-  type Web,
-  webAround,
+  toListValue,
 } from '#history/archive/read/linked-clients.ts';
 import type { Store } from '#state/store.ts';
 
@@ -86,7 +86,7 @@ const LinkedClientSchema = s.named(
   'LinkedClient',
   s.shape('A client that is linked to the one asked about', {
     clientIdKey: s.word('As the caller chose it', 'ann'),
-    tie: s.meaning(TIES, 'How it is linked to the client'),
+    tie: s.meaning(LINK_KINDS, 'How it is linked to the client'),
     devices: s.list(Type.String(), 'Values of the devices shown that it was seen on and that link'),
     firstAt: s.nullable(s.epochMs('When it was first seen on one of the devices shown; null: on none')),
     lastAt: s.nullable(s.epochMs('When it was last seen on one of them; null: on none')),
@@ -141,7 +141,11 @@ export const LINKS_DEFAULT: LinksBounds = { days: 60, depth: 2, clients: 50 };
 export const LINKS_MAX: LinksBounds = { days: 400, depth: 2, clients: 200 };
 
 /** With `asOf` as was known then, epoch ms; null: as it is now. */
-export function linksAsk({ days, depth, clients }: LinksBounds, asOf: number | null, now: number): LinksAsk {
+export function createLinksAsk(
+  { days, depth, clients }: LinksBounds,
+  asOf: number | null,
+  now: number,
+): LinksAsk {
   return { depth, from: Math.max(0, (asOf ?? now) - days * DAY_MS), asOf, clientsMax: clients };
 }
 
@@ -151,13 +155,13 @@ export interface LinksParts {
   readonly archive: ArchiveReader;
   /** This node's copy of the shared lists. */
   readonly lists: ListCopy;
-  readonly names: PlatformNames;
+  readonly names: DeviceNames;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /** Whom a client shares devices and addresses with; null when nothing is known of it. */
-export async function clientLinks(
+export async function findClientLinks(
   parts: LinksParts,
   platform: PlatformName,
   clientIdKey: string,
@@ -166,8 +170,8 @@ export async function clientLinks(
   const { store, lists, names, now } = parts;
   const { stamp } = await store.load(store.clientKeys.of(platform, clientIdKey));
   if (stamp.raw === null) return null;
-  const found = await readingLinks(parts, platform, ask, async (reading) => {
-    const web = await webAround(reading, clientIdKey, ask);
+  const found = await readLinks(parts, platform, ask, async (reading) => {
+    const web = await findLinkedClients(reading, clientIdKey, ask);
     const shown = [...web.ties.keys()];
     const orders = await reading.ordersOf(shown, ORDERS_PER_CLIENT_MAX);
     const overrides = ask.asOf === null ? null : await reading.overridesOf(shown);
@@ -181,7 +185,7 @@ export async function clientLinks(
   const clients = proposing(
     clientsIn(found.web, found.orders).map((one) => ({
       ...one,
-      override: live(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
+      override: keepIfValid(overrides.get(one.clientIdKey) ?? null, ask.asOf ?? now)?.group ?? null,
       lists: listsWith('client', one.clientIdKey),
     })),
   );
@@ -191,7 +195,7 @@ export async function clientLinks(
   }));
   const proposed = clients.filter((one) => one.proposed);
   const shown = (kind: Device['kind'], value: string) =>
-    readableValue({ kind, value }, (hmac) => names.nameOf(platform, hmac));
+    toReadableValue({ kind, value }, (hmac) => names.nameOf(platform, hmac));
   return {
     clientIdKey,
     from: ask.from,
@@ -200,15 +204,18 @@ export async function clientLinks(
     devices: devices.map((one) => ({ ...one, value: shown(one.kind, one.value) })),
     clients: clients.map((one) => ({ ...one, devices: one.devices.map((value) => shown('ip', value)) })),
     cut: found.web.cut,
-    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: refusedBy(proposed) },
+    proposal: { clients: proposed.map((one) => one.clientIdKey), refused: findRefusedPayers(proposed) },
   };
 }
 
 type CountedClient = Omit<LinkedClient, 'override' | 'lists' | 'proposed'>;
 
-function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[]): readonly CountedClient[] {
+function clientsIn(
+  { ties, seen, devices }: LinkGraph,
+  orders: readonly LinkedOrder[],
+): readonly CountedClient[] {
   const links = new Set(
-    devices.filter((one) => one.seen.length > 1).map(({ device }) => deviceValue(device)),
+    devices.filter((one) => one.seen.length > 1).map(({ device }) => toListValue(device)),
   );
   const seenBy = Map.groupBy(seen, ({ clientIdKey }) => clientIdKey);
   const ordersBy = Map.groupBy(orders, ({ clientIdKey }) => clientIdKey);
@@ -218,9 +225,9 @@ function clientsIn({ ties, seen, devices }: Web, orders: readonly LinkedOrder[])
       clientIdKey,
       tie,
       devices: own
-        .map(deviceValue)
+        .map(toListValue)
         .filter((value) => links.has(value))
-        .toSorted(byText),
+        .toSorted(compareTexts),
       ...(own.length === 0 ? { firstAt: null, lastAt: null } : spanOf(own)),
       ...figuresOf(ordersBy.get(clientIdKey) ?? []),
     };
@@ -237,7 +244,7 @@ type Status = 'paid' | 'reversed' | 'unpaid' | 'turnedAway' | 'unknown' | 'techn
 
 /** A failure of an order that was turned away proves nothing, and a grant opens that order again. */
 function statusOf({ report, granted, verdicts }: LinkedOrder): Status {
-  const result = report === null ? null : reportedResult(report);
+  const result = report === null ? null : toReportedResult(report);
   if (result === 'PAID') return 'paid';
   if (result === 'REVERSED') return 'reversed';
   if (result === 'TECHNICAL') return 'technical';
@@ -287,7 +294,7 @@ function harmOf({ orders }: Pick<LinkedClient, 'orders'>): number {
 }
 
 /** The paying clients whom a list with these clients would refuse. */
-export function refusedBy(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
+export function findRefusedPayers(clients: readonly Pick<LinkedClient, 'orders' | 'money'>[]): RefusedPayers {
   const payers = clients.filter(({ orders }) => orders.paid > 0);
   const sums: Record<string, number> = {};
   for (const one of payers)
@@ -304,23 +311,23 @@ export function refusedBy(clients: readonly Pick<LinkedClient, 'orders' | 'money
 type CountedDevice = Omit<ClientLinks['devices'][number], 'lists'>;
 
 function devicesIn(
-  { devices, seen }: Web,
+  { devices, seen }: LinkGraph,
   clientIdKey: string,
   clients: readonly LinkedClient[],
 ): readonly CountedDevice[] {
-  const seenOn = Map.groupBy(seen, deviceValue);
+  const seenOn = Map.groupBy(seen, toListValue);
   const known = new Map(clients.map((one) => [one.clientIdKey, one]));
   const counted = devices.map(({ device, clients: number, seen: all }) => {
-    const here = seenOn.get(deviceValue(device)) ?? [];
+    const here = seenOn.get(toListValue(device)) ?? [];
     const shown = all.flatMap((one) => known.get(one.clientIdKey) ?? []);
     return {
       kind: device.kind,
-      value: deviceValue(device),
+      value: toListValue(device),
       ofClient: here.some((one) => one.clientIdKey === clientIdKey),
       ...spanOf(here),
       clients: number,
       followed: all.length > 0,
-      refused: all.length > 0 && shown.length === all.length ? refusedBy(shown) : null,
+      refused: all.length > 0 && shown.length === all.length ? findRefusedPayers(shown) : null,
     };
   });
   return counted.toSorted(
@@ -328,7 +335,7 @@ function devicesIn(
       Number(b.ofClient) - Number(a.ofClient) ||
       linksOf(b) - linksOf(a) ||
       b.lastAt - a.lastAt ||
-      byText(a.value, b.value),
+      compareTexts(a.value, b.value),
   );
 }
 
@@ -341,7 +348,7 @@ async function overridesNow(
   platform: PlatformName,
   clients: readonly string[],
 ): Promise<ReadonlyMap<string, Override | null>> {
-  const found = await searchSteps.map(clients, (some) =>
+  const found = await searchThrottle.map(clients, (some) =>
     Promise.all(
       some.map(async (clientIdKey) => {
         const { state } = await store.load(store.clientKeys.of(platform, clientIdKey));

@@ -8,10 +8,10 @@ import { NamedError } from '#base/named-error.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import {
   type ClientKey,
-  clientNumber,
   isClientHash,
   isPlatformName,
   type PlatformName,
+  toClientNumber,
 } from '#decision/payer/client-key.ts';
 import { syncFolder } from '#history/archive/archive-log.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
@@ -195,7 +195,7 @@ export class Erasure {
     const pending = new Set((await store.unshippedErasures()).map((entry) => entry.clientNumber));
     return async ({ at, platform, clientHash }) => {
       if (at > seenTo) return true;
-      if (at > archivedTo && !pending.has(clientNumber(clientHash))) return true;
+      if (at > archivedTo && !pending.has(toClientNumber(clientHash))) return true;
       if (at <= seenTo - AT_ONCE_MS) return false;
       const { state } = await store.load({ platform, clientIdKey: '', hash: clientHash });
       return state.firstSeenAt !== null && state.firstSeenAt <= at;

@@ -1,29 +1,29 @@
 import { hash } from 'node:crypto';
 import { parseRollout } from '#checkout/rollout/rollout.ts';
-import { isGrant, lastWaitAfter } from '#decision/conclude-verdict.ts';
+import { isGrant, nextLastWait } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
-import { decimalText, moneyText } from '#decision/payer/amount.ts';
+import { formatDecimal, formatMoney } from '#decision/payer/amount.ts';
 import { endDueWait, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
 import { type ClientKey, parseDecisionId } from '#decision/payer/client-key.ts';
 import {
   type ClientState,
-  deviceToken,
   markStage,
+  recordActivity,
   rememberRequest,
-  token,
-  touch,
+  toDeviceToken,
+  toToken,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
-import { withClockBack } from '#decision/payer/clock-came-back.ts';
-import { knownHints } from '#decision/payer/hints.ts';
-import { waitRemainingMs } from '#decision/payer/ladder.ts';
+import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { listKnownHints } from '#decision/payer/hints.ts';
+import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import type { KnownOrder } from '#decision/payer/order.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
-import { contactByScore } from '#decision/score-hints.ts';
+import { recordScore } from '#decision/score-hints.ts';
 import type { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
-import { clientKeysUnder, SALT_REGISTER } from '#state/client-salt.ts';
-import { type JournalEntry, recordedExposure } from '#state/journal.ts';
+import { createClientKeys, SALT_REGISTER } from '#state/client-salt.ts';
+import { type JournalEntry, readRecordedExposure } from '#state/journal.ts';
 import type { Store, StoredText, TextPlace } from '#state/store.ts';
 import type { Audit } from '#workbench/access/audit.ts';
 import { parseKnownSecret, SECRET_REGISTER } from '#workbench/upkeep/signal-secret.ts';
@@ -34,7 +34,7 @@ export interface Unreadable extends TextPlace {
 }
 
 /** Looks at every text of a store; `onLook` is called for each. */
-export async function* unreadableTexts(store: Store, onLook: () => void): AsyncGenerator<Unreadable> {
+export async function* findUnreadableTexts(store: Store, onLook: () => void): AsyncGenerator<Unreadable> {
   for await (const text of store.texts.all()) {
     onLook();
     const why = whyUnreadable(text);
@@ -64,7 +64,7 @@ function whyUnreadable({ kind, name, text }: StoredText): string | null {
 function whyNoRegister(name: string, text: string): string | null {
   if (name === 'rollout') return parseRollout(text) === null ? 'it holds no rollout' : null;
   if (name === SECRET_REGISTER) parseKnownSecret(text);
-  if (name === SALT_REGISTER) clientKeysUnder(text);
+  if (name === SALT_REGISTER) createClientKeys(text);
   return null;
 }
 
@@ -110,7 +110,7 @@ export async function rebuildClient(
   const why = found === null ? null : whyUnreadable({ ...place, text: found.text });
   if (found === null || why === null) return null;
   const { entries, complete } = await decisions.history(client, ENTRIES_MAX);
-  const told = rebuiltState(entries.toReversed());
+  const told = rebuildState(entries.toReversed());
   // A number, once given, names a decision for good.
   const seq = Math.max(told.seq, await store.texts.newestDecision(client.hash));
   const state = { ...told, seq };
@@ -140,10 +140,10 @@ function digestOf(text: string) {
  * A client's state from its records, oldest entry first. Amounts are as exact as facts keep them; the networks around
  * an address are known again from the next score on.
  */
-export function rebuiltState(entries: readonly JournalEntry[]): ClientState {
+export function rebuildState(entries: readonly JournalEntry[]): ClientState {
   const orders = new Map<string, KnownOrder>();
   return entries.reduce(
-    (state, entry) => after(withClockBack(state, entry.at), entry, orders),
+    (state, entry) => after(moveStateBack(state, entry.at), entry, orders),
     UNKNOWN_CLIENT,
   );
 }
@@ -152,7 +152,7 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
   const { at } = entry;
   switch (entry.kind) {
     case 'score':
-      return contactByScore(state, entry.request, at).nextState;
+      return recordScore(state, entry.request, at).nextState;
     case 'verdict':
       return afterVerdict(state, entry.decision);
     case 'outcome': {
@@ -163,7 +163,7 @@ function after(state: ClientState, entry: JournalEntry, orders: Map<string, Know
         known,
         told,
         at,
-        recordedExposure(entry.turnedAway),
+        readRecordedExposure(entry.turnedAway),
       );
       orders.set(entry.orderRef, order);
       return next;
@@ -184,32 +184,32 @@ function afterVerdict(state: ClientState, decision: Decision): ClientState {
   const requests = rememberRequest(state, eventOf(state, decision));
   const stage = draw === undefined ? state.stage : markStage(state.stage, draw.since, decision);
   return {
-    ...touch({ ...state, ...requests }, at),
+    ...recordActivity({ ...state, ...requests }, at),
     seq,
     lastVerdictAt: at,
     lastVerdictBlocked: decision.verdict === 'BLOCK',
     ladder: ladderAfter,
-    ...lastWaitAfter(decision, state, at),
+    ...nextLastWait(decision, state, at),
     stage,
   };
 }
 
 function eventOf(state: ClientState, decision: Decision): VerdictEvent {
   const { at, verdict, facts, orderRef, sellPointKey, ladderBefore } = decision;
-  const { fingerprints, ips } = knownHints(state.hints, at);
+  const { fingerprints, ips } = listKnownHints(state.hints, at);
   const { amount = '', currency = '', method = '' } = facts;
   return {
     at,
-    early: waitRemainingMs(ladderBefore, at) > 0,
+    early: getRemainingWaitMs(ladderBefore, at) > 0,
     granted: isGrant(verdict),
     settled: false,
     waited: verdict === 'WAIT',
     blocked: verdict === 'BLOCK',
-    method: token(String(method)),
-    amount: moneyText(decimalText(amount), String(currency)),
-    order: token(orderRef),
-    sellPoint: token(sellPointKey),
-    fingerprint: deviceToken(fingerprints.at(-1) ?? null),
-    ip: deviceToken(ips.at(-1) ?? null),
+    method: toToken(String(method)),
+    amount: formatMoney(formatDecimal(amount), String(currency)),
+    order: toToken(orderRef),
+    sellPoint: toToken(sellPointKey),
+    fingerprint: toDeviceToken(fingerprints.at(-1) ?? null),
+    ip: toDeviceToken(ips.at(-1) ?? null),
   };
 }

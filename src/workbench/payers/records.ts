@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import { type Shape, shape, word } from '#base/shapes.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
-import { seeDevices } from '#checkout/scoring/device-sightings.ts';
+import { recordSightings } from '#checkout/scoring/device-sightings.ts';
 import type { Assessment } from '#decision/assess.ts';
-import { factsNow, type Standing } from '#decision/decide.ts';
+import { assessNow, type DecisionInput } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { NodeSecrets } from '#decision/payer/attribute-secrets.ts';
 import type { ClientKey, PlatformName } from '#decision/payer/client-key.ts';
-import { type ClientState, momentFor, token } from '#decision/payer/client-state.ts';
-import { withClockBack } from '#decision/payer/clock-came-back.ts';
-import { knownHints } from '#decision/payer/hints.ts';
-import { type Ladder, settle } from '#decision/payer/ladder.ts';
+import { type ClientState, chooseEventTime, toToken } from '#decision/payer/client-state.ts';
+import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { listKnownHints } from '#decision/payer/hints.ts';
+import { type Ladder, settleLadder } from '#decision/payer/ladder.ts';
 import { OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';
-import { recentOrder } from '#decision/payer/outcomes.ts';
-import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
+import { findRecentOrder } from '#decision/payer/outcomes.ts';
+import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import {
@@ -31,8 +31,8 @@ import type { LinksAsk } from '#history/archive/read/linked-clients.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import type { HistoryPlace } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
-import { type ClientExportParts, clientExport } from './client-export.ts';
-import { type ClientLinks, clientLinks, type LinksParts } from './client-links.ts';
+import { type ClientExportParts, streamClientExport } from './client-export.ts';
+import { type ClientLinks, findClientLinks, type LinksParts } from './client-links.ts';
 
 export interface RecordsParts {
   readonly store: Store;
@@ -108,15 +108,15 @@ export class Records {
     const client = this.#parts.store.clientKeys.of(platform, clientIdKey);
     const { state: stored, stamp } = await this.#parts.store.load(client);
     if (stamp.raw === null) return null;
-    const state = withClockBack(stored, this.#parts.clock());
+    const state = moveStateBack(stored, this.#parts.clock());
     const { rules } = this.#parts.ruleSource.choose(client);
     const [standing, { decisions, unread }] = await Promise.all([
       this.#standing(client, state, rules),
       this.decisions.ofClient(client, RECENT_DECISIONS_MAX),
     ]);
     const { now } = standing;
-    const ladder = settle(state, settingsOf(rules, platform).ladder, now);
-    return { state, ladder, facts: factsNow(rules, standing), rules, decisions, unread, now };
+    const ladder = settleLadder(state, getPlatformSettings(rules, platform).ladder, now);
+    return { state, ladder, facts: assessNow(rules, standing), rules, decisions, unread, now };
   }
 
   /**
@@ -148,7 +148,12 @@ export class Records {
     known: Pick<LinksParts, 'lists' | 'names'>,
   ): Promise<ClientLinks | null> {
     const { store, clock } = this.#parts;
-    return clientLinks({ store, archive: this.#past, ...known, now: clock() }, platform, clientIdKey, ask);
+    return findClientLinks(
+      { store, archive: this.#past, ...known, now: clock() },
+      platform,
+      clientIdKey,
+      ask,
+    );
   }
 
   /** The JSON of all that is held on a client, a piece at a time. */
@@ -158,7 +163,7 @@ export class Records {
     who: string,
   ): AsyncGenerator<string> {
     const { store, clock } = this.#parts;
-    return clientExport({ ...parts, store, clock, decisions: this.decisions }, client, who);
+    return streamClientExport({ ...parts, store, clock, decisions: this.decisions }, client, who);
   }
 
   /** The decisions of a time, and why the mix changed. Of what goes on still, one answer is for all who ask within some seconds. */
@@ -193,7 +198,7 @@ export class Records {
     const oneOfEach = new Map(
       decisions.map((one) => [JSON.stringify([one.platform, one.clientIdKey, one.orderRef]), one]),
     );
-    const known = await searchSteps.map([...oneOfEach.values()], (some) =>
+    const known = await searchThrottle.map([...oneOfEach.values()], (some) =>
       Promise.all(some.map((decision) => this.#reported(decision))),
     );
     return known.flat();
@@ -203,19 +208,19 @@ export class Records {
     const { store } = this.#parts;
     const client = store.clientKeys.of(platform, clientIdKey);
     const { state, order: older } = await store.load(client, { orderRef });
-    const order = recentOrder(state.outcomes, token(orderRef)) ?? older;
+    const order = findRecentOrder(state.outcomes, toToken(orderRef)) ?? older;
     if (order === null) return [];
     const { outcome, cause, occurredAt, turnedAway } = order;
     const exposed = turnedAway ? { turnedAway } : {};
     return [{ clientIdKey, orderRef, outcome, cause, occurredAt, ...exposed }];
   }
 
-  async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<Standing> {
-    const now = momentFor(state, this.#parts.clock());
-    const hints = knownHints(state.hints, now);
+  async #standing(client: ClientKey, state: ClientState, rules: RuleSet): Promise<DecisionInput> {
+    const now = chooseEventTime(state, this.#parts.clock());
+    const hints = listKnownHints(state.hints, now);
     const choice = { rules, arm: 'active' } as const;
     const { lists = NO_LISTS, holdoutDraw = NO_HOLDOUTS, secrets } = this.#parts;
-    const sightings = await seeDevices(this.#parts, { client, choice, state, hints, now });
+    const sightings = await recordSightings(this.#parts, { client, choice, state, hints, now });
     return { client, state, sightings, lists, holdoutDraw, secrets, now };
   }
 }

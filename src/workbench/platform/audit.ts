@@ -1,6 +1,6 @@
 import { count, epochMs, list, named, nextPlace, type Shape, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
 import { AuditEntrySchema } from '#workbench/access/audit.ts';
 import { AUDIT_ACTIONS } from '#workbench/access/audit-actions.ts';
 import * as query from './parameters.ts';
@@ -29,7 +29,7 @@ export const AuditPageSchema = named(
   }),
 );
 
-const readAudit = operation({
+const readAudit = declareOperation({
   route: 'get /v1/platform/audit',
   summary: 'Who did what',
   description:
@@ -37,7 +37,7 @@ const readAudit = operation({
   grant: 'audit',
   isSearch: true,
   parameters: [...Object.values(FILTERS), AFTER, LIMIT],
-  answers: jsonAnswer('A page', AuditPageSchema),
+  answers: declareJsonAnswer('A page', AuditPageSchema),
   answer: async (
     { ctx, caller: { platform } },
     { audit }: PlatformParts,
@@ -61,18 +61,18 @@ export const AuditCheckSchema = named(
   }),
 );
 
-const checkAudit = operation({
+const checkAudit = declareOperation({
   route: 'get /v1/platform/audit/check',
   summary: 'Whether the audit was changed',
   description:
     'Follows the chain of all entries that are kept, as the command "audit verify" does; each has the hash of the one before. It shows nothing that somebody who writes the store chained anew: only the command finds that, by an entry kept elsewhere. Of entries of other platforms it says nothing but their number.',
   grant: 'audit',
   isSearch: true,
-  answers: jsonAnswer('What does not fit', AuditCheckSchema),
+  answers: declareJsonAnswer('What does not fit', AuditCheckSchema),
   answer: async (_asked, { audit, clock }: PlatformParts): Promise<Shape<typeof AuditCheckSchema>> => {
     const { check, faults } = await audit.verify();
     return { checkedAt: clock(), entries: check.entries, forgotten: check.forgotten, faults };
   },
 });
 
-export const AUDIT_OPERATIONS = chapter('Access', { readAudit, checkAudit });
+export const AUDIT_OPERATIONS = createChapter('Access', { readAudit, checkAudit });

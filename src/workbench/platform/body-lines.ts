@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import { brokenOff } from '#checkout/http/request/body.ts';
+import { refuseBrokenBody } from '#checkout/http/request/body.ts';
 
 /**
  * The bytes of a body as they arrive. A caller that breaks off is answered as one that sent too little:
  * nothing failed here. Whoever stops reading may still answer.
  */
-export async function* bodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
+export async function* readBodyChunks(req: IncomingMessage): AsyncGenerator<Buffer> {
   try {
     yield* req.iterator({ destroyOnReturn: false });
   } catch (error) {
-    if (!req.complete && req.destroyed) throw brokenOff();
+    if (!req.complete && req.destroyed) throw refuseBrokenBody();
     throw error;
   }
 }
@@ -24,7 +24,7 @@ const LINES_AT_ONCE = 100;
  * The lines of a body that comes in chunks, as bytes, without their line ends; null for a line longer than
  * `bytesMax`, of which no more than that is ever held.
  */
-export async function* bodyLines(
+export async function* readBodyLines(
   chunks: AsyncIterable<Buffer>,
   bytesMax: number,
 ): AsyncGenerator<Buffer | null> {

@@ -1,20 +1,20 @@
 import { TLSSocket } from 'node:tls';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '#checkout/access/caller.ts';
-import { HttpProblem, refusal } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem } from '#checkout/http/request/problems.ts';
 import { NEEDS_KEY, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { Session, Sessions } from '#workbench/access/sessions.ts';
 
 type Context = ParameterizedContext<RequestState>;
 
-export const SESSION_ENDED = refusal(
+export const SESSION_ENDED = declareRefusal(
   'session-ended',
   'The session of the cookie has ended.',
   () => new HttpProblem(401, 'session ended', 'The session has ended; sign in again.', NEEDS_KEY),
 );
 
-export const OTHER_SITE = refusal(
+export const OTHER_SITE = declareRefusal(
   'other-site',
   'A browser sends the cookie on behalf of another site.',
   () =>
@@ -25,7 +25,7 @@ export const OTHER_SITE = refusal(
     ),
 );
 
-export const OTHER_PLATFORM = refusal(
+export const OTHER_PLATFORM = declareRefusal(
   'other-platform',
   'The session of the cookie does not reach the platform that the header X-KA-Platform names.',
   (platform: string) =>

@@ -1,8 +1,13 @@
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import { list, named, nullable, shape } from '#base/shapes.ts';
-import { type Asked, chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareOperation,
+  type GrantedRequest,
+} from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import { HttpProblem, notFound, refusal } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem, notFound } from '#checkout/http/request/problems.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
 import type { DecisionFilter } from '#decision/decision-filter.ts';
 import {
@@ -12,31 +17,40 @@ import {
   parseDecisionId,
 } from '#decision/payer/client-key.ts';
 import {
+  addUnread,
   type FoundDecisions,
   FoundDecisionsSchema,
   findInPages,
   PAGE_DECISIONS_MAX,
-  withUnread,
 } from '#history/archive/read/found-decisions.ts';
-import { type UnreadDecisions, unreadText } from '#history/archive/unread-decisions.ts';
+import { formatUnread, type UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import { RETENTION } from '#state/retention.ts';
-import { ExplanationSchema, explain, explainWithout } from '#workbench/authoring/explain/explain.ts';
-import { WhatIfThenSchema, whatIfThen } from '#workbench/authoring/explain/what-if.ts';
+import {
+  ExplanationSchema,
+  explainFromRecord,
+  explainWithoutRules,
+} from '#workbench/authoring/explain/explain.ts';
+import { answerWhatIf, WhatIfThenSchema } from '#workbench/authoring/explain/what-if.ts';
 import { type Records, ReportedOrderSchema } from '#workbench/payers/records.ts';
 import { FILTER_PARAMETERS, LOOKUP_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts, RolloutParts } from './parts.ts';
-import { requiredVersion, soundVersion, UNKNOWN_VERSION, UNSOUND_VERSION } from './rules/rule-version.ts';
+import {
+  requiredVersionParameter,
+  requireSoundVersion,
+  UNKNOWN_VERSION,
+  UNSOUND_VERSION,
+} from './rules/rule-version.ts';
 
 const DECISION_ID = query.pathText('decisionId', 'As in X-Decision-Id');
 
-export const UNKNOWN_DECISION = refusal(
+export const UNKNOWN_DECISION = declareRefusal(
   'unknown-decision',
   'The platform has no such decision, or it is past its retention.',
   () => notFound('There is no such decision, or it is past its retention.'),
 );
 
-const UNREAD_DECISION = refusal(
+const UNREAD_DECISION = declareRefusal(
   'unread-decision',
   'Files of the archive cannot be read, and the decision is nowhere else.',
   (detail: string) =>
@@ -48,14 +62,14 @@ export const DECISION_REFUSALS = [UNKNOWN_DECISION, UNREAD_DECISION] as const;
 
 /** The decision that the path names; refuses one that is not there, or that may lie in a file that cannot be read. */
 function namedDecision(
-  { ctx, caller }: Pick<Asked<never>, 'ctx' | 'caller'>,
+  { ctx, caller }: Pick<GrantedRequest<never>, 'ctx' | 'caller'>,
   records: Records,
 ): Promise<Decision> {
-  return decisionOfId(caller.platform, DECISION_ID.read(ctx), records);
+  return findDecision(caller.platform, DECISION_ID.read(ctx), records);
 }
 
 /** The same for one that a body names. */
-export async function decisionOfId(
+export async function findDecision(
   platform: PlatformName,
   decisionId: string,
   records: Records,
@@ -64,7 +78,7 @@ export async function decisionOfId(
   if (decision !== null) return decision;
   if (unread.length === 0) throw UNKNOWN_DECISION.problem();
   throw UNREAD_DECISION.problem(
-    `Whether there is such a decision is not known: ${unread.map(unreadText).join('; ')}.`,
+    `Whether there is such a decision is not known: ${unread.map(formatUnread).join('; ')}.`,
   );
 }
 
@@ -97,7 +111,7 @@ const INCLUDE = query.choice(
 const AFTER = query.after({ pattern: new RegExp(DECISION_ID_PATTERN), read: parseDecisionId });
 const LIMIT = query.limit(DECISIONS_LISTED);
 
-const listDecisions = operation<PlatformParts>({
+const listDecisions = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions',
   summary: 'Decisions of an order or a client',
   description:
@@ -117,7 +131,7 @@ const listDecisions = operation<PlatformParts>({
     LIMIT,
     INCLUDE,
   ],
-  answers: jsonAnswer('The decisions that are kept', DecisionListSchema),
+  answers: declareJsonAnswer('The decisions that are kept', DecisionListSchema),
   answer: async ({ ctx, caller }, parts) => {
     const found = await listed(ctx, caller.platform, parts);
     const isAsked = INCLUDE.read(ctx) !== null;
@@ -125,14 +139,14 @@ const listDecisions = operation<PlatformParts>({
   },
 });
 
-const readDecision = operation<PlatformParts>({
+const readDecision = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions/{decisionId}',
   summary: 'One decision',
   description: 'The record of one answered verdict.',
   grant: 'decisions',
   isSearch: true,
   parameters: [DECISION_ID],
-  answers: jsonAnswer('The record', DecisionSchema),
+  answers: declareJsonAnswer('The record', DecisionSchema),
   refusals: DECISION_REFUSALS,
   answer: (asked, { records }) => namedDecision(asked, records),
 });
@@ -173,7 +187,7 @@ async function ofOrder(
   const { lookedAt } = found;
   // Of an order with very many decisions the store gives the newest.
   const complete = lookedAt.complete && all.length < RETENTION.decisionsPerOrder;
-  return withUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
+  return addUnread({ ...found, lookedAt: { ...lookedAt, complete } }, unread);
 }
 
 async function ofClient(
@@ -190,14 +204,14 @@ async function ofClient(
     return page.decisions;
   };
   const found = await findInPages(nextPage, filter, limit);
-  return withUnread(found, unread);
+  return addUnread(found, unread);
 }
 
 function filterOf(ctx: RouteContext): DecisionFilter {
   return withoutNulls(query.readAll(ctx, { ...FILTER_PARAMETERS, after: AFTER }));
 }
 
-export function commonFilterOf(ctx: RouteContext) {
+export function readCommonFilter(ctx: RouteContext) {
   return withoutNulls(query.readAll(ctx, COMMON));
 }
 
@@ -209,7 +223,7 @@ function withoutNulls(members: object): object {
 }
 
 /** A decision whose rule set is kept nowhere is answered too, without its rules and as not reproduced. */
-const explainDecision = operation<PlatformParts>({
+const explainDecision = declareOperation<PlatformParts>({
   route: 'get /v1/platform/decisions/{decisionId}/explanation',
   summary: 'Why a decision fell as it did',
   description:
@@ -217,39 +231,43 @@ const explainDecision = operation<PlatformParts>({
   grant: 'decisions',
   isSearch: true,
   parameters: [DECISION_ID],
-  answers: jsonAnswer(
+  answers: declareJsonAnswer(
     'The explanation; without rules when neither this node nor its archive has the rule set that decided',
     ExplanationSchema,
   ),
   refusals: DECISION_REFUSALS,
   answer: async (asked, { records }) => {
     const decision = await namedDecision(asked, records);
-    return searchSteps.run(async () => {
+    return searchThrottle.run(async () => {
       const rules = records.rulesBehind(decision);
-      if (rules !== null) return explain(rules, decision);
-      return explainWithout(decision, 'neither has this node loaded it nor does its archive keep it');
+      if (rules !== null) return explainFromRecord(rules, decision);
+      return explainWithoutRules(decision, 'neither has this node loaded it nor does its archive keep it');
     });
   },
 });
 
-const VERSION = requiredVersion('version', 'The rule set to ask, like p2.v11');
+const VERSION = requiredVersionParameter('version', 'The rule set to ask, like p2.v11');
 
 /** On the recorded facts, with the ladder as it was then: what came afterwards does not count. */
-const askDecisionWhatIf = operation<RolloutParts>({
+const askDecisionWhatIf = declareOperation<RolloutParts>({
   route: 'get /v1/platform/decisions/{decisionId}/what-if',
   summary: 'What another version would have answered then',
   description:
     'The same question on the recorded facts, the client as it was then. Null when the record lacks facts that the version asks; `missing` names them. The key needs both operations.',
   grant: ['decisions', 'rules'],
   parameters: [DECISION_ID, VERSION],
-  answers: jsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
+  answers: declareJsonAnswer('The answer of that version; nothing is written', WhatIfThenSchema),
   refusals: [...DECISION_REFUSALS, UNSOUND_VERSION, UNKNOWN_VERSION],
   answer: async (asked, { records, loadedRules }) => {
-    const rules = soundVersion(VERSION.read(asked.ctx), loadedRules);
-    return whatIfThen(rules, await namedDecision(asked, records));
+    const rules = requireSoundVersion(VERSION.read(asked.ctx), loadedRules);
+    return answerWhatIf(rules, await namedDecision(asked, records));
   },
 });
 
-export const WHAT_IF_OPERATIONS = chapter('Decisions', { askDecisionWhatIf });
+export const WHAT_IF_OPERATIONS = createChapter('Decisions', { askDecisionWhatIf });
 
-export const DECISION_OPERATIONS = chapter('Decisions', { listDecisions, readDecision, explainDecision });
+export const DECISION_OPERATIONS = createChapter('Decisions', {
+  listDecisions,
+  readDecision,
+  explainDecision,
+});

@@ -1,19 +1,19 @@
 import { type TProperties, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import {
-  type Asked,
-  chapter,
-  jsonAnswer,
-  jsonInSteps,
-  operation,
+  createChapter,
+  declareJsonAnswer,
+  declareOperation,
+  type GrantedRequest,
+  stringifyInSteps,
 } from '#checkout/http/operation/operation.ts';
-import { badParameter } from '#checkout/http/operation/parameter.ts';
+import { refuseParameter } from '#checkout/http/operation/parameter.ts';
 import { TOO_MANY_AT_ONCE, UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { EventFeed, FeedRecord } from '#history/archive/read/event-feed.ts';
 import type { JournalGap } from '#state/journal.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
-import { HAPPENED, type HistoryEntry, viewOfEntry } from './client/client-history.ts';
+import { HAPPENED, type HistoryEntry, toHistoryEntry } from './client/client-history.ts';
 import { GrantWatch } from './grant-watch.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
@@ -27,16 +27,16 @@ function cloudEvent<
   return s.named(
     `${type.charAt(0).toUpperCase()}${type.slice(1)}Event`,
     s.shape(description, {
-      specversion: s.always('1.0'),
+      specversion: s.literal('1.0'),
       id: s.word(
         'Always the same for the same event: what was seen under it may be dropped',
         'shop.0.0.1.m7v1k0',
       ),
       source: s.word('The platform, as a URI-reference', 'client-scoring/shop'),
-      type: s.always(type),
+      type: s.literal(type),
       ...subject,
-      time: s.writtenInstant('When it was accepted'),
-      datacontenttype: s.always('application/json'),
+      time: s.instantText('When it was accepted'),
+      datacontenttype: s.literal('application/json'),
       data: s.shape('By type', data),
     }),
   );
@@ -80,14 +80,14 @@ export const PlatformEventSchema = s.named(
             ),
           ),
         },
-        { kind: s.always('erasure'), at: s.epochMs('When it was accepted') },
+        { kind: s.literal('erasure'), at: s.epochMs('When it was accepted') },
       ),
       gap: cloudEvent(
         'gap',
         'Events were lost before the feed had them, of this or another platform',
         {},
         {
-          kind: s.always('gap'),
+          kind: s.literal('gap'),
           from: s.epochMs('About; 0 where nobody knows'),
           to: s.epochMs('About; 0 where nobody knows'),
           entries: s.count('How many, about; 0 where nobody knows'),
@@ -116,7 +116,7 @@ function eventOf(platform: PlatformName, record: FeedRecord, numberOf: EventFeed
   }
   const { clientIdKey } = record;
   const subject = numberOf(platform, clientIdKey);
-  return { ...envelope(platform, id, at), subject, ...typed({ clientIdKey }, viewOfEntry(record)) };
+  return { ...envelope(platform, id, at), subject, ...typed({ clientIdKey }, toHistoryEntry(record)) };
 }
 
 /** An event's type with its data. */
@@ -180,7 +180,7 @@ const PageSchema = s.named(
   }),
 );
 
-const readEvents = operation({
+const readEvents = declareOperation({
   route: 'get /v1/platform/events',
   summary: 'What happened, oldest first',
   description: `Verdicts, outcomes, bindings, overrides, ended waits and erasures, for keeping a copy elsewhere. Ask again with \`next\`,
@@ -190,7 +190,7 @@ the feed had it is an event of the type \`gap\`. With \`wait\` an answer without
 node shuts down.`,
   grant: 'events',
   parameters: [AFTER, LIMIT, WAIT],
-  answers: jsonAnswer('A page of events', PageSchema),
+  answers: declareJsonAnswer('A page of events', PageSchema),
   answer: async (asked, { feed, waiting }: PlatformParts) => {
     const { ctx, caller } = asked;
     const question = { after: AFTER.read(ctx), limit: LIMIT.read(ctx) };
@@ -204,7 +204,7 @@ node shuts down.`,
       ctx.type = 'json';
       return text;
     } catch (error) {
-      if (error instanceof UnknownCursor) throw badParameter(UNKNOWN_PLACE);
+      if (error instanceof UnknownCursor) throw refuseParameter(UNKNOWN_PLACE);
       throw error;
     } finally {
       end.stop();
@@ -213,7 +213,7 @@ node shuts down.`,
   },
 });
 
-export const EVENT_OPERATIONS = chapter('Events', { readEvents });
+export const EVENT_OPERATIONS = createChapter('Events', { readEvents });
 
 const UNKNOWN_PLACE =
   'The parameter after is no place of this installation. It must be the `next` of an earlier answer, unchanged; without it the list begins anew.';
@@ -225,7 +225,7 @@ class WaitEnd {
   readonly #timer: NodeJS.Timeout;
   #hasCome: boolean;
 
-  constructor({ ctx, isStillGranted }: Asked<never>, waitMs: number) {
+  constructor({ ctx, isStillGranted }: GrantedRequest<never>, waitMs: number) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.came = promise;
     this.#hasCome = waitMs === 0;
@@ -257,7 +257,7 @@ class WaitEnd {
 
 /** The JSON of the next page, which has no events only when the waiting time is over; '' when nobody waits for it any more. */
 async function nextPage(
-  { caller: { platform }, inTurn }: Asked<never>,
+  { caller: { platform }, inTurn }: GrantedRequest<never>,
   feed: EventFeed,
   { after, limit }: { readonly after: string | null; readonly limit: number },
   end: WaitEnd,
@@ -283,8 +283,8 @@ async function pageText(feed: EventFeed, platform: PlatformName, after: string |
     ...gaps.map((gap) => gapEvent(platform, gap)),
     ...records.map((record) => eventOf(platform, record, feed.numberOf)),
   ];
-  const text = await jsonInSteps({
-    events: events.map(s.writtenMoments(PlatformEventSchema)),
+  const text = await stringifyInSteps({
+    events: events.map(s.createMomentWriter(PlatformEventSchema)),
     next: cursor ?? feed.beginning,
   });
   return { text, cursor, isEmpty: ended && events.length === 0 };

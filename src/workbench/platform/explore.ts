@@ -3,7 +3,7 @@ import { Type } from '#base/json-schema.ts';
 import { choice, count, epochMs, list, named, nullable, shape, word } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import { FIGURES_OR_RULES } from '#checkout/http/request/authenticate.ts';
 import { ATTRIBUTE_NAME_FORM, ATTRIBUTE_NAME_PATTERN, isAttributeName } from '#decision/payer/attributes.ts';
@@ -13,14 +13,14 @@ import {
   CAUSE_NAMES,
   EXPLORED_MS_MAX,
   type ExplorationAsk,
+  listSlotsUpTo,
   SPAN_NAMES,
   SPLIT_NAMES,
-  slotsUpTo,
   type TimeSpan,
 } from '#history/archive/read/exploration.ts';
 import { UnreadDecisionsSchema } from '#history/archive/unread-decisions.ts';
 import { NOW_KEPT_MS } from '#workbench/payers/records.ts';
-import { COMMON_FILTERS, commonFilterOf } from './decisions.ts';
+import { COMMON_FILTERS, readCommonFilter } from './decisions.ts';
 import { FILTER_PARAMETERS } from './filter-parameters.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
@@ -121,7 +121,7 @@ const INCLUDE = query.choice(
   'Also what was asked for, granted and paid, which looks at every order',
 );
 
-const readExploration = operation({
+const readExploration = declareOperation({
   route: 'get /v1/platform/explore',
   summary: 'Why the mix of verdicts changed',
   description:
@@ -142,19 +142,19 @@ const readExploration = operation({
     PLATFORM,
     INCLUDE,
   ],
-  answers: jsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
+  answers: declareJsonAnswer('Counts by slots of time; the example shows one', ExplorationSchema),
   answer: async ({ ctx, caller }, { records, clock }: PlatformParts) => ({
     exploration: await records.explore(askOf(ctx, caller, clock())),
   }),
 });
 
-export const EXPLORE_OPERATIONS = chapter('Console', { readExploration });
+export const EXPLORE_OPERATIONS = createChapter('Console', { readExploration });
 
 function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
   const asOf = AS_OF.read(ctx);
   const to = TO.read(ctx) ?? (asOf === null ? endOfNow(now) : asOf + 1);
   const [from, lasting] = [FROM.read(ctx), SPAN.read(ctx)];
-  const wanted = from === null ? slotsUpTo(to, lasting ?? 'day') : { from, to };
+  const wanted = from === null ? listSlotsUpTo(to, lasting ?? 'day') : { from, to };
   const span = sound(wanted, 'to must be after from');
   if (asOf !== null && asOf < span.from)
     throw query.BAD_PARAMETER.problem('The parameter asOf must not be before from.');
@@ -167,7 +167,7 @@ function askOf(ctx: RouteContext, caller: Caller, now: number): ExplorationAsk {
     platform: platformOf(ctx, caller),
     ...splitOf(ctx),
     verdict: FILTER_PARAMETERS.verdict.read(ctx),
-    filter: commonFilterOf(ctx),
+    filter: readCommonFilter(ctx),
     against: against === null ? null : sound(against, 'againstTo must be after againstFrom'),
     asOf,
     money: INCLUDE.read(ctx) !== null,

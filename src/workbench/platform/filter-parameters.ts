@@ -6,7 +6,7 @@ import {
   LOOKUP_MEMBERS,
 } from '#decision/filter-members.ts';
 import * as query from './parameters.ts';
-import { queryVersion } from './rules/rule-version.ts';
+import { versionParameter } from './rules/rule-version.ts';
 
 /** The parameters by which decisions are searched, made from the members of the filter. */
 
@@ -37,7 +37,7 @@ function parameterOf(name: string, { value, description }: Described): Parameter
     case 'text':
       return query.text(name, description);
     case 'ruleVersion':
-      return queryVersion(name, description);
+      return versionParameter(name, description);
     case 'amount':
       return query.amount(name, description);
     case 'moment':

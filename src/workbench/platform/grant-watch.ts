@@ -31,7 +31,7 @@ export class GrantWatch {
 }
 
 /** The chunks of a body until the grant ends, also while no more of them come. */
-export async function* whileGranted(
+export async function* readWhileGranted(
   chunks: AsyncGenerator<Buffer>,
   grant: GrantWatch,
 ): AsyncGenerator<Buffer> {

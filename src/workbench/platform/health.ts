@@ -1,8 +1,8 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, named, shape, word } from '#base/shapes.ts';
-import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
 import { ReportingSchema } from '#workbench/monitoring/reporting.ts';
-import { openOperation } from './open-operation.ts';
+import { declareOpenOperation } from './open-operation.ts';
 import type { PlatformParts } from './parts.ts';
 
 const LivenessSchema = named(
@@ -28,22 +28,22 @@ const NO_KEY = 'No key is needed.';
 /** Asked by those who decide whether the node gets traffic, and is healthy. */
 export const HEALTH_PATHS = ['/livez', '/readyz', '/metrics'] as const;
 
-const readLiveness = openOperation({
+const readLiveness = declareOpenOperation({
   route: `get ${HEALTH_PATHS[0]}`,
   description: NO_KEY,
   label: 'livez',
   summary: 'Whether the process runs',
-  answers: jsonAnswer('It does', LivenessSchema),
+  answers: declareJsonAnswer('It does', LivenessSchema),
   answer: async () => ({ status: 'live' }),
 });
 
-const readReadiness = openOperation({
+const readReadiness = declareOpenOperation({
   route: `get ${HEALTH_PATHS[1]}`,
   description: NO_KEY,
   label: 'readyz',
   summary: 'Whether the process should get traffic',
   answers: {
-    ...jsonAnswer('It should', ReadinessSchema),
+    ...declareJsonAnswer('It should', ReadinessSchema),
     503: {
       description: 'It should not: it is shutting down, or its store takes no writes',
       content: { 'application/json': ReadinessSchema },
@@ -56,7 +56,7 @@ const readReadiness = openOperation({
   },
 });
 
-const readMetrics = openOperation({
+const readMetrics = declareOpenOperation({
   route: `get ${HEALTH_PATHS[2]}`,
   description: NO_KEY,
   label: 'metrics',
@@ -68,14 +68,14 @@ const readMetrics = openOperation({
   },
 });
 
-const readReporting = operation({
+const readReporting = declareOperation({
   route: 'get /v1/platform/reporting',
   summary: 'Whether the platform reports outcomes',
   description: 'As all nodes see it.',
   grant: 'figures',
-  answers: jsonAnswer('What is known of its reports', ReportingSchema),
+  answers: declareJsonAnswer('What is known of its reports', ReportingSchema),
   answer: ({ caller: { platform } }, { reporting }: PlatformParts) => reporting(platform),
 });
 
-export const REPORTING_OPERATIONS = chapter('Console', { readReporting });
-export const HEALTH_OPERATIONS = chapter('Health', { readLiveness, readReadiness, readMetrics });
+export const REPORTING_OPERATIONS = createChapter('Console', { readReporting });
+export const HEALTH_OPERATIONS = createChapter('Health', { readLiveness, readReadiness, readMetrics });

@@ -1,8 +1,8 @@
 import { isJsonObject } from '#base/files/json-object.ts';
 import { type TObject, Type } from '#base/json-schema.ts';
 import { choice, named, oneOf } from '#base/shapes.ts';
-import { type RequestBody, taking } from '#checkout/http/operation/operation.ts';
-import { bodyOf, readJson } from '#checkout/http/request/body.ts';
+import { createTaker, type RequestBody } from '#checkout/http/operation/operation.ts';
+import { createBodyReader, readJson } from '#checkout/http/request/body.ts';
 
 interface KindShape {
   readonly name: string;
@@ -11,13 +11,13 @@ interface KindShape {
 }
 
 /** A body of one of several shapes, which its member `member` tells apart; each is kept under its name. */
-export function kindBody(
+export function declareKindBody(
   name: string,
   member: string,
   kinds: Readonly<Record<string, KindShape>>,
 ): RequestBody<{ readonly kind: string; readonly value: Readonly<Record<string, unknown>> }> {
   const all = Object.entries(kinds);
-  const kindOf = bodyOf(
+  const kindOf = createBodyReader(
     Type.Object({
       [member]: choice(
         all.map(([kind]) => kind),
@@ -26,7 +26,7 @@ export function kindBody(
     }),
     false,
   );
-  const bodies = new Map(all.map(([kind, { schema }]) => [kind, taking(schema)]));
+  const bodies = new Map(all.map(([kind, { schema }]) => [kind, createTaker(schema)]));
   const shapes = Object.fromEntries(all.map(([kind, one]) => [kind, named(one.name, one.schema)]));
   return {
     content: { 'application/json': { name, example: all[0]?.[1].example } },

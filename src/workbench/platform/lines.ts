@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { type TProperties, Type } from '#base/json-schema.ts';
 import { named, type Shape, shape, word } from '#base/shapes.ts';
-import type { Asked } from '#checkout/http/operation/operation.ts';
-import { BODY_BYTES_MAX, decodeText, parseOnce } from '#checkout/http/request/body.ts';
+import type { GrantedRequest } from '#checkout/http/operation/operation.ts';
+import { BODY_BYTES_MAX, decodeText, parseUniqueMembers } from '#checkout/http/request/body.ts';
 import { errors, type HttpProblem, malformedBody, retryable } from '#checkout/http/request/problems.ts';
-import { bodyChunks, bodyLines } from './body-lines.ts';
-import { GrantWatch, whileGranted } from './grant-watch.ts';
+import { readBodyChunks, readBodyLines } from './body-lines.ts';
+import { GrantWatch, readWhileGranted } from './grant-watch.ts';
 
 /** The media type of one JSON object a line. */
 export const LINES = 'application/x-ndjson';
@@ -30,14 +30,14 @@ const RefusedLineSchema = named(
 export type RefusedLine = Shape<typeof RefusedLineSchema>;
 
 /** The shape of the answer to a line: `taken` when it was done, an error when it was refused. */
-export function lineResult(name: string, taken: TProperties) {
+export function declareLineResult(name: string, taken: TProperties) {
   return named(name, Type.Union([shape('A line that was taken', { line, ...taken }), RefusedLineSchema]));
 }
 
 /** The JSON value in a line. Throws 400 for a line that is longer than a body may be (null), and for what is no JSON. */
-export function lineValue(bytes: Buffer | null): unknown {
+export function parseLine(bytes: Buffer | null): unknown {
   if (bytes === null) throw malformedBody(`A line must have at most ${BODY_BYTES_MAX} bytes.`);
-  return parseOnce(decodeText(bytes));
+  return parseUniqueMembers(decodeText(bytes));
 }
 
 /** Lines of nothing but blanks say nothing: exports and shells leave them. */
@@ -47,24 +47,24 @@ export function isBlankLine(bytes: Buffer | null): boolean {
 
 const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 
-export function refusedLine(line: number, problem: HttpProblem): RefusedLine {
+export function toRefusedLine(line: number, problem: HttpProblem): RefusedLine {
   const { title, code, message, errors, retryable } = problem;
   const pointed = errors.length === 0 ? {} : { errors };
   return { line, error: title, code, detail: message, ...pointed, retryable };
 }
 
-export function tooManyLines(line: number): RefusedLine {
+export function refuseTooManyLines(line: number): RefusedLine {
   const detail = `Send at most ${LINES_MAX} lines at once.`;
   return { line, error: 'too many lines', code: 'too-many-lines', detail, retryable: true };
 }
 
 /** The last line when the key ended meanwhile; `undone` says what was not done: 'nothing .. was recorded'. */
-export function keyEnded(number: number, undone: string): RefusedLine {
+export function refuseEndedKey(number: number, undone: string): RefusedLine {
   const detail = `The access key was revoked or has expired meanwhile; nothing from this line on was ${undone}.`;
   return { line: number, error: 'unknown X-KA-Access-Key', code: 'unknown-key', detail, retryable: false };
 }
 
-export function unavailableLine(number: number, undone: string): RefusedLine {
+export function refuseUnavailable(number: number, undone: string): RefusedLine {
   return {
     line: number,
     error: 'temporarily unavailable',
@@ -79,14 +79,14 @@ export function unavailableLine(number: number, undone: string): RefusedLine {
  * for one that is longer than a body may be.
  */
 export function answerLines(
-  { ctx, isStillGranted }: Pick<Asked<unknown>, 'ctx' | 'isStillGranted'>,
+  { ctx, isStillGranted }: Pick<GrantedRequest<unknown>, 'ctx' | 'isStillGranted'>,
   results: (lines: AsyncIterable<Buffer | null>, grant: GrantWatch) => AsyncIterable<object>,
 ): Readable {
   ctx.type = LINES;
   // What arrives after the last answer is not read.
   ctx.res.once('finish', () => ctx.req.complete || ctx.req.destroy());
   const grant = new GrantWatch(isStillGranted);
-  const lines = bodyLines(whileGranted(bodyChunks(ctx.req), grant), BODY_BYTES_MAX);
+  const lines = readBodyLines(readWhileGranted(readBodyChunks(ctx.req), grant), BODY_BYTES_MAX);
   return Readable.from(written(results(lines, grant))).once('close', () => grant.stop());
 }
 

@@ -1,7 +1,7 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { bodyOf } from '#checkout/http/request/body.ts';
+import { createBodyReader } from '#checkout/http/request/body.ts';
 import { HttpProblem, malformedBody } from '#checkout/http/request/problems.ts';
 import { ListEntrySchema, type StoredEntry } from '#checkout/lists/list-entry.ts';
 import type { ListNode } from '#checkout/lists/list-node.ts';
@@ -9,11 +9,11 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { NAME_PATTERN } from '#decision/rules/rule-set.ts';
 import {
+  findValueRemark,
   type ListContent,
   type ListOwner,
   listedAttribute,
   listKind,
-  remarkOnValue,
 } from '#decision/shared-lists.ts';
 import { LIST_CHANGES_MAX } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -28,15 +28,15 @@ import {
 import type { GrantWatch } from './grant-watch.ts';
 import {
   isBlankLine,
-  keyEnded,
   LINES_MAX,
-  lineValue,
+  parseLine,
   type RefusedLine,
-  refusedLine,
-  tooManyLines,
-  unavailableLine,
+  refuseEndedKey,
+  refuseTooManyLines,
+  refuseUnavailable,
+  toRefusedLine,
 } from './lines.ts';
-import { pageOf, textPlaces } from './parameters.ts';
+import { cutPage, textPlaces } from './parameters.ts';
 
 const { value, reason, who, addedAt, expiresAt } = ListEntrySchema.properties;
 
@@ -89,12 +89,12 @@ export const SharedListsSchema = s.named(
   }),
 );
 
-export function viewOfEntry(
+export function toEntryView(
   entry: StoredEntry,
   { now, editor }: Pick<EntriesAsk, 'now' | 'editor'>,
 ): s.Shape<typeof ListEntryViewSchema> {
   const { value, reason, who, addedAt, expiresAt, version } = editor.shown(entry);
-  const remark = remarkOnValue(entry);
+  const remark = findValueRemark(entry);
   return {
     value,
     reason,
@@ -115,25 +115,25 @@ interface EntriesAsk {
 }
 
 /** The newest entries of a list, from before the change `after` where it is one, at most `limit`. */
-export function viewOfEntries(
+export function toEntriesView(
   name: string,
   content: ListContent,
   entries: ReadonlyMap<string, StoredEntry> | null,
   { now, editor, ...asked }: EntriesAsk,
 ): s.Shape<typeof ListEntriesSchema> {
   const all = [...(entries?.values() ?? [])];
-  const { page, next } = pageOf(all, ({ version }) => version, asked);
+  const { page, next } = cutPage(all, ({ version }) => version, asked);
   return {
     list: name,
-    ...contentView(content),
+    ...toContentView(content),
     total: all.length,
-    entries: page.map((entry) => viewOfEntry(entry, { now, editor })),
+    entries: page.map((entry) => toEntryView(entry, { now, editor })),
     next,
   };
 }
 
 /** The lists that keys of a platform may see. */
-export function viewOfLists(
+export function toListsView(
   node: ListNode,
   platform: PlatformName,
   { now, ...asked }: { readonly now: number; readonly after: string | null; readonly limit: number },
@@ -141,8 +141,8 @@ export function viewOfLists(
   const { ageMs, isStale } = node.report();
   const owners = new Set<ListOwner>([platform, '*']);
   const made = [...owners].flatMap((owner) => node.copy.madeBy(owner));
-  const { page, next } = pageOf(made, placeOfList, asked, 'ascending');
-  const lists = page.map((one) => viewOfList(node, one, now));
+  const { page, next } = cutPage(made, placeOfList, asked, 'ascending');
+  const lists = page.map((one) => toListView(node, one, now));
   return { lists, next, ageMs: ageMs === null ? null : Math.round(ageMs), isStale };
 }
 
@@ -153,12 +153,12 @@ function placeOfList({ list: name, owner }: StoredEntry): string {
 
 export const LIST_PLACES = textPlaces(new RegExp(NAME_PATTERN.replace(/\$$/, '\\*?$')));
 
-export function viewOfList(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
+export function toListView(node: ListNode, made: StoredEntry, now: number): s.Shape<typeof SharedListSchema> {
   const { owner, list: name, addedAt } = made;
   const entries = [...(node.copy.list(owner, name)?.values() ?? [])];
   return {
     list: name,
-    ...contentView(made),
+    ...toContentView(made),
     entries: entries.length,
     ended: entries.filter((entry) => hasEnded(entry, now)).length,
     changedAt: entries.at(-1)?.addedAt ?? addedAt,
@@ -167,7 +167,7 @@ export function viewOfList(node: ListNode, made: StoredEntry, now: number): s.Sh
 }
 
 /** The attribute only where there is one. */
-export function contentView({ kind, attribute }: ListContent) {
+export function toContentView({ kind, attribute }: ListContent) {
   return attribute === null ? { kind } : { kind, attribute };
 }
 
@@ -185,7 +185,7 @@ export const ListLineSchema = Type.Object(
   { told: { not: { properties: { reason: { enum: [null, ''] }, remove: { enum: [false, null] } } } } },
 );
 
-const lineBody = bodyOf(ListLineSchema);
+const lineBody = createBodyReader(ListLineSchema);
 
 /** A line that was read, or why it cannot be. */
 export type ReadLine =
@@ -213,7 +213,7 @@ export async function* editList(
     if (grant.hasEnded) break;
     number++;
     if (number > LINES_MAX) {
-      batch.push(tooManyLines(number));
+      batch.push(refuseTooManyLines(number));
       break;
     }
     if (isBlankLine(bytes) || isCommentLine(bytes)) continue;
@@ -223,7 +223,7 @@ export async function* editList(
     batch = [];
   }
   yield* await results(grant.hasEnded ? [] : batch, editor, edited);
-  if (grant.hasEnded) yield keyEnded(batch[0]?.line ?? number + 1, 'done');
+  if (grant.hasEnded) yield refuseEndedKey(batch[0]?.line ?? number + 1, 'done');
 }
 
 /** Files of values that people keep have lines that begin with "#". */
@@ -236,13 +236,13 @@ const COMMENT_BYTES = 100;
 /** One line of a bulk change: what it asks for, or what is wrong with it. */
 export function readListLine(line: number, bytes: Buffer | null): ReadLine {
   try {
-    const { value, remove = false, reason, expiresAt } = lineBody(lineValue(bytes));
+    const { value, remove = false, reason, expiresAt } = lineBody(parseLine(bytes));
     if (remove) return { line, value, edit: { kind: 'remove', value } };
     if (reason === undefined) throw malformedBody('/reason is required.');
     const ask = { value, reason, expiresAt: toEpochMs(expiresAt) };
     return { line, value, edit: { kind: 'put', ask } };
   } catch (error) {
-    if (error instanceof HttpProblem) return refusedLine(line, error);
+    if (error instanceof HttpProblem) return toRefusedLine(line, error);
     throw error;
   }
 }
@@ -256,7 +256,7 @@ async function results(
     return await changeByLines(batch, editor, edited);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    return batch.map((read) => ('edit' in read ? unavailableLine(read.line, 'done') : read));
+    return batch.map((read) => ('edit' in read ? refuseUnavailable(read.line, 'done') : read));
   }
 }
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { Shares } from '#base/work/turns.ts';
+import { CountsByOwner } from '#base/work/turns.ts';
 import type { HttpProblem } from '#checkout/http/request/problems.ts';
-import { callerAddress } from '#checkout/http/request/rate-limit.ts';
+import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
-import { networkOf } from '#decision/addresses.ts';
+import { toNetwork } from '#decision/addresses.ts';
 
 /** Requests under way at once: of the whole listener, of one platform or all who have no key, of one address, and of one key. */
 interface ShareLimits {
@@ -42,7 +42,7 @@ export class ListenerShares {
   readonly #limits: ShareLimits;
   readonly #health: ReadonlySet<string>;
   readonly #trustedProxies: number;
-  readonly #shares = new Shares();
+  readonly #shares = new CountsByOwner();
   readonly #endings = new Endings();
 
   /** What is asked at the paths of `health` takes no share: whoever keeps the listener full takes no node out of rotation. */
@@ -54,7 +54,7 @@ export class ListenerShares {
 
   readonly limit: Middleware<RequestState> = (ctx, next) => {
     const { listenerMax, ownerMax, addressMax, keyMax } = this.#limits;
-    const address = `address ${networkOf(callerAddress(ctx.req, this.#trustedProxies))}`;
+    const address = `address ${toNetwork(findCallerAddress(ctx.req, this.#trustedProxies))}`;
     const sent = sentBy(ctx.req);
     const ofAddress = () => TOO_MANY_AT_ONCE.problem('address');
     if (this.#health.has(ctx.path)) {

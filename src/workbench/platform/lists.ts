@@ -2,21 +2,21 @@ import { Type } from '#base/json-schema.ts';
 import { choice, instant, text, word } from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
-  chapter,
-  DONE,
-  jsonAnswer,
-  jsonBody,
-  operation,
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+  NO_CONTENT,
   type RequestBody,
 } from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import { requireContentType } from '#checkout/http/request/body.ts';
 import {
   badRequest,
+  declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
-  orRefused,
-  refusal,
+  refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { isName, LIST_NAME_RULE, NAME_CHARACTERS_MAX, NAME_PATTERN } from '#decision/rules/rule-set.ts';
@@ -27,7 +27,7 @@ import {
   ListRefusal,
   REASON_CHARACTERS_MAX,
 } from '#workbench/lists/list-editor.ts';
-import { answerLines, LINES, LINES_MAX, lineResult } from './lines.ts';
+import { answerLines, declareLineResult, LINES, LINES_MAX } from './lines.ts';
 import {
   editList,
   LIST_PLACES,
@@ -36,16 +36,16 @@ import {
   ListLineSchema,
   SharedListSchema,
   SharedListsSchema,
-  viewOfEntries,
-  viewOfEntry,
-  viewOfList,
-  viewOfLists,
+  toEntriesView,
+  toEntryView,
+  toListsView,
+  toListView,
 } from './list-entries.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 import { TOO_MANY_CHANGES, UNKNOWN_LIST } from './refusals.ts';
 
-const BAD_LIST_NAME = refusal(
+const BAD_LIST_NAME = declareRefusal(
   'bad-list-name',
   'The path names what cannot be the name of a list.',
   (detail: string) => badRequest(detail),
@@ -74,40 +74,40 @@ const AFTER_CHANGE = query.after(query.NUMBER_PLACES);
 
 const VALUE = query.text('value', 'Only the entry for this value');
 
-const readLists = operation({
+const readLists = declareOperation({
   route: 'get /v1/platform/lists',
   summary: 'The shared lists',
   description:
     'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
   grant: 'lists:read',
   parameters: [AFTER_LIST, LIMIT],
-  answers: jsonAnswer('As this node holds them', SharedListsSchema),
+  answers: declareJsonAnswer('As this node holds them', SharedListsSchema),
   answer: async ({ ctx, caller: { platform } }, { lists, clock }: PlatformParts) =>
-    viewOfLists(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
+    toListsView(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
 });
 
-const readListEntries = operation({
+const readListEntries = declareOperation({
   route: 'get /v1/platform/lists/{list}/entries',
   summary: 'The entries of a shared list',
   description:
     'Newest first. Fingerprints, single addresses and values of attributes are shown by their HMAC; `value` finds one by itself.',
   grant: 'lists:read',
   parameters: [LIST_IN_PATH, VALUE, AFTER_CHANGE, LIMIT],
-  answers: jsonAnswer('As this node holds them', ListEntriesSchema),
+  answers: declareJsonAnswer('As this node holds them', ListEntriesSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST],
   answer: async ({ ctx, caller: { platform } }, { lists, listEditor, clock }: PlatformParts) => {
     const name = LIST_IN_PATH.read(ctx);
     const wanted = VALUE.read(ctx);
     const page = { after: AFTER_CHANGE.read(ctx), limit: LIMIT.read(ctx), now: clock(), editor: listEditor };
     const content = await listEditor.contentOf(platform, name);
-    const view = viewOfEntries(name, content, lists.copy.list(platform, name), page);
+    const view = toEntriesView(name, content, lists.copy.list(platform, name), page);
     if (wanted === null) return view;
     const entry = listEditor.find(platform, name, wanted);
-    return { ...view, entries: entry === null ? [] : [viewOfEntry(entry, page)], next: null };
+    return { ...view, entries: entry === null ? [] : [toEntryView(entry, page)], next: null };
   },
 });
 
-const OTHER_KIND = refusal(
+const OTHER_KIND = declareRefusal(
   'other-kind',
   'It cannot be made: it is there with another kind or attribute, or there are too many.',
   (detail: string) => new HttpProblem(409, 'not for this list', detail),
@@ -128,27 +128,27 @@ const ListBodySchema = Type.Object(
   },
 );
 
-const makeList = operation({
+const makeList = declareOperation({
   route: 'put /v1/platform/lists/{list}',
   summary: 'Makes a shared list',
   description:
     'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing. A list of kind attribute holds values of the attribute that it names: a request is on it with that attribute, or with that of a score of the last 24 hours, as far as the rule set declares it.',
   grant: 'lists',
   parameters: [LIST_IN_PATH],
-  body: jsonBody('ListBody', ListBodySchema),
-  answers: jsonAnswer('The list', SharedListSchema),
+  body: declareJsonBody('ListBody', ListBodySchema),
+  answers: declareJsonAnswer('The list', SharedListSchema),
   refusals: [BAD_LIST_NAME, OTHER_KIND, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { lists, listEditor, clock }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     const { kind, attribute = null } = await body();
     const fault = findContentFault({ kind, attribute });
     if (fault !== null) throw MALFORMED_BODY.problem('/attribute', fault);
-    const made = await orRefused(
+    const made = await refuseKnownErrors(
       () => listEditor.make(edited, kind, attribute),
       OTHER_KIND.problem,
       ListRefusal,
     );
-    return viewOfList(lists, made, clock());
+    return toListView(lists, made, clock());
   },
 });
 
@@ -157,7 +157,7 @@ const ListEntryBodySchema = Type.Object({
   expiresAt: Type.Optional(instant),
 });
 
-const NOT_FOR_LIST = refusal(
+const NOT_FOR_LIST = declareRefusal(
   'not-for-list',
   'The list cannot hold this: a bad address or range, an end in the past, or no room.',
   (detail: string) => new HttpProblem(422, 'not for this list', detail),
@@ -170,33 +170,33 @@ function editedBy(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
-const putListEntry = operation({
+const putListEntry = declareOperation({
   route: 'put /v1/platform/lists/{list}/entries',
   summary: 'Puts a value on a shared list',
   description:
     'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint, a single address or the value of an attribute is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE],
-  body: jsonBody('ListEntryBody', ListEntryBodySchema),
-  answers: jsonAnswer('The entry as it is kept', ListEntryViewSchema),
+  body: declareJsonBody('ListEntryBody', ListEntryBodySchema),
+  answers: declareJsonAnswer('The entry as it is kept', ListEntryViewSchema),
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, NOT_FOR_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller, body }, { listEditor: editor, clock }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
     const named = LISTED_VALUE.read(ctx);
     const { reason, expiresAt } = await body();
     const put = () => editor.put(edited, { value: named, reason, expiresAt: toEpochMs(expiresAt) });
-    const entry = await orRefused(put, NOT_FOR_LIST.problem, ListRefusal);
-    return viewOfEntry(entry, { now: clock(), editor });
+    const entry = await refuseKnownErrors(put, NOT_FOR_LIST.problem, ListRefusal);
+    return toEntryView(entry, { now: clock(), editor });
   },
 });
 
-const removeListEntry = operation({
+const removeListEntry = declareOperation({
   route: 'delete /v1/platform/lists/{list}/entries',
   summary: 'Takes a value from a shared list',
   description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
   grant: 'lists',
   parameters: [LIST_IN_PATH, LISTED_VALUE, REASON],
-  answers: DONE,
+  answers: NO_CONTENT,
   refusals: [BAD_LIST_NAME, UNKNOWN_LIST, TOO_MANY_CHANGES],
   answer: async ({ ctx, caller }, { listEditor }: PlatformParts) => {
     const edited = editedBy(caller, LIST_IN_PATH.read(ctx));
@@ -204,7 +204,7 @@ const removeListEntry = operation({
   },
 });
 
-const ListLineResultSchema = lineResult('ListLineResult', {
+const ListLineResultSchema = declareLineResult('ListLineResult', {
   value: word('As it was sent', 'device-1'),
   result: choice(ENTRY_EFFECTS, 'absent: it was not there to be removed'),
 });
@@ -222,7 +222,7 @@ const LINES_BODY: RequestBody<'lines'> = {
   },
 };
 
-const importListEntries = operation({
+const importListEntries = declareOperation({
   route: 'post /v1/platform/lists/{list}/entries',
   summary: 'Changes a shared list by many lines',
   description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes of each hundred how many were added, changed and removed, with a digest; each entry keeps its own reason.`,
@@ -245,7 +245,7 @@ const importListEntries = operation({
   },
 });
 
-export const LIST_OPERATIONS = chapter('Lists', {
+export const LIST_OPERATIONS = createChapter('Lists', {
   readLists,
   makeList,
   readListEntries,

@@ -1,11 +1,11 @@
 import {
-  type Declared,
+  type DeclaredOperation,
   type OperationSpec,
   type RequestBody,
   readBody,
 } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
-import { TOO_SLOW } from '#checkout/http/request/refusals.ts';
+import { REQUEST_TIMED_OUT } from '#checkout/http/request/refusals.ts';
 
 interface OpenSpec<Parts, Body> extends OperationSpec {
   /** What the operation is called in log and metrics. */
@@ -15,7 +15,9 @@ interface OpenSpec<Parts, Body> extends OperationSpec {
 }
 
 /** Declares an operation that needs no key. */
-export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>): Declared<Parts> {
+export function declareOpenOperation<Parts, Body = never>(
+  spec: OpenSpec<Parts, Body>,
+): DeclaredOperation<Parts> {
   const { answer, label, body, ...rest } = spec;
   return {
     ...rest,
@@ -32,7 +34,7 @@ export function openOperation<Parts, Body = never>(spec: OpenSpec<Parts, Body>):
 /** What is read of a body, if it comes within this time; throws 408 otherwise. */
 async function inTime<T>(ms: number, reading: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(TOO_SLOW.problem()), ms);
+  const timer = setTimeout(() => reject(REQUEST_TIMED_OUT.problem()), ms);
   try {
     return await Promise.race([reading, promise]);
   } finally {

@@ -1,8 +1,13 @@
 import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
 import { choice, instant, key, named, shape, word } from '#base/shapes.ts';
-import { chapter, operation, type RequestBody } from '#checkout/http/operation/operation.ts';
-import { bodyOf, contentType, readJson, requireContentType } from '#checkout/http/request/body.ts';
+import { createChapter, declareOperation, type RequestBody } from '#checkout/http/operation/operation.ts';
+import {
+  createBodyReader,
+  readContentType,
+  readJson,
+  requireContentType,
+} from '#checkout/http/request/body.ts';
 import { HttpProblem, MALFORMED_BODY } from '#checkout/http/request/problems.ts';
 import { INTERNAL_ERROR } from '#checkout/http/request/refusals.ts';
 import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
@@ -11,7 +16,7 @@ import type { OutcomeRecorder, OutcomeResult } from '#checkout/scoring/scoring.t
 import {
   DECIMAL_CHARACTERS_MAX,
   DECIMAL_PATTERN,
-  normalAmount,
+  normalizeAmount,
   REQUESTED_CURRENCY_PATTERN,
 } from '#decision/payer/amount.ts';
 import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
@@ -21,15 +26,15 @@ import { StoreUnavailable } from '#state/store-errors.ts';
 import type { GrantWatch } from './grant-watch.ts';
 import {
   answerLines,
+  declareLineResult,
   isBlankLine,
-  keyEnded,
   LINES,
   LINES_MAX,
-  lineResult,
-  lineValue,
-  refusedLine,
-  tooManyLines,
-  unavailableLine,
+  parseLine,
+  refuseEndedKey,
+  refuseTooManyLines,
+  refuseUnavailable,
+  toRefusedLine,
 } from './lines.ts';
 import type { PlatformParts } from './parts.ts';
 
@@ -87,7 +92,7 @@ const OutcomeBodySchema = Type.Object(
   },
 );
 
-const outcomeBody = bodyOf(OutcomeBodySchema);
+const outcomeBody = createBodyReader(OutcomeBodySchema);
 
 const STRAY_CAUSE = ['/cause', 'goes only with UNPAID'] as const;
 const STRAY_AMOUNT = ['/amount', 'goes only with PAID, and with UNPAID of cause REVERSED'] as const;
@@ -104,7 +109,7 @@ function outcomeReport(value: unknown): OrderReport {
     return report;
   }
   if (outcome !== 'PAID' && cause !== 'REVERSED') throw MALFORMED_BODY.problem(...STRAY_AMOUNT);
-  if (outcome === 'PAID' && normalAmount(amount) === '0') throw MALFORMED_BODY.problem(...NOTHING_PAID);
+  if (outcome === 'PAID' && normalizeAmount(amount) === '0') throw MALFORMED_BODY.problem(...NOTHING_PAID);
   return { ...report, money: { amount, currency: currency?.toUpperCase() ?? null } };
 }
 
@@ -149,7 +154,7 @@ export async function* recordOutcomes(
     if (first !== undefined) yield await first;
   }
   for (const result of underWay) yield await result;
-  if (grant.hasEnded) yield keyEnded(number + 1, 'recorded');
+  if (grant.hasEnded) yield refuseEndedKey(number + 1, 'recorded');
 }
 
 async function* readLines(
@@ -167,7 +172,7 @@ async function* readLines(
 function readLine(line: number, bytes: Buffer | null, recorder: OutcomeRecorder): ReadLine {
   if (line > LINES_MAX) return { line, report: null, error: null };
   try {
-    const report = outcomeReport(lineValue(bytes));
+    const report = outcomeReport(parseLine(bytes));
     recorder.expect(report);
     return { line, report, error: null };
   } catch (error) {
@@ -180,19 +185,19 @@ async function resultLine(
   recorder: OutcomeRecorder,
   onFault: (error: unknown) => void,
 ): Promise<object> {
-  if (line > LINES_MAX) return tooManyLines(line);
+  if (line > LINES_MAX) return refuseTooManyLines(line);
   try {
     if (report === null) throw error;
     return { line, ...toldResult(report, await recorder.record(report)) };
   } catch (caught) {
     const error = asRefusal(caught);
-    if (error instanceof HttpProblem) return refusedLine(line, error);
+    if (error instanceof HttpProblem) return toRefusedLine(line, error);
     if (error instanceof StoreUnavailable || error instanceof TooManyWaiting) {
-      return unavailableLine(line, 'recorded');
+      return refuseUnavailable(line, 'recorded');
     }
     // The lines around it are payments, too: one that meets a fault keeps none of them from being recorded.
     onFault(error);
-    return refusedLine(line, INTERNAL_ERROR.problem());
+    return toRefusedLine(line, INTERNAL_ERROR.problem());
   }
 }
 
@@ -218,7 +223,7 @@ const OutcomeResultSchema = named(
   }),
 );
 
-const OutcomeLineResultSchema = lineResult('OutcomeLineResult', OutcomeResultSchema.properties);
+const OutcomeLineResultSchema = declareLineResult('OutcomeLineResult', OutcomeResultSchema.properties);
 
 /** One outcome, or lines of them, which are read while they are answered. */
 const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
@@ -240,11 +245,11 @@ const OUTCOMES_BODY: RequestBody<OrderReport | 'lines'> = {
   shapes: { OutcomeBody: OutcomeBodySchema },
   read: async (req) => {
     requireContentType(req, 'application/json', LINES);
-    return contentType(req) === LINES ? 'lines' : outcomeReport(await readJson(req));
+    return readContentType(req) === LINES ? 'lines' : outcomeReport(await readJson(req));
   },
 };
 
-const reportOutcomes = operation({
+const reportOutcomes = declareOperation({
   route: 'post /v1/platform/outcomes',
   summary: 'What became of an order',
   description: `One outcome as JSON, or up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A repeat changes nothing. A payment stands until it is reported REVERSED: no other UNPAID takes it back. Amounts are all that was captured or taken back so far. TECHNICAL counts neither way, nor does UNPAID of an order that was asked for and never granted. A cause goes only with UNPAID. askedBy says that another client asked for the order; the report counts all the same.`,
@@ -273,4 +278,4 @@ const reportOutcomes = operation({
   },
 });
 
-export const OUTCOME_OPERATIONS = chapter('Outcomes', { reportOutcomes });
+export const OUTCOME_OPERATIONS = createChapter('Outcomes', { reportOutcomes });

@@ -1,15 +1,15 @@
 import { hasNul, KEY_CHARACTERS_MAX } from '#base/key-length.ts';
-import { INSTANT } from '#base/shapes.ts';
-import { badParameter, type Parameter, type RouteContext } from '#checkout/http/operation/parameter.ts';
-import { refusal } from '#checkout/http/request/problems.ts';
+import { INSTANT_SCHEMA } from '#base/shapes.ts';
+import { type Parameter, type RouteContext, refuseParameter } from '#checkout/http/operation/parameter.ts';
+import { declareRefusal } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 
 /** Parameters of requests. Who needs several imports all as `query`. */
 
-export const BAD_PARAMETER = refusal(
+export const BAD_PARAMETER = declareRefusal(
   'bad-parameter',
   'A parameter of the query is not known, not valid, or came more than once.',
-  badParameter,
+  refuseParameter,
   'The parameter limit must be a whole number from 1 to 500.',
 );
 
@@ -40,7 +40,7 @@ function queried<Value>(
 ): Parameter<Value> {
   const readOnce = (ctx: RouteContext) => {
     const text = ctx.query[name] ?? null;
-    if (Array.isArray(text)) throw badParameter(`The parameter ${name} must come once.`);
+    if (Array.isArray(text)) throw refuseParameter(`The parameter ${name} must come once.`);
     if (text !== null && isKey) requireKey(text, name);
     return read(text);
   };
@@ -61,10 +61,10 @@ export function requiredText(name: string, description: string): Parameter<strin
     required: true,
     read: (ctx) => {
       if (!isDecodable(ctx.querystring)) {
-        throw badParameter(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
+        throw refuseParameter(`The query is not percent-encoded UTF-8; encode the ${name} in it.`);
       }
       const value = wanted.read(ctx);
-      if (value === null) throw badParameter(`The parameter ${name} is required.`);
+      if (value === null) throw refuseParameter(`The parameter ${name} is required.`);
       return value;
     },
   };
@@ -79,16 +79,16 @@ export function choice<const T extends string>(
   return queried(name, description, { type: 'string', enum: allowed }, (text) => {
     const choice = text === null ? null : allowed.find((one) => one === text);
     if (choice !== undefined) return choice;
-    throw badParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
+    throw refuseParameter(`The parameter ${name} must be one of ${allowed.join(', ')}.`);
   });
 }
 
 /** A moment, RFC 3339; null when it is absent. */
 export function instant(name: string, description: string): Parameter<number | null> {
-  return queried(name, `${description}; RFC 3339`, INSTANT, (text) => {
+  return queried(name, `${description}; RFC 3339`, INSTANT_SCHEMA, (text) => {
     const at = toEpochMs(text);
     if (text === null || at !== null) return at;
-    throw badParameter(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
+    throw refuseParameter(`The parameter ${name} must be a moment like 2026-11-21T10:00:00Z.`);
   });
 }
 
@@ -100,7 +100,7 @@ export function amount(name: string, description: string): Parameter<number | nu
   const read = (text: string | null) => {
     if (text === null) return null;
     if (AMOUNT.test(text)) return Number(text);
-    throw badParameter(
+    throw refuseParameter(
       `The parameter ${name} must be a decimal number like 25 or 25.00, with at most 15 digits and 9 decimals.`,
     );
   };
@@ -125,7 +125,7 @@ export function after<Place>({ pattern, read: readPlace }: Places<Place>): Param
     if (text === null) return null;
     const place = pattern.test(text) ? readPlace(text) : null;
     if (place !== null) return place;
-    throw badParameter(
+    throw refuseParameter(
       'The parameter after must be the `next` of an earlier answer, unchanged; without it the list begins anew.',
     );
   };
@@ -144,7 +144,7 @@ interface PageAsk<Place> {
 }
 
 /** A page of a list that is all there, sorted by the places of its items. */
-export function pageOf<Item, Place extends string | number>(
+export function cutPage<Item, Place extends string | number>(
   items: readonly Item[],
   placeOf: (item: Item) => Place,
   { after, limit }: PageAsk<Place>,
@@ -163,11 +163,11 @@ export function pageOf<Item, Place extends string | number>(
 const LIMIT = limit();
 const AFTER_MOMENT = after(textPlaces(/^\d{13}-[\w.-]{1,64}$/));
 
-/** The parameters of a list that `pageInTime` gives. */
+/** The parameters of a list that `cutPageInTime` gives. */
 export const PAGE_IN_TIME: readonly Parameter<unknown>[] = [AFTER_MOMENT, LIMIT];
 
 /** The page that a request asks for of a list that is all there, newest first; `placeOf` gives moment and id of an item. */
-export function pageInTime<Item>(
+export function cutPageInTime<Item>(
   ctx: RouteContext,
   items: readonly Item[],
   placeOf: (item: Item) => readonly [at: number, id: string],
@@ -176,7 +176,7 @@ export function pageInTime<Item>(
     const [at, id] = placeOf(item);
     return `${String(at).padStart(13, '0')}-${id}`;
   };
-  return pageOf(items, textOf, { after: AFTER_MOMENT.read(ctx), limit: LIMIT.read(ctx) });
+  return cutPage(items, textOf, { after: AFTER_MOMENT.read(ctx), limit: LIMIT.read(ctx) });
 }
 
 interface WholeBounds {
@@ -191,7 +191,7 @@ export function whole(name: string, bounds: WholeBounds, description: string): P
   return queried(name, description, schema, (text) => {
     const number = text === null ? bounds.default : Number(text);
     if (text === null || (/^\d+$/.test(text) && number >= min && number <= max)) return number;
-    throw badParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
+    throw refuseParameter(`The parameter ${name} must be a whole number from ${min} to ${max}.`);
   });
 }
 
@@ -199,8 +199,8 @@ export function whole(name: string, bounds: WholeBounds, description: string): P
 function requireKey(value: string, name: string): void {
   const length = [...value].length;
   if (length < 1 || length > KEY_CHARACTERS_MAX || !value.isWellFormed())
-    throw badParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
-  if (hasNul(value)) throw badParameter(`${name} must not contain U+0000.`);
+    throw refuseParameter(`${name} must have 1 to ${KEY_CHARACTERS_MAX} characters of well-formed Unicode.`);
+  if (hasNul(value)) throw refuseParameter(`${name} must not contain U+0000.`);
 }
 
 /** Whether a part of an address can be decoded; otherwise it would be taken as it is, and two addresses would name one thing. */

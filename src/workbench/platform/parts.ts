@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Shares } from '#base/work/turns.ts';
+import type { CountsByOwner } from '#base/work/turns.ts';
 import type { AccessKeys } from '#checkout/access/access-keys.ts';
 import type { RateLimit } from '#checkout/http/request/rate-limit.ts';
 import type { Address } from '#checkout/http/server/listener.ts';
@@ -8,9 +8,9 @@ import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import type { Pseudonym } from '#decision/addresses.ts';
+import type { Pseudonymize } from '#decision/addresses.ts';
 import type { ClientKeys, PlatformName } from '#decision/payer/client-key.ts';
-import type { PlatformNames } from '#decision/shared-lists.ts';
+import type { DeviceNames } from '#decision/shared-lists.ts';
 import type { EventFeed } from '#history/archive/read/event-feed.ts';
 import type { LocalRateBuckets } from '#state/rate-buckets.ts';
 import type { Store } from '#state/store.ts';
@@ -89,8 +89,8 @@ export interface PlatformApiParts extends NodeParts {
   readonly lists: ListNode;
   readonly listEditor: ListEditor;
   /** Hides addresses in the log. */
-  readonly pseudonym: Pseudonym;
-  readonly names: PlatformNames;
+  readonly pseudonym: Pseudonymize;
+  readonly names: DeviceNames;
   /** Of the listener for callers, for the page that shows both. */
   readonly callerDocument: ServedDocument;
   readonly metrics: Metrics;
@@ -106,7 +106,7 @@ export interface PlatformParts extends Omit<PlatformApiParts, 'callerDocument'> 
   /** Of the identity provider; null where people sign in with keys alone. */
   readonly providerHost: string | null;
   /** Readers of the feed that wait, by access key. */
-  readonly waiting: Shares;
+  readonly waiting: CountsByOwner;
 }
 
 /** The same of a node whose rules are rolled out. */

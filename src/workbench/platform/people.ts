@@ -1,11 +1,21 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { grantable, INSTALLATION, including, OPERATIONS } from '#checkout/access/access-keys.ts';
-import { chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import { notFound, refusal } from '#checkout/http/request/problems.ts';
+import {
+  addIncludedOperations,
+  INSTALLATION,
+  listGrantable,
+  OPERATIONS,
+} from '#checkout/access/access-keys.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
+import { declareRefusal, notFound } from '#checkout/http/request/problems.ts';
 import { ROLES, type Role } from '#workbench/access/roles.ts';
 import type { PlatformParts } from './parts.ts';
-import { signed } from './session.ts';
+import { toSessionView } from './session.ts';
 
 const role = Type.Unsafe<Role>({ type: 'string', enum: Object.keys(ROLES), description: 'A role' });
 
@@ -53,14 +63,14 @@ export const PeopleSchema = named(
   }),
 );
 
-const listPeople = operation({
+const listPeople = declareOperation({
   route: 'get /v1/platform/people',
   summary: 'Who is signed in, and who may sign in',
   description:
     'Those whose roles and keys are of the platform; people with a role or a key of the whole installation, and its roles, are shown to its own keys and people alone. listKeys shows who has a key.',
   grant: 'keys',
   isSearch: true,
-  answers: jsonAnswer('By name', PeopleSchema),
+  answers: declareJsonAnswer('By name', PeopleSchema),
   answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof PeopleSchema>> => {
     const people = await parts.sessions.people(platform);
     const isToldOf = (name: string) => platform === INSTALLATION || name === platform;
@@ -70,8 +80,8 @@ const listPeople = operation({
         .filter((one) => isToldOf(one.platform))
         .map(({ claim, value, role, platform }) => {
           const isAtAll = platform === INSTALLATION;
-          const operations = including(ROLES[role]).filter(
-            (one) => isAtAll || grantable(platform).includes(one),
+          const operations = addIncludedOperations(ROLES[role]).filter(
+            (one) => isAtAll || listGrantable(platform).includes(one),
           );
           return { claim, value, role, platform, operations };
         }),
@@ -85,28 +95,31 @@ const listPeople = operation({
   },
 });
 
-const NOT_SIGNED_IN = refusal(
+const NOT_SIGNED_IN = declareRefusal(
   'not-signed-in',
   'Nobody with that id is signed in, as far as this platform may know.',
   (id: string) => notFound(`"${id.slice(0, 64)}" is not signed in here.`),
   'person:248289761001',
 );
 
-const signOutPerson = operation({
+const signOutPerson = declareOperation({
   route: 'post /v1/platform/people/sign-out',
   summary: 'Signs somebody out',
   description:
     'Ends all sessions of a person whom listPeople shows, in every browser, on every node and at every platform, and the work that they began. A person who still has a role or a key can sign in again: take these away first.',
   grant: 'keys',
-  body: jsonBody('SignOutBody', shape('Whom', { id: word('As listPeople has it', 'person:248289761001') })),
+  body: declareJsonBody(
+    'SignOutBody',
+    shape('Whom', { id: word('As listPeople has it', 'person:248289761001') }),
+  ),
   answers: { 204: { description: 'Nobody with that id is signed in here now' } },
   refusals: [NOT_SIGNED_IN],
   answer: async ({ caller, body }, { sessions, audit }: PlatformParts) => {
     const { id: subject } = await body();
     const ended = await sessions.endOf(subject, caller.platform);
     if (ended === 0) throw NOT_SIGNED_IN.problem(subject);
-    await audit.note({ ...signed(caller), action: 'sign-out', subject, after: { sessions: ended } });
+    await audit.note({ ...toSessionView(caller), action: 'sign-out', subject, after: { sessions: ended } });
   },
 });
 
-export const PEOPLE_OPERATIONS = chapter('Access', { listPeople, signOutPerson });
+export const PEOPLE_OPERATIONS = createChapter('Access', { listPeople, signOutPerson });

@@ -1,5 +1,5 @@
 import { TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
-import { documentOf, type OpenApiDocument } from '#workbench/openapi/document.ts';
+import { createDocument, type OpenApiDocument } from '#workbench/openapi/document.ts';
 import { AUDIT_OPERATIONS } from './audit.ts';
 import { OTHER_PLATFORM, OTHER_SITE, SESSION_ENDED } from './browser-sessions.ts';
 import { CLIENT_OPERATIONS } from './client/client.ts';
@@ -61,9 +61,9 @@ Files need no key and are not described here: the console at /, its parts below 
 /openapi.json, and the page of both documents at /docs.`;
 
 /** What the second listener offers. */
-export function platformDocument(): OpenApiDocument {
+export function createPlatformDocument(): OpenApiDocument {
   const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIONS;
-  return documentOf({
+  return createDocument({
     title: 'Client Scoring Service: platform',
     description: DESCRIPTION,
     serverUrl: '/',

@@ -1,17 +1,22 @@
 import { Type } from '#base/json-schema.ts';
 import { list, named, nextPlace, shape, text } from '#base/shapes.ts';
-import { grants } from '#checkout/access/access-keys.ts';
-import { chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
-import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import { isGranted } from '#checkout/access/access-keys.ts';
 import {
-  draftOf,
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+} from '#checkout/http/operation/operation.ts';
+import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
+import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
+import {
+  findProposedDraft,
   isProposedBy,
   PROPOSAL_STATES,
   ProposalRefused,
   ProposalSchema,
   type ProposalState,
-  proposalView,
+  toProposalView,
 } from '#workbench/approvals/proposals.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
@@ -33,12 +38,12 @@ const STATE = query.choice(
 
 const PROPOSAL_IN_PATH = query.pathText('proposalId', 'As the answer that made it names it');
 
-const BODY = jsonBody(
+const BODY = declareJsonBody(
   'ProposalDecisionBody',
   Type.Object({ reason: text(1000, 'Why; the proposer and the audit read it', 'looked at the difference') }),
 );
 
-export const PROPOSAL_REFUSED = refusal(
+export const PROPOSAL_REFUSED = declareRefusal(
   'proposal-refused',
   'It is not open, is your own, or what it was made on has changed.',
   (detail: string) => new HttpProblem(409, 'proposal refused', detail),
@@ -50,30 +55,30 @@ export const ProposalListSchema = named(
   shape('Proposals', { proposals: list(ProposalSchema, 'Newest first'), next: nextPlace }),
 );
 
-const listProposals = operation({
+const listProposals = declareOperation({
   route: 'get /v1/platform/proposals',
   summary: 'What waits for somebody else, or did',
   description:
     'Of the platform of the key, newest first; where APPROVALS is off, drafts alone. Without `approve` a key sees what its owner proposed, with `rules` the drafts of its platform, with `operate` all drafts.',
   grant: ANY_OF_THE_PLATFORM,
   parameters: [STATE, ...query.PAGE_IN_TIME],
-  answers: jsonAnswer('With what each would change', ProposalListSchema),
+  answers: declareJsonAnswer('With what each would change', ProposalListSchema),
   answer: async ({ ctx, caller }, { approvals }: PlatformParts) => {
     const wanted = STATE.read(ctx);
     const all = await approvals.all(caller.platform);
-    const seesDrafts = grants(caller, 'operate') || grants(caller, 'rules');
+    const seesDrafts = isGranted(caller, 'operate') || isGranted(caller, 'rules');
     const seen = all.filter(
       (one) =>
-        grants(caller, 'approve') ||
+        isGranted(caller, 'approve') ||
         isProposedBy(one, caller.actor) ||
-        (seesDrafts && draftOf(one.change) !== undefined),
+        (seesDrafts && findProposedDraft(one.change) !== undefined),
     );
-    const { page, next } = query.pageInTime(
+    const { page, next } = query.cutPageInTime(
       ctx,
       seen.filter(({ state }) => wanted === null || state === wanted),
       ({ proposedAt, proposalId }) => [proposedAt, proposalId],
     );
-    return { proposals: page.map(proposalView), next };
+    return { proposals: page.map(toProposalView), next };
   },
 });
 
@@ -87,23 +92,23 @@ const WAYS = {
 } as const;
 
 const decide = (way: keyof typeof WAYS) =>
-  operation({
+  declareOperation({
     route: `post /v1/platform/proposals/{proposalId}/${way}`,
     ...WAYS[way],
     grant: 'approve',
     parameters: [PROPOSAL_IN_PATH],
     body: BODY,
-    answers: jsonAnswer('As it stands now', ProposalSchema),
+    answers: declareJsonAnswer('As it stands now', ProposalSchema),
     refusals: [PROPOSAL_REFUSED],
     answer: async ({ ctx, caller, body }, { approvals }: PlatformParts) => {
       const { platform, actor } = caller;
       const { reason } = await body();
       const decided = () => approvals[way](platform, PROPOSAL_IN_PATH.read(ctx), actor, reason);
-      return proposalView(await orRefused(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
+      return toProposalView(await refuseKnownErrors(decided, PROPOSAL_REFUSED.problem, ProposalRefused));
     },
   });
 
-export const PROPOSAL_OPERATIONS = chapter('Approvals', {
+export const PROPOSAL_OPERATIONS = createChapter('Approvals', {
   listProposals,
   approveProposal: decide('approve'),
   rejectProposal: decide('reject'),

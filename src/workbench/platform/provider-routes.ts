@@ -1,10 +1,10 @@
 import type Router from '@koa/router';
-import { grants } from '#checkout/access/access-keys.ts';
-import { strictRouter } from '#checkout/http/operation/operation.ts';
+import { isGranted } from '#checkout/access/access-keys.ts';
+import { createStrictRouter } from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { actorOfPerson } from '#workbench/access/actors.ts';
+import { toPersonActor } from '#workbench/access/actors.ts';
 import type { IdentityProvider, Person, SignInAttempt } from '#workbench/access/identity-provider.ts';
 import type { Session } from '#workbench/access/sessions.ts';
 import type { PlatformParts } from './parts.ts';
@@ -19,8 +19,8 @@ const ATTEMPT_SECONDS_MAX = 600;
 const BACK_CHARACTERS_MAX = 1_000;
 
 /** The routes that lead a browser to the provider and back. */
-export function providerRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
-  const router = strictRouter('/session');
+export function createProviderRoutes(provider: IdentityProvider, parts: PlatformParts): Router<RequestState> {
+  const router = createStrictRouter('/session');
   const { browsers, log } = parts;
   const fail = (ctx: RouteContext, outcome: 'refused' | 'no-role' | 'away', error: unknown) => {
     // Messages of the library name what did not fit; tokens are in none of them.
@@ -76,9 +76,9 @@ export function providerRoutes(provider: IdentityProvider, parts: PlatformParts)
 
 /** The keys of a person end where the roles that the provider tells now let him keep none. */
 async function endKeysWithoutRole(person: Person, session: Session | null, parts: PlatformParts) {
-  const ended = await parts.keys.revokeOf(actorOfPerson(person).id, (platform) => {
+  const ended = await parts.keys.revokeOf(toPersonActor(person).id, (platform) => {
     const there = session?.at(platform) ?? null;
-    return there !== null && grants(there, 'keys');
+    return there !== null && isGranted(there, 'keys');
   });
   for (const { id, platform, owner, operations } of ended)
     await parts.audit.note({

@@ -1,28 +1,33 @@
-import { type HttpProblem, notFound, refusal, tooMany } from '#checkout/http/request/problems.ts';
+import {
+  declareRefusal,
+  type HttpProblem,
+  notFound,
+  tooManyRequests,
+} from '#checkout/http/request/problems.ts';
 import { TooManyChanges } from '#workbench/access/audit.ts';
 import { UnknownList } from '#workbench/lists/list-editor.ts';
 
 /** What operations of the platform refuse in more than one chapter. */
 
-export const UNKNOWN_LIST = refusal(
+export const UNKNOWN_LIST = declareRefusal(
   'unknown-list',
   'The list was not made.',
   (detail: string) => notFound(detail),
   'There is no list "blokced"; did you mean "blocked"? A list is made first, with the kind of its entries: PUT /v1/platform/lists/blokced, or the command lists make.',
 );
 
-export const TOO_MANY_CHANGES = refusal(
+export const TOO_MANY_CHANGES = declareRefusal(
   'too-many-changes',
   'The key makes more changes than the audit notes one by one.',
   () =>
-    tooMany(
+    tooManyRequests(
       'This access key makes more overrides or list changes than the audit notes one by one, 2,000 and 60 an hour. Nothing was changed; import lists as lines, which count once, and block or roll back at any time.',
       60,
     ),
 );
 
 /** The problem of what these operations throw; null for anything else. */
-export function platformProblemOf(error: unknown): HttpProblem | null {
+export function toPlatformProblem(error: unknown): HttpProblem | null {
   if (error instanceof UnknownList) return UNKNOWN_LIST.problem(error.message);
   if (error instanceof TooManyChanges) return TOO_MANY_CHANGES.problem();
   return null;

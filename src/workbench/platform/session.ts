@@ -1,22 +1,28 @@
-import { choice, list, named, nullable, type Shape, shape, word, writtenInstant } from '#base/shapes.ts';
-import { grants, INSTALLATION, OPERATIONS, triedKeyId } from '#checkout/access/access-keys.ts';
+import { choice, instantText, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { INSTALLATION, isGranted, OPERATIONS, parseKeyId } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+  NO_CONTENT,
+} from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
   ANY_OF_THE_PLATFORM,
-  callerOf,
-  grantedOf,
-  grantRefusals,
+  listGrantRefusals,
+  requireCaller,
+  requireGrant,
 } from '#checkout/http/request/authenticate.ts';
-import { HttpProblem, refusal, tooMany } from '#checkout/http/request/problems.ts';
-import { callerAddress } from '#checkout/http/request/rate-limit.ts';
+import { declareRefusal, HttpProblem, tooManyRequests } from '#checkout/http/request/problems.ts';
+import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { UNKNOWN_KEY } from '#checkout/http/request/refusals.ts';
-import { networkOf } from '#decision/addresses.ts';
+import { toNetwork } from '#decision/addresses.ts';
 import { KEY_EXAMPLE } from '#workbench/access/key-views.ts';
 import type { Session, SignedIn } from '#workbench/access/sessions.ts';
 import { OTHER_PLATFORM, OTHER_SITE } from './browser-sessions.ts';
-import { openOperation } from './open-operation.ts';
+import { declareOpenOperation } from './open-operation.ts';
 import * as query from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
@@ -30,7 +36,7 @@ export const SessionSchema = named(
     platform: word('Whose clients, orders and decisions it sees', 'shop'),
     platforms: list(word('A platform; * is the whole installation', 'shop'), 'Where it may do something'),
     operations: list(choice(OPERATIONS, 'An operation'), 'What was granted, with what that includes'),
-    expiresAt: nullable(writtenInstant('When the key ends; null: it does not')),
+    expiresAt: nullable(instantText('When the key ends; null: it does not')),
   }),
 );
 
@@ -39,7 +45,7 @@ function sessionView(
   platforms: readonly string[] = [caller.platform],
 ): Shape<typeof SessionSchema> {
   const { platform, actor, expiresAt } = caller;
-  const operations = OPERATIONS.filter((one) => grants(caller, one));
+  const operations = OPERATIONS.filter((one) => isGranted(caller, one));
   return { who: actor.text, owner: actor.owner, platform, platforms, operations, expiresAt };
 }
 
@@ -50,12 +56,12 @@ async function platformsOf(ctx: RouteContext, { keys, browsers }: PlatformParts,
   return [...new Set([caller.platform, ...platforms, ...all])].toSorted();
 }
 
-const readSession = operation({
+const readSession = declareOperation({
   route: 'get /v1/platform/session',
   summary: 'What whoever asks may do',
   description: 'For any operation of the platform. The console shows the pages that belong to them.',
   grant: ANY_OF_THE_PLATFORM,
-  answers: jsonAnswer('Where, and which operations', SessionSchema),
+  answers: declareJsonAnswer('Where, and which operations', SessionSchema),
   answer: async ({ ctx, caller }, parts: PlatformParts) =>
     sessionView(caller, await platformsOf(ctx, parts, caller)),
 });
@@ -70,20 +76,20 @@ export const SignInSchema = named(
   }),
 );
 
-const readSignIn = openOperation({
+const readSignIn = declareOpenOperation({
   route: 'get /v1/platform/sign-in',
   label: 'sign-in',
   summary: 'How to sign in',
   description:
     'No key is needed: the console asks before anybody has signed in. For a browser that is signed in the answer is that of readSession.',
-  answers: jsonAnswer('What the console offers', SignInSchema),
-  refusals: [OTHER_SITE, OTHER_PLATFORM, ...grantRefusals(ANY_OF_THE_PLATFORM)],
+  answers: declareJsonAnswer('What the console offers', SignInSchema),
+  refusals: [OTHER_SITE, OTHER_PLATFORM, ...listGrantRefusals(ANY_OF_THE_PLATFORM)],
   answer: async (ctx, parts: PlatformParts): Promise<Shape<typeof SignInSchema>> => {
     const { browsers, providerHost: provider } = parts;
     browsers.refuseOtherSites(ctx);
     if ((await browsers.find(ctx)) === null) return { session: null, provider };
     const caller = await browsers.callerOf(ctx);
-    grantedOf(caller, ANY_OF_THE_PLATFORM);
+    requireGrant(caller, ANY_OF_THE_PLATFORM);
     return { session: sessionView(caller, await platformsOf(ctx, parts, caller)), provider };
   },
 });
@@ -91,19 +97,24 @@ const readSignIn = openOperation({
 /** Per address: enough for a person who mistypes, too few for somebody who guesses. */
 const REFUSED_SIGN_INS = { ratePerSecond: 0.5, burst: 30, delayMsMax: 0 };
 
-const TOO_MANY_REFUSED = refusal('too-many-refused', 'Too many sign-ins of the address were refused.', () =>
-  tooMany('Too many sign-ins were refused; try again in a minute.', 60),
+const TOO_MANY_REFUSED = declareRefusal(
+  'too-many-refused',
+  'Too many sign-ins of the address were refused.',
+  () => tooManyRequests('Too many sign-ins were refused; try again in a minute.', 60),
 );
 
-const signIn = openOperation({
+const signIn = declareOpenOperation({
   route: 'post /v1/platform/session',
   label: 'sign-in',
   summary: 'Sign in with a key',
   description:
     'For browsers, which then need no key: they keep the secret of a session in a cookie that no script can read. It ends after half an hour without use, after twelve hours, with a sign-out, and with its key. Programs send the key in the header X-KA-Access-Key instead.',
-  body: jsonBody('SignInBody', shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) })),
-  answers: jsonAnswer('As readSession answers from now on', SessionSchema),
-  refusals: [UNKNOWN_KEY, OTHER_SITE, ...grantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
+  body: declareJsonBody(
+    'SignInBody',
+    shape('What to sign in with', { key: word('The access key', KEY_EXAMPLE) }),
+  ),
+  answers: declareJsonAnswer('As readSession answers from now on', SessionSchema),
+  refusals: [UNKNOWN_KEY, OTHER_SITE, ...listGrantRefusals(ANY_OF_THE_PLATFORM), TOO_MANY_REFUSED],
   answer: async (ctx, parts: PlatformParts, body) => {
     parts.browsers.refuseOtherSites(ctx);
     const { key } = await body();
@@ -115,13 +126,13 @@ const signIn = openOperation({
       throw error;
     });
     await startSession(ctx, parts, { kind: 'key', keyId: caller.credential.id });
-    await parts.audit.note({ ...signed(caller), action: 'sign-in' });
+    await parts.audit.note({ ...toSessionView(caller), action: 'sign-in' });
     return sessionView(caller);
   },
 });
 
 function addressOf({ req }: RouteContext, { rateLimit }: PlatformParts): string {
-  return networkOf(callerAddress(req, rateLimit.trustedProxies));
+  return toNetwork(findCallerAddress(req, rateLimit.trustedProxies));
 }
 
 export function hasTriedTooOften(ctx: RouteContext, parts: PlatformParts): boolean {
@@ -149,10 +160,10 @@ export async function startSession(
 
 /** Throws 401 or 403; the log then tells which key it was. */
 async function callerWith(ctx: RouteContext, text: string, { keys }: PlatformParts): Promise<Caller> {
-  const tried = triedKeyId(text);
+  const tried = parseKeyId(text);
   if (tried !== null) ctx.state.noted = { triedKeyId: tried };
-  const caller = callerOf(await keys.authenticate(text.trim()));
-  grantedOf(caller, ANY_OF_THE_PLATFORM);
+  const caller = requireCaller(await keys.authenticate(text.trim()));
+  requireGrant(caller, ANY_OF_THE_PLATFORM);
   ctx.state.noted = {};
   ctx.state.caller = caller;
   return caller;
@@ -164,13 +175,13 @@ const SESSIONS = query.choice(
   'Which of whoever signed in end; this one by default',
 );
 
-const signOut = openOperation({
+const signOut = declareOpenOperation({
   route: 'delete /v1/platform/session',
   label: 'sign-out',
   summary: 'Sign out',
   description: 'Ends the session of the cookie, or all sessions of whoever signed in, in every browser.',
   parameters: [SESSIONS],
-  answers: DONE,
+  answers: NO_CONTENT,
   refusals: [OTHER_SITE],
   answer: async (ctx, parts: PlatformParts) => {
     parts.browsers.refuseOtherSites(ctx);
@@ -189,11 +200,11 @@ async function endSession(
   const caller = (await browsers.sessions.find(secret))?.at(null) ?? null;
   const ended = await browsers.sessions.end(secret, which);
   if (caller !== null)
-    await audit.note({ ...signed(caller), action: 'sign-out', after: { sessions: ended } });
+    await audit.note({ ...toSessionView(caller), action: 'sign-out', after: { sessions: ended } });
 }
 
-export function signed({ actor, platform }: Caller) {
+export function toSessionView({ actor, platform }: Caller) {
   return { who: actor.text, platform };
 }
 
-export const SESSION_OPERATIONS = chapter('Console', { readSession, readSignIn, signIn, signOut });
+export const SESSION_OPERATIONS = createChapter('Console', { readSession, readSignIn, signIn, signOut });

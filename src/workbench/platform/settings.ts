@@ -1,5 +1,5 @@
 import { choice, count, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
 import { ANY_OF_THE_PLATFORM } from '#checkout/http/request/authenticate.ts';
 import { RETENTION } from '#state/retention.ts';
 import { PLATFORM_SHARES } from './listener-shares.ts';
@@ -30,13 +30,13 @@ export const SettingsSchema = named(
   }),
 );
 
-const readSettings = operation({
+const readSettings = declareOperation({
   route: 'get /v1/platform/settings',
   summary: 'What the service is set to',
   description:
     'As the node that answers read it at its start. The console shows it; nothing of it is secret.',
   grant: ANY_OF_THE_PLATFORM,
-  answers: jsonAnswer('Of this node', SettingsSchema),
+  answers: declareJsonAnswer('Of this node', SettingsSchema),
   answer: async ({ caller: { platform } }, parts: PlatformParts): Promise<Shape<typeof SettingsSchema>> => {
     const { rateLimit, caller, basePath, requiresApproval, archive = null, erasureLedger = null } = parts;
     const { archiveKeepMs = RETENTION.stateMs, decisionsHotMs = RETENTION.decisionMs } = parts;
@@ -56,4 +56,4 @@ const readSettings = operation({
   },
 });
 
-export const SETTINGS_OPERATIONS = chapter('Console', { readSettings });
+export const SETTINGS_OPERATIONS = createChapter('Console', { readSettings });

@@ -1,14 +1,14 @@
 import {
-  beginRollout,
   type Candidate,
-  nextRollout,
+  createNextRollout,
   type Rollout,
   type RolloutChange,
+  removeVersion,
   type Share,
   type Slice,
-  totalOf,
+  startRollout,
+  sumPercent,
   type VersionRef,
-  withoutVersion,
 } from '#checkout/rollout/rollout.ts';
 
 /** The goals to which a rollout may bring a version; `also` are the other candidates of the draw. */
@@ -25,7 +25,7 @@ export type Goal<Also extends Share = Share> =
   | { readonly mode: 'active' };
 
 /** The rollout with a version brought to the goal. */
-export function advance(
+export function advanceRollout(
   rollout: Rollout,
   to: VersionRef,
   goal: Goal<Share & VersionRef>,
@@ -35,7 +35,7 @@ export function advance(
     case 'shadow': {
       const how = { mode: 'shadow', guardPoints: null } as const;
       const candidates = onTrial(rollout, [{ ...to, percent: 0 }], how, change);
-      return nextRollout(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
+      return createNextRollout(rollout, { candidates, ended: [] }, [{ action: 'shadow', to }], change);
     }
     case 'canary': {
       const { percent, guardPoints, objective, also = [] } = goal;
@@ -49,16 +49,21 @@ export function advance(
       const step = { action: 'canary', to, percent, ...(also.length === 0 ? {} : { also: beside }) } as const;
       const [first] = candidates;
       const ended = first?.stageSince === change.at ? [] : rollout.ended;
-      return nextRollout(rollout, { candidates, ended }, [step], change);
+      return createNextRollout(rollout, { candidates, ended }, [step], change);
     }
     case 'active': {
       const active = { version: to.version, digest: to.digest };
       // The others are compared with another version from now on.
-      const candidates = withoutVersion(rollout.candidates, to.version).map((other) => ({
+      const candidates = removeVersion(rollout.candidates, to.version).map((other) => ({
         ...other,
         stageSince: change.at,
       }));
-      return nextRollout(rollout, { active, candidates, ended: [] }, [{ action: 'active', to }], change);
+      return createNextRollout(
+        rollout,
+        { active, candidates, ended: [] },
+        [{ action: 'active', to }],
+        change,
+      );
     }
     default:
       return goal satisfies never;
@@ -66,14 +71,17 @@ export function advance(
 }
 
 /** Replaces an unreadable rollout: the deciding version stays, a candidate ends, the history starts again. */
-export function repaired(revision: number, active: VersionRef, change: RolloutChange): Rollout {
-  return beginRollout('repair', revision + 1, active, change);
+export function repairRollout(revision: number, active: VersionRef, change: RolloutChange): Rollout {
+  return startRollout('repair', revision + 1, active, change);
 }
 
 /** A rollout that was lost, or that somebody holds to be right, as a newer one than all that are known. */
-export function writtenAgain(rollout: Rollout, above: number, change: RolloutChange): Rollout {
+export function rewriteRollout(rollout: Rollout, above: number, change: RolloutChange): Rollout {
   const step = { action: 'repair', to: rollout.active } as const;
-  return { ...nextRollout(rollout, {}, [step], change), revision: Math.max(rollout.revision, above) + 1 };
+  return {
+    ...createNextRollout(rollout, {}, [step], change),
+    revision: Math.max(rollout.revision, above) + 1,
+  };
 }
 
 /** The candidates of one draw from now on: clients that are in stay in, and one stage begins for all when a share changes. */
@@ -144,11 +152,11 @@ function freeBeside(taken: readonly Slice[]): readonly Slice[] {
 }
 
 /** Why candidates cannot be drawn with these shares; null when they can. */
-export function whyNoDraw(shares: readonly Share[]): string | null {
+export function refuseShares(shares: readonly Share[]): string | null {
   const twice = shares.find(
     ({ version }, place) => shares.findIndex((one) => one.version === version) < place,
   );
   if (twice !== undefined) return `names ${twice.version} twice; each candidate has one share`;
-  const percent = totalOf(shares);
+  const percent = sumPercent(shares);
   return percent > 100 ? `gives away ${percent} percent of the clients; choose 100 or fewer in all` : null;
 }

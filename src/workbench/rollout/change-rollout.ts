@@ -3,29 +3,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NamedError } from '#base/named-error.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
 import { type Fleet, NodeSchema, type NodeView, type StoredRollout } from '#checkout/rollout/fleet.ts';
-import { stageOf } from '#checkout/rollout/guard.ts';
+import { getStage } from '#checkout/rollout/guard.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
   type Candidate,
-  previousActive,
+  findPreviousActive,
   type Rollout,
   type RolloutChange,
   RolloutSchema,
+  sumPercent,
   takeBack,
-  totalOf,
   type VersionRef,
   versionRef,
 } from '#checkout/rollout/rollout.ts';
-import { sharedCounts } from '#checkout/rollout/trial-counts.ts';
+import { readTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import { forgetRolledBack, noteRolledBack } from '#state/rule-folders/rolled-back.ts';
 import type { Tallies } from '#state/store.ts';
-import { advance, type Goal, repaired } from './advance.ts';
-import { type ComparedOn, type Difference, differenceOf } from './difference.ts';
+import { advanceRollout, type Goal, repairRollout } from './advance.ts';
+import { type ComparedOn, compareWithActive, type Difference } from './difference.ts';
 import { waitUntilTakenUp } from './taken-up.ts';
-import { TrialSchema, viewOfTrial } from './trial-view.ts';
+import { TrialSchema, toTrialView } from './trial-view.ts';
 
 /** The rollout was refused; nothing was changed. The message says why. */
 export class RolloutRefused extends NamedError {}
@@ -68,7 +68,7 @@ interface Viewer {
   readonly decisionOf: (decisionId: string) => Promise<Decision | null>;
 }
 
-export async function rolloutStatus(
+export async function readRolloutStatus(
   fleet: Fleet,
   tallies: Tallies,
   { platform, decisionOf }: Viewer,
@@ -76,15 +76,15 @@ export async function rolloutStatus(
   const [stored, nodes] = await Promise.all([fleet.read(), fleet.nodes()]);
   const rollout = stored?.rollout ?? null;
   const view = async (of: Rollout, candidate: Candidate) => {
-    const counts = await sharedCounts(tallies, stageOf(candidate).trial);
-    return viewOfTrial(of, candidate, counts, platform, decisionOf);
+    const counts = await readTrialCounts(tallies, getStage(candidate).trial);
+    return toTrialView(of, candidate, counts, platform, decisionOf);
   };
   return {
     rollout: rollout === null || platform === null ? rollout : withoutOthers(rollout),
     unreadable: stored !== null && rollout === null,
     nodes: platform === null ? nodes : null,
     trials: rollout === null ? [] : await Promise.all(rollout.candidates.map((one) => view(rollout, one))),
-    previous: rollout === null ? null : previousActive(rollout),
+    previous: rollout === null ? null : findPreviousActive(rollout),
   };
 }
 
@@ -109,9 +109,9 @@ interface AskedChange extends RolloutChange {
 const LITTLE_PERCENT = 20;
 
 /** Whether a version would decide for so many clients that most would feel a mistake in it. */
-export function isFar(goal: Goal): boolean {
+export function isFarReaching(goal: Goal): boolean {
   if (goal.mode !== 'canary') return goal.mode === 'active';
-  return totalOf([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
+  return sumPercent([goal, ...(goal.also ?? [])]) > LITTLE_PERCENT;
 }
 
 interface ChangeParts extends ComparedOn {
@@ -123,7 +123,7 @@ interface ChangeParts extends ComparedOn {
  * What a change of the rollout would do, if nobody changed anything meanwhile: the differences are of each version, and
  * none when it is for few, or a return. Throws RolloutRefused when it may not be made now.
  */
-export async function foresee(
+export async function foreseeChange(
   parts: ChangeParts,
   version: RuleVersion,
   goal: Goal,
@@ -144,7 +144,7 @@ export async function foresee(
   if (isActive) throw new RolloutRefused(`${rollout.active.version} is active already`);
   if (emergency) requireReturn(rollout, to, goal);
   for (const one of all) await requireOnEveryNode(fleet, one);
-  const isNew = isFar(goal) && !emergency;
+  const isNew = isFarReaching(goal) && !emergency;
   const differences = isNew ? await differencesOf(parts, rollout, all, at) : [];
   requireAccepted(differences, acceptDifference);
   return { stored, rollout, to, also, differences };
@@ -157,7 +157,7 @@ export async function rollOut(
   goal: Goal,
   change: AskedChange,
 ): Promise<FollowReport> {
-  const foreseen = await foresee(parts, version, goal, change);
+  const foreseen = await foreseeChange(parts, version, goal, change);
   const { stored, rollout, to, also, differences } = foreseen;
   const { who, at, reason, emergency = false } = change;
   const accepted = differences.flatMap(({ much }) => much).join('; ');
@@ -170,7 +170,7 @@ export async function rollOut(
   };
   const wanted = goal.mode === 'canary' ? { ...goal, also } : goal;
   const compared = differences.map((one) => one.compared).join('; ');
-  const next = advance(rollout, to, wanted, made);
+  const next = advanceRollout(rollout, to, wanted, made);
   const report = await writeRollout(parts.fleet, stored, next, compared === '' ? null : compared);
   if (goal.mode !== 'shadow')
     for (const one of [to, ...also]) forgetRolledBack(join(parts.rules.rulesDir, one.version));
@@ -204,7 +204,7 @@ async function differencesOf(
     if (ruleSet !== null)
       found.push({
         version,
-        ...(await differenceOf(on, ruleSet, rules.withDigest(active.digest), candidate, at)),
+        ...(await compareWithActive(on, ruleSet, rules.withDigest(active.digest), candidate, at)),
       });
   }
   return found;
@@ -288,7 +288,7 @@ function requireRevision({ revision, history }: Rollout, seen: number | null): v
 async function rolloutOfNodes(fleet: Fleet, change: RolloutChange): Promise<Rollout> {
   const [newest] = (await fleet.nodes()).toSorted((a, b) => b.revision - a.revision);
   if (newest === undefined) throw new RolloutRefused(NO_NODE);
-  return repaired(newest.revision, newest.active, change);
+  return repairRollout(newest.revision, newest.active, change);
 }
 
 const NO_NODE =
@@ -329,9 +329,9 @@ function lackedBy(nodes: readonly NodeView[], { version, digest }: VersionRef): 
     const loaded = node.versions.find((candidate) => candidate.version === version);
     if (loaded?.digest === digest) return null;
     if (loaded !== undefined)
-      return `${nodeName(node)} has ${version} with digest ${loaded.digest.slice(0, 12)} instead of ${digest.slice(0, 12)}`;
+      return `${formatNodeName(node)} has ${version} with digest ${loaded.digest.slice(0, 12)} instead of ${digest.slice(0, 12)}`;
     const refused = node.refused.some((candidate) => candidate.version === version);
-    return `${nodeName(node)} ${refused ? 'refuses' : 'lacks'} ${version}`;
+    return `${formatNodeName(node)} ${refused ? 'refuses' : 'lacks'} ${version}`;
   });
   return problems.filter((problem) => problem !== null);
 }
@@ -366,7 +366,7 @@ async function awaitNodes(fleet: Fleet, rollout: Rollout): Promise<Omit<FollowRe
   }
 }
 
-export function nodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'pid' | 'nodeId'>): string {
+export function formatNodeName({ host, pid, nodeId }: Pick<NodeView, 'host' | 'pid' | 'nodeId'>): string {
   return `node ${host}/${pid} (${nodeId.slice(0, 8)})`;
 }
 

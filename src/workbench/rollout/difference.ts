@@ -1,15 +1,15 @@
 import { DAY_MS } from '#base/duration.ts';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { stageOf } from '#checkout/rollout/guard.ts';
+import { getStage } from '#checkout/rollout/guard.ts';
 import type { Candidate } from '#checkout/rollout/rollout.ts';
-import { sharedCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
+import { readTrialCounts, sumTrialCounts } from '#checkout/rollout/trial-counts.ts';
 import { isGrant } from '#decision/conclude-verdict.ts';
 import type { Decision } from '#decision/decision.ts';
 import { VERDICTS } from '#decision/decision-words.ts';
-import { heldOutThen } from '#decision/holdout.ts';
+import { replayHoldouts } from '#decision/holdout.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { lackingLabels, prepareRedecision } from '#decision/redecision.ts';
+import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Store, Tallies } from '#state/store.ts';
 
@@ -53,7 +53,7 @@ interface PlatformDifference {
 }
 
 /** Compares a version with what the active one answered to each payer last, over the last day, or with what its shadow showed. */
-export async function differenceOf(
+export async function compareWithActive(
   on: ComparedOn,
   rules: RuleSet,
   active: RuleSet | null,
@@ -99,12 +99,12 @@ async function comparePlatform(
   const payers = lastOfEach(decisions.filter(({ arm }) => arm === 'active'));
   const missing = new Set<string>();
   const redecide = prepareRedecision(rules);
-  const statuses = await searchSteps.map(payers, async (some) =>
+  const statuses = await searchThrottle.map(payers, async (some) =>
     some.map((decision) => {
       // Who was held out of a rule then is held out of it here.
-      const again = redecide(decision, heldOutThen(decision.holdout));
+      const again = redecide(decision, replayHoldouts(decision.holdout));
       if (again.kind !== 'decided') {
-        for (const label of lackingLabels(again)) missing.add(label);
+        for (const label of listLackingLabels(again)) missing.add(label);
         return 'incomparable';
       }
       const then = again.concluded.verdict;
@@ -176,7 +176,7 @@ async function shadowFigures(
 ): Promise<ShadowFigures | null> {
   if (candidate?.mode !== 'shadow' || candidate.version !== version || candidate.digest !== digest)
     return null;
-  const counts = await sharedCounts(tallies, stageOf(candidate).trial);
+  const counts = await readTrialCounts(tallies, getStage(candidate).trial);
   const { compared, differences } = sumTrialCounts(counts, null).shadow;
   if (compared < PAYERS_MIN) return null;
   const others = differences.filter(

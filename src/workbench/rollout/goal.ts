@@ -1,9 +1,9 @@
 import { NamedError } from '#base/named-error.ts';
-import { whyUnguarded } from '#checkout/rollout/guard.ts';
-import { type Share, totalOf } from '#checkout/rollout/rollout.ts';
-import { type GivenObjective, objectiveText } from '#decision/objective.ts';
+import { refuseGuard } from '#checkout/rollout/guard.ts';
+import { type Share, sumPercent } from '#checkout/rollout/rollout.ts';
+import { encodeObjective, type GivenObjective } from '#decision/objective.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { type Goal, whyNoDraw } from './advance.ts';
+import { type Goal, refuseShares } from './advance.ts';
 
 /** What only a canary has, beside what a trial is judged by. */
 export const CANARY_MEMBERS = ['percent', 'guard', 'also'] as const;
@@ -33,7 +33,7 @@ export class BadGoal extends NamedError {
 }
 
 /** Throws BadGoal. */
-export function goalOf({ version, mode, percent, guard, also, judged }: AskedGoal): Goal {
+export function parseGoal({ version, mode, percent, guard, also, judged }: AskedGoal): Goal {
   if (mode !== 'canary') {
     const stray = Object.entries({ percent, guard, also, ...judged }).find(
       ([, value]) => value !== undefined,
@@ -46,12 +46,12 @@ export function goalOf({ version, mode, percent, guard, also, judged }: AskedGoa
   if (others.length > ALSO_MAX)
     throw new BadGoal('also', `names ${others.length} candidates; at most ${ALSO_MAX} are allowed`);
   const shares = [{ version, percent }, ...others];
-  const noDraw = whyNoDraw(shares);
+  const noDraw = refuseShares(shares);
   if (noDraw !== null) throw new BadGoal('also', noDraw);
-  const objective = objectiveText(judged);
+  const objective = encodeObjective(judged);
   const canary = { mode, percent, also: others, ...(objective === null ? {} : { objective }) } as const;
   if (guard === undefined) return { ...canary, guardPoints: null };
-  const refusal = whyUnguarded(totalOf(shares));
+  const refusal = refuseGuard(sumPercent(shares));
   if (refusal !== null) throw new BadGoal('guard', refusal);
   return { ...canary, guardPoints: guard };
 }

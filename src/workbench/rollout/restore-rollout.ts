@@ -1,6 +1,6 @@
 import type { Fleet, NodeView } from '#checkout/rollout/fleet.ts';
 import type { Rollout, RolloutChange } from '#checkout/rollout/rollout.ts';
-import { repaired, writtenAgain } from './advance.ts';
+import { repairRollout, rewriteRollout } from './advance.ts';
 import { type FollowReport, RolloutRefused, writeRollout } from './change-rollout.ts';
 
 /**
@@ -22,8 +22,8 @@ export async function restoreRollout(
       `the store holds revision ${held.revision} of the rollout, and nobody knows a newer one: there is nothing to write back`,
     );
   const above = Math.max(held?.revision ?? 0, followed);
-  if (known !== null) return writeRollout(fleet, stored, writtenAgain(known, above, change));
-  if (newest !== null) return writeRollout(fleet, stored, repaired(above, newest.active, change));
+  if (known !== null) return writeRollout(fleet, stored, rewriteRollout(known, above, change));
+  if (newest !== null) return writeRollout(fleet, stored, repairRollout(above, newest.active, change));
   throw new RolloutRefused(
     'no rollout is remembered in DATA_DIR, and no node is running on this store; start a node, or run this where one ran',
   );
@@ -51,7 +51,7 @@ export async function acceptRollout(
   const above = Math.max(remembered?.revision ?? 0, newest?.revision ?? 0);
   const isFollowed = stored !== null && rollout.revision >= above;
   if (isFollowed) return rollout;
-  const next = writtenAgain(rollout, above, change);
+  const next = rewriteRollout(rollout, above, change);
   if (await fleet.write(stored, next)) return next;
   throw new RolloutRefused('somebody else changed the rollout at the same time; accept the store again');
 }

@@ -1,6 +1,6 @@
 import { Type } from '#base/json-schema.ts';
 import { choice, count, epochMs, list, named, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { breachOf, COMPARED_SHARES, gainsOf } from '#checkout/rollout/guard.ts';
+import { findCandidateBreach, GUARDED_SHARES, listCandidateGains } from '#checkout/rollout/guard.ts';
 import type { Candidate, Rollout } from '#checkout/rollout/rollout.ts';
 import {
   type ArmCounts,
@@ -10,10 +10,10 @@ import {
   type TrialCounts,
 } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
-import { earliestAnswer, objectiveOf } from '#decision/objective.ts';
+import { findEarliestResult, parseObjective } from '#decision/objective.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { type RuleVersion, ruleVersion } from '#decision/rules/rule-set.ts';
-import { shareInterval } from '#history/statistics/intervals.ts';
+import { estimateShare } from '#history/statistics/intervals.ts';
 
 const interval = nullable(
   shape(
@@ -28,7 +28,7 @@ const interval = nullable(
 
 const ClientShareSchema = shape('A share of the clients of both versions', {
   name: choice(
-    COMPARED_SHARES.map(({ name }) => name),
+    GUARDED_SHARES.map(({ name }) => name),
     'Of what',
   ),
   active: interval,
@@ -80,7 +80,7 @@ export type TrialView = Shape<typeof TrialSchema>;
  * What all nodes saw of the candidate's trial: on one platform, or with null on all. `decisionOf` reads the
  * decisions behind sample orders; those that are gone are left out.
  */
-export async function viewOfTrial(
+export async function toTrialView(
   rollout: Rollout,
   candidate: Candidate,
   counts: TrialCounts,
@@ -102,8 +102,8 @@ export async function viewOfTrial(
     arms,
     earliest: earliestOf(candidate),
     shares: candidate.mode === 'canary' ? sharesOf(arms.active, arms.candidate) : [],
-    breach: platform === null ? breachOf(rollout, candidate, arms) : null,
-    gains: platform === null ? gainsOf(rollout, candidate, arms) : [],
+    breach: platform === null ? findCandidateBreach(rollout, candidate, arms) : null,
+    gains: platform === null ? listCandidateGains(rollout, candidate, arms) : [],
     shadow: { ...shadow, differences },
     candidateErrors,
   };
@@ -111,14 +111,14 @@ export async function viewOfTrial(
 
 /** When the experiment of a canary answers at the earliest; null of a shadow, and where its objective is damaged. */
 function earliestOf({ mode, stageSince, objective }: Candidate): number | null {
-  const judged = objectiveOf(objective ?? null);
-  return mode === 'canary' && judged !== null ? earliestAnswer(stageSince, judged) : null;
+  const judged = parseObjective(objective ?? null);
+  return mode === 'canary' && judged !== null ? findEarliestResult(stageSince, judged) : null;
 }
 
 function sharesOf(active: ArmCounts, candidate: ArmCounts): readonly ClientShare[] {
-  return COMPARED_SHARES.map(({ name, of, final }) => {
+  return GUARDED_SHARES.map(({ name, of, final }) => {
     const share = (clients: ClientCounts) =>
-      shareInterval(of(clients), final ? clients.seen : clients.paid + clients.unpaid);
+      estimateShare(of(clients), final ? clients.seen : clients.paid + clients.unpaid);
     return { name, active: share(active.clients), candidate: share(candidate.clients) };
   });
 }

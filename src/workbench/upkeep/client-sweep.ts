@@ -1,6 +1,6 @@
 import { parseJsonObject } from '#base/files/json-object.ts';
-import { PacedSteps } from '#base/paced-steps.ts';
-import { compact } from '#decision/payer/client-state.ts';
+import { StepThrottle } from '#base/paced-steps.ts';
+import { compactState } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
 import type { Store } from '#state/store.ts';
 
@@ -51,7 +51,7 @@ interface ClientSweepParts {
  */
 export class ClientSweep {
   readonly #parts: ClientSweepParts;
-  readonly #steps = new PacedSteps(REST_SHARE);
+  readonly #steps = new StepThrottle(REST_SHARE);
   /** The progress as this node wrote it last. */
   #written: string | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -126,7 +126,7 @@ export class ClientSweep {
   #compacted(text: string): string | null {
     try {
       const state = decodeClientState(text);
-      const next = encodeClientState(compact(state, this.#parts.clock() - MARGIN_MS));
+      const next = encodeClientState(compactState(state, this.#parts.clock() - MARGIN_MS));
       return next.length < text.length ? next : null;
     } catch {
       return null;

@@ -10,7 +10,7 @@ const PAUSE_MS = 100;
  * Repeats a step of the start while the store is late with its answers, and logs it each time. A store that refuses, or
  * that nobody has started, ends the start at once: the supervisor starts it again.
  */
-export async function whileStoreIsLate<T>(
+export async function retryWhileStoreIsLate<T>(
   step: () => Promise<T>,
   onLate: (error: StoreLate) => void,
 ): Promise<T> {

@@ -1,12 +1,12 @@
 import type { StoreHealth } from '#state/store-health.ts';
 
 /** Whether this node can serve requests that another could not serve better. */
-export function servesClients(health: StoreHealth): boolean {
+export function isServing(health: StoreHealth): boolean {
   return health.some(({ failure }) => failure === null) && !health.some(({ onlyHere = false }) => onlyHere);
 }
 
 /** What does not work or needs attention, each in one sentence. */
-export function healthTexts(health: StoreHealth): readonly string[] {
+export function listHealthProblems(health: StoreHealth): readonly string[] {
   return health.flatMap(({ server, failure, onlyHere, warnings }) => [
     ...(failure === null ? [] : [`The clients on ${server} get 503: ${failure}.`]),
     ...(onlyHere ? [`Another node reaches ${server}: see to the network of this one.`] : []),
@@ -75,8 +75,8 @@ export class StoreWatch {
 
   async #look(): Promise<StoreHealth> {
     const health = await this.#store.check();
-    const before = new Set(healthTexts(this.#known));
-    const now = new Set(healthTexts(health));
+    const before = new Set(listHealthProblems(this.#known));
+    const now = new Set(listHealthProblems(health));
     this.#known = health;
     for (const text of now.difference(before)) this.#onNews({ kind: 'trouble', text });
     for (const text of before.difference(now)) this.#onNews({ kind: 'mended', text });

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { atOnce } from '#base/work/turns.ts';
+import { limitRunning } from '#base/work/turns.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { keptSaltOf } from '#history/archive/archived-salt.ts';
+import { requireKeptSalt } from '#history/archive/archived-salt.ts';
 import { whileFrozen } from '#history/archive/frozen-archive.ts';
-import { between } from '#history/evidence/source/evidence.ts';
+import { betweenSql } from '#history/evidence/source/evidence.ts';
 import { addVerifications, NOTHING_VERIFIED, type Verification } from './verify-segment.ts';
 import type { VerifyWorks } from './verify-thread.ts';
 
@@ -52,14 +52,14 @@ async function verifySegments(
   const segments = archive.segments(archive.read(), { table: 'decisions', from, to });
   const rows = segments.reduce((sum, segment) => sum + segment.rows, 0);
   if (segments.length === 0) return NOTHING_VERIFIED;
-  const where = between('decided_at', from, to).join(' AND ');
-  const turns = atOnce(Math.max(1, threads));
+  const where = betweenSql('decided_at', from, to).join(' AND ');
+  const turns = limitRunning(Math.max(1, threads));
   const elsewhere = new BackgroundWork<VerifyWorks>(THREAD, {
     where: 'thread',
     memoryMiB: THREAD_MIB_MAX,
     turns,
   });
-  const salt = keptSaltOf(archiveDir);
+  const salt = requireKeptSalt(archiveDir);
   let sum = NOTHING_VERIFIED;
   try {
     await Promise.all(

@@ -2,20 +2,20 @@ import { join } from 'node:path';
 import type { Decision } from '#decision/decision.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { ClientKeys } from '#decision/payer/client-key.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import type { Duck, DuckRow } from '#history/archive/duck.ts';
+import type { DuckRow, QueryEngine } from '#history/archive/duck.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
-import { decisionOf } from '#history/archive/tables.ts';
-import { plus } from '#history/statistics/sums.ts';
+import { toDecision } from '#history/archive/tables.ts';
+import { addSums } from '#history/statistics/sums.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
-import { rederive } from '#workbench/authoring/explain/explain.ts';
+import { rederiveDecision } from '#workbench/authoring/explain/explain.ts';
 
 /** Decides every decision of a segment again from its recorded facts. */
 export async function verifySegment(
-  duck: Duck,
+  duck: QueryEngine,
   archive: Archive,
   segment: Segment,
   where: string,
@@ -35,12 +35,13 @@ export async function verifySegment(
 export type RulesOf = (decision: Pick<Decision, 'ruleVersion' | 'digest'>) => RuleSet | null;
 
 /** Rule sets by digest: those that the archive keeps, then those of RULES_DIR. */
-export function keptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): RulesOf {
+export function createKeptRules(archiveDir: string, rulesDir: string, hmacs: AttributeHmacs): RulesOf {
   const shelf = new ArchivedRuleSets(archiveDir, null, hmacs);
   const known = new Map<string, RuleSet | null>();
   const find: RulesOf = ({ ruleVersion, digest }) => {
     const here = loadRuleSet(join(rulesDir, ruleVersion));
-    const fromFolder = here.ok && here.ruleSet.digest === digest ? withHmacs(here.ruleSet, hmacs) : null;
+    const fromFolder =
+      here.ok && here.ruleSet.digest === digest ? rehashConstants(here.ruleSet, hmacs) : null;
     return shelf.get(ruleVersion, digest) ?? fromFolder;
   };
   return (asked) => known.getOrInsertComputed(asked.digest, () => find(asked));
@@ -53,7 +54,7 @@ function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Veri
   const rules = rulesOf(decision);
   if (rules === null)
     return { ...checked, withoutRules: { [`${decision.ruleVersion} ${decision.digest.slice(0, 12)}`]: 1 } };
-  const differences = rederive(rules, decision);
+  const differences = rederiveDecision(rules, decision);
   if (differences === null) return { ...checked, withoutSecret: 1 };
   const members = differences.map(({ member }) => member);
   if (members.length === 0) return { ...checked, reproduced: 1 };
@@ -63,7 +64,7 @@ function verifyRow(row: DuckRow, rulesOf: RulesOf, clientKeys: ClientKeys): Veri
 
 function readDecision(row: DuckRow, clientKeys: ClientKeys): Decision | null {
   try {
-    return decisionOf(row, clientKeys);
+    return toDecision(row, clientKeys);
   } catch {
     return null;
   }
@@ -103,7 +104,7 @@ export function addVerifications(a: Verification, b: Verification): Verification
     reproduced: a.reproduced + b.reproduced,
     notReproduced: a.notReproduced + b.notReproduced,
     mismatches: [...a.mismatches, ...b.mismatches].slice(0, MISMATCHES_MAX),
-    withoutRules: { ...b.withoutRules, ...plus(a.withoutRules, b.withoutRules) },
+    withoutRules: { ...b.withoutRules, ...addSums(a.withoutRules, b.withoutRules) },
     withoutSecret: a.withoutSecret + b.withoutSecret,
     damagedRows: a.damagedRows + b.damagedRows,
     unreadable: [...a.unreadable, ...b.unreadable],

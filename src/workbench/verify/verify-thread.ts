@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { serveWork } from '#base/work/serve-work.ts';
 import { ClientKeys } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { Duck } from '#history/archive/duck.ts';
-import { keptRules, type RulesOf, verifySegment } from './verify-segment.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
+import { createKeptRules, type RulesOf, verifySegment } from './verify-segment.ts';
 
 interface VerifyTask {
   readonly archiveDir: string;
@@ -25,9 +25,9 @@ let rulesOf: RulesOf | null = null;
 
 const works = {
   verify: async ({ archiveDir, rulesDir, signalSecrets, frozen, where, segment, salt }: VerifyTask) => {
-    rulesOf ??= keptRules(archiveDir, rulesDir, attributeHmacsUnder(signalSecrets));
+    rulesOf ??= createKeptRules(archiveDir, rulesDir, createAttributeHmacs(signalSecrets));
     const temporaryFolder = join(frozen, 'staging', 'spill');
-    const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder });
+    const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder });
     try {
       return await verifySegment(duck, new Archive(frozen), segment, where, rulesOf, new ClientKeys(salt));
     } finally {

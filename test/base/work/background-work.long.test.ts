@@ -1,8 +1,8 @@
 import { constants, getPriority } from 'node:os';
 import { expect } from 'chai';
-import { BackgroundWork, LimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
+import { BackgroundWork, JobLimitExceeded, type WorkSettings } from '#base/work/background-work.ts';
 import { findIdlePriorityCommand } from '#base/work/runner.ts';
-import { atOnce } from '#base/work/turns.ts';
+import { limitRunning } from '#base/work/turns.ts';
 import type { SampleWorks } from './sample-jobs.ts';
 
 const MODULE = new URL('./sample-jobs.ts', import.meta.url);
@@ -73,7 +73,7 @@ describe('background work', () => {
         const elsewhere = start(PLACE);
         const error = await failure(elsewhere.run('fill the memory', undefined));
         expect(error)
-          .to.be.instanceOf(LimitExceeded)
+          .to.be.instanceOf(JobLimitExceeded)
           .with.property('message', 'it took more than 64 MiB of memory');
         expect(await elsewhere.run('add', new Set([2, 3]))).to.equal(5);
       });
@@ -81,7 +81,7 @@ describe('background work', () => {
       it('ends a job that takes too long', async () => {
         const hasty = start({ ...PLACE, timeMs: 1 });
         expect(await failure(hasty.run('never end', undefined)))
-          .to.be.instanceOf(LimitExceeded)
+          .to.be.instanceOf(JobLimitExceeded)
           .with.property('message', 'it took more than 0.001 s');
       });
 
@@ -99,7 +99,7 @@ describe('background work', () => {
       });
 
       it('runs several jobs at once where that is allowed', async () => {
-        const elsewhere = start({ ...PLACE, turns: atOnce(2) });
+        const elsewhere = start({ ...PLACE, turns: limitRunning(2) });
         const both = await Promise.all([whoWorks(elsewhere), whoWorks(elsewhere)]);
         expect(new Set(both).size).to.equal(2);
       });
@@ -117,7 +117,7 @@ describe('background work', () => {
     const elsewhere = start({ where: 'thread', cpuMs: 2000, memoryMiB: 64 });
     expect(await elsewhere.run('stand still', 2500)).to.equal('timed-out');
     expect(await failure(elsewhere.run('spin', undefined)))
-      .to.be.instanceOf(LimitExceeded)
+      .to.be.instanceOf(JobLimitExceeded)
       .with.property('message', 'it took more than 2 s of computing time');
     expect(await elsewhere.run('add', new Set([1, 2]))).to.equal(3);
   });

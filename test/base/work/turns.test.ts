@@ -2,11 +2,11 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Standstill } from '#base/work/loop-watcher.js';
-import { type FairQueueLimits, TooManyTurns, Turns } from '#base/work/turns.ts';
+import { FairQueue, type FairQueueLimits, QueueFull } from '#base/work/turns.ts';
 
 /** Jobs that end when the test says so, and the order in which they began. */
 function works(limits: FairQueueLimits) {
-  const turns = new Turns(limits);
+  const turns = new FairQueue(limits);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   /** The first letter of a job's name is its owner. */
@@ -53,7 +53,7 @@ describe('turns', () => {
     ask('a1');
     ask('a2');
     expect([turns.isFull('a'), turns.isFull('b')]).to.deep.equal([true, false]);
-    expect(await ask('a3')).to.be.instanceOf(TooManyTurns);
+    expect(await ask('a3')).to.be.instanceOf(QueueFull);
     ask('b1');
     await end('a1', 'b1', 'a2');
     expect(begun).to.deep.equal(['a1', 'b1', 'a2']);
@@ -62,7 +62,7 @@ describe('turns', () => {
   it('refuse a job that cannot begin at once where none may wait', async () => {
     const { ask, end, begun } = works({ atOnceMax: 1, ownerMax: 1, waitingMax: 0 });
     ask('a1');
-    expect(await ask('b1')).to.be.instanceOf(TooManyTurns);
+    expect(await ask('b1')).to.be.instanceOf(QueueFull);
     await end('a1');
     ask('b2');
     expect(begun).to.deep.equal(['a1', 'b2']);
@@ -73,7 +73,7 @@ describe('turns', () => {
     const limits = { atOnceMax: 2, ownerMax: 1, waitingMax: 2, allWaitingMax: 2, first };
     const { begun, ask, end } = works(limits);
     for (const name of ['a1', 'b1', 'c1']) ask(name);
-    expect(await ask('d1')).to.be.instanceOf(TooManyTurns);
+    expect(await ask('d1')).to.be.instanceOf(QueueFull);
     for (const name of ['o1', 'o2']) ask(name);
     expect(begun).to.deep.equal(['a1', 'o1']);
     await end('o1');
@@ -117,7 +117,7 @@ describe('turns', () => {
     });
     await fc.assert(
       fc.asyncProperty(limits, fc.array(step, { maxLength: 40 }), async ({ kept, ...some }, steps) => {
-        const turns = new Turns({ ...some, waitingMax: 50, first: { owner: 'o', kept } });
+        const turns = new FairQueue({ ...some, waitingMax: 50, first: { owner: 'o', kept } });
         const underWay: { owner: string; end: () => void }[] = [];
         let waiting: { owner: string; leave: AbortController }[] = [];
         for (const one of steps) {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import {
   AccessKeys,
-  grants,
+  getKeyStatus,
   INSTALLATION,
+  isGranted,
   KeyRefused,
-  keyStatus,
   OPERATIONS,
 } from '#checkout/access/access-keys.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ACCEPTED_REGISTER, type Documents } from '#state/documents.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -20,7 +20,7 @@ import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const shop = platformName('shop');
+const shop = toPlatformName('shop');
 const FORM = /^ka_[0-9a-f]{12}_[A-Za-z0-9_-]{43}$/;
 const DAY_MS = 24 * 3600_000;
 
@@ -77,7 +77,7 @@ describeOnStores('access keys', (store) => {
   });
 
   it('are at most two hundred live ones of a platform', async () => {
-    const crowd = platformName('crowd');
+    const crowd = toPlatformName('crowd');
     const first = await keys.issue(crowd, ['score'], DAY_MS);
     for (let more = 1; more < 200; more += 1) await keys.issue(crowd, ['score'], DAY_MS);
     const refused = await keys.issue(crowd, ['score'], DAY_MS).catch((error: unknown) => error);
@@ -118,7 +118,7 @@ describeOnStores('access keys', (store) => {
     // Like a record that somebody wrote by hand.
     await store().documents.set('access-keys', record.id, { ...record, operations: OPERATIONS });
     const known = await keys.authenticate(key);
-    expect(known === null ? null : OPERATIONS.filter((one) => !grants(known, one))).to.deep.equal([
+    expect(known === null ? null : OPERATIONS.filter((one) => !isGranted(known, one))).to.deep.equal([
       'operate',
     ]);
   });
@@ -126,7 +126,7 @@ describeOnStores('access keys', (store) => {
   it('that may change something may read it, but not the other way round', async () => {
     const reading = await keys.issue(shop, ['clients:read', 'lists:read', 'rules:read'], KEY_LIFETIME_MS);
     const changing = await keys.issue(shop, ['clients', 'lists', 'rules'], KEY_LIFETIME_MS);
-    const granted = ({ record }: typeof reading) => OPERATIONS.filter((one) => grants(record, one));
+    const granted = ({ record }: typeof reading) => OPERATIONS.filter((one) => isGranted(record, one));
     expect(granted(reading)).to.deep.equal(['clients:read', 'lists:read', 'rules:read']);
     expect(granted(changing)).to.deep.equal([
       'clients:read',
@@ -251,7 +251,7 @@ describeOnStores('access keys', (store) => {
   });
 
   it('stay in the list after their end, with the reason', async () => {
-    const platform = platformName('listed');
+    const platform = toPlatformName('listed');
     const [live, expired, revoked] = await Promise.all([
       keys.issue(platform, ['score'], KEY_LIFETIME_MS),
       keys.issue(platform, ['score'], 1000),
@@ -260,7 +260,7 @@ describeOnStores('access keys', (store) => {
     await keys.revoke(revoked.record.id);
     clock.moveSeconds(10);
     const listed = (await keys.list()).filter((record) => record.platform === platform);
-    const status = new Map(listed.map((record) => [record.id, keyStatus(record, clock.now())]));
+    const status = new Map(listed.map((record) => [record.id, getKeyStatus(record, clock.now())]));
     expect(status.get(live.record.id)).to.equal('live');
     expect(status.get(expired.record.id)).to.equal('expired');
     expect(status.get(revoked.record.id)).to.equal('revoked');

@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
@@ -243,7 +243,7 @@ function describeFleet(open: () => Promise<Store>): void {
       const { rollout, trials } = await fleet.status();
       expect(rollout?.candidates.map(({ version }) => version)).to.deep.equal(['p2.v11']);
       expect(rollout?.history.at(-1)).to.include({ action: 'guard', from: 'p2.v12' });
-      const { history } = (await fleet.status(platformName('shop'))).rollout ?? { history: [] };
+      const { history } = (await fleet.status(toPlatformName('shop'))).rollout ?? { history: [] };
       expect(history.at(-1)?.reason).to.equal('By the clients of all platforms.');
       expect(trials[0]?.arms.candidate.clients.seen).to.be.at.least(Number(before?.[2]));
       await second.look();
@@ -308,11 +308,11 @@ function describeFleet(open: () => Promise<Store>): void {
     const rulesDir = await twoNodes({ draft: false });
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
     await fleet.rollBack();
-    expect((await LoadedRules.read(rulesDir, directReader(rulesDir))).deciding(null).version).to.equal(
+    expect((await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).deciding(null).version).to.equal(
       'p2.v10',
     );
     await fleet.rollOut(rulesDir, 'p2.v11', ACTIVE);
-    expect((await LoadedRules.read(rulesDir, directReader(rulesDir))).deciding(null).version).to.equal(
+    expect((await LoadedRules.read(rulesDir, createDirectReader(rulesDir))).deciding(null).version).to.equal(
       'p2.v11',
     );
   });
@@ -384,7 +384,7 @@ describe('a fleet on SQLite', () => {
       store,
       attributeHmacs: NO_SECRET,
       rulesDir,
-      reader: directReader(rulesDir),
+      reader: createDirectReader(rulesDir),
       dataDir: temporaryDirectory(),
       firstVersion: FIRST_VERSION,
       clock: Date.now,

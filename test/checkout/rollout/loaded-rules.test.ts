@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { LoadedRules, mergeSharingQuestions, RulesError } from '#checkout/rollout/loaded-rules.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { addVersion, edit, LONGER_FIRST_WAIT, release, rulesDirectory } from './rule-folders.ts';
@@ -13,7 +13,7 @@ const versions = (rules: LoadedRules) => rules.all().map(({ version }) => versio
 describe('the rule sets of a node', () => {
   it('include a new version folder without a restart', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, directReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectReader(directory));
     expect(versions(rules)).to.deep.equal(['p2.v10']);
     addVersion(directory, 'p2.v11', [LONGER_FIRST_WAIT]);
     expect(await rules.refresh()).to.deep.equal(['p2.v11']);
@@ -22,13 +22,13 @@ describe('the rule sets of a node', () => {
 
   it('are not read again while no file changes', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, directReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectReader(directory));
     expect(await rules.refresh()).to.deep.equal([]);
   });
 
   it('refuse a bad version with its problems and keep the others', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, directReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectReader(directory));
     addVersion(
       directory,
       'p2.v11',
@@ -48,7 +48,7 @@ describe('the rule sets of a node', () => {
   it('accept a version once it is corrected', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', [{ file: 'ladder.yaml', from: '[30s', to: '[30x' }], { draft: true });
-    const rules = await LoadedRules.read(directory, directReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectReader(directory));
     expect(rules.refused()).to.have.length(1);
     edit(join(directory, 'p2.v11'), 'ladder.yaml', '[30x', '[30s');
     await rules.refresh();
@@ -58,7 +58,7 @@ describe('the rule sets of a node', () => {
 
   it('refuse a released version that was changed, and keep the loaded one', async () => {
     const directory = rulesDirectory();
-    const rules = await LoadedRules.read(directory, directReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectReader(directory));
     const digest = rules.get('p2.v10')?.digest ?? '';
     edit(join(directory, 'p2.v10'), 'ladder.yaml', '[30s', '[31s');
     await rules.refresh();
@@ -72,7 +72,7 @@ describe('the rule sets of a node', () => {
   it('forget a removed folder, but not its digest', async () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v11', []);
-    const rules = await LoadedRules.read(directory, directReader(directory));
+    const rules = await LoadedRules.read(directory, createDirectReader(directory));
     const digest = rules.get('p2.v11')?.digest ?? '';
     rmSync(join(directory, 'p2.v11'), { recursive: true });
     await rules.refresh();
@@ -83,7 +83,9 @@ describe('the rule sets of a node', () => {
   it('ignore folders that are not named like a version', async () => {
     const directory = rulesDirectory();
     cpSync(join(directory, 'p2.v10'), join(directory, 'old-p2'), { recursive: true });
-    expect(versions(await LoadedRules.read(directory, directReader(directory)))).to.deep.equal(['p2.v10']);
+    expect(versions(await LoadedRules.read(directory, createDirectReader(directory)))).to.deep.equal([
+      'p2.v10',
+    ]);
   });
 });
 
@@ -92,19 +94,19 @@ describe('the first rule set to decide', () => {
     const directory = rulesDirectory();
     addVersion(directory, 'p2.v9', []);
     addVersion(directory, 'p2.v11', [], { draft: true });
-    expect((await LoadedRules.read(directory, directReader(directory))).deciding(null).version).to.equal(
-      'p2.v10',
-    );
+    expect(
+      (await LoadedRules.read(directory, createDirectReader(directory))).deciding(null).version,
+    ).to.equal('p2.v10');
     release(directory, 'p2.v11');
-    expect((await LoadedRules.read(directory, directReader(directory))).deciding(null).version).to.equal(
-      'p2.v11',
-    );
+    expect(
+      (await LoadedRules.read(directory, createDirectReader(directory))).deciding(null).version,
+    ).to.equal('p2.v11');
   });
 
   const refusal = async (directory: string, wanted: string | null): Promise<string> => {
     if (wanted !== null && !isRuleVersion(wanted)) throw new Error('no version');
     try {
-      (await LoadedRules.read(directory, directReader(directory))).deciding(wanted);
+      (await LoadedRules.read(directory, createDirectReader(directory))).deciding(wanted);
     } catch (error) {
       if (error instanceof RulesError) return error.message.replaceAll(directory, 'RULES');
       throw error;

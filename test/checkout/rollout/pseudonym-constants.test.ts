@@ -4,11 +4,11 @@ import { Metrics } from '#checkout/metrics/metrics.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder, hmacPseudonym } from '#decision/pseudonym.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createAttributeHmacs, createPseudonymizer } from '#decision/pseudonym.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
-import { differenceOf } from '#workbench/rollout/difference.ts';
+import { compareWithActive } from '#workbench/rollout/difference.ts';
 import { REFUSING_BINS } from '../../rule-fixtures/pseudonym-constants.ts';
 import { whole } from '../../rule-fixtures/sound-rules.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
@@ -22,7 +22,7 @@ const PAYERS = 24;
 
 describeOnStores('a node with rules that compare a pseudonym with constants', (store) => {
   const rulesDir = temporaryDirectory();
-  const platform = platformName('shop');
+  const platform = toPlatformName('shop');
   const clock = Date.now;
   let node: RolloutNode;
   let past: ArchiveReader;
@@ -37,7 +37,7 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       store: store(),
       rulesDir,
       dataDir: temporaryDirectory(),
-      attributeHmacs: attributeHmacsUnder([SECRET]),
+      attributeHmacs: createAttributeHmacs([SECRET]),
       firstVersion: versionOf('p2.v11'),
       clock,
       onTrouble: () => {},
@@ -55,7 +55,7 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       store: store(),
       ruleSource: node,
       clock,
-      pseudonym: hmacPseudonym(SECRET),
+      pseudonym: createPseudonymizer(SECRET),
       metrics: new Metrics(),
     });
     const body = { sellPointKey: 'shop-1', method: 'card', amountRequested: '25.00', orderRef: 'order-1' };
@@ -80,11 +80,11 @@ describeOnStores('a node with rules that compare a pseudonym with constants', (s
       const rules = await LoadedRules.read(
         rulesDir,
         new ThreadedReader(rulesDir),
-        attributeHmacsUnder(secrets),
+        createAttributeHmacs(secrets),
       );
       const [before, after] = [rules.get('p2.v11'), rules.get('p2.v12')];
       if (after === null) throw new Error('p2.v12 is not sound');
-      const { much } = await differenceOf(on, after, before, null, clock());
+      const { much } = await compareWithActive(on, after, before, null, clock());
       await rules.close();
       return much;
     };

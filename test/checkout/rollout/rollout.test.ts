@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { stageOf } from '#checkout/rollout/guard.ts';
+import { getStage } from '#checkout/rollout/guard.ts';
 import {
   type Candidate,
+  createRollout,
   drawArm,
-  firstRollout,
+  findPreviousActive,
   parseRollout,
-  previousActive,
   type Rollout,
   takeBack,
 } from '#checkout/rollout/rollout.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { advance, whyNoDraw } from '#workbench/rollout/advance.ts';
+import { advanceRollout, refuseShares } from '#workbench/rollout/advance.ts';
 
 describe('the name of a version', () => {
   it('has one spelling', () => {
@@ -28,7 +28,7 @@ function version(text: string): RuleVersion {
 
 const V10 = { version: version('p2.v10'), digest: 'digest-10' };
 const V11 = { version: version('p2.v11'), digest: 'digest-11' };
-const START = firstRollout(V10, 1000);
+const START = createRollout(V10, 1000);
 
 const by = (reason: string, at = 2000) => ({ who: 'ann', at, reason });
 const canary = (percent: number, guardPoints: number | null = null) =>
@@ -61,14 +61,14 @@ describe('a rollout', () => {
   });
 
   it('brings a version into shadow beside the active one', () => {
-    const next = advance(START, V11, { mode: 'shadow' }, by('compare'));
+    const next = advanceRollout(START, V11, { mode: 'shadow' }, by('compare'));
     expect(next.active).to.deep.equal(V10);
     expect(candidateOf(next)).to.include({ version: 'p2.v11', mode: 'shadow', percent: 0 });
     expect(next.revision).to.equal(2);
   });
 
   it('records who changed what, from which version to which, and why', () => {
-    const next = advance(START, V11, canary(10), by('looks good'));
+    const next = advanceRollout(START, V11, canary(10), by('looks good'));
     expect(next.history.at(-1)).to.deep.equal({
       at: 2000,
       who: 'ann',
@@ -82,13 +82,18 @@ describe('a rollout', () => {
   });
 
   it('makes a candidate active and ends its trial', () => {
-    const next = advance(advance(START, V11, canary(10), by('try')), V11, { mode: 'active' }, by('go'));
+    const next = advanceRollout(
+      advanceRollout(START, V11, canary(10), by('try')),
+      V11,
+      { mode: 'active' },
+      by('go'),
+    );
     expect(next.active).to.deep.equal(V11);
     expect(next.candidates).to.deep.equal([]);
   });
 
   it('first withdraws a candidate on a rollback', () => {
-    const next = takeBack(advance(START, V11, canary(10), by('try')), by('no'));
+    const next = takeBack(advanceRollout(START, V11, canary(10), by('try')), by('no'));
     expect(next?.active).to.deep.equal(V10);
     expect(next?.candidates).to.deep.equal([]);
     expect(next?.history.at(-1)).to.include({
@@ -100,14 +105,19 @@ describe('a rollout', () => {
   });
 
   it('returns to the version before on a rollback without a candidate', () => {
-    const next = takeBack(advance(START, V11, { mode: 'active' }, by('go')), by('back'));
+    const next = takeBack(advanceRollout(START, V11, { mode: 'active' }, by('go')), by('back'));
     expect(next?.active).to.deep.equal(V10);
   });
 
   it('goes back one version after the other, never to a withdrawn one', () => {
     const v12 = { version: version('p2.v12'), digest: 'digest-12' };
-    const tried = advance(
-      advance(advance(START, V11, { mode: 'active' }, by('go')), V10, canary(10), by('compare')),
+    const tried = advanceRollout(
+      advanceRollout(
+        advanceRollout(START, V11, { mode: 'active' }, by('go')),
+        V10,
+        canary(10),
+        by('compare'),
+      ),
       v12,
       { mode: 'active' },
       by('go'),
@@ -126,29 +136,29 @@ describe('a rollout', () => {
   });
 
   it('returns to a withdrawn version that was made active again since', () => {
-    const back = takeBack(advance(START, V11, { mode: 'active' }, by('go')), by('back'));
+    const back = takeBack(advanceRollout(START, V11, { mode: 'active' }, by('go')), by('back'));
     if (back === null) throw new Error('nothing was taken back');
-    const again = advance(back, V11, { mode: 'active' }, by('mended'));
-    expect(previousActive(again)).to.deep.equal(V10);
-    expect(previousActive(advance(again, V10, { mode: 'active' }, by('no')))).to.deep.equal(V11);
+    const again = advanceRollout(back, V11, { mode: 'active' }, by('mended'));
+    expect(findPreviousActive(again)).to.deep.equal(V10);
+    expect(findPreviousActive(advanceRollout(again, V10, { mode: 'active' }, by('no')))).to.deep.equal(V11);
   });
 
   it('has nothing to return to after the first start', () => {
     expect(takeBack(START, by('back'))).to.equal(null);
-    expect(previousActive(START)).to.equal(null);
+    expect(findPreviousActive(START)).to.equal(null);
   });
 
   it('keeps a bounded history', () => {
     let rollout = START;
     for (let round = 0; round < 300; round++)
-      rollout = advance(rollout, V11, canary(1 + (round % 50)), by('again'));
+      rollout = advanceRollout(rollout, V11, canary(1 + (round % 50)), by('again'));
     expect(rollout.history).to.have.length(200);
     expect(rollout.revision).to.equal(301);
   });
 });
 
 describe('a canary', () => {
-  const at = (percent: number) => advance(START, V11, canary(percent), by('try'));
+  const at = (percent: number) => advanceRollout(START, V11, canary(percent), by('try'));
   const inCanary = (rollout: Rollout, client: string) => drawArm(rollout, client)?.candidate != null;
   const anyClient = fc.string({ minLength: 22, maxLength: 22 });
 
@@ -177,18 +187,18 @@ describe('a canary', () => {
   });
 
   it('keeps its clients while its percentage changes', () => {
-    const first = advance(START, V11, canary(10), by('try', 2000));
-    const second = advance(first, V11, canary(20), by('more', 3000));
+    const first = advanceRollout(START, V11, canary(10), by('try', 2000));
+    const second = advanceRollout(first, V11, canary(20), by('more', 3000));
     expect(candidateOf(second).trial).to.equal(candidateOf(first).trial);
     expect(candidateOf(second).since).to.equal(2000);
   });
 
   it('is judged by what was said when it began until something else is said, which begins a new stage', () => {
     const judged = (percent: number, objective: string) => ({ ...canary(percent), objective });
-    const first = advance(START, V11, judged(10, '{"margin":0.3}'), by('try', 2000));
-    const more = advance(first, V11, canary(20), by('more', 3000));
-    const again = advance(more, V11, canary(20), by('again', 4000));
-    const otherwise = advance(again, V11, judged(20, '{"margin":0.5}'), by('otherwise', 5000));
+    const first = advanceRollout(START, V11, judged(10, '{"margin":0.3}'), by('try', 2000));
+    const more = advanceRollout(first, V11, canary(20), by('more', 3000));
+    const again = advanceRollout(more, V11, canary(20), by('again', 4000));
+    const otherwise = advanceRollout(again, V11, judged(20, '{"margin":0.5}'), by('otherwise', 5000));
     expect(
       [first, more, again, otherwise].map((rollout) => [
         drawArm(rollout, 'client')?.draw.objective,
@@ -204,18 +214,18 @@ describe('a canary', () => {
 
   it('is counted from zero beside another active version, with the same clients', () => {
     const v12 = { version: version('p2.v12'), digest: 'digest-12' };
-    const first = advance(START, V11, canary(10), by('try', 2000));
-    const beside = candidateOf(advance(first, v12, { mode: 'active' }, by('go', 5000)));
+    const first = advanceRollout(START, V11, canary(10), by('try', 2000));
+    const beside = candidateOf(advanceRollout(first, v12, { mode: 'active' }, by('go', 5000)));
     expect(beside.trial).to.equal(candidateOf(first).trial);
-    expect(stageOf(beside).since).to.equal(5000);
-    expect(stageOf(beside).trial).not.to.equal(stageOf(candidateOf(first)).trial);
+    expect(getStage(beside).since).to.equal(5000);
+    expect(getStage(beside).trial).not.to.equal(getStage(candidateOf(first)).trial);
   });
 
   it('begins with other clients in another trial of a version', () => {
-    const first = advance(START, V11, canary(10), by('try', 2000));
+    const first = advanceRollout(START, V11, canary(10), by('try', 2000));
     const without = takeBack(first, by('no'));
     if (without === null) throw new Error('nothing was taken back');
-    const second = advance(without, V11, canary(10), by('try again', 9000));
+    const second = advanceRollout(without, V11, canary(10), by('try again', 9000));
     expect(candidateOf(second).trial).not.to.equal(candidateOf(first).trial);
   });
 });
@@ -225,7 +235,7 @@ describe('several canaries', () => {
   const V13 = { version: version('p2.v13'), digest: 'digest-13' };
   const clients = Array.from({ length: 4000 }, (_, index) => `client-${index}`);
   const both = (percent: number, also: readonly [typeof V12, number][], rollout = START, at = 2000) =>
-    advance(
+    advanceRollout(
       rollout,
       V11,
       { ...canary(percent, 5), also: also.map(([ref, of]) => ({ ...ref, percent: of })) },
@@ -249,7 +259,7 @@ describe('several canaries', () => {
 
   it('are refused when they would have more than all clients, or one has two shares', () => {
     const why = (...shares: readonly (readonly [typeof V12, number])[]) =>
-      whyNoDraw(shares.map(([ref, percent]) => ({ ...ref, percent })));
+      refuseShares(shares.map(([ref, percent]) => ({ ...ref, percent })));
     expect(why([V12, 60], [V13, 40])).to.equal(null);
     expect(why([V12, 60], [V13, 40.5])).to.equal(
       'gives away 100.5 percent of the clients; choose 100 or fewer in all',
@@ -348,7 +358,7 @@ describe('several canaries', () => {
   });
 
   it('leave the others on trial, counted from zero, when one is made active', () => {
-    const after = advance(both(20, [[V12, 30]]), V11, { mode: 'active' }, by('go', 5000));
+    const after = advanceRollout(both(20, [[V12, 30]]), V11, { mode: 'active' }, by('go', 5000));
     expect(after.active).to.deep.equal(V11);
     expect(candidateOf(after)).to.include({ version: 'p2.v12', percent: 30, stageSince: 5000 });
   });

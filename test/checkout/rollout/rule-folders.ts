@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
-import { makeRelease } from '#state/rule-folders/release.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
+import { createRelease } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { Store } from '#state/store.ts';
 import { type Edit, editedFiles, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
@@ -50,7 +50,7 @@ export function placeVersion(
       .filter(([path]) => !path.startsWith('cases/'))
       .map(([path, text]) => [path, text.replaceAll(SOUND_VERSION, version)] as const),
   );
-  const release = JSON.stringify(makeRelease(version, files, new Date(0)));
+  const release = JSON.stringify(createRelease(version, files, new Date(0)));
   for (const [path, text] of [...files, ['release.json', release] as const]) {
     const target = join(rulesDir, version, path);
     mkdirSync(dirname(target), { recursive: true });
@@ -61,7 +61,7 @@ export function placeVersion(
 export function release(directory: string, version: string): void {
   const folder = join(directory, version);
   const files = readRuleFiles(folder, []) ?? new Map();
-  writeFileSync(join(folder, 'release.json'), JSON.stringify(makeRelease(version, files, new Date(0))));
+  writeFileSync(join(folder, 'release.json'), JSON.stringify(createRelease(version, files, new Date(0))));
 }
 
 export function edit(folder: string, file: string, from: string, to: string): void {
@@ -87,7 +87,7 @@ export function startQuietNode(store: Store, rulesDir: string, clock: () => numb
     store,
     attributeHmacs: NO_SECRET,
     rulesDir,
-    reader: directReader(rulesDir),
+    reader: createDirectReader(rulesDir),
     dataDir: temporaryDirectory(),
     firstVersion: currentRules().version,
     clock,

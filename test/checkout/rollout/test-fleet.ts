@@ -5,11 +5,11 @@ import { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
-import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '#workbench/rollout/change-rollout.ts';
+import { RolloutRefused, readRolloutStatus, rollBack, rollOut } from '#workbench/rollout/change-rollout.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 import { versionOf } from './rule-folders.ts';
 
@@ -32,7 +32,7 @@ export class TestFleet {
       attributeHmacs: NO_SECRET,
       rulesDir,
       // A thread for each of a hundred nodes would take most of the time of these tests.
-      reader: directReader(rulesDir),
+      reader: createDirectReader(rulesDir),
       dataDir,
       firstVersion: FIRST_VERSION,
       clock: Date.now,
@@ -54,7 +54,10 @@ export class TestFleet {
 
   async rollOut(rulesDir: string, version: string, goal: Goal, revision: number | null = null) {
     const change = { who: 'ann', at: Date.now(), reason: 'a test', revision, acceptDifference: true };
-    const [store, rules] = [await this.#opened(), await LoadedRules.read(rulesDir, directReader(rulesDir))];
+    const [store, rules] = [
+      await this.#opened(),
+      await LoadedRules.read(rulesDir, createDirectReader(rulesDir)),
+    ];
     const parts = { fleet: new Fleet(store), rules, store, decidedLately: async () => [] };
     return rollOut(parts, versionOf(version), goal, change);
   }
@@ -74,7 +77,7 @@ export class TestFleet {
 
   async status(platform: PlatformName | null = null) {
     const store = await this.#opened();
-    return rolloutStatus(new Fleet(store), store.tallies, { platform, decisionOf: async () => null });
+    return readRolloutStatus(new Fleet(store), store.tallies, { platform, decisionOf: async () => null });
   }
 
   async rollBack(revision: number | null = null, version: RuleVersion | null = null) {

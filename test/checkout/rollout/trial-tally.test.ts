@@ -4,18 +4,18 @@ import {
   type ClientStatus,
   countNewClient,
   countStatusChange,
-  sharedCounts,
+  readTrialCounts,
   sumTrialCounts,
   TrialTally,
 } from '#checkout/rollout/trial-counts.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { markStage, type StageMark } from '#decision/payer/client-state.ts';
 import type { Tallies } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { decisionFor, newClient } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const shop = platformName('shop');
+const shop = toPlatformName('shop');
 const DECIDED = decisionFor(newClient(shop), 1, 'order-1');
 const DECISION = { ...DECIDED, draw: { version: DECIDED.ruleVersion, percent: 10, since: 1 } };
 const SHADOWED = { ...DECISION, verdict: 'BLOCK', rule: 'a "quoted" rule' } as const;
@@ -67,7 +67,8 @@ describe('the tally of a trial', () => {
 
   it('counts the platforms beyond a hundred together', () => {
     const counts = counted((tally) => {
-      for (let number = 0; number < 103; number++) tally.countCandidateError(platformName(`shop-${number}`));
+      for (let number = 0; number < 103; number++)
+        tally.countCandidateError(toPlatformName(`shop-${number}`));
     });
     const errorsOf = (platform: string | null) => sumTrialCounts(counts, platform).candidateErrors;
     expect(['shop-99', 'shop-100', '', null].map(errorsOf)).to.deep.equal([1, 0, 3, 103]);
@@ -76,7 +77,7 @@ describe('the tally of a trial', () => {
 
 describeOnStores('the tally of a trial', (store) => {
   const seenOf = async (trial: string) =>
-    sumTrialCounts(await sharedCounts(store().tallies, trial), null).arms.active.clients.seen;
+    sumTrialCounts(await readTrialCounts(store().tallies, trial), null).arms.active.clients.seen;
 
   it('is the sum of all processes, however often they send it, and survives their restart', async () => {
     const [one, other] = [new TrialTally('both'), new TrialTally('both')];

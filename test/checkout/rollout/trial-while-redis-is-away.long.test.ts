@@ -3,10 +3,10 @@ import { Fleet } from '#checkout/rollout/fleet.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import type { Arm, Decision } from '#decision/decision.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import type { Store } from '#state/store.ts';
-import { rollOut, rolloutStatus } from '#workbench/rollout/change-rollout.ts';
+import { readRolloutStatus, rollOut } from '#workbench/rollout/change-rollout.ts';
 import { type CutOffProxy, startCutOffProxy } from '../../servers/cut-off-proxy.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { type RedisServers, startStandalone } from '../../servers/redis.ts';
@@ -50,7 +50,7 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
     if (first === undefined) throw new Error('there is no store');
     const change = { who: 'ann', at: clock.now(), reason: 'a test', revision: null, acceptDifference: true };
     const goal = { mode: 'canary', percent: 40, guardPoints: null } as const;
-    const rules = await LoadedRules.read(rulesDir, directReader(rulesDir));
+    const rules = await LoadedRules.read(rulesDir, createDirectReader(rulesDir));
     const parts = { fleet: new Fleet(first), rules, store: first, decidedLately: async () => [] };
     await rollOut(parts, versionOf('p2.v11'), goal, change);
     for (const { rollout } of nodes)
@@ -126,8 +126,8 @@ describeWithServer('redis-server', 'a trial while Redis is away', () => {
   }
 
   async function countedIn(store: Store) {
-    const status = await rolloutStatus(new Fleet(store), store.tallies, {
-      platform: platformName('shop'),
+    const status = await readRolloutStatus(new Fleet(store), store.tallies, {
+      platform: toPlatformName('shop'),
       decisionOf: async () => null,
     });
     return status.trials[0]?.arms ?? expect.fail('there is no trial');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { NotAdmitted, TooManyWaiting } from '#checkout/scoring/client-turns.ts';
 import type { Decision } from '#decision/decision.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { type Answer, untilTaken } from '../../service/http-call.ts';
@@ -14,7 +14,7 @@ import { Tenant } from '../../service/tenant.ts';
 import { entriesAbout } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const PLATFORM = platformName('shop');
+const PLATFORM = toPlatformName('shop');
 
 /** Checks that every decision has its own number, and begins on the ladder where the one before ended. */
 function expectUnbrokenChain(newestFirst: readonly Decision[], length: number): void {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
-import { factsByLabel } from '#decision/assess.ts';
+import { labelFactValues } from '#decision/assess.ts';
 import { NO_HOLDOUTS } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ReportedOutcome } from '#decision/payer/order.ts';
 import { Replays } from '#history/evidence/backtest/replay.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { rebuiltState } from '#workbench/payers/rebuild.ts';
+import { rebuildState } from '#workbench/payers/rebuild.ts';
 import { Records } from '#workbench/payers/records.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { edited } from '../../rule-fixtures/sound-rules.ts';
@@ -20,7 +20,7 @@ import { scoringService } from '../../service/scoring-service.ts';
 import { entriesAbout } from '../../state/read-journal.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const PLATFORM = platformName('shop');
+const PLATFORM = toPlatformName('shop');
 const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
 const A_SECOND = 1 / 3600;
@@ -147,7 +147,7 @@ describeOnStores('an order that was turned away', (store) => {
   let records: Records;
   let nowMs = START_MS;
   const start = (rules: ReturnType<typeof currentRules>) => {
-    const [clock, ruleSource] = [() => nowMs, fixedRules(rules)];
+    const [clock, ruleSource] = [() => nowMs, createFixedRules(rules)];
     service = scoringService(store(), clock, { ruleSource });
     records = new Records({ store: store(), ruleSource, clock });
   };
@@ -173,11 +173,11 @@ describeOnStores('an order that was turned away', (store) => {
       const view = await records.client(PLATFORM, clientIdKey);
       if (view === null) throw new Error('nothing is known of the client');
       const { paidCount: paid, unpaidCount: unpaid } = view.state.outcomes;
-      const amount = factsByLabel(view.rules, view.facts.values)[PAID_AMOUNT];
+      const amount = labelFactValues(view.rules, view.facts.values)[PAID_AMOUNT];
       expect({ paid, unpaid, amount, effects: effects.join(' ') }).to.include(told);
       const client = clientKey(PLATFORM, clientIdKey);
       const entries = await entriesAbout(store(), client);
-      expect(rebuiltState(entries)).to.deep.equal(view.state);
+      expect(rebuildState(entries)).to.deep.equal(view.state);
       const replays = new Replays([() => RULES], () => RULES, NO_HOLDOUTS);
       const last = inputsOf(entries)
         .map((input) => replays.replay(input)?.[0]?.values)

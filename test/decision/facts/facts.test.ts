@@ -15,7 +15,7 @@ import {
 import { ORDER_FACTS } from '#decision/facts/history.ts';
 import { KNOWN_DEVICE_FACTS } from '#decision/facts/known-devices.ts';
 import { CALENDAR_FACTS, SHARING_FACTS } from '#decision/facts/request.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
   type ClientState,
   isNewClient,
@@ -23,7 +23,7 @@ import {
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
 import { type DayTally, readTallies } from '#decision/payer/day-tallies.ts';
-import { type KnownHints, knownHints } from '#decision/payer/hints.ts';
+import { type KnownHints, listKnownHints } from '#decision/payer/hints.ts';
 import { noteDevice } from '#decision/payer/known-devices.ts';
 import type { Outcome } from '#decision/payer/order.ts';
 import type { OutcomeTally } from '#decision/payer/outcomes.ts';
@@ -33,7 +33,7 @@ import { eventAt } from '../payer/event-at.ts';
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const NO_HINTS = knownHints(null, NOW);
+const NO_HINTS = listKnownHints(null, NOW);
 
 const WINDOWS_MS = [1000, MINUTE_MS, 3_600_000, DAY_MS] as const;
 
@@ -47,13 +47,13 @@ function contextOf(state: Partial<ClientState>, more: Partial<FactContext> = {})
     ladder: known.ladder,
     previousVerdictAt: known.lastVerdictAt,
     sightings: NO_SIGHTINGS,
-    hints: knownHints(known.hints, NOW),
+    hints: listKnownHints(known.hints, NOW),
     request: { amount: 25, currency: 'EUR', method: 'card', sellPointKey: 'shop-1' },
     smoothing: { prior: 0.5, weight: 2 },
     isListed: (list) => list === 'blocked-devices',
     attributes: {},
     asked: null,
-    platform: platformName('demo'),
+    platform: toPlatformName('demo'),
     timeZone: 'UTC',
     now: NOW,
     ...more,
@@ -476,7 +476,7 @@ describe('facts', () => {
 
 /** The calendar facts of a platform at a time in UTC. */
 function wall(instant: string, timeZone: string) {
-  const circumstances = { platform: platformName('demo'), timeZone, now: Date.parse(instant) };
+  const circumstances = { platform: toPlatformName('demo'), timeZone, now: Date.parse(instant) };
   return {
     hour: CALENDAR_FACTS.hourOfDay.read(circumstances),
     day: CALENDAR_FACTS.dayOfWeek.read(circumstances),

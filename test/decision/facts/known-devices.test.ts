@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ScoreRequest } from '#decision/requests.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { edited, swap, whole } from '../../rule-fixtures/sound-rules.ts';
@@ -34,7 +34,7 @@ class Payer {
   readonly #simulation: Simulation;
 
   constructor(rules = RULES) {
-    this.#simulation = new Simulation(rules, platformName('demo'));
+    this.#simulation = new Simulation(rules, toPlatformName('demo'));
   }
 
   show(device: Partial<ScoreRequest>) {

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { decideVerdict } from '#decision/decide.ts';
 import { type FactReading, NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { type ReportOfOrder, recordOutcome } from '#decision/payer/changes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { type ClientState, token, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { type ClientState, toToken, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { encodeClientState, roundTripState } from '#decision/payer/state-document.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -12,7 +12,7 @@ import { clientKey } from '../payer/client-keys.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const DEMO = clientKey(platformName('demo'), 'payer-1');
+const DEMO = clientKey(toPlatformName('demo'), 'payer-1');
 
 /** The released rules, which show a requisite to everybody and name every fact about orders. */
 const RULES = edited({
@@ -102,7 +102,7 @@ describe('attemptedAmount', () => {
   it('leaves out requests that were kept without their amounts', () => {
     const payer = new Payer();
     payer.ask({ order: 'a', amount: '10' });
-    const events = payer.state.events.map((event) => ({ ...event, amount: token('10 EUR') }));
+    const events = payer.state.events.map((event) => ({ ...event, amount: toToken('10 EUR') }));
     payer.state = { ...payer.state, events };
     expect(payer.ask({ order: 'b', amount: '5' })).to.include({ 'attemptedAmount(1h)': 5 });
   });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { isPublicAddress, networkKeys, networkOf, parseAddress } from '#decision/addresses.ts';
-import { hmacPseudonym } from '#decision/pseudonym.ts';
-import { type ListKind, readListValue, remarkOnValue } from '#decision/shared-lists.ts';
+import { deriveNetworkKeys, isPublicAddress, parseAddress, toNetwork } from '#decision/addresses.ts';
+import { createPseudonymizer } from '#decision/pseudonym.ts';
+import { findValueRemark, type ListKind, readListValue } from '#decision/shared-lists.ts';
 
-const pseudonym = hmacPseudonym('a secret of this test that is long enough');
+const pseudonym = createPseudonymizer('a secret of this test that is long enough');
 
 function keptValue(kind: ListKind, text: string): string {
   const read = readListValue(kind, text, pseudonym);
@@ -17,8 +17,8 @@ function isCovered(entry: string, address: string): boolean {
   const read = readListValue('ip', entry, pseudonym);
   if (!read.ok) throw new Error(read.problem);
   const parsed = parseAddress(address);
-  const around = parsed === null ? [] : networkKeys(parsed, pseudonym);
-  const shown = [pseudonym('ip', networkOf(address)), ...around];
+  const around = parsed === null ? [] : deriveNetworkKeys(parsed, pseudonym);
+  const shown = [pseudonym('ip', toNetwork(address)), ...around];
   return read.keys.some((key) => shown.includes(key));
 }
 
@@ -128,11 +128,11 @@ describe('the value of an entry of a shared list', () => {
   });
 
   it('is remarked where a range holds addresses that are not public', () => {
-    expect(remarkOnValue({ kind: 'ip', value: '172.0.0.0/8' })).to.equal(
+    expect(findValueRemark({ kind: 'ip', value: '172.0.0.0/8' })).to.equal(
       'The range holds addresses that are not public; requests from those count as without an address and never match.',
     );
-    expect(remarkOnValue({ kind: 'ip', value: '203.0.113.0/24' })).to.equal(null);
-    expect(remarkOnValue({ kind: 'client', value: '172.0.0.0/8' })).to.equal(null);
+    expect(findValueRemark({ kind: 'ip', value: '203.0.113.0/24' })).to.equal(null);
+    expect(findValueRemark({ kind: 'client', value: '172.0.0.0/8' })).to.equal(null);
   });
 
   it('covers exactly the IPv4 addresses in the range', () => {

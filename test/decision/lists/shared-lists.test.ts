@@ -1,8 +1,12 @@
 import { expect } from 'chai';
-import { networkKeys, networkOf, parseAddress } from '#decision/addresses.ts';
-import { type AttributeReading, type DeclaredAttribute, NONE_DECLARED } from '#decision/payer/attributes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { hmacPseudonym } from '#decision/pseudonym.ts';
+import { deriveNetworkKeys, parseAddress, toNetwork } from '#decision/addresses.ts';
+import {
+  type AttributeReading,
+  type DeclaredAttribute,
+  NO_DECLARED_ATTRIBUTES,
+} from '#decision/payer/attributes.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createPseudonymizer } from '#decision/pseudonym.ts';
 import {
   type ListedEntry,
   type ListKind,
@@ -13,8 +17,8 @@ import {
 } from '#decision/shared-lists.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
-const pseudonym = hmacPseudonym('a secret of this test that is long enough');
-const SHOP = platformName('shop');
+const pseudonym = createPseudonymizer('a secret of this test that is long enough');
+const SHOP = toPlatformName('shop');
 
 const SUBJECT: ListSubject = {
   platform: SHOP,
@@ -22,11 +26,11 @@ const SUBJECT: ListSubject = {
   method: 'card',
   sellPointKey: 'shop-1',
   fingerprints: ['device-1', 'device-2'].map((device) => pseudonym('fingerprint', device)),
-  ips: [pseudonym('ip', networkOf('203.0.113.9'))],
+  ips: [pseudonym('ip', toNetwork('203.0.113.9'))],
   attributes: {},
-  declaredAttributes: NONE_DECLARED,
+  declaredAttributes: NO_DECLARED_ATTRIBUTES,
   networks: [parseAddress('203.0.113.9')].flatMap((address) =>
-    address === null ? [] : networkKeys(address, pseudonym),
+    address === null ? [] : deriveNetworkKeys(address, pseudonym),
   ),
 };
 
@@ -98,7 +102,7 @@ describe('membership of a shared list', () => {
       expect(holds(null, declared())).to.equal(false);
       expect(holds('wallet-1', declared({ length: 4 }))).to.equal(false);
       expect(holds('wallet-1', declared({ pseudonym: true }))).to.equal(false);
-      const undeclared = { attributes: { wallet: 'wallet-1' }, declaredAttributes: NONE_DECLARED };
+      const undeclared = { attributes: { wallet: 'wallet-1' }, declaredAttributes: NO_DECLARED_ATTRIBUTES };
       const one = entry('attribute', 'wallet-1', { attribute: 'wallet' });
       expect(isListed(one, undeclared)).to.equal(false);
       expect(isListed(one)).to.equal(false);
@@ -106,7 +110,7 @@ describe('membership of a shared list', () => {
   });
 
   it("holds on the list's platform, and for a list of the whole installation on every platform", () => {
-    const other = { platform: platformName('other') };
+    const other = { platform: toPlatformName('other') };
     expect(isListed(entry('method', 'card'), other)).to.equal(false);
     expect(isListed(entry('method', 'card', { owner: '*' satisfies ListOwner }), other)).to.equal(true);
   });

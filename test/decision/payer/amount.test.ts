@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   DECIMAL_PATTERN,
-  decimalText,
-  moneyText,
-  normalAmount,
+  formatDecimal,
+  formatMoney,
+  normalizeAmount,
   readMoney,
   sumAmounts,
 } from '#decision/payer/amount.ts';
@@ -24,7 +24,9 @@ function exactly(amount: string): bigint {
 
 describe('an amount', () => {
   it('is normally written without needless zeros', () => {
-    const normal = ['010.50', '10.00', '000', '00.10', '99999999999999999999.9999999999'].map(normalAmount);
+    const normal = ['010.50', '10.00', '000', '00.10', '99999999999999999999.9999999999'].map(
+      normalizeAmount,
+    );
     expect(normal).to.deep.equal(['10.5', '10', '0', '0.1', '99999999999999999999.9999999999']);
   });
 
@@ -32,10 +34,10 @@ describe('an amount', () => {
     const pattern = new RegExp(DECIMAL_PATTERN);
     fc.assert(
       fc.property(decimal, (amount) => {
-        const normal = normalAmount(amount);
+        const normal = normalizeAmount(amount);
         expect(exactly(normal)).to.equal(exactly(amount));
         expect(normal).to.match(pattern);
-        expect(normalAmount(normal)).to.equal(normal);
+        expect(normalizeAmount(normal)).to.equal(normal);
       }),
     );
   });
@@ -43,13 +45,13 @@ describe('an amount', () => {
   it('has one normal text exactly when the values are equal', () => {
     fc.assert(
       fc.property(decimal, decimal, (a, b) => {
-        expect(normalAmount(a) === normalAmount(b)).to.equal(exactly(a) === exactly(b));
+        expect(normalizeAmount(a) === normalizeAmount(b)).to.equal(exactly(a) === exactly(b));
       }),
     );
   });
 
   it('of a fact is a decimal-string again, however large or small it is', () => {
-    expect([1e-7, 1e-18, 1e21, 25.5].map(decimalText)).to.deep.equal([
+    expect([1e-7, 1e-18, 1e21, 25.5].map(formatDecimal)).to.deep.equal([
       '0.0000001',
       '0.000000000000000001',
       '1000000000000000000000',
@@ -61,7 +63,7 @@ describe('an amount', () => {
     const pattern = new RegExp(DECIMAL_PATTERN);
     fc.assert(
       fc.property(asked, (amount) => {
-        const text = decimalText(amount);
+        const text = formatDecimal(amount);
         expect(text).to.match(pattern);
         expect(Number(text)).to.equal(amount);
         expect(sumAmounts([text])).to.equal(amount);
@@ -70,7 +72,7 @@ describe('an amount', () => {
   });
 
   it('is read back with its currency from the text in a state', () => {
-    expect(moneyText('010.50', 'EUR')).to.equal('10.5 EUR');
+    expect(formatMoney('010.50', 'EUR')).to.equal('10.5 EUR');
     expect(readMoney('10.5 EUR')).to.deep.equal({ amount: '10.5', currency: 'EUR' });
   });
 

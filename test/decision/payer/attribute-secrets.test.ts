@@ -3,7 +3,7 @@ import { joinAttributes, renameFormerPseudonyms } from '#decision/payer/attribut
 import { listValues, noteValues } from '#decision/payer/attribute-values.ts';
 import type { StatedAttributes } from '#decision/payer/attributes.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { addScore, type Hints, knownHints, type ScoreHints } from '#decision/payer/hints.ts';
+import { addScore, type Hints, listKnownHints, type ScoreHints } from '#decision/payer/hints.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
 
 const NOW = 1_800_000_000_000;
@@ -104,7 +104,7 @@ function payerOf(...cards: readonly string[]): ClientState {
 describe('the state of a payer while the secret changes', () => {
   it('has the new pseudonym of a text in the place of the former one, beside which the score keeps it', () => {
     const payer = renameFormerPseudonyms(payerOf('one', 'two'), both('payout', 'one'));
-    expect(knownHints(payer.hints, NOW)).to.deep.include({
+    expect(listKnownHints(payer.hints, NOW)).to.deep.include({
       attributes: { card0: hmac('one', NEW), card1: hmac('two', OLD) },
       former: { fingerprints: [], ips: [], attributes: { card0: hmac('one', OLD) } },
     });

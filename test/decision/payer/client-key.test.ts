@@ -1,10 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decisionId, isPlatformName, parseDecisionId, platformName } from '#decision/payer/client-key.ts';
-import { token } from '#decision/payer/client-state.ts';
+import {
+  formatDecisionId,
+  isPlatformName,
+  parseDecisionId,
+  toPlatformName,
+} from '#decision/payer/client-key.ts';
+import { toToken } from '#decision/payer/client-state.ts';
 import { clientKey } from './client-keys.ts';
 
-const anyPlatform = fc.constantFrom('demo', 'shop', 'a', 'demo-1').map(platformName);
+const anyPlatform = fc.constantFrom('demo', 'shop', 'a', 'demo-1').map(toPlatformName);
 
 describe('a client key', () => {
   it('has a hash of 22 characters that need no escaping in storage and URLs', () => {
@@ -20,26 +25,26 @@ describe('a client key', () => {
 
   it('differs between platforms and between clients', () => {
     const keys = [
-      clientKey(platformName('demo'), 'payer-1'),
-      clientKey(platformName('demo'), 'payer-2'),
-      clientKey(platformName('shop'), 'payer-1'),
-      clientKey(platformName('demo'), 'Payer-1'),
-      clientKey(platformName('demo'), 'payer-1 '),
+      clientKey(toPlatformName('demo'), 'payer-1'),
+      clientKey(toPlatformName('demo'), 'payer-2'),
+      clientKey(toPlatformName('shop'), 'payer-1'),
+      clientKey(toPlatformName('demo'), 'Payer-1'),
+      clientKey(toPlatformName('demo'), 'payer-1 '),
     ];
     expect(new Set(keys.map(({ hash }) => hash)).size).to.equal(keys.length);
   });
 
   it('is the same in every release, since stored data depends on it', () => {
-    expect(clientKey(platformName('demo'), 'payer-1').hash).to.equal('TW-UteuIsHH1sWS2pOeaDh');
+    expect(clientKey(toPlatformName('demo'), 'payer-1').hash).to.equal('TW-UteuIsHH1sWS2pOeaDh');
   });
 });
 
 describe('a platform name', () => {
   it('has lower-case letters, digits and "-", starts with a letter, and is refused with that form', () => {
-    for (const good of ['a', 'demo', 'shop-2', 'a'.repeat(63)]) expect(platformName(good)).to.equal(good);
+    for (const good of ['a', 'demo', 'shop-2', 'a'.repeat(63)]) expect(toPlatformName(good)).to.equal(good);
     for (const bad of ['', 'Demo', '2shop', '-a', 'a b', 'a/b', 'a_b', 'a\n', 'é', 'a'.repeat(64)])
       expect(isPlatformName(bad), JSON.stringify(bad)).to.equal(false);
-    expect(() => platformName('Demo')).to.throw(
+    expect(() => toPlatformName('Demo')).to.throw(
       RangeError,
       'a platform name has lower-case letters, digits and "-", starting with a letter, at most 63 characters, unlike "Demo"',
     );
@@ -48,9 +53,9 @@ describe('a platform name', () => {
 
 describe('a decisionId', () => {
   it('leads back to its client, number and time', () => {
-    const { hash } = clientKey(platformName('demo'), 'payer-1');
+    const { hash } = clientKey(toPlatformName('demo'), 'payer-1');
     const at = 1_793_491_200_123;
-    expect(parseDecisionId(decisionId(hash, 17, at))).to.deep.equal({ clientHash: hash, seq: 17, at });
+    expect(parseDecisionId(formatDecisionId(hash, 17, at))).to.deep.equal({ clientHash: hash, seq: 17, at });
   });
 
   const hash = 'a'.repeat(22);
@@ -78,13 +83,13 @@ describe('a decisionId', () => {
 
 describe('a token', () => {
   it('has six characters, the same for the same text and others for another', () => {
-    expect(token('card')).to.match(/^[A-Za-z0-9_-]{6}$/);
-    expect(token('card')).to.equal(token('card'));
-    expect(token('card')).to.not.equal(token('Card'));
+    expect(toToken('card')).to.match(/^[A-Za-z0-9_-]{6}$/);
+    expect(toToken('card')).to.equal(toToken('card'));
+    expect(toToken('card')).to.not.equal(toToken('Card'));
   });
 
   it('rarely collides: never among 5,000 texts', () => {
-    const tokens = new Set(Array.from({ length: 5000 }, (_, n) => token(`order-${n}`)));
+    const tokens = new Set(Array.from({ length: 5000 }, (_, n) => toToken(`order-${n}`)));
     expect(tokens.size).to.equal(5000);
   });
 });

@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import {
   AWAITED_EVENTS_MAX,
   AWAITED_MS_MAX,
-  compact,
+  compactState,
   EVENT_WINDOW_MS_MAX,
   EVENTS_MAX,
   findOrderAmount,
   isNewClient,
-  live,
+  keepIfValid,
+  recordActivity,
   recordScoreActivity,
   rememberRequest,
   settleOrder,
-  touch,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
@@ -32,7 +32,7 @@ describe('what is known of a client', () => {
       shown: [{ hint: { kind: 'fingerprint', id: 'f' }, lastAt: 1 }],
       asked: [],
     } as const;
-    expect(isNewClient(touch({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
+    expect(isNewClient(recordActivity({ ...UNKNOWN_CLIENT, hints }, 5))).to.equal(true);
   });
 
   it('is something after a verdict, an outcome, a binding or an override', () => {
@@ -48,11 +48,11 @@ describe('what is known of a client', () => {
   });
 
   it('keeps the time of the first contact, and never goes back in time', () => {
-    const first = touch(UNKNOWN_CLIENT, 100);
+    const first = recordActivity(UNKNOWN_CLIENT, 100);
     expect(first).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
-    expect(touch(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
+    expect(recordActivity(first, 50)).to.deep.include({ firstSeenAt: 100, lastAt: 100 });
     expect(recordScoreActivity(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
-    expect(touch(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
+    expect(recordActivity(first, 150)).to.deep.include({ firstSeenAt: 100, lastAt: 150 });
   });
 
   it('forgets requests that no window reaches: exactly as old as the longest one is too old', () => {
@@ -105,10 +105,10 @@ describe('what is known of a client', () => {
 
   it('has a binding until the moment it expires', () => {
     const expiring = { ...BINDING, expiresAt: 100 };
-    expect(live(expiring, 99)).to.equal(expiring);
-    expect(live(expiring, 100)).to.equal(null);
-    expect(live(BINDING, 100)).to.equal(BINDING);
-    expect(live(null, 100)).to.equal(null);
+    expect(keepIfValid(expiring, 99)).to.equal(expiring);
+    expect(keepIfValid(expiring, 100)).to.equal(null);
+    expect(keepIfValid(BINDING, 100)).to.equal(BINDING);
+    expect(keepIfValid(null, 100)).to.equal(null);
   });
 });
 
@@ -129,7 +129,7 @@ describe('a compacted payer', () => {
           ...life,
           rest: (state, now) => {
             const sweptAt = Math.floor(state.lastAt + part * Math.max(0, now - state.lastAt));
-            return roundTripState(compact(state, sweptAt));
+            return roundTripState(compactState(state, sweptAt));
           },
         });
         expect(swept.verdicts.map(({ decision }) => decision)).to.deep.equal(
@@ -150,9 +150,9 @@ describe('a compacted payer', () => {
       asked: [{ request: 'r', at: 1, changes: 0, knew: [] }],
     } as const;
     const state = { ...UNKNOWN_CLIENT, lastAt: 1, events: [event], hints };
-    expect(compact(state, DAY_MS)).to.deep.equal(state);
-    expect(compact(state, 1 + DAY_MS)).to.deep.equal({ ...state, hints: null });
-    expect(encodeClientState(compact(state, 1 + DAY_MS))).not.to.include('hmac');
-    expect(compact(state, 1 + 30 * DAY_MS)).to.deep.equal({ ...state, hints: null, events: [] });
+    expect(compactState(state, DAY_MS)).to.deep.equal(state);
+    expect(compactState(state, 1 + DAY_MS)).to.deep.equal({ ...state, hints: null });
+    expect(encodeClientState(compactState(state, 1 + DAY_MS))).not.to.include('hmac');
+    expect(compactState(state, 1 + 30 * DAY_MS)).to.deep.equal({ ...state, hints: null, events: [] });
   });
 });

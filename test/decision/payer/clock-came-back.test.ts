@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
-import { withClockBack } from '#decision/payer/clock-came-back.ts';
-import { waitRemainingMs } from '#decision/payer/ladder.ts';
+import { moveStateBack } from '#decision/payer/clock-came-back.ts';
+import { getRemainingWaitMs } from '#decision/payer/ladder.ts';
 import { anyState } from '../../rule-fixtures/random-states.ts';
 import { paid, unpaid } from './told-orders.ts';
 
@@ -34,13 +34,13 @@ describe('a payer whose clock came back', () => {
     fc.assert(
       fc.property(anyState, aheadMs, (state, ahead) => {
         const now = state.lastAt - ahead;
-        const back = withClockBack(state, now);
+        const back = moveStateBack(state, now);
         expect(back.lastAt).to.equal(now);
-        expect(waitRemainingMs(back.ladder, now)).to.equal(waitRemainingMs(state.ladder, state.lastAt));
+        expect(getRemainingWaitMs(back.ladder, now)).to.equal(getRemainingWaitMs(state.ladder, state.lastAt));
         const moments = momentsOf(back);
         // Later by a millisecond for each that must stay after the one before.
         for (const at of moments) expect(at).to.be.at.most(now + moments.length);
-        expect(withClockBack(back, now)).to.equal(back);
+        expect(moveStateBack(back, now)).to.equal(back);
       }),
     );
   });
@@ -49,7 +49,7 @@ describe('a payer whose clock came back', () => {
     fc.assert(
       fc.property(anyState, aheadMs, (state, ahead) => {
         const before = momentsOf(state);
-        const after = momentsOf(withClockBack(state, state.lastAt - ahead));
+        const after = momentsOf(moveStateBack(state, state.lastAt - ahead));
         expect(ranks(after)).to.deep.equal(ranks(before));
       }),
     );
@@ -60,7 +60,7 @@ describe('a payer whose clock came back', () => {
     const order = { token: 'order', outcome: 'PAID', cause: null, occurredAt: 90_000, reports } as const;
     const outcomes = { ...UNKNOWN_CLIENT.outcomes, paidCount: 1, recent: [order] };
     const state = { ...UNKNOWN_CLIENT, firstSeenAt: 1000, lastAt: 190_000, outcomes };
-    const [back] = withClockBack(state, 60_000).outcomes.recent;
+    const [back] = moveStateBack(state, 60_000).outcomes.recent;
     expect(back?.reports?.map(({ occurredAt }) => occurredAt)).to.deep.equal([1000, 1001]);
     expect(back?.occurredAt).to.equal(1001);
   });
@@ -68,7 +68,7 @@ describe('a payer whose clock came back', () => {
   it('is the same while clocks differ by no more than two seconds', () => {
     fc.assert(
       fc.property(anyState, fc.integer({ min: -DAY_MS, max: 2000 }), (state, ahead) => {
-        expect(withClockBack(state, state.lastAt - ahead)).to.equal(state);
+        expect(moveStateBack(state, state.lastAt - ahead)).to.equal(state);
       }),
     );
   });

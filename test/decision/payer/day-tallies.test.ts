@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { readMoney, sumAmounts } from '#decision/payer/amount.ts';
 import {
   type ClientState,
-  compact,
+  compactState,
   rememberRequest,
   settleOrder,
   UNKNOWN_CLIENT,
   type VerdictEvent,
 } from '#decision/payer/client-state.ts';
-import { withClockBack } from '#decision/payer/clock-came-back.ts';
+import { moveStateBack } from '#decision/payer/clock-came-back.ts';
 import { NO_DAY_TALLIES, readTallies, tallyRequests } from '#decision/payer/day-tallies.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 import { eventAt } from './event-at.ts';
@@ -94,7 +94,7 @@ describe('the requests of a payer by day', () => {
           all.push(event);
           state = askOnce(state, event);
           if (isReported) state = { ...state, events: settleOrder(state.events, event.order) };
-          if (isSwept) state = roundTripState(compact(state, now));
+          if (isSwept) state = roundTripState(compactState(state, now));
           expect(known(state, now)).to.deep.equal(naivelyKnown(all, now));
         }
       }),
@@ -138,14 +138,14 @@ describe('the requests of a payer by day', () => {
   it('are forgotten when no window of 30 days reaches them', () => {
     const state = askOnce(askOnce(UNKNOWN_CLIENT, eventAt(NOW)), eventAt(NOW + 2 * DAY_MS));
     const midnight = (dayOf(NOW) + 30) * DAY_MS;
-    expect(readTallies(compact(state, midnight - 1).dayTallies).map(({ day }) => day)).to.deep.equal([
+    expect(readTallies(compactState(state, midnight - 1).dayTallies).map(({ day }) => day)).to.deep.equal([
       dayOf(NOW),
       dayOf(NOW) + 2,
     ]);
-    expect(readTallies(compact(state, midnight).dayTallies).map(({ day }) => day)).to.deep.equal([
+    expect(readTallies(compactState(state, midnight).dayTallies).map(({ day }) => day)).to.deep.equal([
       dayOf(NOW) + 2,
     ]);
-    expect(compact(state, midnight + 2 * DAY_MS).dayTallies).to.equal(NO_DAY_TALLIES);
+    expect(compactState(state, midnight + 2 * DAY_MS).dayTallies).to.equal(NO_DAY_TALLIES);
   });
 
   it('count each order once a day, by its newest grant of that day, and once more on another day', () => {
@@ -157,7 +157,7 @@ describe('the requests of a payer by day', () => {
     ];
     let state = asked.reduce(askOnce, UNKNOWN_CLIENT);
     state = { ...state, events: settleOrder(state.events, 'o') };
-    const tallies = readTallies(compact(state, NOW + 3 * DAY_MS).dayTallies);
+    const tallies = readTallies(compactState(state, NOW + 3 * DAY_MS).dayTallies);
     expect(tallies.map(({ granted, blocked, amounts }) => [granted, blocked, ...amounts])).to.deep.equal([
       [2, 1, ['EUR', '15']],
       [1, 0, ['EUR', '20']],
@@ -187,7 +187,7 @@ describe('the requests of a payer by day', () => {
           now += gap;
           state = askOnce(state, eventAt(now, request));
         }
-        const back = withClockBack(state, now - aheadMs);
+        const back = moveStateBack(state, now - aheadMs);
         const sum = ({ dayTallies }: ClientState) =>
           readTallies(dayTallies).reduce(
             (total, { granted, waited, blocked }) => total + granted + waited + blocked,

@@ -4,14 +4,14 @@ import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import {
   ASKED_SCORES_MAX,
   addScore,
+  addUnansweredScore,
   HINTS_VALID_MS,
   type Hints,
   type KnownHints,
   keepRememberedHints,
-  knownHints,
+  listKnownHints,
   restoreKnownHints,
   type ScoreHints,
-  withUnansweredScore,
 } from '#decision/payer/hints.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
 
@@ -65,20 +65,20 @@ const asSets = ({ fingerprints, ips, jsOk: _last, ...signs }: KnownHints) => ({
 describe('the hints of scores', () => {
   it('keep the networks around an address as long as the address', () => {
     const { hints, now } = scored({ ip: 'x', networks: ['x/16', 'x/24'] }, { ip: 'y', networks: ['y/16'] });
-    const { ips, networks } = knownHints(hints, now);
+    const { ips, networks } = listKnownHints(hints, now);
     expect([ips, networks]).to.deep.equal([
       ['x', 'y'],
       ['x/16', 'x/24', 'y/16'],
     ]);
-    expect(knownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
+    expect(listKnownHints(hints, now + HINTS_VALID_MS).networks).to.deep.equal([]);
   });
 
   it('end with the 24th hour: for a reader, in the store, for the next score and for a repeated one', () => {
     const { hints, now } = scored({ fingerprint: 'x' });
     const leftAfter = (ms: number) => {
       const at = now + ms;
-      const { fingerprints, scored } = knownHints(hints, at);
-      const { shown } = withUnansweredScore(hints, NOTHING, at);
+      const { fingerprints, scored } = listKnownHints(hints, at);
+      const { shown } = addUnansweredScore(hints, NOTHING, at);
       const [{ request } = asking('')] = hints.asked;
       const { asked } = addScore(hints, NOTHING, asking(request), at);
       return [fingerprints, scored, keepRememberedHints(hints, at), shown.length, asked.at === now];
@@ -92,7 +92,7 @@ describe('the hints of scores', () => {
       fc.property(fc.array(anyScore, { minLength: 1, maxLength: 6 }), (scores) => {
         const known = (some: readonly ScoreHints[]) => {
           const { hints, now } = scored(...some);
-          return asSets(knownHints(hints, now));
+          return asSets(listKnownHints(hints, now));
         };
         expect(known(scores.toReversed())).to.deep.equal(known(scores));
       }),
@@ -124,7 +124,7 @@ describe('the hints of scores', () => {
             expect(known).to.deep.equal(before.known);
           else {
             expect(known).to.deep.equal({
-              ...knownHints(hints, now),
+              ...listKnownHints(hints, now),
               devices: { fingerprints: which % 9, ips: 0 },
             });
             first.set(score, { at: now, known });
@@ -142,7 +142,7 @@ describe('the hints of scores', () => {
 
 describe('the attributes that scores say', () => {
   const known = ({ hints, now }: ReturnType<typeof scored>, laterMs = 0) =>
-    knownHints(hints, now + laterMs).attributes;
+    listKnownHints(hints, now + laterMs).attributes;
 
   it('are known by name for 24 hours after they were last said, the newest value of each', () => {
     const life = scored(
@@ -167,7 +167,7 @@ describe('the attributes that scores say', () => {
       ...names.map((name) => ({ attributes: { [name]: name } })),
     );
     expect(Object.keys(known(life) ?? {})).to.deep.equal(names.slice(-32));
-    expect(knownHints(life.hints, life.now).fingerprints).to.deep.equal(['device-1']);
+    expect(listKnownHints(life.hints, life.now).fingerprints).to.deep.equal(['device-1']);
   });
 
   it('are stored as they were said, and remembered with each score that knew them', () => {

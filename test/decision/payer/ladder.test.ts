@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  climb,
+  climbLadder,
+  getLevels,
+  getRemainingWaitMs,
   grantAttempt,
   type Ladder,
   type LadderSettings,
-  levelsOf,
   NO_ATTEMPTS,
-  settle,
-  waitRemainingMs,
+  settleLadder,
 } from '#decision/payer/ladder.ts';
-import { formatPaymentScore, paymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
+import { computePaymentScore, formatPaymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
 
 const SETTINGS: LadderSettings = {
   levelsMs: [30_000, 300_000, 1_800_000],
@@ -41,16 +41,16 @@ describe('the cooldown ladder', () => {
   it('is kept until a millisecond before the reset, and forgotten at the reset', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const client = { ladder, lastVerdictAt: T, lastWaitLadder: null };
-    expect(settle(client, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
-    expect(settle(client, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
-    expect(settle({ ...client, lastVerdictAt: null }, SETTINGS, T)).to.deep.equal(ladder);
+    expect(settleLadder(client, SETTINGS, T + 86_399_999)).to.deep.equal(ladder);
+    expect(settleLadder(client, SETTINGS, T + 86_400_000)).to.deep.equal(NO_ATTEMPTS);
+    expect(settleLadder({ ...client, lastVerdictAt: null }, SETTINGS, T)).to.deep.equal(ladder);
   });
 
   it('is forgotten by the reset of the ladder of the newest wait, where the rule set has one for it', () => {
     const ladder = { level: 2, attemptOpen: true, waitUntil: null };
     const settings = { ...SETTINGS, resetsAfterMs: { patient: 90_000_000 } };
     const ladderAfter = (lastWaitLadder: string | null, ms: number) =>
-      settle({ ladder, lastVerdictAt: T, lastWaitLadder }, settings, T + ms);
+      settleLadder({ ladder, lastVerdictAt: T, lastWaitLadder }, settings, T + ms);
     expect(ladderAfter('patient', 89_999_999)).to.deep.equal(ladder);
     expect(ladderAfter('patient', 90_000_000)).to.deep.equal(NO_ATTEMPTS);
     expect(ladderAfter('gone', 86_400_000)).to.deep.equal(NO_ATTEMPTS);
@@ -59,8 +59,8 @@ describe('the cooldown ladder', () => {
 
   it('has no wait left at the very moment the wait ends', () => {
     const ladder = { level: 1, attemptOpen: false, waitUntil: T };
-    expect([T - 1, T, T + 1].map((now) => waitRemainingMs(ladder, now))).to.deep.equal([1, 0, 0]);
-    expect(waitRemainingMs(NO_ATTEMPTS, T)).to.equal(0);
+    expect([T - 1, T, T + 1].map((now) => getRemainingWaitMs(ladder, now))).to.deep.equal([1, 0, 0]);
+    expect(getRemainingWaitMs(NO_ATTEMPTS, T)).to.equal(0);
   });
 
   it('never gives a shorter wait than before, whichever ladders the rules name', () => {
@@ -71,8 +71,8 @@ describe('the cooldown ladder', () => {
         let now = T;
         let lastWaitMs = 0;
         for (const { settings, served } of steps) {
-          ladder = climb(ladder, settings.levelsMs, now, lastWaitMs);
-          const waitMs = waitRemainingMs(ladder, now);
+          ladder = climbLadder(ladder, settings.levelsMs, now, lastWaitMs);
+          const waitMs = getRemainingWaitMs(ladder, now);
           expect(waitMs).to.be.at.least(lastWaitMs);
           expect(waitMs).to.be.at.least(settings.levelsMs[ladder.level - 1] ?? Number.NaN);
           lastWaitMs = waitMs;
@@ -85,18 +85,18 @@ describe('the cooldown ladder', () => {
 
   it('finds the waits of a ladder by its name', () => {
     const settings = { ...SETTINGS, ladders: { patient: [60_000, 600_000] } };
-    expect(levelsOf(settings, 'patient')).to.deep.equal([60_000, 600_000]);
-    expect(levelsOf(settings, null)).to.deep.equal(SETTINGS.levelsMs);
+    expect(getLevels(settings, 'patient')).to.deep.equal([60_000, 600_000]);
+    expect(getLevels(settings, null)).to.deep.equal(SETTINGS.levelsMs);
   });
 
   it('never shortens a wait while climbing, and never climbs past the top', () => {
     fc.assert(
       fc.property(anyLadder, anySettings, (ladder, settings) => {
-        const after = climb(ladder, settings.levelsMs, T, 0);
+        const after = climbLadder(ladder, settings.levelsMs, T, 0);
         expect(after.waitUntil).to.be.at.least(ladder.waitUntil ?? 0);
         expect(after.level).to.be.within(1, settings.levelsMs.length);
         expect(after.level).to.be.at.least(Math.min(ladder.level, settings.levelsMs.length));
-        expect(waitRemainingMs(after, T)).to.be.at.least(settings.levelsMs[after.level - 1] ?? Number.NaN);
+        expect(getRemainingWaitMs(after, T)).to.be.at.least(settings.levelsMs[after.level - 1] ?? Number.NaN);
       }),
     );
   });
@@ -122,14 +122,14 @@ describe('paymentScore', () => {
     [1_000_000, 1_000_000, '1.0000'],
   ] as const) {
     it(`is ${score} for ${paid} paid of ${final} final outcomes`, () => {
-      expect(formatPaymentScore(paymentScore(paid, final, HALF))).to.equal(score);
+      expect(formatPaymentScore(computePaymentScore(paid, final, HALF))).to.equal(score);
     });
   }
 
   it('is exactly 0.5000 with no final outcome, whatever the smoothing', () => {
     fc.assert(
       fc.property(anySmoothing, (smoothing) => {
-        expect(formatPaymentScore(paymentScore(0, 0, smoothing))).to.equal('0.5000');
+        expect(formatPaymentScore(computePaymentScore(0, 0, smoothing))).to.equal('0.5000');
       }),
     );
   });
@@ -137,11 +137,11 @@ describe('paymentScore', () => {
   it('never falls with a paid outcome, never rises with an unpaid one, and stays from 0 to 1', () => {
     fc.assert(
       fc.property(anySmoothing, fc.nat(500), fc.nat(500), (smoothing, paid, unpaid) => {
-        const score = paymentScore(paid, paid + unpaid, smoothing);
-        expect(paymentScore(paid + 1, paid + unpaid + 1, smoothing)).to.be.at.least(score);
-        expect(paymentScore(paid, paid + unpaid + 1, smoothing)).to.be.at.most(score);
-        expect(paymentScore(paid + 1, paid + unpaid + 1, smoothing)).to.be.at.least(
-          paymentScore(paid, paid + unpaid + 1, smoothing),
+        const score = computePaymentScore(paid, paid + unpaid, smoothing);
+        expect(computePaymentScore(paid + 1, paid + unpaid + 1, smoothing)).to.be.at.least(score);
+        expect(computePaymentScore(paid, paid + unpaid + 1, smoothing)).to.be.at.most(score);
+        expect(computePaymentScore(paid + 1, paid + unpaid + 1, smoothing)).to.be.at.least(
+          computePaymentScore(paid, paid + unpaid + 1, smoothing),
         );
         expect(score).to.be.within(0, 1);
       }),

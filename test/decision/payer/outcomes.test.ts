@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { recordOutcome, repeatOutcome, setBinding, setOverride } from '#decision/payer/changes.ts';
-import { type ClientState, isNewClient, token, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { type ClientState, isNewClient, toToken, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { DatedReport, KnownOrder } from '#decision/payer/order.ts';
 import { decodeOrder, encodeOrder } from '#decision/payer/order-text.ts';
 import {
   countUnpaidChain,
   findLastOutcome,
-  lastPaidAt,
-  lastUnpaidAt,
+  findLastPaidAt,
+  findLastUnpaidAt,
   RECENT_OUTCOMES_MAX,
   UNPAID_CHAIN_MAX,
 } from '#decision/payer/outcomes.ts';
@@ -55,8 +55,8 @@ function factsOf({ outcomes }: ClientState) {
     unpaidCount: outcomes.unpaidCount,
     unpaidChain: countUnpaidChain(outcomes),
     lastOutcome: last ?? 'NONE',
-    lastPaidAt: lastPaidAt(outcomes),
-    lastUnpaidAt: lastUnpaidAt(outcomes),
+    lastPaidAt: findLastPaidAt(outcomes),
+    lastUnpaidAt: findLastUnpaidAt(outcomes),
   };
 }
 
@@ -73,7 +73,7 @@ describe("the outcomes of a client's orders", () => {
     expect(again.order).to.equal(state.outcomes.recent[0]);
     const later = recordOutcome(state, orders.get('a') ?? null, of('a', unpaid(4)), NOW + 5);
     expect(later).to.deep.include({ effect: 'unchanged' });
-    const order = { ...unpaid(1), reports: [unpaid(1), unpaid(4)], token: token('a') };
+    const order = { ...unpaid(1), reports: [unpaid(1), unpaid(4)], token: toToken('a') };
     const outcomes = { ...state.outcomes, recent: [order] };
     expect(later.state).to.deep.equal({ ...state, lastAt: NOW + 5, changes: state.changes + 1, outcomes });
   });
@@ -97,9 +97,9 @@ describe("the outcomes of a client's orders", () => {
   it('displace orders that make room for newer ones, or are too old themselves', () => {
     const { state } = report(many(RECENT_OUTCOMES_MAX, paid, 10));
     const newer = recordOutcome(state, null, of('newer', unpaid(500)), NOW);
-    expect(newer.displaced).to.deep.equal([{ ...paid(10), token: token('order-10') }]);
+    expect(newer.displaced).to.deep.equal([{ ...paid(10), token: toToken('order-10') }]);
     const older = recordOutcome(newer.state, null, of('older', unpaid(5)), NOW);
-    expect(older.displaced).to.deep.equal([{ ...unpaid(5), token: token('older') }]);
+    expect(older.displaced).to.deep.equal([{ ...unpaid(5), token: toToken('older') }]);
     expect(older.state.outcomes).to.deep.include({ paidCount: RECENT_OUTCOMES_MAX, unpaidCount: 2 });
     const again = recordOutcome(older.state, older.order, of('older', unpaid(5)), NOW);
     expect(again).to.deep.include({ effect: 'unchanged', state: older.state, displaced: [] });

@@ -4,14 +4,14 @@ import { decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { readMoney } from '#decision/payer/amount.ts';
 import { type OutcomeEffect, recordOutcome } from '#decision/payer/changes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { momentFor, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { chooseEventTime, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { KnownHints } from '#decision/payer/hints.ts';
 import { keepRememberedDevices, listDevices } from '#decision/payer/known-devices.ts';
-import { exposureOf, getSettledAmount, type OrderOutcome } from '#decision/payer/order.ts';
+import { getSettledAmount, type OrderOutcome, toExposure } from '#decision/payer/order.ts';
 import { roundTripState } from '#decision/payer/state-document.ts';
-import { settingsOf } from '#decision/rules/rule-set.ts';
-import { contactByScore } from '#decision/score-hints.ts';
+import { getPlatformSettings } from '#decision/rules/rule-set.ts';
+import { recordScore } from '#decision/score-hints.ts';
 import { NOW } from '../../rule-fixtures/random-states.ts';
 import { edited, swap } from '../../rule-fixtures/sound-rules.ts';
 import { clientKey } from './client-keys.ts';
@@ -33,7 +33,7 @@ import {
 const SECOND_MS = 1000;
 const HOUR_MS = 3600 * SECOND_MS;
 const CURRENCY = 'EUR';
-const CLIENT = clientKey(platformName('demo'), 'payer-1');
+const CLIENT = clientKey(toPlatformName('demo'), 'payer-1');
 
 const verdictRule = (method: string, priority: number, params: string) => `
   - name: ${method}
@@ -87,7 +87,7 @@ class FirstPayer implements Payer {
     const money = amount === null ? {} : { amount: `${amount} ${CURRENCY}` };
     const report = { orderRef, ...outcomeOf(result), occurredAt: moment, ...money };
     const granted = this.#granted.get(orderRef);
-    const exposure = granted === undefined ? 'notAsked' : exposureOf(granted);
+    const exposure = granted === undefined ? 'notAsked' : toExposure(granted);
     const { effect, state } = recordOutcome(this.#state, null, report, now, exposure);
     this.#state = roundTripState(state);
     return effect;
@@ -107,8 +107,8 @@ class FirstPayer implements Payer {
       userAgentIsAutomated: sign === 'automated',
       userAgentIsApp: sign === 'app',
     };
-    const now = momentFor(this.#state, clockMs);
-    const { nextState, known } = contactByScore(this.#state, request, now);
+    const now = chooseEventTime(this.#state, clockMs);
+    const { nextState, known } = recordScore(this.#state, request, now);
     this.#state = roundTripState(nextState);
     const hints = known();
     return [...namesOf(hints), `${hints.devices?.fingerprints} known`];
@@ -195,7 +195,7 @@ describe('the page of what happens to a payer', () => {
   });
 
   it("has the reset and the ladders of this test's rules", () => {
-    const { ladder } = settingsOf(RULES, CLIENT.platform);
+    const { ladder } = getPlatformSettings(RULES, CLIENT.platform);
     const { levelsMs, ladders, resetAfterMs, resetsAfterMs } = ladder;
     expect({ levelsMs, ladders, resetAfterMs, resetsAfterMs }).to.deep.equal({
       levelsMs: METHODS.usual.levelsMs,

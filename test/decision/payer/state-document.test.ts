@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { decideScore, decideVerdict } from '#decision/decide.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { recordOutcome } from '#decision/payer/changes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientState, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { decodeClientState, encodeClientState } from '#decision/payer/state-document.ts';
 import { anyState, NOW } from '../../rule-fixtures/random-states.ts';
@@ -13,7 +13,7 @@ import { clientKey } from './client-keys.ts';
 /** A client who was scored, made three attempts and paid once. */
 function usualClient(): ClientState {
   const rules = edited({});
-  const client = clientKey(platformName('demo'), 'payer-1');
+  const client = clientKey(toPlatformName('demo'), 'payer-1');
   const payment = { sellPointKey: 'shop-1', method: 'card', amount: '25.00', currency: null };
   const device = {
     fingerprint: 'c2lnbmFscy1maW5nZXJwcmludA',

@@ -3,26 +3,26 @@ import fc from 'fast-check';
 import { decideVerdict } from '#decision/decide.ts';
 import type { Decision } from '#decision/decision.ts';
 import {
-  decisionOf,
+  decodeDecisionRow,
   encodeDecision,
-  isRow,
+  getRecordShape,
+  isDecisionRow,
   packUuid,
   parseRecord,
+  parseRecordShape,
   RecordDamaged,
   type RecordShape,
-  readShape,
-  recordShape,
   unpackUuid,
 } from '#decision/decision-record.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { clientKey } from '../payer/client-keys.ts';
 
 const rules = currentRules();
-const shape = recordShape(rules);
-const client = clientKey(platformName('demo'), 'payer');
+const shape = getRecordShape(rules);
+const client = clientKey(toPlatformName('demo'), 'payer');
 const NOW = Date.UTC(2026, 10, 1);
 
 interface Asked {
@@ -59,7 +59,7 @@ function stored(decision: Decision | undefined, under: RecordShape | undefined =
 
 function read(text: string, under: RecordShape = shape): Decision {
   const record = parseRecord(text);
-  return isRow(record) ? decisionOf(record, client.hash, under) : record;
+  return isDecisionRow(record) ? decodeDecisionRow(record, client.hash, under) : record;
 }
 
 describe('a decision record', () => {
@@ -96,8 +96,8 @@ describe('a decision record', () => {
   });
 
   it('is read with the stored shape, without the rule set', () => {
-    expect(read(stored(second), readShape(shape.text))).to.deep.equal(second);
-    expect(readShape(shape.text).id).to.equal(shape.id);
+    expect(read(stored(second), parseRecordShape(shape.text))).to.deep.equal(second);
+    expect(parseRecordShape(shape.text).id).to.equal(shape.id);
   });
 
   it('keeps by name what does not follow from the shape: another arm, another reason, a newer member', () => {

@@ -6,14 +6,14 @@ import type { Condition } from '#decision/rules/condition.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
 import { compare } from '#decision/rules/proof/built-conditions.ts';
 import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
-import { knowledgeOf, type Moment } from '#decision/rules/proof/relations.ts';
+import { listKnowledge, type Moment } from '#decision/rules/proof/relations.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { draftOf } from '#decision/rules/text/draft-text.ts';
-import { renamed } from '#decision/rules/text/edited-text.ts';
+import { loadDraft } from '#decision/rules/text/draft-text.ts';
+import { renameVersion } from '#decision/rules/text/edited-text.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { examine } from '#workbench/authoring/desk/examine.ts';
-import { prove } from '#workbench/authoring/prove.ts';
+import { examineRuleSet } from '#workbench/authoring/desk/examine.ts';
+import { proveRules } from '#workbench/authoring/prove.ts';
 import { blocksOf, section } from '../../guide-blocks.ts';
 import { edited, RULES_DIR, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
@@ -41,7 +41,7 @@ describe('the rule sets to start from', () => {
     });
 
     it(`${name}: have nothing that a check would find or note`, () => {
-      expect(prove(ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
+      expect(proveRules(ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
     });
 
     it(`${name}: show a named ladder, a time of day, amounts and a holdout`, () => {
@@ -74,7 +74,7 @@ describe('the rule sets that others published', () => {
         failures: [],
         untested: [],
       });
-      expect(prove(loaded.ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
+      expect(proveRules(loaded.ruleSet, files)).to.deep.equal({ findings: [], notes: [] });
     });
 
   it('have all 66 rules, each with the words of its row, and the page counts them', () => {
@@ -105,11 +105,11 @@ function is(name: string, value: FactValue): Condition {
 function withoutVerdict(verdict: string, ...like: readonly Condition[]): Answer {
   const { rules } = RULES.verdicts;
   const others = rules.filter(({ params }) => params.verdict === verdict).map(({ condition }) => condition);
-  return new Reasoner(knowledgeOf(RULES, 'a verdict')).find(like, others);
+  return new Reasoner(listKnowledge(RULES, 'a verdict')).find(like, others);
 }
 
 function possible(moment: Moment, ...conditions: readonly Condition[]): Answer {
-  return new Reasoner(knowledgeOf(RULES, moment)).find(conditions);
+  return new Reasoner(listKnowledge(RULES, moment)).find(conditions);
 }
 
 describe(`an answer of ${SOUND_VERSION}`, () => {
@@ -146,11 +146,11 @@ describe('the guide for analysts', () => {
     files.set('groups.yaml', `${groups.slice(0, from)}${rules.trimEnd()}\n\n${groups.slice(to)}`);
     files.set('cases/groups.yaml', `${files.get('cases/groups.yaml')}\n${cases.trimEnd()}\n`);
     const version = 'p2.v11';
-    if (isRuleVersion(version)) files.set('ruleset.yaml', renamed(files, version) ?? '');
-    const made = draftOf(version, files);
+    if (isRuleVersion(version)) files.set('ruleset.yaml', renameVersion(files, version) ?? '');
+    const made = loadDraft(version, files);
     if (!made.ok) throw new Error(JSON.stringify(made.problems));
     const { failures, coverage } = runCases(made.ruleSet, files);
-    expect(examine(made.ruleSet, files, null).problems).to.deep.equal([]);
+    expect(examineRuleSet(made.ruleSet, files, null).problems).to.deep.equal([]);
     expect([failures, coverage.rules.percent, coverage.conditions.percent]).to.deep.equal([[], 100, 100]);
   });
 });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { FACT_SYNONYMS } from '#decision/facts/other-words.ts';
-import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { findFacts } from '#decision/rules/fact-finder.ts';
 
 describe('looking for a fact', () => {
   const found = (word: string) =>
-    findFacts(NONE_DECLARED, word).flatMap(({ facts }) => facts.map(({ name }) => name));
+    findFacts(NO_DECLARED_ATTRIBUTES, word).flatMap(({ facts }) => facts.map(({ name }) => name));
 
   it('finds each one by all that other products call it', () => {
     for (const [words, facts] of FACT_SYNONYMS) expect(found(words), words).to.include.members([...facts]);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type Condition, comparisonsIn } from '#decision/rules/condition.ts';
-import { matcher } from '#decision/rules/matcher.ts';
+import { type Condition, listComparisons } from '#decision/rules/condition.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
 import { complement, moveNegations } from '#decision/rules/negation.ts';
 import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
@@ -32,7 +32,7 @@ describe('moving "not" to the comparisons', () => {
   it('changes nothing where every value is known', () => {
     fc.assert(
       fc.property(anyFacts, fc.constantFrom(...whollyKnown), (condition, values) => {
-        expect(matcher(moveNegations(condition))(values)).to.equal(matcher(condition)(values));
+        expect(createMatcher(moveNegations(condition))(values)).to.equal(createMatcher(condition)(values));
       }),
       { numRuns: RUNS },
     );
@@ -40,14 +40,14 @@ describe('moving "not" to the comparisons', () => {
 
   it('lets nothing match that some value of an unknown fact would not match', () => {
     const asksForNoKnowledge = (condition: Condition) =>
-      comparisonsIn([condition]).every(({ operator }) => operator !== 'known');
+      listComparisons([condition]).every(({ operator }) => operator !== 'known');
     fc.assert(
       fc.property(
         anyFacts.filter(asksForNoKnowledge),
         fc.constantFrom(...partlyKnown),
         (condition, values) => {
-          if (!matcher(moveNegations(condition))(values)) return;
-          const others = completions(values).filter((whole) => !matcher(condition)(whole));
+          if (!createMatcher(moveNegations(condition))(values)) return;
+          const others = completions(values).filter((whole) => !createMatcher(condition)(whole));
           expect(others).to.deep.equal([]);
         },
       ),
@@ -91,8 +91,8 @@ describe('the complement of a condition', () => {
   it('holds exactly where the condition does not, also where a value is not known', () => {
     fc.assert(
       fc.property(anyFacts, fc.constantFrom(...assignments), (condition, values) => {
-        const holds = matcher(moveNegations(condition))(values);
-        expect(matcher(complement(condition))(values)).to.equal(!holds);
+        const holds = createMatcher(moveNegations(condition))(values);
+        expect(createMatcher(complement(condition))(values)).to.equal(!holds);
       }),
       { numRuns: RUNS },
     );

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { formatDuration, parseDuration } from '#base/duration.ts';
-import { formatProblem, sortProblems, suggest } from '#decision/rules/problem.ts';
-import { editedYaml } from '#decision/rules/text/edited-text.ts';
+import { formatProblem, sortProblems, suggestName } from '#decision/rules/problem.ts';
+import { editYaml } from '#decision/rules/text/edited-text.ts';
 
 describe('a duration', () => {
   for (const [text, ms] of [
@@ -104,7 +104,7 @@ describe('a suggestion', () => {
     ['anything', [], '; nothing is allowed here'],
   ] as const) {
     it(`for "${name}" among ${allowed.join(', ') || 'nothing'} is "${text}"`, () => {
-      expect(suggest(name, allowed)).to.equal(text);
+      expect(suggestName(name, allowed)).to.equal(text);
     });
   }
 });
@@ -127,7 +127,7 @@ describe('an edited rule file', () => {
       { path: ['rules', 0, 'value'], value: 12 },
       { path: ['rules', 0, 'name'], value: 'a: b' },
     ];
-    expect(editedYaml(TEXT, edits)).to.equal(
+    expect(editYaml(TEXT, edits)).to.equal(
       TEXT.replace('weight: 2', 'weight: 0.4')
         .replace('5m', '10m')
         .replace('value: 4', 'value: 12')
@@ -136,7 +136,7 @@ describe('an edited rule file', () => {
   });
 
   it('has a value that was missing, and keeps its comments', () => {
-    const text = editedYaml(TEXT, [
+    const text = editYaml(TEXT, [
       { path: ['platforms', 'shop', 'smoothing', 'prior'], value: 0.5 },
       { path: ['platforms', 'shop', 'smoothing', 'weight'], value: 0.4 },
     ]);

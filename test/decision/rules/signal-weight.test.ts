@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { keepHeaviestSignals, type SignalParams, weightOfSignals } from '#decision/rules/rule-set.ts';
+import { keepHeaviestSignals, type SignalParams, sumSignalWeights } from '#decision/rules/rule-set.ts';
 
 const signal = fc
   .tuple(fc.constantFrom(0.1, 0.7, 1, 2, 4), fc.constantFrom(undefined, 'device', 'address'))
@@ -8,21 +8,21 @@ const signal = fc
 
 describe('the weight of matching signals', () => {
   it('is the sum of the signals that are about nothing in particular', () => {
-    expect(weightOfSignals([{ weight: 0.7 }, { weight: 0.1 }])).to.equal(0.8);
-    expect(weightOfSignals([])).to.equal(0);
+    expect(sumSignalWeights([{ weight: 0.7 }, { weight: 0.1 }])).to.equal(0.8);
+    expect(sumSignalWeights([])).to.equal(0);
   });
 
   it('has only the heaviest of several signals about one thing', () => {
     const about = 'address';
-    expect(weightOfSignals([{ weight: 2, about }, { weight: 3, about }, { weight: 1 }])).to.equal(4);
+    expect(sumSignalWeights([{ weight: 2, about }, { weight: 3, about }, { weight: 1 }])).to.equal(4);
     expect(
-      weightOfSignals([
+      sumSignalWeights([
         { weight: 2, about },
         { weight: 2, about },
       ]),
     ).to.equal(2);
     expect(
-      weightOfSignals([
+      sumSignalWeights([
         { weight: 2, about },
         { weight: 2, about: 'device' },
       ]),

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Archive } from '#history/archive/archive.ts';
 import { ArchiveDamaged, ArchiveLog, CommitConflict, type Segment } from '#history/archive/archive-log.ts';
-import { OrderFilter, orderNumber } from '#history/archive/order-filter.ts';
+import { OrderFilter, toOrderNumber } from '#history/archive/order-filter.ts';
 import { temporaryDirectory } from '../../servers/temporary-directory.ts';
 
 const NOTHING = { by: 'test', at: 0, add: [], remove: [] };
@@ -166,15 +166,15 @@ describe('the order filter of a segment', () => {
   it('never denies an order that is in the segment', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 300 }), (orders) => {
-        const filter = OrderFilter.from(OrderFilter.of(orders.map(orderNumber)).bytes);
-        expect(orders.every((order) => filter.mayHold(orderNumber(order)))).to.equal(true);
+        const filter = OrderFilter.from(OrderFilter.of(orders.map(toOrderNumber)).bytes);
+        expect(orders.every((order) => filter.mayHold(toOrderNumber(order)))).to.equal(true);
       }),
     );
   });
 
   it('denies all but about one in a hundred of the others', () => {
-    const filter = OrderFilter.of(Array.from({ length: 5000 }, (_, index) => orderNumber(`held-${index}`)));
-    const wrong = Array.from({ length: 20_000 }, (_, index) => orderNumber(`other-${index}`)).filter(
+    const filter = OrderFilter.of(Array.from({ length: 5000 }, (_, index) => toOrderNumber(`held-${index}`)));
+    const wrong = Array.from({ length: 20_000 }, (_, index) => toOrderNumber(`other-${index}`)).filter(
       (order) => filter.mayHold(order),
     );
     expect(wrong.length).to.be.within(50, 400);

@@ -1,5 +1,5 @@
 import { Archive } from '#history/archive/archive.ts';
-import { Duck } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { Lease } from '#history/archive/ship/lease.ts';
@@ -17,11 +17,11 @@ export type NodeArchives = (folder?: string) => Archive;
 export class ArchivedStore {
   readonly store: Store;
   readonly archive: Archive;
-  readonly duck: Duck;
+  readonly duck: QueryEngine;
   readonly node: NodeArchives;
   readonly #readers: ArchiveReader[] = [];
 
-  private constructor(store: Store, node: NodeArchives, duck: Duck) {
+  private constructor(store: Store, node: NodeArchives, duck: QueryEngine) {
     this.store = store;
     this.node = node;
     this.archive = node();
@@ -33,7 +33,7 @@ export class ArchivedStore {
     at: string | NodeArchives = temporaryDirectory(),
   ): Promise<ArchivedStore> {
     const temporaryFolder = `${temporaryDirectory()}/spill`;
-    const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder });
+    const duck = await QueryEngine.open({ threads: 1, memoryMiB: 256, temporaryFolder });
     return new ArchivedStore(store, typeof at === 'string' ? () => new Archive(at) : at, duck);
   }
 

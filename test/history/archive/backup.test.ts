@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { clientNumber, platformName } from '#decision/payer/client-key.ts';
+import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { openStoreBesideArchive } from '#history/archive/archived-salt.ts';
 import { backUp, NotABackup } from '#history/archive/backup.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { readSetAside } from '#history/archive/set-aside.ts';
+import { readQuarantine } from '#history/archive/set-aside.ts';
 import { SaltRefused } from '#state/client-salt.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -68,10 +68,10 @@ describe('a backup of the archive', () => {
     } as const;
     await place.archive.setAside([entry]);
     await backUp(place.archive, target);
-    expect(readSetAside(target).map(({ text }) => text)).to.deep.equal(['z']);
-    await place.archive.forgetSetAside(new Set([clientNumber(client.hash)]));
+    expect(readQuarantine(target).map(({ text }) => text)).to.deep.equal(['z']);
+    await place.archive.forgetSetAside(new Set([toClientNumber(client.hash)]));
     await backUp(place.archive, target);
-    expect(readSetAside(target)).to.deep.equal([]);
+    expect(readQuarantine(target)).to.deep.equal([]);
   });
 
   it('can be shipped to after it is copied back', async () => {
@@ -109,7 +109,7 @@ describe('a backup of the archive', () => {
   });
 });
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 
 describe('the salt of payers in the archive', () => {
   let archiveDir: string;

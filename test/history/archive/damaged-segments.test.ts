@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
@@ -15,7 +15,7 @@ import { scoring } from '../../workbench/commands/scoring.ts';
 import { all } from '../evidence/source/recorded-evidence.ts';
 import { ArchivedStore } from './archived-store.ts';
 
-const platform = platformName('shop');
+const platform = toPlatformName('shop');
 
 /** What disk faults do to a file. */
 const FAULTS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
@@ -73,7 +73,7 @@ describe('a segment with a file', () => {
         );
       const gaps = [{ from: damaged.from, to: damaged.to, entries: 1 }];
       expect(await read({})).to.deep.equal({ orders: ['order-2'], gaps });
-      expect(await read({ platform: platformName('other') })).to.deep.equal({ orders: [], gaps: [] });
+      expect(await read({ platform: toPlatformName('other') })).to.deep.equal({ orders: [], gaps: [] });
     });
 
   describe('that was cut off', () => {

@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { factColumn, factLabel, factType, typeOfColumn } from '#history/archive/fact-columns.ts';
+import {
+  getColumnType,
+  getFactColumnType,
+  toFactColumn,
+  toFactLabel,
+} from '#history/archive/fact-columns.ts';
 
 describe('the column of a fact', () => {
   for (const [label, column] of [
@@ -11,8 +16,8 @@ describe('the column of a fact', () => {
     ['clientsOnAttribute(card_ 7d)', 'fact_clientsOnAttribute_card___7d'],
   ] as const)
     it(`of ${label} is ${column}, which leads back to it`, () => {
-      expect(factColumn(label)).to.equal(column);
-      expect(factLabel(column)).to.equal(label);
-      expect([factType(label), typeOfColumn(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
+      expect(toFactColumn(label)).to.equal(column);
+      expect(toFactLabel(column)).to.equal(label);
+      expect([getFactColumnType(label), getColumnType(column)]).to.deep.equal(['BIGINT', 'BIGINT']);
     });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { edited, edits, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -44,7 +44,7 @@ describe('evidence on the velocity of attributes', () => {
         { rules: refusing(2, 2), values: {} },
       ] as const;
       const found = await withEvidence(all(sources[kind]), (evidence) =>
-        backtest(evidence, { tried, against: null, rulesOf: () => RULES }),
+        runBacktest(evidence, { tried, against: null, rulesOf: () => RULES }),
       );
       expect([found.compared, found.reproduced]).to.deep.equal([7, 7]);
       // The second payer with the card, and the second card of a payer.

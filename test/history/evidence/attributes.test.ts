@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
-import { drift } from '#history/evidence/drift.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
+import { measureDrift } from '#history/evidence/drift.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { CHECKOUT_ATTRIBUTES, declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { type Edit, edited, edits, swap } from '../../rule-fixtures/sound-rules.ts';
@@ -72,14 +72,14 @@ describe('evidence on attributes', () => {
 
     it(`answers in a backtest as it did, from ${kind}`, async () => {
       const found = await withEvidence(all(sources[kind]), (evidence) =>
-        backtest(evidence, { tried: [{ rules: RULES, values: {} }], against: null, rulesOf: () => RULES }),
+        runBacktest(evidence, { tried: [{ rules: RULES, values: {} }], against: null, rulesOf: () => RULES }),
       );
       expect([found.compared, found.reproduced]).to.deep.equal([12, 12]);
       expect(found.candidates[0]?.changed).to.equal(0);
     });
 
     it(`compares the values of each attribute over time, from ${kind}`, async () => {
-      const found = await withEvidence(all(sources[kind]), (evidence) => drift(evidence, null));
+      const found = await withEvidence(all(sources[kind]), (evidence) => measureDrift(evidence, null));
       const names = found.facts.map(({ fact }) => fact);
       const attributes = names.filter((name) => name.startsWith('attribute'));
       expect(attributes.toSorted()).to.deep.equal(

@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { callerOfKey } from '#checkout/access/caller.ts';
+import { toCaller } from '#checkout/access/caller.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { Duck } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { presentReport } from '#history/evidence/report/rule-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
@@ -77,7 +77,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
 
   const backtestUnder = (ask: EvidenceAsk) =>
     withEvidence(ask, (evidence) =>
-      backtest(evidence, {
+      runBacktest(evidence, {
         tried: [
           { rules: RULES, values: {} },
           { rules: OTHER_BIN, values: {} },
@@ -88,7 +88,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
     );
 
   const reportUnder = (ask: EvidenceAsk) =>
-    withEvidence(ask, (evidence) => report(evidence, { rules: RULES, against: OTHER_BIN, by: null }));
+    withEvidence(ask, (evidence) => createReport(evidence, { rules: RULES, against: OTHER_BIN, by: null }));
 
   for (const kind of ['archive', 'journal'] as const) {
     it(`answers in a backtest as the service did, from ${kind}`, async () => {
@@ -132,7 +132,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
   it('is worked out by the desk of a node with the secrets of the node', async () => {
     const store = openSqliteStore(temporaryDirectory(), { salt: TEST_SALT });
     const { record } = await new AccessKeys(store.documents, Date.now).issue(
-      platformName('shop'),
+      toPlatformName('shop'),
       ['rules'],
       KEY_LIFETIME_MS,
     );
@@ -154,7 +154,7 @@ describe('evidence on constants that a pseudonym is compared with', () => {
       const span = { platform: null, from, to: null, asOf: null };
       const ruleSets = { [RULES.version]: RULES.digest };
       const options = { version: RULES.version };
-      const asked = await desk.ask(callerOfKey(record), { kind: 'report', options, ruleSets, ...span });
+      const asked = await desk.ask(toCaller(record), { kind: 'report', options, ruleSets, ...span });
       await until('the job ends', async () => {
         const job = await desk.jobStore.get(asked.platform, asked.jobId);
         return job === null || job.endedAt !== null;
@@ -171,8 +171,12 @@ describe('evidence on constants that a pseudonym is compared with', () => {
 
   async function verified(hmacs: AttributeHmacs) {
     const archive = new Archive(sources.archive.folder);
-    const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
-    const rules = withHmacs(RULES, hmacs);
+    const duck = await QueryEngine.open({
+      threads: 1,
+      memoryMiB: 512,
+      temporaryFolder: temporaryDirectory(),
+    });
+    const rules = rehashConstants(RULES, hmacs);
     try {
       let sum = NOTHING_VERIFIED;
       for (const segment of archive.segments(archive.read(), { table: 'decisions' }))
@@ -188,12 +192,12 @@ describe('evidence on constants that a pseudonym is compared with', () => {
 
   it('reproduces archived decisions with the secret, and counts apart those of another', async () => {
     const whole = { ...NOTHING_VERIFIED, checked: 7 };
-    expect(await verified(attributeHmacsUnder([SIGNAL_SECRET]))).to.deep.equal({ ...whole, reproduced: 7 });
-    expect(await verified(attributeHmacsUnder([OTHER_SECRET]))).to.deep.equal({
+    expect(await verified(createAttributeHmacs([SIGNAL_SECRET]))).to.deep.equal({ ...whole, reproduced: 7 });
+    expect(await verified(createAttributeHmacs([OTHER_SECRET]))).to.deep.equal({
       ...whole,
       reproduced: 1,
       withoutSecret: 6,
     });
-    expect(await verified(attributeHmacsUnder([]))).to.deep.include({ reproduced: 1, withoutSecret: 6 });
+    expect(await verified(createAttributeHmacs([]))).to.deep.include({ reproduced: 1, withoutSecret: 6 });
   });
 });

@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
-  areaUnderCurve,
-  brierScore,
-  byScore,
-  calibrationGaps,
-  reliability,
+  computeAreaUnderCurve,
+  computeBrierScore,
+  computeCalibrationGaps,
+  computeReliability,
+  groupByScore,
   type ScoredOrders,
 } from '#history/statistics/calibration.ts';
 import {
-  clientsToGo,
-  differenceOf,
+  estimateClientsToGo,
+  estimateDifference,
   type Moments,
   NO_MOMENTS,
 } from '#history/statistics/confidence-sequence.ts';
-import { plus } from '#history/statistics/sums.ts';
+import { addSums } from '#history/statistics/sums.ts';
 import { seeded } from '../../simulation/seeded-random.ts';
 
 const samples = fc.array(
@@ -34,7 +34,7 @@ describe('the calibration of a score', () => {
     fc.assert(
       fc.property(samples, (some) => {
         const counted = aucByPairs(oneByOne(some));
-        const auc = areaUnderCurve(some);
+        const auc = computeAreaUnderCurve(some);
         if (counted === null) expect(auc).to.equal(null);
         else expect(auc).to.be.closeTo(counted, 1e-12);
       }),
@@ -42,37 +42,40 @@ describe('the calibration of a score', () => {
   });
 
   it('has an AUC of 1 when every paid order scored higher, 0 when lower, and 0.5 when all tie', () => {
-    expect(areaUnderCurve([paid(0.9), unpaid(0.2), paid(0.6)])).to.equal(1);
-    expect(areaUnderCurve([paid(0.1), unpaid(0.2), unpaid(0.6)])).to.equal(0);
-    expect(areaUnderCurve([paid(0.5), unpaid(0.5), unpaid(0.5)])).to.equal(0.5);
+    expect(computeAreaUnderCurve([paid(0.9), unpaid(0.2), paid(0.6)])).to.equal(1);
+    expect(computeAreaUnderCurve([paid(0.1), unpaid(0.2), unpaid(0.6)])).to.equal(0);
+    expect(computeAreaUnderCurve([paid(0.5), unpaid(0.5), unpaid(0.5)])).to.equal(0.5);
   });
 
   it('has no AUC when all orders have the same outcome', () => {
-    expect(areaUnderCurve([paid(0.5)])).to.equal(null);
-    expect(areaUnderCurve([unpaid(0.5)])).to.equal(null);
-    expect(areaUnderCurve([])).to.equal(null);
+    expect(computeAreaUnderCurve([paid(0.5)])).to.equal(null);
+    expect(computeAreaUnderCurve([unpaid(0.5)])).to.equal(null);
+    expect(computeAreaUnderCurve([])).to.equal(null);
   });
 
   it('has the mean squared distance from the outcome as its Brier score', () => {
-    expect(brierScore([paid(0.8), unpaid(0.5), unpaid(1)])).to.be.closeTo((0.04 + 0.25 + 1) / 3, 1e-12);
-    expect(brierScore([])).to.equal(null);
+    expect(computeBrierScore([paid(0.8), unpaid(0.5), unpaid(1)])).to.be.closeTo(
+      (0.04 + 0.25 + 1) / 3,
+      1e-12,
+    );
+    expect(computeBrierScore([])).to.equal(null);
   });
 
   it('has the same figures for orders one by one and by score', () => {
     fc.assert(
       fc.property(samples, (some) => {
         const single = oneByOne(some);
-        for (const figure of [areaUnderCurve, brierScore, calibrationError]) {
+        for (const figure of [computeAreaUnderCurve, computeBrierScore, calibrationError]) {
           const expected = figure(single);
-          if (expected === null) expect(figure(byScore(some))).to.equal(null);
-          else expect(figure(byScore(some))).to.be.closeTo(expected, 1e-12);
+          if (expected === null) expect(figure(groupByScore(some))).to.equal(null);
+          else expect(figure(groupByScore(some))).to.be.closeTo(expected, 1e-12);
         }
       }),
     );
   });
 
   it('sorts scores into tenths, the last of which includes 1, and leaves empty ones out', () => {
-    const bins = reliability([
+    const bins = computeReliability([
       paid(0.5),
       unpaid(0.59),
       paid(0.9),
@@ -89,7 +92,7 @@ describe('the calibration of a score', () => {
   it('loses no order between the bins, and has each mean score inside its bin', () => {
     fc.assert(
       fc.property(samples, (some) => {
-        const bins = reliability(some);
+        const bins = computeReliability(some);
         expect(bins.reduce((sum, { count }) => sum + count, 0)).to.equal(oneByOne(some).length);
         for (const { from, to, meanScore } of bins) expect(meanScore).to.be.within(from - 1e-9, to + 1e-9);
       }),
@@ -107,7 +110,7 @@ describe('the calibration of a score', () => {
 
 /** The distances of all bins together. */
 function calibrationError(scored: readonly ScoredOrders[]): number | null {
-  return calibrationGaps(scored)?.reduce((sum, gap) => sum + Math.abs(gap), 0) ?? null;
+  return computeCalibrationGaps(scored)?.reduce((sum, gap) => sum + Math.abs(gap), 0) ?? null;
 }
 
 function oneByOne(some: readonly ScoredOrders[]): readonly ScoredOrders[] {
@@ -134,26 +137,26 @@ function drawn(clients: number, seed: number, more = 0): Moments {
   let moments = NO_MOMENTS;
   for (let client = 0; client < clients; client++) {
     const value = draw() + draw() + more;
-    moments = plus(moments, { clients: 1, seen: 1, sum: value, size: value, squares: value ** 2 });
+    moments = addSums(moments, { clients: 1, seen: 1, sum: value, size: value, squares: value ** 2 });
   }
   return moments;
 }
 
 describe('a difference of means that may be looked at at any time', () => {
   it('is unknown with fewer than 50 clients in an arm who have any, or effectively fewer, or where all are equal', () => {
-    expect(differenceOf(drawn(49, 1), drawn(5000, 2), 0.05)).to.equal(null);
-    expect(differenceOf(drawn(70, 1), drawn(70, 2), 0.05)).not.to.equal(null);
+    expect(estimateDifference(drawn(49, 1), drawn(5000, 2), 0.05)).to.equal(null);
+    expect(estimateDifference(drawn(70, 1), drawn(70, 2), 0.05)).not.to.equal(null);
     const nobodyElse = { ...drawn(49, 1), clients: 5000 };
-    expect(differenceOf(drawn(5000, 2), nobodyElse, 0.05)).to.equal(null);
-    const rich = plus(drawn(200, 1), { clients: 1, seen: 1, sum: 1000, size: 1000, squares: 1e6 });
-    expect(differenceOf(drawn(200, 2), rich, 0.05)).to.equal(null);
+    expect(estimateDifference(drawn(5000, 2), nobodyElse, 0.05)).to.equal(null);
+    const rich = addSums(drawn(200, 1), { clients: 1, seen: 1, sum: 1000, size: 1000, squares: 1e6 });
+    expect(estimateDifference(drawn(200, 2), rich, 0.05)).to.equal(null);
     const alike = { clients: 1000, seen: 1000, sum: 1000, size: 1000, squares: 1000 };
-    expect(differenceOf(alike, alike, 0.05)).to.equal(null);
+    expect(estimateDifference(alike, alike, 0.05)).to.equal(null);
   });
 
   it('takes no arm for steadier than both are together', () => {
     const steady = { clients: 100, seen: 100, sum: 100, size: 100, squares: 100.01 };
-    const { low = 0, high = 0 } = differenceOf(drawn(5000, 1), steady, 0.05) ?? {};
+    const { low = 0, high = 0 } = estimateDifference(drawn(5000, 1), steady, 0.05) ?? {};
     expect(high - low).to.be.above(0.3);
   });
 
@@ -163,9 +166,9 @@ describe('a difference of means that may be looked at at any time', () => {
       fc.property(clients, clients, fc.integer(), (some, others, seed) => {
         const [a, b] = [drawn(some, seed), drawn(others, seed + 1, 0.3)];
         const [wide, narrow, back] = [
-          differenceOf(a, b, 0.01),
-          differenceOf(a, b, 0.05),
-          differenceOf(b, a, 0.05),
+          estimateDifference(a, b, 0.01),
+          estimateDifference(a, b, 0.05),
+          estimateDifference(b, a, 0.05),
         ];
         if (wide === null || narrow === null || back === null) return false;
         return wide.low < narrow.low && narrow.high < wide.high && Math.abs(back.low + narrow.high) < 1e-9;
@@ -179,9 +182,9 @@ describe('a difference of means that may be looked at at any time', () => {
     for (let seed = 0; seed < 200; seed++) {
       let [a, b] = [drawn(200, 4 * seed), drawn(200, 4 * seed + 1, 0.2)];
       for (let look = 0; look < 30; look++) {
-        a = plus(a, drawn(40, 1_000_000 + 60 * seed + look));
-        b = plus(b, drawn(40, 2_000_000 + 60 * seed + look, 0.2));
-        const told = differenceOf(a, b, 0.05);
+        a = addSums(a, drawn(40, 1_000_000 + 60 * seed + look));
+        b = addSums(b, drawn(40, 2_000_000 + 60 * seed + look, 0.2));
+        const told = estimateDifference(a, b, 0.05);
         if (told !== null && told.low <= 0.2 && 0.2 <= told.high) continue;
         missed += 1;
         break;
@@ -192,11 +195,11 @@ describe('a difference of means that may be looked at at any time', () => {
 
   it('says how many more clients it needs, and 0 once there are enough', () => {
     const [a, b] = [drawn(500, 1), drawn(500, 2)];
-    const few = clientsToGo(a, b, 0.05, 0.1) ?? Number.NaN;
+    const few = estimateClientsToGo(a, b, 0.05, 0.1) ?? Number.NaN;
     expect(few).to.be.within(100, 1000);
-    expect(clientsToGo(a, b, 0.05, 0.05)).to.be.within(2500, 6000);
+    expect(estimateClientsToGo(a, b, 0.05, 0.05)).to.be.within(2500, 6000);
     const enough = drawn(500 + few, 3);
-    expect(clientsToGo(enough, enough, 0.05, 0.1)).to.equal(0);
-    expect(clientsToGo(a, b, 0.05, 0)).to.equal(null);
+    expect(estimateClientsToGo(enough, enough, 0.05, 0.1)).to.equal(0);
+    expect(estimateClientsToGo(a, b, 0.05, 0)).to.equal(null);
   });
 });

@@ -1,23 +1,23 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { holdoutDraw } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { populationStability } from '#history/statistics/distributions.ts';
+import { createHoldoutDraw } from '#decision/holdout.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { computePopulationStability } from '#history/statistics/distributions.ts';
 import {
-  bootstrapIntervals,
   type ClusterCount,
-  clusteredInterval,
-  clusteredShare,
-  predictionInterval,
-  shareInterval,
+  estimateByBootstrap,
+  estimateClusteredShare,
+  estimateClusteredShares,
+  estimateShare,
+  predictInterval,
   student975,
 } from '#history/statistics/intervals.ts';
 import {
-  expectedEvents,
-  frailtyOf,
-  lastingAfterDays,
-  maturityOf,
-  reversalRisks,
+  estimateExpectedEvents,
+  estimateFrailty,
+  estimateReversalRisks,
+  findLastingAfterDays,
+  findMaturityDays,
 } from '#history/statistics/reversal-ages.ts';
 import { isOffBalance } from '#history/statistics/sample-ratio.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
@@ -25,8 +25,8 @@ import { SeededRandom, seeded } from '../../simulation/seeded-random.ts';
 
 describe('the interval of a share', () => {
   it("is Wilson's, and null without anybody", () => {
-    expect(shareInterval(0, 0)).to.equal(null);
-    const share = shareInterval(10, 100);
+    expect(estimateShare(0, 0)).to.equal(null);
+    const share = estimateShare(10, 100);
     expect(share?.value).to.equal(0.1);
     // The textbook's interval for 10 of 100.
     expect(share?.low).to.be.closeTo(0.0552, 0.0001);
@@ -39,7 +39,7 @@ describe('the interval of a share', () => {
       .chain((whole) => fc.tuple(fc.nat(whole), fc.constant(whole)));
     fc.assert(
       fc.property(counts, ([part, whole]) => {
-        const { value, low, high } = shareInterval(part, whole) ?? { value: 0, low: 0, high: 0 };
+        const { value, low, high } = estimateShare(part, whole) ?? { value: 0, low: 0, high: 0 };
         for (const end of [low, high])
           expect(Math.abs(value - end)).to.be.closeTo(1.96 * Math.sqrt((end * (1 - end)) / whole), 1e-4);
         expect(value).to.be.within(low - 1e-12, high + 1e-12);
@@ -72,7 +72,7 @@ function mean(drawn: Uint32Array): number {
 }
 
 function bootstrapInterval(clusters: number, statistic: (drawn: Uint32Array) => number | null, seed = 1) {
-  return bootstrapIntervals(clusters, (drawn) => [statistic(drawn)], seed)[0] ?? null;
+  return estimateByBootstrap(clusters, (drawn) => [statistic(drawn)], seed)[0] ?? null;
 }
 
 describe('the bootstrap', () => {
@@ -131,10 +131,10 @@ describe('the population stability index', () => {
   it('is 0 for the same counts, and the same in both directions', () => {
     fc.assert(
       fc.property(counts, counts, (some, others) => {
-        expect(populationStability(some, some, [10, 10]).index).to.equal(0);
+        expect(computePopulationStability(some, some, [10, 10]).index).to.equal(0);
         const [there, back] = [
-          populationStability(some, others, [10, 10]).index,
-          populationStability(others, some, [10, 10]).index,
+          computePopulationStability(some, others, [10, 10]).index,
+          computePopulationStability(others, some, [10, 10]).index,
         ];
         expect(there).to.be.closeTo(back, 1e-12);
         expect(there).to.be.at.least(0);
@@ -143,7 +143,7 @@ describe('the population stability index', () => {
   });
 
   it("equals the textbook's formula where no bin is small", () => {
-    const { index } = populationStability([300_000, 700_000], [400_000, 600_000], [1, 1]);
+    const { index } = computePopulationStability([300_000, 700_000], [400_000, 600_000], [1, 1]);
     expect(index).to.be.closeTo(0.1 * Math.log(4 / 3) + -0.1 * Math.log(6 / 7), 1e-5);
   });
 
@@ -158,7 +158,7 @@ describe('the population stability index', () => {
       return bins;
     };
     const beyond = Array.from({ length: 1000 }, () => {
-      const { index, byChance } = populationStability(sample(300), sample(500), [300, 500]);
+      const { index, byChance } = computePopulationStability(sample(300), sample(500), [300, 500]);
       return index > byChance;
     });
     expect(beyond.filter(Boolean).length).to.be.within(30, 75);
@@ -201,7 +201,7 @@ function predictedOf(seed: number, reversedShare: (draw: () => number) => number
   const all = payers.flat();
   const young = all.filter(({ events }) => events === 0).map(({ day }) => ({ day, payments: 1 }));
   const risks = new Map(
-    reversalRisks(
+    estimateReversalRisks(
       all,
       all.map(({ day }) => day),
     )?.map((risk) => [risk.day, risk]),
@@ -217,11 +217,11 @@ function predictedOf(seed: number, reversedShare: (draw: () => number) => number
     expected: sumOf(passed),
     squares: sumOf((payer) => passed(payer) ** 2),
   };
-  const beyondChance = (frailtyOf(spread) * sumOf((payer) => ahead(payer) ** 2)) / sumOf(ahead) ** 2;
-  const predicted = predictionInterval(
+  const beyondChance = (estimateFrailty(spread) * sumOf((payer) => ahead(payer) ** 2)) / sumOf(ahead) ** 2;
+  const predicted = predictInterval(
     payers.length,
     (drawn) =>
-      expectedEvents(
+      estimateExpectedEvents(
         payers.flatMap((payer, place) =>
           payer.map(({ day, events }) => ({
             day,
@@ -239,29 +239,29 @@ function predictedOf(seed: number, reversedShare: (draw: () => number) => number
 
 describe('the ages at which payments are reversed', () => {
   it('say when a payment is safe, once payments were watched for longer than reversals take', () => {
-    expect(maturityOf(paymentsOf(90, 1).aged)).to.be.within(33, 36);
+    expect(findMaturityDays(paymentsOf(90, 1).aged)).to.be.within(33, 36);
   });
 
   it('say nothing while reversals are still coming, or with fewer than ten', () => {
-    expect(maturityOf(paymentsOf(30, 1).aged)).to.equal(null);
+    expect(findMaturityDays(paymentsOf(30, 1).aged)).to.equal(null);
     const nine = [
       { day: 1, events: 9, left: 9 },
       { day: 90, events: 0, left: 500 },
     ];
-    expect(maturityOf(nine)).to.equal(null);
-    expect(maturityOf([...nine, { day: 1, events: 1, left: 1 }])).to.equal(2);
+    expect(findMaturityDays(nine)).to.equal(null);
+    expect(findMaturityDays([...nine, { day: 1, events: 1, left: 1 }])).to.equal(2);
   });
 
   it('say when most have come, also of few, and at once where none came', () => {
-    expect(lastingAfterDays(paymentsOf(90, 1).aged)).to.be.within(31, 34);
-    expect(lastingAfterDays([{ day: 6, events: 1, left: 1 }])).to.equal(7);
-    expect(lastingAfterDays([{ day: 6, events: 0, left: 100 }])).to.equal(0);
+    expect(findLastingAfterDays(paymentsOf(90, 1).aged)).to.be.within(31, 34);
+    expect(findLastingAfterDays([{ day: 6, events: 1, left: 1 }])).to.equal(7);
+    expect(findLastingAfterDays([{ day: 6, events: 0, left: 100 }])).to.equal(0);
   });
 
   it('predict how many are to come, correctly on average over many histories', () => {
     const ratios = Array.from({ length: 100 }, (_, seed) => {
       const { aged, young, toCome } = paymentsOf(90, seed);
-      return (expectedEvents(aged, young) ?? 0) / toCome;
+      return (estimateExpectedEvents(aged, young) ?? 0) / toCome;
     });
     expect(ratios.reduce((sum, ratio) => sum + ratio, 0) / ratios.length).to.be.closeTo(1, 0.05);
   });
@@ -280,8 +280,8 @@ describe('the ages at which payments are reversed', () => {
     });
 
   it('predict none where none was ever reversed, and nothing without a payment', () => {
-    expect(expectedEvents([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(0);
-    expect(expectedEvents([], [{ day: 1, payments: 5 }])).to.equal(null);
+    expect(estimateExpectedEvents([{ day: 9, events: 0, left: 5 }], [{ day: 1, payments: 5 }])).to.equal(0);
+    expect(estimateExpectedEvents([], [{ day: 1, payments: 5 }])).to.equal(null);
   });
 });
 
@@ -333,15 +333,15 @@ describe('the sample ratio of a draw', () => {
 
 const WORLDS = 500;
 const CLIENTS = 240;
-const DEMO = platformName('demo');
+const DEMO = toPlatformName('demo');
 
 interface World {
   /** The share of the rule's orders that would be paid if they were let through. */
   readonly truth: number;
   /** As the holdout shows it. */
-  readonly held: ReturnType<typeof clusteredShare>;
+  readonly held: ReturnType<typeof estimateClusteredShare>;
   /** Without a holdout: the paid share of the orders that got through all the same, by another card or another day. */
-  readonly naive: ReturnType<typeof clusteredShare>;
+  readonly naive: ReturnType<typeof estimateClusteredShare>;
 }
 
 /**
@@ -352,7 +352,7 @@ function worldOf(seed: number): World {
   const random = seeded(seed);
   const usual = 0.15 + 0.45 * random();
   const rates = [0.4 * usual, 1.6 * usual] as const;
-  const isHeldOut = holdoutDraw(`the secret of world ${seed}, long enough`);
+  const isHeldOut = createHoldoutDraw(`the secret of world ${seed}, long enough`);
   const held: ClusterCount[] = [];
   const naive: ClusterCount[] = [];
   for (let n = 0; n < CLIENTS; n++) {
@@ -363,7 +363,7 @@ function worldOf(seed: number): World {
     const count = { part: seen.filter((paid) => paid).length, whole: seen.length };
     (skipped ? held : naive).push(count);
   }
-  return { truth: usual, held: clusteredShare(held), naive: clusteredShare(naive) };
+  return { truth: usual, held: estimateClusteredShare(held), naive: estimateClusteredShare(naive) };
 }
 
 describe("the paid share of a rule's orders", () => {
@@ -391,15 +391,17 @@ describe("the paid share of a rule's orders", () => {
 
 describe('a share of orders that depend on each other by client', () => {
   it('is unknown below 30 orders', () => {
-    expect(clusteredShare(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 })))).to.equal(null);
-    expect(clusteredShare(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 })))).to.not.equal(null);
+    expect(estimateClusteredShare(Array.from({ length: 29 }, () => ({ part: 1, whole: 1 })))).to.equal(null);
+    expect(estimateClusteredShare(Array.from({ length: 30 }, () => ({ part: 1, whole: 1 })))).to.not.equal(
+      null,
+    );
   });
 
   it('is inside its interval, which is from 0 to 1', () => {
     const cluster = fc.nat(5).chain((whole) => fc.record({ part: fc.nat(whole), whole: fc.constant(whole) }));
     fc.assert(
       fc.property(fc.array(cluster, { minLength: 20, maxLength: 80 }), (clusters) => {
-        const share = clusteredShare(clusters);
+        const share = estimateClusteredShare(clusters);
         if (share === null) return;
         const total = (pick: 'part' | 'whole') => clusters.reduce((sum, one) => sum + one[pick], 0);
         expect(share.value).to.be.closeTo(total('part') / total('whole'), 1e-12);
@@ -411,7 +413,7 @@ describe('a share of orders that depend on each other by client', () => {
 
   it('has a wider interval than independent orders when clients differ', () => {
     const clusters = Array.from({ length: 40 }, (_, n) => ({ part: n % 2 === 0 ? 4 : 0, whole: 4 }));
-    const [together, apart] = [clusteredShare(clusters), shareInterval(80, 160)];
+    const [together, apart] = [estimateClusteredShare(clusters), estimateShare(80, 160)];
     expect((together?.high ?? 0) - (together?.low ?? 0)).to.be.above(
       1.8 * ((apart?.high ?? 0) - (apart?.low ?? 0)),
     );
@@ -423,7 +425,7 @@ describe('a share of the orders of a few clients', () => {
   function coveredWith(clients: number): number {
     const random = seeded(clients);
     const world = () => Array.from({ length: clients }, () => ({ part: random() < 0.5 ? 7 : 1, whole: 8 }));
-    const shares = Array.from({ length: 2000 }, () => clusteredInterval(world()));
+    const shares = Array.from({ length: 2000 }, () => estimateClusteredShares(world()));
     return shares.filter((share) => share !== null && share.low <= 0.5 && 0.5 <= share.high).length / 2000;
   }
 
@@ -433,7 +435,7 @@ describe('a share of the orders of a few clients', () => {
   });
 
   it('has a very wide interval for two clients who differ', () => {
-    const share = clusteredInterval([
+    const share = estimateClusteredShares([
       { part: 9, whole: 10 },
       { part: 1, whole: 10 },
     ]);

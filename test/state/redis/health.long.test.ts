@@ -9,7 +9,7 @@ import { NodeClocks } from '#state/redis/node-clocks.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { type RunCall, StoreUnavailable } from '#state/store-errors.ts';
-import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
+import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
@@ -26,7 +26,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   let store: Store;
   const port = () => servers.nodes[0]?.port ?? 0;
   const set = (name: string, value: string) => command(port(), ['CONFIG', 'SET', name, value]);
-  const texts = async () => healthTexts(await store.check());
+  const texts = async () => listHealthProblems(await store.check());
   const checkedAnew = async (url = servers.url) => {
     const another = await openPatiently(url);
     return another.check().finally(() => another.close());
@@ -44,7 +44,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
 
   it('is good when writes work and every promise is kept', async () => {
     expect(await texts()).to.deep.equal([]);
-    expect(servesClients(await store.check())).to.equal(true);
+    expect(isServing(await store.check())).to.equal(true);
   });
 
   for (const [title, setting, told] of [
@@ -53,7 +53,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
   ] as const)
     it(`says that ${title}`, async () => {
       await set(setting, '1');
-      expect(servesClients(await store.check())).to.equal(false);
+      expect(isServing(await store.check())).to.equal(false);
       expect((await texts())[0]).to.equal(`The clients on ${store.name} get 503: ${told}.`);
       await set(setting, '0');
       expect(await texts()).to.deep.equal([]);
@@ -64,9 +64,9 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     try {
       await command(port(), ['REPLICAOF', '127.0.0.1', String(other.nodes[0]?.port)]);
       const health = await store.check();
-      expect(servesClients(health)).to.equal(false);
+      expect(isServing(health)).to.equal(false);
       // The next check may come during the reconnect.
-      expect(healthTexts(health)[0]).to.match(
+      expect(listHealthProblems(health)[0]).to.match(
         /get 503: (READONLY You can't write against a read only replica|MASTERDOWN|LOADING)/,
       );
     } finally {
@@ -85,8 +85,8 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     await set('maxmemory-policy', 'allkeys-lru');
     await set('appendonly', 'no');
     const health = await checkedAnew();
-    expect(servesClients(health)).to.equal(true);
-    expect(healthTexts(health)).to.deep.equal([
+    expect(isServing(health)).to.equal(true);
+    expect(listHealthProblems(health)).to.deep.equal([
       `${store.name} has maxmemory-policy allkeys-lru: short of memory it forgets payers, who then look new; set noeviction.`,
       `${store.name} keeps no append-only file: a restart loses acknowledged verdicts; set appendonly yes.`,
     ]);
@@ -99,7 +99,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     await set('maxmemory', String(Math.round(used * 1.1)));
     const health = await checkedAnew();
     expect(health[0]?.memoryUsedShare).to.be.within(0.86, 1.1);
-    expect(healthTexts(health)).to.include(
+    expect(listHealthProblems(health)).to.include(
       `${store.name} has used more than 85 % of its maxmemory: when it is full every verdict is 503; give it more.`,
     );
   });
@@ -108,7 +108,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     const used = Number(/used_memory:(\d+)/.exec(String(await command(port(), ['INFO', 'memory'])))?.[1]);
     await set('maxmemory-policy', 'volatile-ttl');
     await set('maxmemory', String(Math.round(used * 1.1)));
-    expect(healthTexts(await checkedAnew())).to.deep.equal([
+    expect(listHealthProblems(await checkedAnew())).to.deep.equal([
       `${store.name} has maxmemory-policy volatile-ttl and has used more than 85 % of its maxmemory: soon it forgets payers, who then look new; give it more memory, then set noeviction.`,
     ]);
     await set('maxmemory', '0');
@@ -116,25 +116,25 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     const [evicting] = await checkedAnew();
     expect(evicting?.evictedKeys).to.be.above(0);
     const lost = 'payers among them look new, and callers whose access key is among them get 503';
-    expect(healthTexts(evicting === undefined ? [] : [evicting])).to.deep.equal([
+    expect(listHealthProblems(evicting === undefined ? [] : [evicting])).to.deep.equal([
       `${store.name} has maxmemory-policy volatile-ttl and has forgotten keys: ${lost}; give it more memory, then set noeviction.`,
     ]);
     await set('maxmemory', '0');
     await set('maxmemory-policy', 'noeviction');
-    expect(healthTexts(await checkedAnew())).to.deep.equal([
+    expect(listHealthProblems(await checkedAnew())).to.deep.equal([
       `${store.name} has forgotten keys since it started, to stay within its maxmemory: ${lost}; put a backup back if they matter, and end this warning by "redis-cli CONFIG RESETSTAT".`,
     ]);
     await command(port(), ['CONFIG', 'RESETSTAT']);
-    expect(healthTexts(await checkedAnew())).to.deep.equal([]);
+    expect(listHealthProblems(await checkedAnew())).to.deep.equal([]);
   });
 
   it('checks the settings where CONFIG is forbidden, and says what it cannot check where INFO is, too', async () => {
     const user = ['ACL', 'SETUSER', 'managed', 'on', '>secret', '~*', '+@all', '-config'];
     await command(port(), user);
     const url = servers.url.replace('//', '//managed:secret@');
-    expect(healthTexts(await checkedAnew(url))).to.deep.equal([]);
+    expect(listHealthProblems(await checkedAnew(url))).to.deep.equal([]);
     await command(port(), [...user, '-info']);
-    expect(healthTexts(await checkedAnew(url))).to.deep.equal([
+    expect(listHealthProblems(await checkedAnew(url))).to.deep.equal([
       `${store.name} does not tell its version, maxmemory-policy, appendonly: whether it keeps the promises could not be checked; allow INFO, or look yourself.`,
     ]);
   });
@@ -146,7 +146,7 @@ describeWithServer('redis-server', 'the health of Redis', () => {
     it(`warns that the clock of this node is ${Math.abs(ahead) / 1000} s ${side} the store's, and corrects it`, async () => {
       const skewed = await openPatiently(servers.url, { clock: () => exactSystemClock() + ahead });
       expect(skewed.clockOffsetMs()).to.be.within(-ahead - 1000, -ahead + 1);
-      const [warning] = healthTexts(await skewed.check());
+      const [warning] = listHealthProblems(await skewed.check());
       const seconds = (Math.abs(ahead) / 1000).toFixed(1);
       expect(warning).to.equal(
         `The clock of this node is ${seconds} s ${side} that of ${store.name}; the store's clock decides. Set both by NTP.`,
@@ -176,20 +176,20 @@ describeWithServer(
     it('is bad there once another node has reached all of them later, and good again when it reaches them', async () => {
       const [cut, well] = both();
       const master = cut.cutOff(0);
-      expect(servesClients(await cut.health.check())).to.equal(true);
+      expect(isServing(await cut.health.check())).to.equal(true);
       await well.health.check();
-      expect(servesClients(await cut.health.check())).to.equal(true);
+      expect(isServing(await cut.health.check())).to.equal(true);
       await until('the other one has looked later', async () => {
         await well.health.check();
-        return !servesClients(await cut.health.check());
+        return !isServing(await cut.health.check());
       });
-      expect(healthTexts(await cut.health.check()).slice(0, 2)).to.deep.equal([
+      expect(listHealthProblems(await cut.health.check()).slice(0, 2)).to.deep.equal([
         `The clients on ${master} get 503: it is cut off.`,
         `Another node reaches ${master}: see to the network of this one.`,
       ]);
-      expect(servesClients(await well.health.check())).to.equal(true);
+      expect(isServing(await well.health.check())).to.equal(true);
       cut.cutOff(null);
-      expect(servesClients(await cut.health.check())).to.equal(true);
+      expect(isServing(await cut.health.check())).to.equal(true);
     });
 
     it('is good on all nodes where none reaches all masters, because somebody has to serve', async () => {
@@ -198,7 +198,7 @@ describeWithServer(
       other.cutOff(1);
       const seen: boolean[] = [];
       for (let look = 0; look < 8; look++) {
-        for (const { health } of nodes) seen.push(servesClients(await health.check()));
+        for (const { health } of nodes) seen.push(isServing(await health.check()));
         await sleep(500);
       }
       expect(new Set(seen)).to.deep.equal(new Set([true]));

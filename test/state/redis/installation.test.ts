@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { DOCUMENTS, installationKey, PARTITIONS, partitionOf, registerKey } from '#state/keys.ts';
+import { DOCUMENTS, getPartition, installationKey, PARTITIONS, registerKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
-import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
+import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { makeEvict } from '../../servers/evicting-redis.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import { NO_FAILOVER_MS, type RedisServers, startCluster, startStandalone } from '../../servers/redis.ts';
@@ -51,7 +51,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
       'StoreUnavailable: the server of this client does not hold this installation',
     );
     const health = await store.check();
-    expect([servesClients(health), healthTexts(health)]).to.deep.equal([
+    expect([isServing(health), listHealthProblems(health)]).to.deep.equal([
       false,
       [
         `The clients on ${store.name} get 503: it belongs to installation a-copy, and this node to ${ours}; ${REMEDY}.`,
@@ -90,7 +90,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
     ])
       expect(await call().catch(String)).to.equal(`StoreUnavailable: ${refusal}`);
     const health = await store.check();
-    expect([servesClients(health), healthTexts(health), health[0]?.isAnotherStore]).to.deep.equal([
+    expect([isServing(health), listHealthProblems(health), health[0]?.isAnotherStore]).to.deep.equal([
       false,
       [`The clients on ${store.name} get 503: it holds nothing of installation ${ours}; ${REMEDY}.`],
       true,
@@ -168,7 +168,7 @@ describeWithServer('redis-server', 'the installation that masters belong to', ()
 function newClientOf(partition: string) {
   for (;;) {
     const client = newClient();
-    if (partitionOf(client.hash) === partition) return client;
+    if (getPartition(client.hash) === partition) return client;
   }
 }
 
@@ -209,8 +209,8 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
     const near = PARTITIONS[await nearTo(home)] ?? '';
     await verdict(store, newClientOf(near), 'order');
     const health = await store.check();
-    expect(servesClients(health)).to.equal(true);
-    expect(healthTexts(health.filter(({ failure }) => failure !== null))).to.deep.equal([
+    expect(isServing(health)).to.equal(true);
+    expect(listHealthProblems(health.filter(({ failure }) => failure !== null))).to.deep.equal([
       `The clients on Redis at 127.0.0.1:${port} get 503: it holds nothing of installation ${store.installation.id}; ${REMEDY}.`,
     ]);
     expect(store.refusal()).to.equal(null);
@@ -221,7 +221,7 @@ describeWithServer('redis-server', 'a Redis Cluster of which a master comes back
     await command(home, ['FLUSHALL']);
     await store.check();
     expect(store.refusal()).to.include('it holds nothing of installation');
-    expect(servesClients(await store.check())).to.equal(false);
+    expect(isServing(await store.check())).to.equal(false);
   });
 
   /** The number of a partition on a master. */
@@ -238,7 +238,7 @@ describeWithServer('redis-server', 'the installation of a Redis Cluster', () => 
     const stores = await Promise.all([1, 2].map(() => openPatiently(servers.url)));
     for (const store of stores) {
       for (let n = 0; n < 20; n++) await verdict(store, newClient(), 'order');
-      expect(healthTexts(await store.check()).join()).not.to.include('installation');
+      expect(listHealthProblems(await store.check()).join()).not.to.include('installation');
     }
     for (const store of stores) await store.close();
     await servers.stop();

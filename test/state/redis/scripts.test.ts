@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import { encodeClientState } from '#decision/payer/state-document.ts';
-import { installationKey, journalKey, journalLossKey, notesKey, partitionOf } from '#state/keys.ts';
-import { commitCall, commitScriptOf, KEPT } from '#state/redis/clients.ts';
+import { getPartition, installationKey, journalKey, journalLossKey, notesKey } from '#state/keys.ts';
+import { createCommitCall, createCommitScript, KEPT } from '#state/redis/clients.ts';
 import { compareAndSet, computeStamp, readStamped } from '#state/redis/compare-and-set.ts';
 import { connectRedis, type RedisConnection } from '#state/redis/connection/connection.ts';
 import { parseRedisUrl } from '#state/redis/connection/url.ts';
@@ -89,9 +89,9 @@ describeWithServer('redis-server', 'a Lua script', () => {
     it('commit-5.lua, to the entries, the decisions of a key and the notes, and notes what was lost', async () => {
       const { commands } = connection;
       const client = newClient();
-      const partition = partitionOf(client.hash);
+      const partition = getPartition(client.hash);
       const [keptMs, entries, decisions, notes] = [RETENTION.decisionMs, 5, 2, 2];
-      const commitScript = commitScriptOf({
+      const commitScript = createCommitScript({
         stateMs: keptMs,
         recordMs: keptMs,
         shapeMs: keptMs,
@@ -105,7 +105,7 @@ describeWithServer('redis-server', 'a Lua script', () => {
       const commit = async (change: Change, validUntilMs = soon, journalEntries = entries) => {
         const raw = encodeClientState(change.state);
         const terms = { validUntilMs, storesShape: true, journalEntries, installation: 'ours' };
-        const call = commitCall(change, raw, terms);
+        const call = createCommitCall(change, raw, terms);
         const status = await commitScript.run(connection, call.keys, call.args, asIs);
         if (status === 1) snapshot = { ...snapshot, state: change.state, stamp: { ...snapshot.stamp, raw } };
         return { status, orders: call.keys[3] ?? '' };
@@ -296,12 +296,12 @@ describeWithServer('redis-server', 'a Lua script', () => {
         'order-1',
       );
       const terms = { validUntilMs: Date.now() + 60_000, storesShape: true, journalEntries: 100 };
-      const { keys, args } = commitCall(withAnswer(change, 'once'), encodeClientState(change.state), {
+      const { keys, args } = createCommitCall(withAnswer(change, 'once'), encodeClientState(change.state), {
         ...terms,
         installation: 'ours',
       });
-      const script = commitScriptOf({ ...KEPT, installation: 'ours' });
-      const installation = installationKey(partitionOf(client.hash));
+      const script = createCommitScript({ ...KEPT, installation: 'ours' });
+      const installation = installationKey(getPartition(client.hash));
       await connection.commands.sAdd(installation, 'ours');
       await writesNothing({ script, keys, args, numbers: [1, 7, 10, 13] }, [installation]);
     });

@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { exactSystemClock } from '#base/clock.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { storeClock } from '#state/clock-offset.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createStoreClock } from '#state/clock-offset.ts';
 import type { Store } from '#state/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
@@ -69,12 +69,12 @@ describeWithServer('redis-server', 'a node with a wrong clock', () => {
   it("200 days ahead deletes no one's access key, and keys that it issues live as long as they should", async () => {
     const skewed = await openAhead(200 * DAY_MS);
     const keys = new AccessKeys(right.documents, rightClock);
-    const { key } = await keys.issue(platformName('shop'), ['score'], 90 * DAY_MS);
-    const clock = storeClock(() => exactSystemClock() + 200 * DAY_MS, skewed);
+    const { key } = await keys.issue(toPlatformName('shop'), ['score'], 90 * DAY_MS);
+    const clock = createStoreClock(() => exactSystemClock() + 200 * DAY_MS, skewed);
     await ahead(200 * DAY_MS, async () => {
       const theirs = new AccessKeys(skewed.documents, clock);
       expect(await theirs.authenticate(key)).not.to.equal(null);
-      const issued = await theirs.issue(platformName('shop'), ['verdict'], DAY_MS);
+      const issued = await theirs.issue(toPlatformName('shop'), ['verdict'], DAY_MS);
       expect(Date.parse(issued.record.expiresAt ?? '') - rightClock()).to.be.within(DAY_MS - 5000, DAY_MS);
     });
     expect(await new AccessKeys(right.documents, rightClock).authenticate(key)).not.to.equal(null);
@@ -130,7 +130,7 @@ describeWithServer('redis-server', 'a process whose clock is 10 minutes ahead', 
     expect(second.verdict).to.equal('WAIT');
     expect(second.waitSeconds).to.be.above(30);
     const store = await openPatiently(redisUrl);
-    const { state, stamp } = await store.load(clientKey(platformName('shop'), 'payer-1'));
+    const { state, stamp } = await store.load(clientKey(toPlatformName('shop'), 'payer-1'));
     await store.close();
     expect(state.lastAt).to.be.at.most(stamp.storeTimeMs);
     expect(stamp.storeTimeMs - state.lastAt).to.be.below(30_000);

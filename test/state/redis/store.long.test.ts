@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { decisionId } from '#decision/payer/client-key.ts';
+import { formatDecisionId } from '#decision/payer/client-key.ts';
 import { stateKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import type { Store } from '#state/store.ts';
 import { StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { healthTexts, servesClients } from '#workbench/upkeep/store-watch.ts';
+import { isServing, listHealthProblems } from '#workbench/upkeep/store-watch.ts';
 import { describeWithServer } from '../../servers/needed-programs.ts';
 import {
   NO_FAILOVER_MS,
@@ -76,7 +76,7 @@ describeWithServer('redis-server', 'a Redis store whose server hangs or dies', (
     master().resume();
     await until('the store works again', works, 5000);
     expect((await store.load(client)).state.seq).to.equal(1);
-    expect(await store.decision(decisionId(client.hash, 2, T0 + 2))).to.equal(null);
+    expect(await store.decision(formatDecisionId(client.hash, 2, T0 + 2))).to.equal(null);
   });
 
   it('works again after a long hang of Redis', async () => {
@@ -143,8 +143,8 @@ describeWithServer('redis-server', 'a Redis Cluster with a stopped server', () =
     hanging?.suspend();
     const server = `Redis at 127.0.0.1:${hanging?.port}`;
     const health = await store.check();
-    expect(servesClients(health)).to.equal(true);
-    expect(healthTexts(health)[0]).to.equal(
+    expect(isServing(health)).to.equal(true);
+    expect(listHealthProblems(health)[0]).to.equal(
       `The clients on ${server} get 503: ${server} did not answer within 200 ms.`,
     );
     expect((await failing()).map((one) => one.server)).to.deep.equal([server]);

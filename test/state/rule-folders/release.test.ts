@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { formatProblem } from '#decision/rules/problem.ts';
-import { digestOf, draftOf } from '#decision/rules/text/draft-text.ts';
-import { ownPart } from '#decision/rules/text/own-part.ts';
-import { checkRelease, makeRelease } from '#state/rule-folders/release.ts';
+import { computeDigest, loadDraft } from '#decision/rules/text/draft-text.ts';
+import { keepOwnPart } from '#decision/rules/text/own-part.ts';
+import { checkRelease, createRelease } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 
@@ -13,7 +13,7 @@ const FILES = new Map([
 ]);
 
 const RELEASED_AT = new Date('2026-11-21T00:00:00.000Z');
-const RELEASE = JSON.stringify(makeRelease('p2.v10', FILES, RELEASED_AT));
+const RELEASE = JSON.stringify(createRelease('p2.v10', FILES, RELEASED_AT));
 
 const WAY_ON =
   'p2.v10 is released and never changes; restore it, or start a new version: rules new <version> --from p2.v10';
@@ -24,7 +24,7 @@ function check(files: ReadonlyMap<string, string>, release = RELEASE): readonly 
 
 describe('a release', () => {
   it('names the version, its time, and the sha256 of each file', () => {
-    const { digest, ...release } = makeRelease('p2.v10', new Map([['ladder.yaml', 'abc']]), RELEASED_AT);
+    const { digest, ...release } = createRelease('p2.v10', new Map([['ladder.yaml', 'abc']]), RELEASED_AT);
     expect(release).to.deep.equal({
       ruleVersion: 'p2.v10',
       releasedAt: '2026-11-21T00:00:00.000Z',
@@ -38,7 +38,7 @@ describe('a release', () => {
   });
 
   it('has a digest that does not depend on the order in which files were read', () => {
-    expect(digestOf(new Map([...FILES].toReversed()))).to.equal(digestOf(FILES));
+    expect(computeDigest(new Map([...FILES].toReversed()))).to.equal(computeDigest(FILES));
   });
 
   it('has another digest when a text, a name, or their pairing changes', () => {
@@ -52,7 +52,7 @@ describe('a release', () => {
         ['groups.yaml', 'levels: [30s]\n'],
         ['cases/a.yaml', 'cases: []\n'],
       ]),
-    ].map(digestOf);
+    ].map(computeDigest);
     expect(new Set(digests).size).to.equal(digests.length);
   });
 
@@ -81,7 +81,7 @@ describe('a release', () => {
   });
 
   it('refuses a digest that does not fit its files', () => {
-    const release = JSON.stringify({ ...makeRelease('p2.v10', FILES, RELEASED_AT), digest: 'x' });
+    const release = JSON.stringify({ ...createRelease('p2.v10', FILES, RELEASED_AT), digest: 'x' });
     expect(check(FILES, release)).to.deep.equal([
       `release.json:1:1  the digest does not fit the files; ${WAY_ON}`,
     ]);
@@ -122,9 +122,9 @@ const note = (what: string, count: number) =>
   `# Not shown: ${what} of other platforms, ${count} in all. The release of a proposed draft puts them back.\n`;
 
 const ruleSet = (text: string, platform: string) =>
-  ownPart(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');
+  keepOwnPart(new Map([['ruleset.yaml', text]]), platform).get('ruleset.yaml');
 const cases = (text: string, platform: string) =>
-  ownPart(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
+  keepOwnPart(new Map([['cases/all.yaml', text]]), platform).get('cases/all.yaml');
 
 describe("a platform's own part of a rule set", () => {
   it('has its own section and no other, nor a comment between them', () => {
@@ -166,9 +166,9 @@ describe("a platform's own part of a rule set", () => {
 
   it('is a valid rule set, and all of it where no other platform has a part', () => {
     const files = readRuleFiles(RULES_FOLDER, []) ?? new Map<string, string>();
-    const own = ownPart(files, 'shop');
+    const own = keepOwnPart(files, 'shop');
     expect([...own.values()].join('\n')).not.to.include('sandbox:');
-    expect(draftOf('p2.v10', own).ok).to.equal(true);
-    expect(ownPart(own, 'shop')).to.equal(own);
+    expect(loadDraft('p2.v10', own).ok).to.equal(true);
+    expect(keepOwnPart(own, 'shop')).to.equal(own);
   });
 });

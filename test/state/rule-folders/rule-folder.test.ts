@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatProblems } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
-import { directReader } from '#state/rule-folders/direct-reader.ts';
+import { createDirectReader } from '#state/rule-folders/direct-reader.ts';
 import { loadRuleSet, readRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
-import { listRuleVersions, rulesDirRefusal } from '#state/rule-folders/rules-dir.ts';
+import { listRuleVersions, refuseRulesDir } from '#state/rule-folders/rules-dir.ts';
 import { scanRuleFolders } from '#state/rule-folders/scan.ts';
 import { addVersion, rulesDirectory } from '../../checkout/rollout/rule-folders.ts';
 import { RULES_DIR, SOUND_FILES, SOUND_VERSION } from '../../rule-fixtures/sound-rules.ts';
@@ -126,7 +126,7 @@ describe('reading rule sets in a thread', () => {
 
   it('gives the same rule sets as reading directly', async () => {
     const [there, here] = await Promise.all(
-      [threaded, directReader(rulesDir)].map(async (reader) => reader.load(await version())),
+      [threaded, createDirectReader(rulesDir)].map(async (reader) => reader.load(await version())),
     );
     if (there?.ok !== true || here?.ok !== true) throw new Error('p2.v10 is not sound');
     expect(plainParts(there.ruleSet)).to.deep.equal(plainParts(here.ruleSet));
@@ -219,7 +219,7 @@ function asSomebodyWithoutRights(look: () => void): void {
 describe('a RULES_DIR', () => {
   it('that cannot be used is refused, and the refusal says why', () => {
     const [folder, path] = [temporaryDirectory(), join(temporaryDirectory(), 'rules')];
-    expect(rulesDirRefusal(folder)).to.equal(null);
+    expect(refuseRulesDir(folder)).to.equal(null);
     for (const [why, make] of [
       ['where there is no folder', () => {}],
       ['which is no folder', () => writeFileSync(path, '')],
@@ -232,7 +232,7 @@ describe('a RULES_DIR', () => {
       ],
     ] as const) {
       make();
-      expect(rulesDirRefusal(path)).to.equal(
+      expect(refuseRulesDir(path)).to.equal(
         `RULES_DIR is ${path}, ${why}; set it to the folder of rule sets`,
       );
     }

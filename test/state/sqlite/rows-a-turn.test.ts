@@ -1,6 +1,6 @@
 import { StatementSync } from 'node:sqlite';
 import { expect } from 'chai';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { type RunningService, startService } from '../../service/running-service.ts';
 import type { Tenant } from '../../service/tenant.ts';
 import { operationsOf } from '../../workbench/openapi/described-routes.ts';
@@ -75,7 +75,7 @@ describe('reading much of SQLite', () => {
   it('leaves turns of the event loop to others, whichever question of the platform reads it', async () => {
     const headers = { 'X-KA-Access-Key': shop.key };
     const tooMany: Record<string, number> = {};
-    for (const operation of operationsOf(platformDocument())) {
+    for (const operation of operationsOf(createPlatformDocument())) {
       const [method = '', path = ''] = operation.split(' ');
       if (method !== 'GET') continue;
       const asked = path.replace('{decisionId}', decisionId).replace(/\{\w+\}/, 'walked');

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type ClientKey, platformName } from '#decision/payer/client-key.ts';
-import { hmacPseudonym } from '#decision/pseudonym.ts';
+import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
+import { createPseudonymizer } from '#decision/pseudonym.ts';
 import { RETENTION } from '#state/retention.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -341,7 +341,7 @@ describe('the SQLite log of a verdict', () => {
   const dataDir = temporaryDirectory();
   const store = openSqliteStore(dataDir, { salt: TEST_SALT });
   const file = new DatabaseSync(join(dataDir, 'scoring.sqlite'), { timeout: 5000 });
-  const pseudonym = hmacPseudonym('a secret that only this test knows');
+  const pseudonym = createPseudonymizer('a secret that only this test knows');
   const service = scoringService(store, Date.now, { pseudonym });
   const known = Array.from({ length: PAYERS }, () => randomUUID());
 
@@ -368,7 +368,7 @@ describe('the SQLite log of a verdict', () => {
   function askOnce(clientIdKey: string): Promise<unknown> {
     const body = { sellPointKey: 'shop-1', clientIdKey, method: 'card', amountRequested: '25.00' };
     const request = { requestId: randomUUID(), idempotencyKey: null };
-    return service.verdict(platformName('demo'), { ...body, orderRef: randomUUID() }, request);
+    return service.verdict(toPlatformName('demo'), { ...body, orderRef: randomUUID() }, request);
   }
 
   async function pagesEach(payers: readonly string[]): Promise<number> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { Audit, type AuditEntry, TooManyChanges } from '#workbench/access/audit.ts';
-import { checkedAudit } from '#workbench/access/audit-check.ts';
+import { checkAuditChain } from '#workbench/access/audit-check.ts';
 import { AuditEnd } from '#workbench/access/audit-end.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { newPlatform } from '../../state/clients.ts';
@@ -86,7 +86,7 @@ describeOnStores('the audit', (store) => {
       ['key 1', 'override', null, null],
       ['key 2', 'client erased', null, null],
     ]);
-    expect((await checkedAudit(store().auditLog, Date.now())).faults).to.deep.equal([]);
+    expect((await checkAuditChain(store().auditLog, Date.now())).faults).to.deep.equal([]);
   });
 });
 

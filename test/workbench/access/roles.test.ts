@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
-import { operationsAt, parseRoles, ROLES, rolesOf } from '#workbench/access/roles.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { findRoles, listOperationsAt, parseRoles, ROLES } from '#workbench/access/roles.ts';
 
 const FORM = 'it must be CLAIM:VALUE=ROLE@PLATFORM, like groups:fraud-team=analyst@shop';
 
 function itemsOf(text: string, ...documents: Readonly<Record<string, unknown>>[]): readonly string[] {
   const grants = parseRoles(text);
   if (typeof grants === 'string') throw new Error(grants);
-  return rolesOf(grants, documents).map(({ item }) => item);
+  return findRoles(grants, documents).map(({ item }) => item);
 }
 
 describe('roles of people', () => {
@@ -27,7 +27,7 @@ describe('roles of people', () => {
   it('grant at their platform alone, and those of all at each', () => {
     const grants = parseRoles('groups:fraud=analyst@shop,groups:ops=viewer@*');
     if (typeof grants === 'string') throw new Error(grants);
-    const at = (platform: string) => operationsAt(grants, platformName(platform));
+    const at = (platform: string) => listOperationsAt(grants, toPlatformName(platform));
     expect([at('shop'), at('other')]).to.deep.equal([['figures', 'rules', 'rules:read'], ROLES.viewer]);
   });
 

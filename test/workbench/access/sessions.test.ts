@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { AccessKeys, grants, INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { AccessKeys, INSTALLATION, isGranted, OPERATIONS } from '#checkout/access/access-keys.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const shop = platformName('shop');
+const shop = toPlatformName('shop');
 const MINUTE_MS = 60_000;
 
 describeOnStores('sessions', (store) => {
@@ -94,7 +94,7 @@ describeOnStores('sessions', (store) => {
       const session = await of().find(await of().start({ ...ann, items: items.slice(2) }));
       const may = (platform: string) => {
         const caller = session?.at(platform) ?? null;
-        return caller === null ? null : OPERATIONS.filter((operation) => grants(caller, operation));
+        return caller === null ? null : OPERATIONS.filter((operation) => isGranted(caller, operation));
       };
       expect(may('club')).to.include.members(['clients', 'lists', 'decisions']).and.not.include('operate');
       expect(may('*')).to.deep.equal(['lists:read', 'lists', 'rules:read', 'rules', 'approve', 'operate']);
@@ -130,7 +130,7 @@ describeOnStores('sessions', (store) => {
       const caller = session?.at(platform) ?? null;
       return caller === null
         ? null
-        : [caller.platform, ...OPERATIONS.filter((operation) => grants(caller, operation))];
+        : [caller.platform, ...OPERATIONS.filter((operation) => isGranted(caller, operation))];
     };
     expect(may(null)).to.deep.equal(['*', 'lists:read', 'lists', 'rules:read', 'rules', 'operate']);
     expect(may('club')).to.deep.equal(['club', 'lists:read', 'lists', 'rules:read', 'rules']);

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { Proposals, type ProposedChange } from '#workbench/approvals/proposals.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
 import { MovableClock } from '../../service/movable-clock.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 
 describeOnStores('open proposals', (store) => {
   const clock = new MovableClock();
@@ -37,7 +37,7 @@ describeOnStores('open proposals', (store) => {
     version: versionOf(version),
     digest: `${revision}`,
     reason: 'a test',
-    draft: { platform: platformName(platform), revision },
+    draft: { platform: toPlatformName(platform), revision },
   });
 
   const rollout = (percent: number): ProposedChange => ({

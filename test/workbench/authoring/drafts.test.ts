@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
   DRAFT_DAYS_MAX,
   DRAFTS_MAX,
@@ -17,12 +17,12 @@ describeOnStores('drafts', (store) => {
   let clock: MovableClock;
   let drafts: Drafts;
   let platforms = 0;
-  let shop = platformName('shop');
+  let shop = toPlatformName('shop');
   beforeEach(() => {
     clock = new MovableClock();
     drafts = new Drafts(store(), clock.now);
     platforms += 1;
-    shop = platformName(`shop-${platforms}`);
+    shop = toPlatformName(`shop-${platforms}`);
   });
 
   const write = (basis: number | null, text = 'levels: [30s]', by = 'ann', version = V11) =>
@@ -112,7 +112,7 @@ describeOnStores('drafts', (store) => {
 
   it('are visible to their own platform alone', async () => {
     await write(null);
-    const bank = platformName('bank');
+    const bank = toPlatformName('bank');
     expect(await drafts.list(bank)).to.deep.equal([]);
     expect(await drafts.open(bank, V11)).to.equal(null);
   });

@@ -7,7 +7,7 @@ import { BREACH_MEANINGS, PROMISE_BREACHES, type PromiseBreach } from '#decision
 import { formatExample } from '#decision/rules/proof/example.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
-import { brokenPromises } from '#workbench/authoring/promises.ts';
+import { findBrokenPromises } from '#workbench/authoring/promises.ts';
 import {
   anyLife,
   anyScoreRequest,
@@ -44,7 +44,7 @@ function told(lines: readonly string[]): readonly string[] {
   const steps = lines.filter((line) => line.startsWith('> '));
   const changes = editsOf(given);
   const rules = edited(changes);
-  const notes = brokenPromises(rules, editedFiles(changes)).flatMap((note) => {
+  const notes = findBrokenPromises(rules, editedFiles(changes)).flatMap((note) => {
     const example = 'example' in note && note.example !== null ? [`  ${formatExample(note.example)}`] : [];
     return [formatProblem(note), ...example];
   });
@@ -156,7 +156,7 @@ describe('the promises of a rule set:', () => {
   it('each breach is told of some edited rule set', () => {
     const all = [...paragraphsOf(FILE).values()].map((lines) => {
       const changes = editsOf(lines.filter((line) => line.startsWith('- ')));
-      return brokenPromises(edited(changes), editedFiles(changes));
+      return findBrokenPromises(edited(changes), editedFiles(changes));
     });
     const names = all.flat().flatMap((note) => ('promise' in note ? [note.promise] : []));
     expect(new Set(names)).to.deep.equal(new Set(PROMISE_BREACHES));
@@ -180,7 +180,7 @@ describe('the promises of a rule set:', () => {
     const property = fc.property(anyOrder, anyHistory, anyLife, (order, history, life) => {
       const rules = edited(order.changes);
       const told = toldOf.getOrInsertComputed(order.name, () => {
-        const notes = brokenPromises(rules, editedFiles(order.changes));
+        const notes = findBrokenPromises(rules, editedFiles(order.changes));
         return new Set(notes.flatMap((note) => ('promise' in note ? [note.promise] : [])));
       });
       const { verdicts } = live({ ...life, rules, happenings: [...history, ...life.happenings] });
@@ -197,7 +197,7 @@ describe('the promises of a rule set:', () => {
       if (!loaded.ok) throw new Error(loaded.problems.map(formatProblem).join('\n'));
       const files = readRuleFiles(folder, []) ?? new Map<string, string>();
       const { meant } = loaded.ruleSet;
-      const unexplained = brokenPromises(loaded.ruleSet, files).filter(
+      const unexplained = findBrokenPromises(loaded.ruleSet, files).filter(
         (note) => !('promise' in note && meant[note.promise] !== undefined),
       );
       expect(unexplained.map(formatProblem)).to.deep.equal([]);

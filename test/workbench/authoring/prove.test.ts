@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { matcher } from '#decision/rules/matcher.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { Example } from '#decision/rules/proof/example.ts';
 import { Reasoner } from '#decision/rules/proof/reasoner.ts';
 import type { Rule } from '#decision/rules/rule-set.ts';
-import { type Proofs, prove, proveOrdered } from '#workbench/authoring/prove.ts';
+import { type Proofs, proveOrdered, proveRules } from '#workbench/authoring/prove.ts';
 import { asking, declaring } from '../../rule-fixtures/declared-attributes.ts';
 import { allAssignments, anyCondition, HERE, SMALL_FACTS } from '../../rule-fixtures/small-facts.ts';
 import {
@@ -52,7 +52,7 @@ const ruleList: fc.Arbitrary<readonly Rule<Group>[]> = fc
   );
 
 function matches(rule: Rule<Group>, values: readonly FactReading[]): boolean {
-  return matcher(rule.condition)(values);
+  return createMatcher(rule.condition)(values);
 }
 
 /** The values of an example by the places of the facts; a fact that it does not name has its first value. */
@@ -124,7 +124,7 @@ function withRule(priority: number, conditions: string): Edit {
 
 /** Findings and notes as a person reads them, each finding with its example. */
 function told(changes: Readonly<Record<string, Edit>>): readonly string[] {
-  const { findings, notes } = prove(edited(changes), editedFiles(changes));
+  const { findings, notes } = proveRules(edited(changes), editedFiles(changes));
   return [
     ...findings.map(
       (found) =>

@@ -2,7 +2,7 @@ import { appendFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -37,7 +37,7 @@ describe('the decisions commands', () => {
     const store = openSqliteStore(dataDir, { salt: TEST_SALT });
     const clock = new MovableClock();
     const service = scoringService(store, clock.now);
-    const platform = platformName('shop');
+    const platform = toPlatformName('shop');
     // Without a platform's name, decisions are searched at platforms with keys.
     await new AccessKeys(store.documents, clock.now).issue(platform, ['verdict'], KEY_LIFETIME_MS);
     for (const seconds of [0, 10, 29]) {

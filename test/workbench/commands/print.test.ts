@@ -4,23 +4,23 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { UsageError } from '#workbench/commands/exit.ts';
 import { parseTime } from '#workbench/commands/options.ts';
-import { printable, printableLine, table } from '#workbench/commands/print.ts';
+import { escapeControls, escapeToLine, formatTable } from '#workbench/commands/print.ts';
 
 const CLI = join(import.meta.dirname, '..', '..', '..', 'src', 'workbench', 'commands');
 
 describe('the output of commands', () => {
   it('escapes control characters, and leaves words of every language as they are', () => {
-    expect(printable('a\u001b[31mred\u009b2J')).to.equal('a\\u001b[31mred\\u009b2J');
-    expect(printable('right-to-left \u202e and back')).to.equal('right-to-left \\u202e and back');
-    expect(printable('Ärger, 決済, оплата, 😀')).to.equal('Ärger, 決済, оплата, 😀');
-    expect(printableLine('one\ntwo')).to.equal('one\\ntwo');
+    expect(escapeControls('a\u001b[31mred\u009b2J')).to.equal('a\\u001b[31mred\\u009b2J');
+    expect(escapeControls('right-to-left \u202e and back')).to.equal('right-to-left \\u202e and back');
+    expect(escapeControls('Ärger, 決済, оплата, 😀')).to.equal('Ärger, 決済, оплата, 😀');
+    expect(escapeToLine('one\ntwo')).to.equal('one\\ntwo');
   });
 
   it('has no control character but line ends, whatever the input, and JSON stays the same', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(printable(text)).not.to.match(/[^\P{Cc}\n]/u);
-        expect(JSON.parse(printable(JSON.stringify({ text })))).to.deep.equal({ text });
+        expect(escapeControls(text)).not.to.match(/[^\P{Cc}\n]/u);
+        expect(JSON.parse(escapeControls(JSON.stringify({ text })))).to.deep.equal({ text });
       }),
     );
   });
@@ -36,7 +36,7 @@ describe('the output of commands', () => {
 
 describe('a table for people', () => {
   it('has aligned columns, numbers by their last digit', () => {
-    const text = table(
+    const text = formatTable(
       ['LIST', 'ENTRIES'],
       [
         ['stolen', '3'],
@@ -48,13 +48,13 @@ describe('a table for people', () => {
   });
 
   it('lets no cell look like another row', () => {
-    const text = table(['VALUE', 'REASON'], [['payer-1', 'seen\npayer-2  trusted\r\u2028']]);
+    const text = formatTable(['VALUE', 'REASON'], [['payer-1', 'seen\npayer-2  trusted\r\u2028']]);
     expect(text).to.equal('VALUE    REASON\npayer-1  seen\\npayer-2  trusted\\u000d\\u2028');
   });
 
   it('may have as many rows as a list has entries', () => {
     const rows = Array.from({ length: 100_000 }, (_, row) => [String(row)]);
-    expect(table(['VALUE'], rows)).to.match(/\n99999$/);
+    expect(formatTable(['VALUE'], rows)).to.match(/\n99999$/);
   });
 });
 

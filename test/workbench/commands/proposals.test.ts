@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
@@ -71,7 +71,7 @@ describe('commands with APPROVALS=required', () => {
     );
     const asked = { clientIdKey: 'payer-1', group: 'TRUSTED', reason: 'known' } as const;
     const { proposalId } = await proposals.add(
-      platformName('shop'),
+      toPlatformName('shop'),
       { what: 'override', ...asked, expiresAt: null },
       { subject: 'payer-1', basis: 'no override on the client', lines: [], versions: null },
       { text: 'key 1 of bob', owner: 'bob' },

@@ -3,7 +3,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, statSync, truncateSync, writ
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../decision/payer/client-keys.ts';
@@ -146,7 +146,7 @@ describeWithServer('redis-server', 'restore --check of Redis', () => {
       const { stdout, exitCode } = await scoring(['restore', '--check', backup], {});
       expect(stdout.trimEnd().split('\n').slice(0, 4)).to.deep.equal([
         `A backup of Redis, as of ${AS_OF}: it starts, and all of it can be read.`,
-        `${file} ends within an entry: Redis drops its last ${counted(entryBytes - 7, 'byte')}.`,
+        `${file} ends within an entry: Redis drops its last ${formatCount(entryBytes - 7, 'byte')}.`,
         `The copy was cut off. Its newest entry is from ${AS_OF}: compare that with when the copy was made, and take another one.`,
         'Its journal holds 5 entries.',
       ]);

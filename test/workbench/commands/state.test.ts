@@ -2,9 +2,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { firstRollout } from '#checkout/rollout/rollout.ts';
+import { createRollout } from '#checkout/rollout/rollout.ts';
 import { rememberRollout } from '#checkout/rollout/rollout-memory.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { ACCEPTED_REGISTER } from '#state/documents.ts';
@@ -21,7 +21,7 @@ import { scoring } from './scoring.ts';
 
 describe('state check and state rebuild', () => {
   const env = { DATA_DIR: temporaryDirectory(), ARCHIVE_DIR: 'off' };
-  const { hash } = clientKey(platformName('shop'), 'payer-1');
+  const { hash } = clientKey(toPlatformName('shop'), 'payer-1');
   const rebuild = (client: string, reason: string) =>
     scoring(['state', 'rebuild', '--platform', 'shop', '--client', client, '--reason', reason], env);
 
@@ -111,9 +111,9 @@ describe('state accept-empty', () => {
     const lived = await store();
     ({ installation } = lived);
     const keys = new AccessKeys(lived.documents, Date.now);
-    await keys.issue(platformName('shop'), ['score'], KEY_LIFETIME_MS);
+    await keys.issue(toPlatformName('shop'), ['score'], KEY_LIFETIME_MS);
     await lived.close();
-    const rollout = firstRollout(currentRules(), Date.now());
+    const rollout = createRollout(currentRules(), Date.now());
     rememberRollout(dataDir, { installation: installation.id, rollout: { ...rollout, revision: 7 } });
     for (const end of ['', '-wal', '-shm']) rmSync(join(dataDir, `scoring.sqlite${end}`), { force: true });
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Written } from '#base/shapes.ts';
+import type { WithMomentsAsText } from '#base/shapes.ts';
 import type { RolloutEntry } from '#checkout/rollout/rollout.ts';
 import { RULE_VERSION_FORM, RULE_VERSION_PATTERN } from '#decision/rules/rule-set.ts';
 import { capOf } from '#workbench/console/page/parts/chart-cap.ts';
@@ -104,7 +104,7 @@ const HOUR_MS = 3_600_000;
 const [P2_V10, P2_V11] = [versionOf('p2.v10'), versionOf('p2.v11')];
 const span = { from: 10 * HOUR_MS, to: 20 * HOUR_MS };
 
-type ShownEntry = Written<RolloutEntry>;
+type ShownEntry = WithMomentsAsText<RolloutEntry>;
 
 const change = (hour: number, more: Partial<ShownEntry>): ShownEntry => ({
   at: writeMoment(hour * HOUR_MS),

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { encodeEntry, entryId, type ListEntry } from '#checkout/lists/list-entry.ts';
+import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
 import { ListCopy } from '#checkout/lists/list-node.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { ListOwner } from '#decision/shared-lists.ts';
 import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
-import { LIST_LIMITS, noRoom } from '#workbench/lists/list-editor.ts';
+import { LIST_LIMITS, refuseForRoom } from '#workbench/lists/list-editor.ts';
 
-const SHOP = platformName('shop');
-const OTHER = platformName('other');
+const SHOP = toPlatformName('shop');
+const OTHER = toPlatformName('other');
 const NOTHING = { entries: 0, keys: 0 };
 const LIMITS = {
   entriesPerList: 2,
@@ -41,13 +41,13 @@ function entryOf(
 function copyOf(...entries: readonly ListEntry[]): ListCopy {
   const copy = new ListCopy(CASE_PSEUDONYM);
   for (const [index, entry] of entries.entries())
-    copy.take({ id: entryId(entry), version: index + 1, text: encodeEntry(entry) });
+    copy.take({ id: hashEntryId(entry), version: index + 1, text: encodeEntry(entry) });
   return copy;
 }
 
 describe('the room on shared lists', () => {
   const full = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), entryOf(SHOP, 'b', '1'));
-  const why = (entry: ListEntry, copy = full, taken = NOTHING) => noRoom(copy, entry, taken, LIMITS);
+  const why = (entry: ListEntry, copy = full, taken = NOTHING) => refuseForRoom(copy, entry, taken, LIMITS);
 
   it('is limited for each list, additions of the same request included', () => {
     expect(why(entryOf(SHOP, 'a', '3'))).to.equal('A list has at most 2 entries.');
@@ -68,7 +68,7 @@ describe('the room on shared lists', () => {
   it('comes back when entries are removed', () => {
     const one = entryOf(SHOP, 'b', '1');
     const copy = copyOf(entryOf(SHOP, 'a', '1'), entryOf(SHOP, 'a', '2'), one);
-    copy.take({ id: entryId(one), version: 4, text: null });
+    copy.take({ id: hashEntryId(one), version: 4, text: null });
     expect(why(entryOf(SHOP, 'b', '2'), copy)).to.equal(null);
   });
 

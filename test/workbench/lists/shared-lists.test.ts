@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { expect } from 'chai';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { encodeEntry, entryId } from '#checkout/lists/list-entry.ts';
+import { encodeEntry, hashEntryId } from '#checkout/lists/list-entry.ts';
 import { ListNode } from '#checkout/lists/list-node.ts';
-import { NONE_DECLARED } from '#decision/payer/attributes.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
-import { hmacPseudonym, platformNames } from '#decision/pseudonym.ts';
+import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
+import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
 import type { ListSubject } from '#decision/shared-lists.ts';
 import type { ListLog, Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
@@ -17,15 +17,15 @@ import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const SECRET = 'a secret of this test that is long enough';
-const pseudonym = hmacPseudonym(SECRET);
-const names = platformNames(SECRET);
+const pseudonym = createPseudonymizer(SECRET);
+const names = createDeviceNames(SECRET);
 
 let platforms = 0;
 
 /** Two nodes that share a store, the first with somebody who changes lists. */
 function fleet(store: Store, clock = () => NOW) {
   const { listLog } = store;
-  const platform = platformName(`shop-${++platforms}`);
+  const platform = toPlatformName(`shop-${++platforms}`);
   const node = new ListNode({ listLog, pseudonym, clock });
   const other = new ListNode({ listLog, pseudonym, clock });
   const audit = new Audit(store.auditLog, clock);
@@ -48,7 +48,7 @@ function isListed(node: ListNode, platform: PlatformName, clientIdKey: string, n
     ips: [],
     networks: [],
     attributes: {},
-    declaredAttributes: NONE_DECLARED,
+    declaredAttributes: NO_DECLARED_ATTRIBUTES,
   };
   return node.find('watched', subject, now) !== null;
 }
@@ -70,7 +70,7 @@ describeOnStores('shared lists', (store) => {
     expect(isListed(other, platform, 'ann')).to.equal(true);
     expect(isListed(other, platform, 'bob')).to.equal(false);
     expect(isListed(other, platform, 'ann', NOW + 1000)).to.equal(false);
-    expect(isListed(other, platformName('elsewhere'), 'ann')).to.equal(false);
+    expect(isListed(other, toPlatformName('elsewhere'), 'ann')).to.equal(false);
   });
 
   it('lose what is removed, and removing it again changes nothing', async () => {
@@ -306,7 +306,7 @@ describeOnStores('shared lists', (store) => {
       } as const;
       const common = { owner: platform, ...asked };
       const entry = { ...common, reason, who: 'key 1', addedAt: NOW, expiresAt: null };
-      return hash('sha256', JSON.stringify([{ id: entryId(entry), text: encodeEntry(entry) }]));
+      return hash('sha256', JSON.stringify([{ id: hashEntryId(entry), text: encodeEntry(entry) }]));
     };
     expect(entries.map(({ after }) => after)).to.deep.equal([
       { kind: 'client' },

@@ -1,19 +1,19 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
-import { type ClientState, token, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { type ClientState, toToken, UNKNOWN_CLIENT } from '#decision/payer/client-state.ts';
 import type { Store } from '#state/store.ts';
 import { ReportingWatch } from '#workbench/monitoring/reporting.ts';
 import { eventAt } from '../../decision/payer/event-at.ts';
 import { newPlatform } from '../../state/clients.ts';
 import { describeOnStores } from '../../stores/describe-on-stores.ts';
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 const MINUTE_MS = 60_000;
 const START_MS = 1_800_000_000_000;
 
 /** A payer who was granted a requisite for an order. */
 function grantedAt(at: number, order: string): ClientState {
-  return { ...UNKNOWN_CLIENT, events: [eventAt(at, { order: token(order), granted: true })] };
+  return { ...UNKNOWN_CLIENT, events: [eventAt(at, { order: toToken(order), granted: true })] };
 }
 
 describeOnStores('whether a platform still reports', (store) => {
@@ -109,7 +109,7 @@ describeOnStores('whether a platform still reports', (store) => {
     const first = grantedAt(nowMs, 'a');
     const again = {
       ...first,
-      events: [...first.events, eventAt(nowMs, { order: token('a'), granted: true })],
+      events: [...first.events, eventAt(nowMs, { order: toToken('a'), granted: true })],
     };
     node.granted(platform, first);
     node.granted(platform, again);

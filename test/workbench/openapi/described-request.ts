@@ -1,6 +1,6 @@
 import type { OpenApiDocument, OperationObject } from '#workbench/openapi/document.ts';
-import { callerDocument } from '#workbench/platform/caller-document.ts';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { DescribedApi } from './described-api.ts';
 import type { Ask } from './live-api.ts';
 
@@ -41,7 +41,7 @@ export interface DescribedOperation {
 
 /** Every operation of both documents. */
 export function describedOperations(): readonly DescribedOperation[] {
-  return [callerDocument(''), platformDocument()].flatMap((document: OpenApiDocument) => {
+  return [createCallerDocument(''), createPlatformDocument()].flatMap((document: OpenApiDocument) => {
     const api = new DescribedApi(document);
     return Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({

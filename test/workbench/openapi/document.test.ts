@@ -4,15 +4,15 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect } from 'chai';
 import { OPERATIONS } from '#checkout/access/access-keys.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { ownPart } from '#decision/rules/text/own-part.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { keepOwnPart } from '#decision/rules/text/own-part.ts';
 import { ID_FILE } from '#history/archive/archive-home.ts';
 import { TABLES } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { callerDocument } from '#workbench/platform/caller-document.ts';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { until } from '../../servers/until.ts';
 import { RULES_FOLDER } from '../../service/current-rules.ts';
 import { call } from '../../service/http-call.ts';
@@ -23,8 +23,8 @@ import { type Coded, DescribedApi, type Promised } from './described-api.ts';
 import { ARCHIVE, type Ask, get, Live, post, put } from './live-api.ts';
 import { refusedStatuses } from './refusals.ts';
 
-const callers = new DescribedApi(callerDocument(''));
-const platform = new DescribedApi(platformDocument());
+const callers = new DescribedApi(createCallerDocument(''));
+const platform = new DescribedApi(createPlatformDocument());
 
 interface Case {
   readonly operationId: string;
@@ -337,7 +337,7 @@ function gated(operationId: string, good: Ask): readonly Case[] {
 
 /** A platform that has as many keys as it may asks for one more. */
 async function afterManyKeys({ application: { keys } }: Live): Promise<Ask> {
-  const crowd = platformName('crowd');
+  const crowd = toPlatformName('crowd');
   const { key } = await keys.issue(crowd, OPERATIONS, KEY_LIFETIME_MS);
   for (let made = 1; made < 200; made += 1) await keys.issue(crowd, ['score'], KEY_LIFETIME_MS);
   return { ...NEW_KEY, headers: { 'X-KA-Access-Key': key } };
@@ -418,7 +418,7 @@ function wholeDraft(version = 'p2.v20') {
 /** Keeps a draft as the platform may read it, and proposes its release. */
 function proposalOfDraft(version: string) {
   return async (live: Live) => {
-    const files = Object.fromEntries(ownPart(new Map(Object.entries(wholeDraft(version).files)), 'shop'));
+    const files = Object.fromEntries(keepOwnPart(new Map(Object.entries(wholeDraft(version).files)), 'shop'));
     const kept = await live.ask(put(`${DRAFTS}/${version}`, { from: 'p2.v10', files }));
     const { revision }: { revision: number } = JSON.parse(kept.text);
     return { ...PROPOSE, path: `${DRAFTS}/${version}/proposal`, headers: { 'If-Match': `"${revision}"` } };
@@ -670,10 +670,10 @@ describe('the API documents as served', () => {
     const { callerUrl, platformUrl } = service.application;
     const forCallers = await call('GET', `${callerUrl}/openapi.json`, {});
     expect(callerUrl).to.match(/\/pay$/);
-    expect(forCallers.body).to.deep.equal(JSON.parse(JSON.stringify(callerDocument('/pay'))));
+    expect(forCallers.body).to.deep.equal(JSON.parse(JSON.stringify(createCallerDocument('/pay'))));
     expect(forCallers.body).to.have.nested.property('servers[0].url', '/pay');
     const forPlatform = await (await fetch(`${platformUrl}/openapi.json`)).json();
-    expect(forPlatform).to.deep.equal(JSON.parse(JSON.stringify(platformDocument())));
+    expect(forPlatform).to.deep.equal(JSON.parse(JSON.stringify(createPlatformDocument())));
   });
 
   it('are compressed for clients that accept it, and whole for others', async () => {
@@ -684,7 +684,7 @@ describe('the API documents as served', () => {
       expect(answer.headers.get('Content-Encoding') ?? 'identity').to.equal(encoding);
       expect(answer.headers.get('Vary')).to.include('Accept-Encoding');
       sizes.set(encoding, Number(answer.headers.get('Content-Length')));
-      expect(await answer.json()).to.deep.equal(JSON.parse(JSON.stringify(platformDocument())));
+      expect(await answer.json()).to.deep.equal(JSON.parse(JSON.stringify(createPlatformDocument())));
     }
     const [whole = 0, gzip = 0, br = 0] = sizes.values();
     expect(whole).to.be.below(500_000);

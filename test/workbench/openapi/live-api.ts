@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Application, type ApplicationParts, startApplication } from '#application.ts';
-import { INSTALLATION, including, OPERATIONS } from '#checkout/access/access-keys.ts';
+import { addIncludedOperations, INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { Store } from '#state/store.ts';
 import { EvidenceDesk } from '#workbench/evidence/evidence-desk.ts';
@@ -122,10 +122,10 @@ export class Live {
       owner?: string,
     ) => (await application.keys.issue(platform, operations, KEY_LIFETIME_MS, owner)).key;
     const keys = {
-      all: await issue(platformName('shop'), OPERATIONS),
+      all: await issue(toPlatformName('shop'), OPERATIONS),
       operator: await issue(INSTALLATION, OPERATIONS),
-      ann: await issue(platformName('shop'), OPERATIONS, 'ann'),
-      bob: await issue(platformName('shop'), OPERATIONS, 'bob'),
+      ann: await issue(toPlatformName('shop'), OPERATIONS, 'ann'),
+      bob: await issue(toPlatformName('shop'), OPERATIONS, 'bob'),
       'ann of all': await issue(INSTALLATION, OPERATIONS, 'ann'),
     };
     return new Live(application, gated, keys, store, async () => {
@@ -160,14 +160,16 @@ export class Live {
 
   /** A key that no node has read yet, so that the store must be asked about it. */
   async newKey(path: string): Promise<string> {
-    const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
+    const platform = OPERATES.test(path) ? INSTALLATION : toPlatformName('shop');
     return (await this.application.keys.issue(platform, OPERATIONS, KEY_LIFETIME_MS)).key;
   }
 
   /** A key of all operations that grant none of these. */
   async keyWithout(path: string, lacking: readonly string[]): Promise<string> {
-    const platform = OPERATES.test(path) ? INSTALLATION : platformName('shop');
-    const others = OPERATIONS.filter((one) => !including([one]).some((granted) => lacking.includes(granted)));
+    const platform = OPERATES.test(path) ? INSTALLATION : toPlatformName('shop');
+    const others = OPERATIONS.filter(
+      (one) => !addIncludedOperations([one]).some((granted) => lacking.includes(granted)),
+    );
     return (await this.application.keys.issue(platform, others, KEY_LIFETIME_MS)).key;
   }
 

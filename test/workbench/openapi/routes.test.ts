@@ -1,8 +1,8 @@
 import Router from '@koa/router';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { callerDocument } from '#workbench/platform/caller-document.ts';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createCallerDocument } from '#workbench/platform/caller-document.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { disagreements, operationsOf, routesOf } from './described-routes.ts';
 import { Live } from './live-api.ts';
 
@@ -26,7 +26,9 @@ function filesAmong(routes: readonly string[]): readonly string[] {
   return [...DOCUMENTATION.map((path) => `GET ${path}`), ...page];
 }
 
-const OPERATIONS = [callerDocument(''), platformDocument()].flatMap((document) => operationsOf(document));
+const OPERATIONS = [createCallerDocument(''), createPlatformDocument()].flatMap((document) =>
+  operationsOf(document),
+);
 
 describe('routes and API documents', () => {
   let live: Live;

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { clientNumber, platformName } from '#decision/payer/client-key.ts';
+import { toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { ErasureLedger, LedgerRefused } from '#workbench/payers/erasure.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
@@ -9,7 +9,7 @@ import { removeDirectory, temporaryDirectory } from '../../servers/temporary-dir
 import { startService } from '../../service/running-service.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 
 function erased(clientIdKey: string, at: number) {
   return { at, platform: SHOP, clientHash: clientKey(SHOP, clientIdKey).hash };
@@ -73,7 +73,7 @@ describe('the erasure ledger', () => {
     try {
       for (const start of ['first', 'next']) {
         await (await startService({ store, erasureLedger: ledger })).stop();
-        expect(await erasures(), start).to.deep.equal([clientNumber(clientKey(SHOP, 'ann').hash)]);
+        expect(await erasures(), start).to.deep.equal([toClientNumber(clientKey(SHOP, 'ann').hash)]);
       }
     } finally {
       await remove();

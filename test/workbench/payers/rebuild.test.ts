@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { type ClientKey, platformName } from '#decision/payer/client-key.ts';
+import { type ClientKey, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import type { Store, TextPlace } from '#state/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import {
+  findUnreadableTexts,
   type RebuiltClient,
   rebuildClient,
   type Unreadable,
-  unreadableTexts,
 } from '#workbench/payers/rebuild.ts';
 import { clientKey } from '../../decision/payer/client-keys.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
@@ -21,7 +21,7 @@ describeOnStores('unreadable data in a store', (store) => {
   const { service, shop } = serviceOfSuite(() => ({ store: store() }));
 
   const unreadable = (): Promise<readonly Unreadable[]> =>
-    Array.fromAsync(unreadableTexts(store(), () => undefined));
+    Array.fromAsync(findUnreadableTexts(store(), () => undefined));
 
   it('is not found where everything can be read', async () => {
     await shop.verdict({ clientIdKey: 'sound' });
@@ -90,7 +90,7 @@ describeOnStores('unreadable data in a store', (store) => {
     const before = await store().texts.read(placeOf(client));
     expect(await rebuild(client)).to.equal(null);
     expect(await store().texts.read(placeOf(client))).to.deep.equal(before);
-    expect(await rebuild(clientKey(platformName('shop'), 'nobody'))).to.equal(null);
+    expect(await rebuild(clientKey(toPlatformName('shop'), 'nobody'))).to.equal(null);
   });
 
   it('may be a rollout', async () => {
@@ -109,7 +109,7 @@ describeOnStores('unreadable data in a store', (store) => {
     await shop.outcome(clientIdKey, 'order-1', 'UNPAID');
     await shop.bind(clientIdKey);
     await shop.override(clientIdKey, 'TRUSTED');
-    return clientKey(platformName('shop'), clientIdKey);
+    return clientKey(toPlatformName('shop'), clientIdKey);
   }
 
   function rebuild(client: ClientKey): Promise<RebuiltClient | null> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Shape } from '#base/shapes.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import type { AuditPageSchema } from '#workbench/platform/audit.ts';
 import type { Problem } from '../../service/http-call.ts';
@@ -32,7 +32,7 @@ describeOnStores('the audit over HTTP', (store) => {
   const note = async (platform: string, at: number, who = 'user ann on ops') => {
     const audit = new Audit(store().auditLog, () => at);
     const entry = { who, action: 'rollout', subject: 'p2.v11', before: null, after: null } as const;
-    await audit.note({ ...entry, platform: platformName(platform), reason: null });
+    await audit.note({ ...entry, platform: toPlatformName(platform), reason: null });
   };
 
   it('lists who did what to whom and why, newest first', async () => {

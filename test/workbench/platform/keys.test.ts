@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { INSTALLATION, OPERATIONS } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
@@ -111,7 +111,7 @@ describeOnStores('keys over HTTP', (store) => {
   it('end no later than the key that issued them', async () => {
     const shop = await tenant();
     const made = await service.application.keys.issue(
-      platformName(`keys-${number}`),
+      toPlatformName(`keys-${number}`),
       ['keys', 'lists'],
       3 * 86_400_000,
     );
@@ -124,7 +124,7 @@ describeOnStores('keys over HTTP', (store) => {
 
   it('are at most two hundred at a time', async () => {
     const shop = await tenant();
-    const platform = platformName(`keys-${number}`);
+    const platform = toPlatformName(`keys-${number}`);
     for (let made = 1; made < 199; made += 1)
       await service.application.keys.issue(platform, ['score'], KEY_LIFETIME_MS);
     const { status, body } = await shop.ask<Issued>('POST', 'keys', SOME);

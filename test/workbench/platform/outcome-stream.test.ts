@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { OrderReport } from '#checkout/scoring/order-report.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { GrantWatch } from '#workbench/platform/grant-watch.ts';
 import { recordOutcomes } from '#workbench/platform/outcomes.ts';
 import { until } from '../../servers/until.ts';
@@ -206,7 +206,7 @@ describe('a stream of outcomes', () => {
 
   it('ends with a line that says so when its key is revoked, while it is open and nothing is sent', async () => {
     const { key, record } = await service.application.keys.issue(
-      platformName('shop'),
+      toPlatformName('shop'),
       ['outcomes'],
       KEY_LIFETIME_MS,
     );

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import type { Tenant } from '../../service/tenant.ts';
 import { temporarySqlite } from '../../stores/temporary-store.ts';
 import { type FourEyes, startFourEyes } from './approvals/four-eyes.ts';
@@ -79,7 +79,7 @@ describe('every list of the platform', () => {
   }
 
   it('has the parameters limit and after where its answer has next', () => {
-    const { paths, components } = platformDocument();
+    const { paths, components } = createPlatformDocument();
     const schemas = JSON.parse(JSON.stringify(components.schemas));
     const paged = Object.values(paths)
       .flatMap((methods) => Object.values(methods))

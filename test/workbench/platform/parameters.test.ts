@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { jsonInSteps } from '#checkout/http/operation/operation.ts';
+import { stringifyInSteps } from '#checkout/http/operation/operation.ts';
 import { call } from '../../service/http-call.ts';
 import { serviceOfSuite } from '../../service/running-service.ts';
 
@@ -51,7 +51,7 @@ describe('JSON that is written in steps', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.dictionary(fc.string(), member), fc.jsonValue()), async (answer) => {
-        expect(await jsonInSteps(answer)).to.equal(JSON.stringify(answer));
+        expect(await stringifyInSteps(answer)).to.equal(JSON.stringify(answer));
       }),
     );
   });
@@ -62,6 +62,6 @@ describe('JSON that is written in steps', () => {
       rule: seq % 2 === 0 ? null : undefined,
     }));
     const answer = { decisions, lookedAt: { complete: true } };
-    expect(await jsonInSteps(answer)).to.equal(JSON.stringify(answer));
+    expect(await stringifyInSteps(answer)).to.equal(JSON.stringify(answer));
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { expectHidden } from '../../checkout/http/hidden-device.ts';
 import { call } from '../../service/http-call.ts';
@@ -119,7 +119,7 @@ describeOnStores('the API for the platform', (store) => {
   it('keeps in journal and audit which key bound and overrode a client', async () => {
     const clientIdKey = 'audited';
     const keys = service.application.keys;
-    const { key, record } = await keys.issue(platformName('shop'), ['clients'], KEY_LIFETIME_MS, 'desk');
+    const { key, record } = await keys.issue(toPlatformName('shop'), ['clients'], KEY_LIFETIME_MS, 'desk');
     const desk = new Tenant(service.application, key);
     await desk.bind(clientIdKey, { requisiteRef: 'requisite-9' });
     await desk.override(clientIdKey, 'BLOCKED', { reason: 'chargebacks' });

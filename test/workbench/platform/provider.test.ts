@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { freePort } from '../../servers/free-port.ts';
@@ -138,7 +138,7 @@ describeOnStores('signing in at an identity provider', (store) => {
   it("ends a person's keys where the roles let him keep none any more, as the audit says", async () => {
     const keys = new AccessKeys(store().documents, Date.now);
     const issue = async (platform: string, owner: string) =>
-      (await keys.issue(platformName(platform), ['score'], 3_600_000, owner)).record.id;
+      (await keys.issue(toPlatformName(platform), ['score'], 3_600_000, owner)).record.id;
     const [bobs, atShop, others] = [
       await issue('shop', 'person:bob'),
       await issue('shop', 'person:ann'),

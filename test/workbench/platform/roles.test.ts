@@ -1,6 +1,10 @@
 import { expect } from 'chai';
-import { AccessKeys, including, OPERATIONS } from '#checkout/access/access-keys.ts';
-import { ANY_OF_THE_PLATFORM, type Grant, grantLists } from '#checkout/http/request/authenticate.ts';
+import { AccessKeys, addIncludedOperations, OPERATIONS } from '#checkout/access/access-keys.ts';
+import {
+  ANY_OF_THE_PLATFORM,
+  type Grant,
+  listGrantAlternatives,
+} from '#checkout/http/request/authenticate.ts';
 import { parseRoles, ROLES, type Role } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
 import { PLATFORM_OPERATIONS } from '#workbench/platform/platform-operations.ts';
@@ -13,8 +17,8 @@ const { always, withRollout, withEvidence, withRuleFolders } = PLATFORM_OPERATIO
 const DECLARED = [...always, ...withRollout, ...withEvidence, ...withRuleFolders];
 
 function mayAsk(role: Role, grant: Grant): boolean {
-  const operations = including(ROLES[role]);
-  return grantLists(grant).some((needed) => needed.every((one) => operations.includes(one)));
+  const operations = addIncludedOperations(ROLES[role]);
+  return listGrantAlternatives(grant).some((needed) => needed.every((one) => operations.includes(one)));
 }
 
 /** What a key must have for each operation, who has it by a role, and which operations these are, by the declarations. */
@@ -25,7 +29,7 @@ function table(): Readonly<Record<string, readonly string[]>> {
     const needed =
       grant === ANY_OF_THE_PLATFORM
         ? 'any of the platform'
-        : grantLists(grant)
+        : listGrantAlternatives(grant)
             .map((all) => all.join(' and '))
             .join(' or ');
     const row = `${needed}: ${NAMES.filter((role) => mayAsk(role, grant)).join(' ')}`;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { call, type HeaderList, type Problem } from '../../service/http-call.ts';
 import { KEY_LIFETIME_MS } from '../../service/key-lifetime.ts';
@@ -167,7 +167,7 @@ describeOnStores('signing in with a key', (store) => {
 
   it('accepts the address that people use as its own, and sends HSTS where that has TLS', async () => {
     const own = await startService({ store: store(), consoleUrl: new URL('https://scoring.example.com') });
-    const { key } = await own.application.keys.issue(platformName('shop'), ['decisions'], KEY_LIFETIME_MS);
+    const { key } = await own.application.keys.issue(toPlatformName('shop'), ['decisions'], KEY_LIFETIME_MS);
     const url = `${own.application.platformUrl}/v1/platform/session`;
     const at = (Origin: string) => call('POST', url, { Origin }, { key });
     expect((await at(own.application.platformUrl)).status).to.equal(403);

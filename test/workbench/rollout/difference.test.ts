@@ -4,13 +4,13 @@ import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
-import { holdoutDraw } from '#decision/holdout.ts';
+import { createHoldoutDraw } from '#decision/holdout.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
-import { RolloutRefused, rollBack, rollOut, rolloutStatus } from '#workbench/rollout/change-rollout.ts';
+import { RolloutRefused, readRolloutStatus, rollBack, rollOut } from '#workbench/rollout/change-rollout.ts';
 import type { DecidedLately } from '#workbench/rollout/difference.ts';
 import {
   addVersion,
@@ -100,7 +100,7 @@ describeOnStores('what a version would have answered', (store) => {
       ruleSource: node,
       clock,
       pseudonym: (_kind, text) => text,
-      holdoutDraw: holdoutDraw('secret'),
+      holdoutDraw: createHoldoutDraw('secret'),
       metrics: new Metrics(),
     });
   });
@@ -148,7 +148,7 @@ describeOnStores('what a version would have answered', (store) => {
     const { rollout } = await toGoal('p2.v13', ACTIVE, true);
     const { acceptedDifference } = rollout.history.at(-1) ?? {};
     expect(acceptedDifference).to.match(/^it would BLOCK 24 of 24 recent payers/);
-    const shown = await rolloutStatus(fleet, store().tallies, {
+    const shown = await readRolloutStatus(fleet, store().tallies, {
       platform: newPlatform(),
       decisionOf: async () => null,
     });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { BadGoal, goalOf } from '#workbench/rollout/goal.ts';
+import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
 import { versionOf } from '../../checkout/rollout/rule-folders.ts';
 
-type Asked = Parameters<typeof goalOf>[0];
+type Asked = Parameters<typeof parseGoal>[0];
 
 const NOTHING = { percent: undefined, guard: undefined, also: undefined, judged: {} } as const;
 
 function goal(mode: Asked['mode'], more: Partial<Asked> = {}) {
   try {
-    return goalOf({ version: versionOf('p2.v11'), mode, ...NOTHING, ...more });
+    return parseGoal({ version: versionOf('p2.v11'), mode, ...NOTHING, ...more });
   } catch (error) {
     return error instanceof BadGoal ? `${error.member} ${error.message}` : error;
   }

@@ -1,12 +1,18 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { DAY_MS } from '#base/duration.ts';
-import { type ArmClients, guardBreach, guardGains, logEvidence, stageOf } from '#checkout/rollout/guard.ts';
-import { type Candidate, firstRollout, type Rollout } from '#checkout/rollout/rollout.ts';
+import {
+  type ArmClients,
+  computeLogEvidence,
+  findGuardBreach,
+  getStage,
+  listGuardGains,
+} from '#checkout/rollout/guard.ts';
+import { type Candidate, createRollout, type Rollout } from '#checkout/rollout/rollout.ts';
 import type { TrialCounts } from '#checkout/rollout/trial-counts.ts';
 import type { Decision } from '#decision/decision.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { viewOfTrial } from '#workbench/rollout/trial-view.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { toTrialView } from '#workbench/rollout/trial-view.ts';
 import { currentRules } from '../../service/current-rules.ts';
 import { SeededRandom } from '../../simulation/seeded-random.ts';
 import { decisionFor, newClient } from '../../state/clients.ts';
@@ -27,12 +33,12 @@ const CANDIDATE: Candidate = {
 
 /** With one candidate. */
 function rolloutOf(candidate: Candidate): Rollout {
-  return { ...firstRollout({ version, digest }, 1), candidates: [candidate] };
+  return { ...createRollout({ version, digest }, 1), candidates: [candidate] };
 }
 
 describe('the view of a trial', () => {
   const decisions = ['ours', 'theirs'].map((name) =>
-    decisionFor(newClient(platformName(name)), 1, `order-${name}`),
+    decisionFor(newClient(toPlatformName(name)), 1, `order-${name}`),
   );
   const counted = countsOf(
     CANDIDATE,
@@ -44,11 +50,11 @@ describe('the view of a trial', () => {
     ]),
   );
   const view = (platform: string | null, kept: readonly Decision[] = decisions) =>
-    viewOfTrial(
+    toTrialView(
       rolloutOf(CANDIDATE),
       CANDIDATE,
       counted,
-      platform === null ? null : platformName(platform),
+      platform === null ? null : toPlatformName(platform),
       async (id) => {
         return kept.find(({ decisionId }) => decisionId === id) ?? null;
       },
@@ -79,7 +85,7 @@ describe('the view of a trial', () => {
       [...clients, 'paid', 30],
       [...clients, 'unpaid', 10],
     );
-    const view = await viewOfTrial(rolloutOf(canary), canary, counts, null, async () => null);
+    const view = await toTrialView(rolloutOf(canary), canary, counts, null, async () => null);
     expect(view.earliest).to.equal(canary.stageSince + 7 * DAY_MS);
     const { shares } = view;
     const paid = shares.find(({ name }) => name === 'paid');
@@ -95,9 +101,9 @@ describe('the view of a trial', () => {
         [platform, 'arms', arm, 'clients', 'blocked', number],
       ]);
     const breachOf = async (platform: string | null, figures: readonly Figure[]) => {
-      const name = platform === null ? null : platformName(platform);
+      const name = platform === null ? null : toPlatformName(platform);
       const counts = countsOf(canary, ...figures);
-      return (await viewOfTrial(rolloutOf(canary), canary, counts, name, async () => null)).breach;
+      return (await toTrialView(rolloutOf(canary), canary, counts, name, async () => null)).breach;
     };
     const ours = arms('ours', { active: 100, candidate: 900 });
     expect(await breachOf(null, ours)).to.match(/^BLOCK share 45.0 % of 2000 clients against 5.0 % of 2000/);
@@ -120,7 +126,7 @@ function countsOf(candidate: Candidate, ...figures: readonly Figure[]): TrialCou
   const tally = Object.fromEntries(
     figures.map((figure) => [JSON.stringify(figure.slice(0, -1)), Number(figure.at(-1))]),
   );
-  return { trial: stageOf(candidate).trial, tally };
+  return { trial: getStage(candidate).trial, tally };
 }
 
 const clients = (seen: number, blocked: number, more: Partial<ArmClients['active']> = {}) => ({
@@ -136,13 +142,13 @@ const clients = (seen: number, blocked: number, more: Partial<ArmClients['active
 describe('the guard of a canary', () => {
   it('names the share that strayed, with the clients of both sides, the limit and the probability', () => {
     const arms = { active: clients(9000, 450), candidate: clients(1000, 150) };
-    expect(guardBreach(arms, 10, 5)).to.match(
+    expect(findGuardBreach(arms, 10, 5)).to.match(
       /^BLOCK share 15\.0 % of 1000 clients against 5\.0 % of 9000: more than 5 points apart, which chance shows in less than 1 of \d+ trials$/,
     );
   });
 
   const breach = (active: object, candidate: object) =>
-    guardBreach({ active: clients(1000, 0, active), candidate: clients(1000, 0, candidate) }, 50, 5);
+    findGuardBreach({ active: clients(1000, 0, active), candidate: clients(1000, 0, candidate) }, 50, 5);
 
   it('checks waits, bot flags and payments as well', () => {
     expect(breach({ waited: 100 }, { waited: 400 })).to.match(/^WAIT share 40\.0 %/);
@@ -155,29 +161,29 @@ describe('the guard of a canary', () => {
   it('keeps a candidate that is better, and says so', () => {
     const active = clients(1000, 400, { waited: 400, bots: 300, paid: 300 });
     const candidate = clients(1000, 10, { waited: 10, bots: 10, paid: 600 });
-    expect(guardBreach({ active, candidate }, 50, 5)).to.equal(null);
-    const gains = guardGains({ active, candidate }, 50, 5);
+    expect(findGuardBreach({ active, candidate }, 50, 5)).to.equal(null);
+    const gains = listGuardGains({ active, candidate }, 50, 5);
     expect(gains.map((gain) => gain.split(' of 1000')[0])).to.deep.equal([
       'BLOCK share 1.0 %',
       'WAIT share 1.0 %',
       'bot flag share 1.0 %',
       'paid share 60.0 %',
     ]);
-    expect(guardGains({ active: candidate, candidate: active }, 50, 5)).to.deep.equal([]);
+    expect(listGuardGains({ active: candidate, candidate: active }, 50, 5)).to.deep.equal([]);
   });
 
   it('accepts a difference within the points, however certain', () => {
     const arms = { active: clients(100_000, 5000), candidate: clients(100_000, 9000) };
-    expect(guardBreach(arms, 50, 5)).to.equal(null);
+    expect(findGuardBreach(arms, 50, 5)).to.equal(null);
   });
 
   it('accepts a difference that chance explains', () => {
-    expect(guardBreach({ active: clients(100, 5), candidate: clients(100, 12) }, 50, 5)).to.equal(null);
+    expect(findGuardBreach({ active: clients(100, 5), candidate: clients(100, 12) }, 50, 5)).to.equal(null);
   });
 
   it('compares nothing when one arm has no client, or all clients are in the canary', () => {
-    expect(guardBreach({ active: clients(0, 0), candidate: clients(900, 900) }, 50, 5)).to.equal(null);
-    expect(guardBreach({ active: clients(900, 0), candidate: clients(900, 900) }, 100, 5)).to.equal(null);
+    expect(findGuardBreach({ active: clients(0, 0), candidate: clients(900, 900) }, 50, 5)).to.equal(null);
+    expect(findGuardBreach({ active: clients(900, 0), candidate: clients(900, 900) }, 100, 5)).to.equal(null);
   });
 });
 
@@ -188,7 +194,7 @@ function* evidences(seed: number, percent: number, blocked: { active: number; ca
   for (;;) {
     const inCanary = random.next() < percent / 100;
     if (random.next() < (inCanary ? blocked.candidate : blocked.active)) hits[inCanary ? 1 : 0] += 1;
-    yield logEvidence(hits, percent / 100, 0.05);
+    yield computeLogEvidence(hits, percent / 100, 0.05);
   }
 }
 
@@ -200,8 +206,11 @@ describe('the evidence of the guard', () => {
     const points = fc.tuple(size, fc.constantFrom(1, -1)).map(([one, sign]) => sign * one);
     fc.assert(
       fc.property(fc.tuple(count, count), chance, points, ([active, candidate], q, d) => {
-        const now = logEvidence([active, candidate], q, d);
-        const next = [logEvidence([active + 1, candidate], q, d), logEvidence([active, candidate + 1], q, d)];
+        const now = computeLogEvidence([active, candidate], q, d);
+        const next = [
+          computeLogEvidence([active + 1, candidate], q, d),
+          computeLogEvidence([active, candidate + 1], q, d),
+        ];
         const [ofActive = 0, ofCandidate = 0] = next.map((evidence) => Math.exp(evidence - now));
         const mean = (1 - q) * ofActive + q * ofCandidate;
         expect(mean).to.be.closeTo(1, 1e-9);
@@ -251,7 +260,7 @@ describe('the guard over a trial in which clients are answered and pay later on'
     Array.from({ length: seeds }, (_, seed) => seed).filter((seed) =>
       trials(seed, percent, moreBlocked)
         .take(2000)
-        .some((arms) => guardBreach(arms, percent, 5) !== null),
+        .some((arms) => findGuardBreach(arms, percent, 5) !== null),
     ).length;
 
   it('withdraws at most 1 of 100 candidates with the same rules', () => {

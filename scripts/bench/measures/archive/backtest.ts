@@ -1,4 +1,4 @@
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
@@ -19,7 +19,7 @@ export async function* measureBacktest(plan: Plan): AsyncGenerator<Figure> {
   const ask = { place, from: null, to: null, platform: PLATFORM, threads: 1 };
   const { cpuSeconds, memoryMib } = await used(() =>
     withEvidence(ask, (evidence) =>
-      backtest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
+      runBacktest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
     ),
   );
   const events = [...day.read().segments.values()].reduce((sum, { rows }) => sum + rows, 0);

@@ -2,15 +2,15 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Archive } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { keepSalt } from '#history/archive/archived-salt.ts';
-import { Duck } from '#history/archive/duck.ts';
-import { dayOf } from '#history/archive/period.ts';
-import { RowDrafts } from '#history/archive/row-drafts.ts';
+import { writeSalt } from '#history/archive/archived-salt.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
+import { formatDay } from '#history/archive/period.ts';
+import { RowBuffer } from '#history/archive/row-drafts.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { nextMerge } from '#history/archive/ship/next-merge.ts';
-import { rowOf } from '#history/archive/tables.ts';
+import { findNextMerge } from '#history/archive/ship/next-merge.ts';
+import { toRow } from '#history/archive/tables.ts';
 import type { JournalEntry } from '#state/journal.ts';
-import { partitionNumber, partitionOf } from '#state/keys.ts';
+import { getPartition, getPartitionNumber } from '#state/keys.ts';
 import { clientKey, TEST_SALT } from '../../../../test/decision/payer/client-keys.ts';
 import { currentRules } from '../../../../test/service/current-rules.ts';
 import { MadeUpHistory } from '../../made-up-history.ts';
@@ -26,17 +26,17 @@ export async function madeUpDay({ archivesDir, decisions, onProgress }: Plan): P
   if (decisionsIn(archive) === decisions && mergeOf(archive) === null) return archive;
   // An interrupted run cannot be continued, because its payers are not known any more.
   rmSync(archive.folder, { recursive: true, force: true });
-  await keepSalt(archive.home, archive.folder, TEST_SALT);
+  await writeSalt(archive.home, archive.folder, TEST_SALT);
   const history = new MadeUpHistory(currentRules(), MIDNIGHT, DAY_MS / (decisions + 1));
   await writing(archive, async (writer) => {
     for (let done = 0; done < decisions; done += PORTION) {
       onProgress(`archive: ${done} of ${decisions} decisions are made`);
-      const drafts = new RowDrafts(archive);
+      const drafts = new RowBuffer(archive);
       const entries = history.take(Math.min(PORTION, decisions - done));
       // Numbered as by Redis: by its clock, and by a number within a millisecond.
       drafts.add(
         entries.map((entry) =>
-          rowOf(
+          toRow(
             { ...entry, place: { partition: partitionHolding(entry), ms: entry.at, seq: 0 } },
             hashOf(entry),
           ),
@@ -68,7 +68,10 @@ export async function madeUpDays(plan: Plan, day: Archive): Promise<Archive> {
         const select = `SELECT * REPLACE (
           (decided_at + INTERVAL ${copy} DAY)::TIMESTAMP_MS AS decided_at, hash(client_hash, ${copy}) AS client_hash,
           uuid()::VARCHAR AS order_ref, uuid()::VARCHAR AS request_id) FROM ${day.source([original])}`;
-        const made = await writer.copy(select, { ...original, day: dayOf(original.from + copy * DAY_MS) });
+        const made = await writer.copy(select, {
+          ...original,
+          day: formatDay(original.from + copy * DAY_MS),
+        });
         if (made !== null) copies.push(made);
       }
       await commit(archive, copies);
@@ -78,7 +81,7 @@ export async function madeUpDays(plan: Plan, day: Archive): Promise<Archive> {
 }
 
 function partitionHolding(entry: JournalEntry): number {
-  return partitionNumber(partitionOf(hashOf(entry)));
+  return getPartitionNumber(getPartition(hashOf(entry)));
 }
 
 function hashOf({ platform, clientIdKey }: JournalEntry): string {
@@ -92,12 +95,12 @@ export function decisionsIn(archive: Archive): number {
 }
 
 function mergeOf(archive: Archive): readonly Segment[] | null {
-  return nextMerge([...archive.read().segments.values()], '2026-01-02');
+  return findNextMerge([...archive.read().segments.values()], '2026-01-02');
 }
 
 async function writing(archive: Archive, work: (writer: SegmentWriter) => Promise<void>): Promise<void> {
   const temporaryFolder = join(archive.folder, 'spill');
-  const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder });
+  const duck = await QueryEngine.open({ threads: 1, memoryMiB: 512, temporaryFolder });
   try {
     await work(new SegmentWriter(archive, duck));
   } finally {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Archive } from '#history/archive/archive.ts';
-import { Duck } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { NUMBER_CURSORS } from '#state/journal.ts';
 import { TEST_KEYS } from '../../../../test/decision/payer/client-keys.ts';
@@ -46,7 +46,7 @@ export async function* measureOrders(plan: Plan): AsyncGenerator<Figure> {
 }
 
 async function someOrders(archive: Archive): Promise<readonly string[]> {
-  const duck = await Duck.open({
+  const duck = await QueryEngine.open({
     threads: 1,
     memoryMiB: 512,
     temporaryFolder: join(archive.folder, 'spill'),

@@ -1,8 +1,8 @@
 import {
   type ArmTotals,
-  differencesOf,
+  computeDifferences,
   type Metric,
-  recommendationOf,
+  recommend,
 } from '#history/evidence/experiment/recommendation.ts';
 import type { Moments } from '#history/statistics/confidence-sequence.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
@@ -166,13 +166,13 @@ export class DrawnExperiments {
 }
 
 function look(found: Drawn, [active, candidate]: readonly [ArmTotals, ArmTotals], truth: number): void {
-  const value = differencesOf(active, [candidate]).find(({ metric }) => metric === 'value');
+  const value = computeDifferences(active, [candidate]).find(({ metric }) => metric === 'value');
   if (value !== undefined) {
     found.spoke = true;
     found.missed ||= truth < value.low || value.high < truth;
     if (value.clientsToGo !== null)
       found.clientsNamed ??= active.clients + candidate.clients + value.clientsToGo;
   }
-  const { version, takeBack } = recommendationOf(active, [candidate]);
+  const { version, takeBack } = recommend(active, [candidate]);
   found.recommended ??= version ?? takeBack[0] ?? null;
 }

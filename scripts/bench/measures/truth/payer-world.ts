@@ -2,14 +2,14 @@ import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { isGrant } from '#decision/conclude-verdict.ts';
 import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '#decision/holdout.ts';
-import { type ClientKey, clientNumber, platformName } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumber, toPlatformName } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { scoringService } from '../../../../test/service/scoring-service.ts';
 import { seeded } from '../../../../test/simulation/seeded-random.ts';
 import { T0 } from '../../../../test/state/clients.ts';
 import { normal } from './drawn-experiments.ts';
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 const SECOND_MS = 1000;
 const DAY_MS = 86_400_000;
 const ARRIVAL_DAYS = 20;
@@ -233,7 +233,7 @@ function payerOf(client: ClientKey, place: number, { seed, inRings }: Omit<World
 /** Notes that a payer met the rule, once in a period of its draw. */
 function enter(payer: Payer | undefined, at: number, isHeldOut: boolean): void {
   if (payer === undefined || at < (payer.entries.at(-1)?.endsAt ?? 0)) return;
-  const offsetMs = Number(BigInt(clientNumber(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
+  const offsetMs = Number(BigInt(toClientNumber(payer.client.hash)) % BigInt(HOLDOUT_PERIOD_MS));
   const period = Math.floor((at + offsetMs) / HOLDOUT_PERIOD_MS);
   payer.entries.push({ at, endsAt: (period + 1) * HOLDOUT_PERIOD_MS - offsetMs, isHeldOut });
 }

@@ -1,11 +1,11 @@
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
-import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
-import { MONEY_ALONE, objectiveText } from '#decision/objective.ts';
+import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createHoldoutDraw, type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { DEFAULT_OBJECTIVE, encodeObjective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import type { DecidingRules } from '#history/evidence/question.ts';
 import type { HoldoutResult } from '#history/evidence/report/holdout.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import { rollOut } from '#workbench/rollout/change-rollout.ts';
@@ -105,7 +105,7 @@ async function ladderReruns(seed: number): Promise<readonly Rerun[]> {
 function payersUnder(version: string, plan: WorldPlan): Promise<readonly SimulatedPayer[]> {
   return inAStore(async (store) => {
     const rules = await fixed(store, version);
-    return new PayerWorld(store, fixedRules(rules), plan, NO_HOLDOUTS).live();
+    return new PayerWorld(store, createFixedRules(rules), plan, NO_HOLDOUTS).live();
   });
 }
 
@@ -115,12 +115,12 @@ function payersUnder(version: string, plan: WorldPlan): Promise<readonly Simulat
  * people enter there.
  */
 async function holdoutOf({ name, version, rule }: HeldOut, plan: WorldPlan): Promise<readonly Rerun[]> {
-  const draw = holdoutDraw(`truth-${plan.seed}`);
+  const draw = createHoldoutDraw(`truth-${plan.seed}`);
   const opposite: HoldoutDraw = (client, at) => (one, share) => !draw(client, at)(one, share);
   const worlds = [draw, opposite].map((drawn) =>
     inAStore(async (store) => {
       const rules = await fixed(store, version);
-      const simulated = await new PayerWorld(store, fixedRules(rules), plan, drawn).live();
+      const simulated = await new PayerWorld(store, createFixedRules(rules), plan, drawn).live();
       return {
         simulated,
         net: drawn === draw ? await archived(store, (evidence) => netOf(evidence, rules, rule)) : null,
@@ -158,8 +158,8 @@ async function netOf(
   rule: string,
   recorded: (decided: DecidingRules) => RuleSet | null = () => null,
 ): Promise<HoldoutResult['net']> {
-  const objective = { ...MONEY_ALONE, ...OBJECTIVE };
-  const { rules: found } = await report(evidence, { rules, by: null, objective, recorded });
+  const objective = { ...DEFAULT_OBJECTIVE, ...OBJECTIVE };
+  const { rules: found } = await createReport(evidence, { rules, by: null, objective, recorded });
   return found.find(({ name }) => name === rule)?.net ?? null;
 }
 
@@ -167,7 +167,7 @@ async function netOf(
 function netByTrial(version: string, plan: WorldPlan): Promise<HoldoutResult['net']> {
   return inAStore(async (store) => {
     const node = await nodeOf(store);
-    const objective = objectiveText(OBJECTIVE) ?? '';
+    const objective = encodeObjective(OBJECTIVE) ?? '';
     const goal = { mode: 'canary', percent: 50, guardPoints: null, objective } as const;
     const change = { who: 'ann', at: T0, reason: 'a trial', revision: null, acceptDifference: true };
     const parts = { fleet: new Fleet(store), rules: node.rules, store, decidedLately: async () => [] };

@@ -1,6 +1,6 @@
-import { MONEY_ALONE } from '#decision/objective.ts';
+import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
@@ -250,10 +250,10 @@ async function reportsOn(store: Store, asked: readonly AskedReport[]): Promise<r
     await archived.shipAll();
     const found: Report[] = [];
     for (const { rules, against = null, rates } of asked) {
-      const objective = { ...MONEY_ALONE, currency: 'EUR', reversalDays: REVERSAL_DAYS, rates };
+      const objective = { ...DEFAULT_OBJECTIVE, currency: 'EUR', reversalDays: REVERSAL_DAYS, rates };
       found.push(
         await withEvidence(askOf(archived), (evidence) =>
-          report(evidence, { rules, against, by: null, objective }),
+          createReport(evidence, { rules, against, by: null, objective }),
         ),
       );
     }

@@ -1,4 +1,4 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { type Figure, figuresOf } from '../../figure.ts';
 import type { Plan } from '../../plan.ts';
 import { type Drawn, DrawnExperiments, HEAVY, LIGHT } from './drawn-experiments.ts';
@@ -36,7 +36,7 @@ async function* secondWorld({ seeds }: Plan): AsyncGenerator<Figure> {
   for (let seed = 1; seed <= Math.ceil(seeds / 7); seed++) checked.push(...(await exactKinds(seed)));
   for (const [name, some] of Map.groupBy(checked, (one) => one.name)) {
     const wrong = some.filter((one) => !isTrue(one)).length;
-    yield figure(`${name}: wrong, of ${counted(some.length, 'world')}`, wrong, '', { atMost: 0 });
+    yield figure(`${name}: wrong, of ${formatCount(some.length, 'world')}`, wrong, '', { atMost: 0 });
   }
   yield* predicted(seeds);
 }
@@ -58,7 +58,7 @@ async function* predicted(seeds: number): AsyncGenerator<Figure> {
   }
   const held = told.filter(({ low, high, came }) => low <= came && came <= high).length;
   yield figure(
-    `reversals to come: within what was predicted, of ${counted(told.length, 'world')}`,
+    `reversals to come: within what was predicted, of ${formatCount(told.length, 'world')}`,
     held,
     '',
     {

@@ -3,9 +3,9 @@ import Router from '@koa/router';
 import type Koa from 'koa';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { type TSchema, Type } from '#base/json-schema.ts';
-import { searchSteps } from '#base/paced-steps.ts';
-import { type Shape, writtenMoments } from '#base/shapes.ts';
-import { type FairQueueLimits, Turns } from '#base/work/turns.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
+import { createMomentWriter, type Shape } from '#base/shapes.ts';
+import { FairQueue, type FairQueueLimits } from '#base/work/turns.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
@@ -14,9 +14,9 @@ import {
   type Grant,
   isStillAuthorized,
 } from '#checkout/http/request/authenticate.ts';
-import { BODY_BYTES_MAX, bodyOf, readJson } from '#checkout/http/request/body.ts';
+import { BODY_BYTES_MAX, createBodyReader, readJson } from '#checkout/http/request/body.ts';
 import type { RefusalNote } from '#checkout/http/request/problems.ts';
-import { METHOD_NOT_ALLOWED, NOTHING_THERE } from '#checkout/http/request/refusals.ts';
+import { METHOD_NOT_ALLOWED, NOT_FOUND } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { type Parameter, type RouteContext, requireKnownParameters } from './parameter.ts';
 
@@ -31,8 +31,8 @@ const SEARCHES: FairQueueLimits = {
   first: { owner: INSTALLATION, kept: 1 },
 };
 
-export function searchTurns(): Turns {
-  return new Turns(SEARCHES);
+export function createSearchQueue(): FairQueue {
+  return new FairQueue(SEARCHES);
 }
 
 const METHODS = ['get', 'put', 'post', 'delete'] as const;
@@ -79,7 +79,7 @@ export interface AnswerSpec {
 }
 
 /** An operation without its name. */
-export interface Declared<Parts> extends OperationSpec {
+export interface DeclaredOperation<Parts> extends OperationSpec {
   /** Null when no key is needed. */
   readonly grant: Grant | null;
   readonly body: RequestBodySpec | null;
@@ -87,7 +87,7 @@ export interface Declared<Parts> extends OperationSpec {
   readonly run: (ctx: RouteContext, parts: Parts, listener: Listener) => Promise<unknown>;
 }
 
-export interface Operation<Parts> extends Declared<Parts> {
+export interface Operation<Parts> extends DeclaredOperation<Parts> {
   readonly method: Method;
   readonly path: string;
   readonly operationId: string;
@@ -95,9 +95,9 @@ export interface Operation<Parts> extends Declared<Parts> {
 }
 
 /** The operations of one chapter of the API document, by the names that they have there. */
-export function chapter<Parts>(
+export function createChapter<Parts>(
   tag: string,
-  operations: Readonly<Record<string, Declared<Parts>>>,
+  operations: Readonly<Record<string, DeclaredOperation<Parts>>>,
 ): readonly Operation<Parts>[] {
   return Object.entries(operations).map(([operationId, declared]) => {
     const method = METHODS.find((one) => declared.route.startsWith(`${one} `));
@@ -115,11 +115,11 @@ export interface Listener extends Callers {
   readonly own: (ctx: RouteContext, platform: string | null) => void;
   /** How long the body of an operation without a key may take. */
   readonly openBodyMs: number;
-  readonly searches: Turns;
+  readonly searches: FairQueue;
 }
 
 /** A request whose caller was granted the operation. */
-export interface Asked<Body> {
+export interface GrantedRequest<Body> {
   readonly ctx: RouteContext;
   readonly caller: Caller;
   /** Whether the caller may still do this; for requests that last. */
@@ -135,11 +135,13 @@ export interface KeyedSpec<Parts, Body> extends OperationSpec {
   readonly body?: RequestBody<Body>;
   /** It looks through what is kept and may answer at length, so that it waits for its turn. Its answer is JSON. */
   readonly isSearch?: true;
-  readonly answer: (asked: Asked<Body>, parts: Parts) => Promise<unknown>;
+  readonly answer: (asked: GrantedRequest<Body>, parts: Parts) => Promise<unknown>;
 }
 
 /** Declares an operation that needs a key: known, or it answers 401; granted, or it answers 403. */
-export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): Declared<Parts> {
+export function declareOperation<Parts, Body = never>(
+  spec: KeyedSpec<Parts, Body>,
+): DeclaredOperation<Parts> {
   const { answer, body, grant, isSearch = false, ...rest } = spec;
   return {
     ...rest,
@@ -159,7 +161,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
       const isWanted = () => !ctx.req.socket.destroyed;
       const inTurn = <T>(search: () => Promise<T>, unwanted: T) =>
         searches.run(caller.platform, async () =>
-          isWanted() ? searchSteps.whileWanted(isWanted, search, unwanted) : unwanted,
+          isWanted() ? searchThrottle.whileWanted(isWanted, search, unwanted) : unwanted,
         );
       const asked = {
         ctx,
@@ -171,7 +173,7 @@ export function operation<Parts, Body = never>(spec: KeyedSpec<Parts, Body>): De
       // Verdicts take this path, so it makes no promise that they do not need.
       if (!isSearch) return answer(asked, parts);
       const text = await inTurn(
-        async () => jsonInSteps(asTold(rest.answers[200], await answer(asked, parts))),
+        async () => stringifyInSteps(asTold(rest.answers[200], await answer(asked, parts))),
         '',
       );
       ctx.type = 'json';
@@ -203,12 +205,12 @@ function ignoredNames(members: readonly string[]): string {
     .join(', ');
 }
 
-export function jsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
+export function declareJsonAnswer(description: string, shape: TSchema): Readonly<Record<200, AnswerSpec>> {
   return { 200: { description, content: { 'application/json': shape } } };
 }
 
 /** The answer of an operation that has nothing to say. */
-export const DONE: Readonly<Record<204, AnswerSpec>> = {
+export const NO_CONTENT: Readonly<Record<204, AnswerSpec>> = {
   204: { description: 'Done, also when there was nothing to do' },
 };
 
@@ -216,7 +218,7 @@ export const DONE: Readonly<Record<204, AnswerSpec>> = {
  * The JSON of an answer. Writing half a megabyte takes some milliseconds, for which everybody else would wait: long lists are
  * written in steps.
  */
-export async function jsonInSteps(answer: unknown): Promise<string> {
+export async function stringifyInSteps(answer: unknown): Promise<string> {
   if (!isJsonObject(answer)) return JSON.stringify(answer);
   const members: string[] = [];
   for (const [name, value] of Object.entries(answer)) {
@@ -227,7 +229,7 @@ export async function jsonInSteps(answer: unknown): Promise<string> {
 }
 
 function itemsInSteps(items: readonly unknown[]): Promise<readonly string[]> {
-  return searchSteps.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
+  return searchThrottle.map(items, async (some) => some.map((item) => JSON.stringify(item) ?? 'null'));
 }
 
 export interface RequestBodySpec {
@@ -249,13 +251,13 @@ export interface RequestBody<Value> extends RequestBodySpec {
 }
 
 /** A JSON body of one shape, which the API document keeps under `name`; without an example it shows that of its members. */
-export function jsonBody<S extends TSchema>(
+export function declareJsonBody<S extends TSchema>(
   name: string,
   schema: S,
   example?: Shape<S>,
   bytesMax: number = BODY_BYTES_MAX,
 ): RequestBody<Shape<S>> {
-  const take = taking(schema);
+  const take = createTaker(schema);
   return {
     bytesMax,
     content: { 'application/json': { name, example } },
@@ -265,9 +267,9 @@ export function jsonBody<S extends TSchema>(
 }
 
 /** Takes a value of one shape, and reports the names of members that the shape does not know. */
-export function taking<S extends TSchema>(schema: S) {
-  const valid = bodyOf(schema, false);
-  const strict = bodyOf(schema);
+export function createTaker<S extends TSchema>(schema: S) {
+  const valid = createBodyReader(schema, false);
+  const strict = createBodyReader(schema);
   const known = new Set(Type.IsObject(schema) ? Object.keys(schema.properties) : []);
   return (value: unknown, onIgnored: OnIgnored): Shape<S> => {
     if (onIgnored === null) return strict(value);
@@ -279,7 +281,7 @@ export function taking<S extends TSchema>(schema: S) {
 }
 
 /** A router that knows each path in exactly this spelling. */
-export function strictRouter(prefix: string): Router<RequestState> {
+export function createStrictRouter(prefix: string): Router<RequestState> {
   return new Router<RequestState>({ prefix, strict: true, sensitive: true });
 }
 
@@ -309,7 +311,7 @@ export function toldAnswer(
 function asTold(told: AnswerSpec | undefined, answer: unknown): unknown {
   const shape = told?.content?.['application/json'];
   const isPlain = isJsonObject(answer) && answer.constructor === Object;
-  return shape === undefined || !isPlain ? answer : writtenMoments(shape)(answer);
+  return shape === undefined || !isPlain ? answer : createMomentWriter(shape)(answer);
 }
 
 /** Koa writes JSON, too, but only after it has tried every other kind of answer. */
@@ -327,7 +329,7 @@ export function mountRoutes(app: Koa<RequestState>, ...routers: readonly Router<
   app.use((ctx) => {
     const layers = routers.flatMap((router) => router.match(ctx.path, ctx.method).path);
     const allowed = [...new Set(layers.flatMap(({ methods }) => methods))];
-    if (allowed.length === 0) throw NOTHING_THERE.problem(ctx.path);
+    if (allowed.length === 0) throw NOT_FOUND.problem(ctx.path);
     throw METHOD_NOT_ALLOWED.problem(...allowed);
   });
 }

@@ -17,7 +17,7 @@ export interface Parameter<Value> {
   readonly read: (ctx: RouteContext) => Value;
 }
 
-export function badParameter(detail: string): HttpProblem {
+export function refuseParameter(detail: string): HttpProblem {
   return badRequest(detail).as('bad-parameter');
 }
 
@@ -27,5 +27,5 @@ export function requireKnownParameters(ctx: RouteContext, parameters: readonly P
   const unknown = Object.keys(ctx.query).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const allowed = known.length === 0 ? 'This operation takes none' : `Known are ${known.join(', ')}`;
-  throw badParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
+  throw refuseParameter(`The parameter ${JSON.stringify(unknown.slice(0, 100))} is not known. ${allowed}.`);
 }

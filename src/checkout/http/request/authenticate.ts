@@ -1,7 +1,7 @@
 import type { ParameterizedContext } from 'koa';
-import { type AccessKey, type AccessKeys, grants, type Operation } from '#checkout/access/access-keys.ts';
-import { type Caller, callerOfKey } from '#checkout/access/caller.ts';
-import { HttpProblem, type Refusal, type RefusalNote, refusal } from './problems.ts';
+import { type AccessKey, type AccessKeys, isGranted, type Operation } from '#checkout/access/access-keys.ts';
+import { type Caller, toCaller } from '#checkout/access/caller.ts';
+import { declareRefusal, HttpProblem, type Refusal, type RefusalNote } from './problems.ts';
 import { UNKNOWN_KEY } from './refusals.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -36,7 +36,7 @@ const NOT_PROVISIONED = 'not provisioned';
 
 export const ANY_OF_THE_PLATFORM: AnyOf = {
   anyOf: PLATFORM_OPERATIONS,
-  refused: refusal(
+  refused: declareRefusal(
     'not-provisioned',
     'The key was issued for none of the operations of the platform.',
     () =>
@@ -74,9 +74,9 @@ export async function authenticate(
   const caller =
     key === null && browsers !== null
       ? await browsers.callerOf(ctx)
-      : callerOf(await keys.authenticate(key ?? missing()));
+      : requireCaller(await keys.authenticate(key ?? missing()));
   ctx.state.caller = caller;
-  ctx.state.operation = grantedOf(caller, grant);
+  ctx.state.operation = requireGrant(caller, grant);
   return caller;
 }
 
@@ -96,8 +96,8 @@ export async function isStillAuthorized(
 }
 
 /** Throws 401 when there is no such key. */
-export function callerOf(key: AccessKey | null): Caller {
-  if (key !== null) return callerOfKey(key);
+export function requireCaller(key: AccessKey | null): Caller {
+  if (key !== null) return toCaller(key);
   throw UNKNOWN_KEY.problem('The access key is not known, was revoked, or has expired.');
 }
 
@@ -117,13 +117,13 @@ function firstOf(grant: Grant): Operation {
 }
 
 /** Throws 403 when the caller lacks what it must be granted. */
-export function grantedOf(caller: Caller, grant: Grant): Operation {
+export function requireGrant(caller: Caller, grant: Grant): Operation {
   if (isAnyOf(grant)) {
-    const granted = grant.anyOf.find((operation) => grants(caller, operation));
+    const granted = grant.anyOf.find((operation) => isGranted(caller, operation));
     if (granted === undefined) throw grant.refused.problem();
     return granted;
   }
-  const lacking = listOf(grant).find((operation) => !grants(caller, operation));
+  const lacking = listOf(grant).find((operation) => !isGranted(caller, operation));
   if (lacking !== undefined) throw notGranted(lacking).problem();
   return firstOf(grant);
 }
@@ -137,17 +137,17 @@ function listOf(grant: Operation | readonly Operation[]): readonly Operation[] {
 }
 
 /** Every 403 that an operation with this grant may answer. */
-export function grantRefusals(grant: Grant): readonly RefusalNote[] {
+export function listGrantRefusals(grant: Grant): readonly RefusalNote[] {
   return isAnyOf(grant) ? [grant.refused] : listOf(grant).map(notGranted);
 }
 
 /** The lists of operations of which a key must have one; OpenAPI 3.1 calls them roles. */
-export function grantLists(grant: Grant): readonly (readonly Operation[])[] {
+export function listGrantAlternatives(grant: Grant): readonly (readonly Operation[])[] {
   return isAnyOf(grant) ? grant.anyOf.map((one) => [one]) : [listOf(grant)];
 }
 
 function notGranted(operation: Operation) {
-  return refusal(
+  return declareRefusal(
     `not-provisioned-for-${operation.replace(':', '-')}`,
     `The key was not issued for the operation "${operation}".`,
     () =>

@@ -4,8 +4,8 @@ import { type TSchema, Type } from '#base/json-schema.ts';
 import { hasNul } from '#base/key-length.ts';
 import type { Shape } from '#base/shapes.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
-import { suggest } from '#decision/rules/problem.ts';
-import { HttpProblem, malformedBody, type PointedDetail, type Refusal, refusal } from './problems.ts';
+import { suggestName } from '#decision/rules/problem.ts';
+import { declareRefusal, HttpProblem, malformedBody, type PointedDetail, type Refusal } from './problems.ts';
 
 /** No valid request comes near it: all fields at their limits in 4-byte characters are under 16 KiB. */
 export const BODY_BYTES_MAX = 32 * 1024;
@@ -13,13 +13,13 @@ export const BODY_BYTES_MAX = 32 * 1024;
 /** The JSON value in a request body. Refuses with 415, 413 or 400 before anything else is done. */
 export async function readJson(req: IncomingMessage, bytesMax: number = BODY_BYTES_MAX): Promise<unknown> {
   requireContentType(req, 'application/json');
-  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw bodyTooLarge(bytesMax).problem();
-  return parseOnce(decodeText(await wholeBody(req, bytesMax)));
+  if (Number(req.headers['content-length'] ?? 0) > bytesMax) throw refuseLargeBody(bytesMax).problem();
+  return parseUniqueMembers(decodeText(await wholeBody(req, bytesMax)));
 }
 
 /** Throws 415 unless the body is of one of these types, in UTF-8, and not compressed. */
 export function requireContentType(req: IncomingMessage, ...wanted: readonly string[]): void {
-  if (!wanted.some((type) => type === contentType(req))) {
+  if (!wanted.some((type) => type === readContentType(req))) {
     throw UNSUPPORTED_TYPE.problem(`Content-Type must be ${wanted.join(' or ')}, once, and in UTF-8.`);
   }
   const encoding = req.headers['content-encoding'];
@@ -28,7 +28,7 @@ export function requireContentType(req: IncomingMessage, ...wanted: readonly str
 }
 
 /** The media type; null when there is none, more than one, or another charset than UTF-8. */
-export function contentType(req: IncomingMessage): string | null {
+export function readContentType(req: IncomingMessage): string | null {
   const given = req.headersDistinct['content-type'] ?? [];
   const [header] = given;
   if (header === undefined || given.length > 1) return null;
@@ -68,7 +68,7 @@ const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}]/g;
  * The JSON value of a text. Throws 400 when an object has a member twice: JSON.parse would keep the last of the values
  * and say nothing. Names are read one by one only where the text may have more of them than the value has members.
  */
-export function parseOnce(text: string): unknown {
+export function parseUniqueMembers(text: string): unknown {
   const value = parseJson(text);
   if (countPossibleNames(text) !== countMembers(value)) refuseRepeatedMember(text);
   return value;
@@ -122,7 +122,7 @@ function refuseRepeatedMember(text: string): void {
 /** By events: what most requests pass through is three times as fast as an iterator. */
 function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   // The connection closed before anybody read it, for example while the key was looked up: no event will follow.
-  if (req.destroyed) return Promise.reject(brokenOff());
+  if (req.destroyed) return Promise.reject(refuseBrokenBody());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -131,22 +131,22 @@ function wholeBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
     if (bytes <= bytesMax) chunks.push(chunk);
     else {
       req.off('data', take).pause();
-      reject(bodyTooLarge(bytesMax).problem());
+      reject(refuseLargeBody(bytesMax).problem());
     }
   };
   req.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
   // Every request closes at some time; only a broken one is worth an error with its stack.
-  req.on('close', () => req.readableEnded || reject(brokenOff()));
+  req.on('close', () => req.readableEnded || reject(refuseBrokenBody()));
   return promise;
 }
 
 /** What a body is refused with that ended before it was whole. */
-export function brokenOff(): HttpProblem {
+export function refuseBrokenBody(): HttpProblem {
   return malformedBody('The body broke off before its end.');
 }
 
-export function bodyTooLarge(bytesMax: number): Refusal {
-  return refusal(
+export function refuseLargeBody(bytesMax: number): Refusal {
+  return declareRefusal(
     'body-too-large',
     `The body has more than ${bytesMax} bytes.`,
     // The rest of the body is not read, so nothing can follow it on this connection.
@@ -157,7 +157,7 @@ export function bodyTooLarge(bytesMax: number): Refusal {
   );
 }
 
-export const UNSUPPORTED_TYPE = refusal(
+export const UNSUPPORTED_TYPE = declareRefusal(
   'unsupported-type',
   'The Content-Type is none that the operation takes, not in UTF-8, or the body is compressed.',
   (detail: string) => new HttpProblem(415, 'unsupported content type', detail),
@@ -210,8 +210,11 @@ function bodyAjv(options: Options): Ajv2020 {
  * An optional member that is null or empty counts as absent, because many languages write absent members so. When strict,
  * a member that the schema does not know is refused wherever it stands: it may be another one, misspelt.
  */
-export function bodyOf<S extends TSchema>(schema: S, isStrict = true): (value: unknown) => Shape<S> {
-  const checked = isStrict ? closed(schema) : schema;
+export function createBodyReader<S extends TSchema>(
+  schema: S,
+  isStrict = true,
+): (value: unknown) => Shape<S> {
+  const checked = isStrict ? closeSchema(schema) : schema;
   // Compiled when they are first asked: compiling those of all operations was a fifth of the start.
   let validate: ValidateFunction<Shape<S>> | null = null;
   let findFaults: ValidateFunction | null = null;
@@ -227,7 +230,7 @@ export function bodyOf<S extends TSchema>(schema: S, isStrict = true): (value: u
 }
 
 /** The schema, with objects that have no other members than it names. */
-export function closed(schema: TSchema): TSchema {
+export function closeSchema(schema: TSchema): TSchema {
   return Object.assign({}, schema, closedPart(schema));
 }
 
@@ -292,7 +295,7 @@ function explain(error: ErrorObject): string {
     case 'maxProperties':
       return `must have at most ${params['limit']} members`;
     case 'additionalProperties':
-      return `is not known${suggest(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
+      return `is not known${suggestName(String(params['additionalProperty']), Object.keys(Object(parentSchema?.['properties'])))}`;
     case 'type':
       return `must be ${[params['type']].flat().map(articleOf).join(' or ')}`;
     case 'minLength':

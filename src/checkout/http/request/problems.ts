@@ -60,7 +60,7 @@ export function notFound(detail: string): HttpProblem {
 }
 
 /** `retryAfterSeconds`: when the same may be asked again. */
-export function tooMany(detail: string, retryAfterSeconds: number): HttpProblem {
+export function tooManyRequests(detail: string, retryAfterSeconds: number): HttpProblem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
   return new HttpProblem(429, 'too many requests', detail, { headers });
 }
@@ -82,7 +82,7 @@ export interface Refusal<Given extends readonly string[] = []> {
 export type RefusalNote = Omit<Refusal, 'problem'>;
 
 /** A refusal whose text depends on what was `given`; `example` is what the API document shows it with. */
-export function refusal<Given extends readonly string[]>(
+export function declareRefusal<Given extends readonly string[]>(
   name: string,
   when: string,
   problem: (...given: Given) => HttpProblem,
@@ -93,7 +93,7 @@ export function refusal<Given extends readonly string[]>(
 }
 
 /** Every operation with a body has it. */
-export const MALFORMED_BODY = refusal(
+export const MALFORMED_BODY = declareRefusal(
   'malformed-body',
   'The body is not valid for the operation; errors point at what is wrong.',
   (pointer: string, detail: string) => malformedBody(`${pointer} ${detail}.`, [{ pointer, detail }]),
@@ -128,7 +128,7 @@ export const ProblemSchema = named(
 );
 
 /** What work gives; an error of one of these kinds is refused as `problem` says, by its message. */
-export async function orRefused<T>(
+export async function refuseKnownErrors<T>(
   work: () => Promise<T>,
   problem: (message: string) => HttpProblem,
   ...kinds: readonly (new (

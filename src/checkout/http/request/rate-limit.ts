@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { LRUCache } from 'lru-cache';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
-import { networkOf, type Pseudonym, parseAddress } from '#decision/addresses.ts';
+import { type Pseudonymize, parseAddress, toNetwork } from '#decision/addresses.ts';
 import type { Admission, RateBuckets } from '#state/rate-buckets.ts';
 import type { RequestState } from './request-state.ts';
 
@@ -11,7 +11,7 @@ import type { RequestState } from './request-state.ts';
  * The address that the outermost trusted proxy saw: the one so many places from the right. Anything
  * further left was written by the caller and could be forged.
  */
-export function callerAddress(req: IncomingMessage, trustedProxies: number): string {
+export function findCallerAddress(req: IncomingMessage, trustedProxies: number): string {
   const socketAddress = req.socket.remoteAddress ?? 'unknown';
   if (trustedProxies === 0) return socketAddress;
   const forwarded = (req.headersDistinct['x-forwarded-for'] ?? [])
@@ -25,8 +25,12 @@ export function callerAddress(req: IncomingMessage, trustedProxies: number): str
 }
 
 /** The form in which it may be stored: an HMAC of the address, for IPv6 of its network. */
-export function hiddenAddress(pseudonym: Pseudonym, req: IncomingMessage, trustedProxies: number): string {
-  return pseudonym('ip', networkOf(callerAddress(req, trustedProxies)));
+export function hashCallerAddress(
+  pseudonym: Pseudonymize,
+  req: IncomingMessage,
+  trustedProxies: number,
+): string {
+  return pseudonym('ip', toNetwork(findCallerAddress(req, trustedProxies)));
 }
 
 /** A request that would wait longer than this, or behind this many, is dropped instead (interface, section 7). */
@@ -56,7 +60,7 @@ export interface RateLimit {
 export function limitRate(
   limit: RateLimit,
   buckets: RateBuckets,
-  pseudonym: Pseudonym,
+  pseudonym: Pseudonymize,
   metrics: Metrics,
 ): Middleware<RequestState> {
   const { ratePerSecond, burst } = limit;
@@ -64,11 +68,11 @@ export function limitRate(
   const settings = { ratePerSecond, burst, delayMsMax };
   const bucketNames = new LRUCache<string, string>({
     max: BUCKET_NAMES_MAX,
-    memoMethod: (address) => pseudonym('ip', networkOf(address)),
+    memoMethod: (address) => pseudonym('ip', toNetwork(address)),
   });
   return async (ctx, next) => {
     if (ratePerSecond === 0) return next();
-    const bucket = bucketNames.memo(callerAddress(ctx.req, limit.trustedProxies));
+    const bucket = bucketNames.memo(findCallerAddress(ctx.req, limit.trustedProxies));
     const isFree = buckets.isFree(bucket, settings);
     const admitted = admit(ctx, buckets.take(bucket, settings), metrics);
     // A request that will probably be admitted already reads what its answer needs, and changes nothing yet.

@@ -2,12 +2,19 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { Shape } from '#base/shapes.ts';
-import { TooManyTurns } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/turns.ts';
 import { TooManyWaiting } from '#checkout/scoring/client-turns.ts';
 import { IdempotencyKeyReused } from '#checkout/scoring/scoring.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { BODY_BYTES_MAX } from './body.ts';
-import { HttpProblem, notFound, type ProblemSchema, refusal, tooMany, unavailable } from './problems.ts';
+import {
+  declareRefusal,
+  HttpProblem,
+  notFound,
+  type ProblemSchema,
+  tooManyRequests,
+  unavailable,
+} from './problems.ts';
 import type { RequestState } from './request-state.ts';
 
 /**
@@ -43,9 +50,9 @@ function mayGoOnForLong({ complete, headers }: IncomingMessage): boolean {
 
 function problemOf(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
-  if (error instanceof StoreUnavailable) return STATE_AWAY.problem();
+  if (error instanceof StoreUnavailable) return STORE_UNAVAILABLE.problem();
   if (error instanceof TooManyWaiting) return TOO_MANY_WAITING.problem();
-  if (error instanceof TooManyTurns) return TOO_MANY_AT_ONCE.problem('platform');
+  if (error instanceof QueueFull) return TOO_MANY_AT_ONCE.problem('platform');
   if (error instanceof IdempotencyKeyReused) return IDEMPOTENCY_KEY_REUSED.problem();
   return INTERNAL_ERROR.problem();
 }
@@ -58,11 +65,11 @@ function writeProblem(
 ): void {
   ctx.status = problem.status;
   ctx.set({ ...problem.headers, 'Content-Type': 'application/problem+json' });
-  ctx.body = JSON.stringify(problemBody(problem, requestId));
+  ctx.body = JSON.stringify(toProblemBody(problem, requestId));
 }
 
 /** The members of a problem as they are answered, and as the API document shows them. */
-export function problemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
+export function toProblemBody(problem: HttpProblem, requestId: string): Shape<typeof ProblemSchema> {
   const { title, status, code, message, errors, retryable } = problem;
   return {
     title,
@@ -80,14 +87,14 @@ export const NEEDS_KEY = { headers: { 'WWW-Authenticate': 'ApiKey header="X-KA-A
 
 /** The refusals that more than one operation shares. Those of a single one stand beside it. */
 
-export const UNKNOWN_KEY = refusal(
+export const UNKNOWN_KEY = declareRefusal(
   'unknown-key',
   'The header X-KA-Access-Key is missing, or the key is not known, was revoked, or has expired.',
   (detail: string) => new HttpProblem(401, 'unknown X-KA-Access-Key', detail, NEEDS_KEY),
   'The header X-KA-Access-Key is missing.',
 );
 
-export const STATE_AWAY = refusal(
+export const STORE_UNAVAILABLE = declareRefusal(
   'store-away',
   'State could not be reached in time. Nothing changes after this answer, but a step that was under way may have taken effect: repeat a verdict with the same Idempotency-Key, so that it counts once.',
   () =>
@@ -96,7 +103,7 @@ export const STATE_AWAY = refusal(
     ),
 );
 
-export const TOO_MANY_WAITING = refusal(
+export const TOO_MANY_WAITING = declareRefusal(
   'too-many-waiting',
   'Too many requests of this client wait; nothing was decided or changed.',
   () =>
@@ -105,13 +112,13 @@ export const TOO_MANY_WAITING = refusal(
     ),
 );
 
-export const INTERNAL_ERROR = refusal(
+export const INTERNAL_ERROR = declareRefusal(
   'internal-error',
   'A fault of the service.',
   () => new HttpProblem(500, 'internal error', 'The service failed; the requestId leads to its log.'),
 );
 
-export const IDEMPOTENCY_KEY_REUSED = refusal(
+export const IDEMPOTENCY_KEY_REUSED = declareRefusal(
   'idempotency-key-reused',
   'The Idempotency-Key was used with another body before.',
   () =>
@@ -122,14 +129,14 @@ export const IDEMPOTENCY_KEY_REUSED = refusal(
     ),
 );
 
-export const NOTHING_THERE = refusal(
+export const NOT_FOUND = declareRefusal(
   'not-found',
   'There is nothing at this path.',
   (path: string) => notFound(`There is nothing at ${path.slice(0, 200)}.`),
   '/v1/client/scores',
 );
 
-export const METHOD_NOT_ALLOWED = refusal(
+export const METHOD_NOT_ALLOWED = declareRefusal(
   'method-not-allowed',
   'The path does not take this method; the header Allow names those it takes.',
   (...allowed: string[]) =>
@@ -139,17 +146,17 @@ export const METHOD_NOT_ALLOWED = refusal(
   'POST',
 );
 
-export const OVERLOADED = refusal(
+export const OVERLOADED = declareRefusal(
   'overloaded',
   'The service is overloaded; nothing was decided or changed.',
   () => unavailable('The service is overloaded; nothing was decided or changed. Try again shortly.'),
 );
 
-export const TOO_MANY_AT_ONCE = refusal(
+export const TOO_MANY_AT_ONCE = declareRefusal(
   'too-many-at-once',
   'Too many requests of the address, the access key or the platform are under way on the listener of the platform.',
   (whose: string) =>
-    tooMany(
+    tooManyRequests(
       `Too many requests of this ${whose} are under way; wait for their answers. Nothing was changed.`,
       1,
     ),
@@ -158,7 +165,7 @@ export const TOO_MANY_AT_ONCE = refusal(
 
 /** What Node refuses before any route is asked: the connection ends with each of these. */
 
-export const NO_HTTP = refusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
+export const NOT_HTTP = declareRefusal('no-http', 'What was sent is no HTTP/1.1 request.', () =>
   endOfConnection(
     400,
     'bad request',
@@ -166,17 +173,17 @@ export const NO_HTTP = refusal('no-http', 'What was sent is no HTTP/1.1 request.
   ),
 );
 
-export const TOO_SLOW = refusal('too-slow', 'The request did not arrive in time.', () =>
+export const REQUEST_TIMED_OUT = declareRefusal('too-slow', 'The request did not arrive in time.', () =>
   endOfConnection(408, 'request timeout', 'The request did not arrive in time; send it again, all at once.'),
 );
 
-export const UNKNOWN_EXPECTATION = refusal(
+export const UNKNOWN_EXPECTATION = declareRefusal(
   'unknown-expectation',
   'The header Expect asks for something else than 100-continue.',
   () => endOfConnection(417, 'expectation failed', 'The header Expect may only be 100-continue.'),
 );
 
-export const HEADERS_TOO_LARGE = refusal('headers-too-large', 'The headers are too large.', () =>
+export const HEADERS_TOO_LARGE = declareRefusal('headers-too-large', 'The headers are too large.', () =>
   endOfConnection(
     431,
     'headers too large',

@@ -44,7 +44,7 @@ export function readCertificate({ certificateFile, keyFile }: CertificateFiles):
 }
 
 /** When the certificate that lies there ends, epoch ms; null while it cannot be read. */
-export function certificateEndsMs({ certificateFile }: CertificateFiles): number | null {
+export function readCertificateEndMs({ certificateFile }: CertificateFiles): number | null {
   try {
     return new X509Certificate(readFileSync(certificateFile)).validToDate.getTime();
   } catch {

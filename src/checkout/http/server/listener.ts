@@ -10,8 +10,8 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import { NamedError } from '#base/named-error.ts';
-import { Shares } from '#base/work/turns.ts';
-import { networkOf } from '#decision/addresses.ts';
+import { CountsByOwner } from '#base/work/turns.ts';
+import { toNetwork } from '#decision/addresses.ts';
 import {
   CertificateError,
   type CertificateFiles,
@@ -300,9 +300,9 @@ export function cutOffLateBodies(server: Server, limitMs: number): void {
  * that the listener has. Behind a proxy all connections come from the proxy: then this is not for the listener.
  */
 export function limitConnections(server: Server, perAddressMax: number): void {
-  const open = new Shares();
+  const open = new CountsByOwner();
   server.on('connection', (socket: Socket) => {
-    const network = networkOf(socket.remoteAddress ?? 'unknown');
+    const network = toNetwork(socket.remoteAddress ?? 'unknown');
     if (open.of(network) >= perAddressMax) {
       socket.destroy();
       return;

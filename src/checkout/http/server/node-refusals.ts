@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { brokenOff } from '#checkout/http/request/body.ts';
+import { refuseBrokenBody } from '#checkout/http/request/body.ts';
 import type { HttpProblem } from '#checkout/http/request/problems.ts';
 import {
   HEADERS_TOO_LARGE,
-  NO_HTTP,
-  problemBody,
-  TOO_SLOW,
+  NOT_HTTP,
+  REQUEST_TIMED_OUT,
+  toProblemBody,
   UNKNOWN_EXPECTATION,
 } from '#checkout/http/request/refusals.ts';
 import { findOpenAnswer } from './half-close.ts';
@@ -16,7 +16,7 @@ import { createSharedHeaders, getRequestId } from './request-log.ts';
 /**
  * Gives the refusals that Node answers by itself a problem like all others: what is not HTTP or ends within its body (400), comes too
  * slowly (408), expects what nobody offers (417), or has headers too large (431). The server must be made with
- * `requireHostHeader: false`; a request without its Host is refused by `hasOneHost`.
+ * `requireHostHeader: false`; a request without its Host is refused by `requireOneHost`.
  */
 export function answerNodeRefusals(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -37,34 +37,34 @@ export function answerNodeRefusals(server: Server): void {
 export function requireOneHost(req: IncomingMessage, res: ServerResponse): boolean {
   const hosts = req.headersDistinct['host'] ?? [];
   if (req.httpVersion !== '1.1' || hosts.length === 1) return true;
-  refuseRequest(req, res, NO_HTTP.problem());
+  refuseRequest(req, res, NOT_HTTP.problem());
   return false;
 }
 
 function problemOf(code: string | undefined, isWithinBody: boolean): HttpProblem {
   switch (code) {
     case 'HPE_INVALID_EOF_STATE':
-      return isWithinBody ? brokenOff() : NO_HTTP.problem();
+      return isWithinBody ? refuseBrokenBody() : NOT_HTTP.problem();
     case 'HPE_HEADER_OVERFLOW':
       return HEADERS_TOO_LARGE.problem();
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return TOO_SLOW.problem();
+      return REQUEST_TIMED_OUT.problem();
     default:
-      return NO_HTTP.problem();
+      return NOT_HTTP.problem();
   }
 }
 
 /** Answers with a problem where nothing else has looked at the request, and nothing is to be logged of it. */
 export function refuseRequest(req: IncomingMessage, res: ServerResponse, problem: HttpProblem): void {
   const requestId = getRequestId(req);
-  const body = JSON.stringify(problemBody(problem, requestId));
+  const body = JSON.stringify(toProblemBody(problem, requestId));
   res.writeHead(problem.status, headersOf(problem, requestId, body));
   res.end(body);
 }
 
 /** There may be no response to write to. */
 function rawAnswer(problem: HttpProblem, requestId: string): string {
-  const body = JSON.stringify(problemBody(problem, requestId));
+  const body = JSON.stringify(toProblemBody(problem, requestId));
   const headers = { ...headersOf(problem, requestId, body), Connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const start = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Middleware } from 'koa';
-import { TooManyTurns } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/turns.ts';
 import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { OVERLOADED } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -64,7 +64,7 @@ export function delayRefusals(
       await next();
     } catch (error) {
       const isTooMuch = error instanceof HttpProblem && (error.status === 503 || error.status === 429);
-      if (isTooMuch || error instanceof TooManyTurns) await pause(refusalDelayMs(0));
+      if (isTooMuch || error instanceof QueueFull) await pause(refusalDelayMs(0));
       throw error;
     }
   };

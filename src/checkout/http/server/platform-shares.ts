@@ -1,4 +1,4 @@
-import { Shares, Turns } from '#base/work/turns.ts';
+import { CountsByOwner, FairQueue } from '#base/work/turns.ts';
 import { BUSY, WORK_UNDER_WAY_MAX } from './concurrency-limit.ts';
 
 /**
@@ -28,7 +28,7 @@ const SEEN_LOOKS = 1200;
 
 /** Lets a few requests of each owner begin in an iteration of the event loop, and the others in those that follow. */
 class LoopIterations {
-  #begun = new Shares();
+  #begun = new CountsByOwner();
   readonly #waiting = new Map<string, (() => void)[]>();
   /** Of all owners. */
   waiting = 0;
@@ -47,7 +47,7 @@ class LoopIterations {
   }
 
   #next(): void {
-    this.#begun = new Shares();
+    this.#begun = new CountsByOwner();
     for (const [owner, starts] of this.#waiting) {
       const next = starts.splice(0, BEGUN_AN_ITERATION);
       if (starts.length === 0) this.#waiting.delete(owner);
@@ -63,10 +63,10 @@ class LoopIterations {
  */
 export class PlatformFairness {
   /** Of what is under way or waits to begin, how much is known to be whose. */
-  readonly #owners = new Shares();
+  readonly #owners = new CountsByOwner();
   readonly #iterations = new LoopIterations();
   #ownerAtOnce = OWNER_AT_ONCE_MIN;
-  readonly #turns = new Turns({
+  readonly #turns = new FairQueue({
     atOnceMax: Number.POSITIVE_INFINITY,
     ownerMax: () => this.#ownerAtOnce,
     waitingMax: WORK_UNDER_WAY_MAX,

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { triedKeyId } from '#checkout/access/access-keys.ts';
+import { parseKeyId } from '#checkout/access/access-keys.ts';
 import { KeyLost } from '#checkout/access/admitted-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
@@ -68,7 +68,7 @@ const REFUSED: ReadonlySet<number> = new Set([401, 403]);
 /** From where which key was tried: its id, which is no secret. A text without the form of a key is not repeated. */
 function triedKey({ req, status }: Context, hiddenAddress: (req: IncomingMessage) => string) {
   if (!REFUSED.has(status)) return {};
-  const id = triedKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');
+  const id = parseKeyId(req.headersDistinct['x-ka-access-key']?.[0] ?? '');
   return { from: hiddenAddress(req), ...(id === null ? {} : { triedKeyId: id }) };
 }
 

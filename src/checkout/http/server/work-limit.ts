@@ -8,7 +8,7 @@ const SCORE_SHARE = 0.75;
 /** How often there is a look at the work, as long as there is some. */
 const TICK_MS = 50;
 
-/** Knows the work under way: how much of it there may be (ConcurrencyLimit), and whose it is (PlatformShares). */
+/** Knows the work under way: how much of it there may be (ConcurrencyLimit), and whose it is (PlatformFairness). */
 export class WorkLimit {
   readonly #concurrency = new ConcurrencyLimit();
   readonly #shares = new PlatformFairness();

@@ -9,7 +9,7 @@ import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import {
   compiled,
-  conditionsOf,
+  listConditions,
   type Matchable,
   type ParsedRules,
   type Rule,
@@ -24,7 +24,7 @@ import { hashConstants, listHashedFacts } from './hashed-constants.ts';
  * microseconds a rule. Constants of pseudonyms become HMACs here, once; without a secret nobody can say whether a
  * pseudonym is one of them. Throws when the engine does not accept a rule.
  */
-export function compile(
+export function compileRuleSet(
   rules: ParsedRules,
   digest: string,
   released: boolean,
@@ -48,7 +48,7 @@ export function compile(
     [compiled]: true,
     digest,
     released,
-    hashedFacts: listHashedFacts(conditionsOf(rules)),
+    hashedFacts: listHashedFacts(listConditions(rules)),
     attributeHmacs: hmacs,
     blankRecord: Object.fromEntries(rules.facts.map(({ label }) => [label, false])),
     concludedFacts: rules.facts.flatMap(({ fact, index }) =>
@@ -78,8 +78,8 @@ function hashed(file: readonly Rule<object>[], hmacs: AttributeHmacs): readonly 
 }
 
 /** The rule set under other secrets; the same one where its rules compare no pseudonym with a constant. */
-export function withHmacs(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
-  return rules.hashedFacts.length === 0 ? rules : compile(rules, rules.digest, rules.released, hmacs);
+export function rehashConstants(rules: RuleSet, hmacs: AttributeHmacs): RuleSet {
+  return rules.hashedFacts.length === 0 ? rules : compileRuleSet(rules, rules.digest, rules.released, hmacs);
 }
 
 function sharingQuestion({ facts }: ParsedRules, on: DeviceKind): SharingQuestion {

@@ -3,17 +3,17 @@ import { formatDuration } from '#base/duration.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import {
   type Condition,
+  collectNamedConditions,
   type Expected,
   type FactRef,
   type FoldOf,
   foldCondition,
   isFactRef,
-  namedConditions,
   OPERATORS,
   type OperatorName,
 } from '#decision/rules/condition.ts';
 import {
-  comparisonMatcher,
+  createComparisonMatcher,
   createPairMatcher,
   type Matcher,
   matchEvery,
@@ -78,7 +78,7 @@ export class RuleEngine implements LoadedEngine {
         createTest(operator, expected)(seen),
       );
     const named = new Map<string, TopLevelCondition>();
-    for (const [name, condition] of namedConditions(rules.map((rule) => rule.condition))) {
+    for (const [name, condition] of collectNamedConditions(rules.map((rule) => rule.condition))) {
       const conditions = toEngineConditions(condition);
       named.set(name, conditions);
       this.#engine.setCondition(name, conditions);
@@ -142,7 +142,7 @@ class ConditionCompiler {
     const index = this.#indexOf(fact, params);
     if (isOtherFact(value))
       return createPairMatcher(index, operatorOf(operator), this.#indexOf(value.fact, value.params));
-    return comparisonMatcher(index, operatorOf(operator), value);
+    return createComparisonMatcher(index, operatorOf(operator), value);
   }
 
   /** A named condition that several rules refer to is made once. */

@@ -2,17 +2,17 @@ import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import {
   type Comparison,
   type Condition,
-  comparisonsIn,
   type Expected,
   type FactRef,
   foldCondition,
   isFactRef,
   keepsPseudonym,
+  listComparisons,
 } from '#decision/rules/condition.ts';
 
 /** The facts that are kept as pseudonyms and compared with constants, each once. */
 export function listHashedFacts(conditions: readonly Condition[]): readonly FactRef[] {
-  const compared = comparisonsIn(conditions).filter((one) => findHashedConstants(one) !== null);
+  const compared = listComparisons(conditions).filter((one) => findHashedConstants(one) !== null);
   return [...new Map(compared.map(({ fact }) => [fact.label, fact])).values()];
 }
 

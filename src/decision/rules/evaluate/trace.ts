@@ -11,7 +11,7 @@ import {
   OPERATORS,
 } from '#decision/rules/condition.ts';
 import { SOME_PSEUDONYM } from '#decision/rules/condition-text.ts';
-import { matcher } from '#decision/rules/matcher.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
 import { type MovedNegations, moveNegations } from '#decision/rules/negation.ts';
 import { location } from '#decision/rules/problem.ts';
 import {
@@ -54,7 +54,7 @@ export type ConditionTrace = ConditionTree<Judged, s.Shape<TObject<typeof SEEN>>
 
 const CONDITION = 'Condition';
 
-const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: s.pointerTo(CONDITION) });
+const innerCondition = Type.Unsafe<ConditionTrace>({ $ref: s.toSchemaPointer(CONDITION) });
 
 const GROUP = s.named(
   'ConditionGroup',
@@ -76,12 +76,16 @@ export const ConditionSchema = s.named(
         any: GROUP,
         not: s.named(
           'NegatedCondition',
-          s.shape('The opposite of another', { kind: s.always('not'), ...JUDGED, condition: innerCondition }),
+          s.shape('The opposite of another', {
+            kind: s.literal('not'),
+            ...JUDGED,
+            condition: innerCondition,
+          }),
         ),
         reference: s.named(
           'NamedCondition',
           s.shape('Another by its name', {
-            kind: s.always('reference'),
+            kind: s.literal('reference'),
             name: s.word('The shared condition'),
             ...JUDGED,
             condition: innerCondition,
@@ -89,7 +93,7 @@ export const ConditionSchema = s.named(
         ),
         comparison: s.named(
           'Comparison',
-          s.shape('A fact compared with a value', { kind: s.always('comparison'), ...JUDGED, ...SEEN }),
+          s.shape('A fact compared with a value', { kind: s.literal('comparison'), ...JUDGED, ...SEEN }),
         ),
       },
       'A condition as the analyst wrote it, with the values it saw',
@@ -174,18 +178,18 @@ export async function traceRuleSet(
   };
 }
 
-export function counts({ asked, matched, heldOut }: RuleTrace): boolean {
+export function isCounted({ asked, matched, heldOut }: RuleTrace): boolean {
   return asked && matched && heldOut !== true;
 }
 
 /** What the signals that count weigh together. */
-export function tracedWeight(signals: readonly RuleTrace[]): number {
-  const weighing = signals.filter((signal) => counts(signal) && signal.outweighedBy === undefined);
+export function sumTracedWeights(signals: readonly RuleTrace[]): number {
+  const weighing = signals.filter((signal) => isCounted(signal) && signal.outweighedBy === undefined);
   return sumWeights(weighing.map(({ gives }) => Number(gives)));
 }
 
 /** "crowded-ip (2)", or "crowded-ip (very-crowded-ip counts in its place)". */
-export function signalInWords({ name, gives, outweighedBy }: RuleTrace): string {
+export function formatSignal({ name, gives, outweighedBy }: RuleTrace): string {
   return `${name} (${outweighedBy === undefined ? gives : `${outweighedBy} counts in its place`})`;
 }
 
@@ -195,7 +199,7 @@ function withOutweighed(
   traces: readonly RuleTrace[],
 ): readonly RuleTrace[] {
   const about = new Map(rules.map(({ name, params }) => [name, params.about]));
-  const matching = traces.filter(counts).map((trace) => {
+  const matching = traces.filter(isCounted).map((trace) => {
     const thing = about.get(trace.name);
     return {
       name: trace.name,
@@ -207,7 +211,7 @@ function withOutweighed(
   return traces.map((trace) => {
     const thing = about.get(trace.name);
     const other = thing === undefined ? undefined : heaviest.find((signal) => signal.about === thing);
-    if (!counts(trace) || other === undefined || other.name === trace.name) return trace;
+    if (!isCounted(trace) || other === undefined || other.name === trace.name) return trace;
     return { ...trace, outweighedBy: other.name };
   });
 }
@@ -253,7 +257,7 @@ export function traceCondition(
 ): ConditionTrace {
   const moved: MovedNegations = new Map();
   const judged = (part: Condition): Judged => ({
-    passed: matcher(hashConstants(moveNegations(part, moved), hmacs))(values),
+    passed: createMatcher(hashConstants(moveNegations(part, moved), hmacs))(values),
     at: part.at,
   });
   return foldCondition(condition, {
@@ -279,7 +283,7 @@ export function traceCondition(
 
 /** Rules after the first that counts were not asked. */
 function untilFirst(traces: readonly RuleTrace[]): readonly RuleTrace[] {
-  const first = traces.findIndex(counts);
+  const first = traces.findIndex(isCounted);
   return first === -1 ? traces : traces.map((trace, index) => ({ ...trace, asked: index <= first }));
 }
 

@@ -10,26 +10,26 @@ import {
   isAttributeName,
 } from '#decision/payer/attributes.ts';
 import {
-  byName,
   choice,
   type Form,
   listOf,
   MEANINGS,
+  mapByName,
   mapping,
-  numberIn,
+  numberInRange,
   optional,
-  orElse,
   type Place,
-  telling,
   text,
   withCheck,
+  withDefault,
+  withSchema,
   yesNo,
 } from './form.ts';
 
 const WORDS_MAX = 100;
 
 const ATTRIBUTE_TEXT = withCheck(
-  telling(text('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
+  withSchema(text('A text that callers send.'), { maxLength: ATTRIBUTE_CHARACTERS_MAX }),
   (value, file, node) => {
     if ([...value].length <= ATTRIBUTE_CHARACTERS_MAX) return value;
     return file.report(
@@ -40,7 +40,7 @@ const ATTRIBUTE_TEXT = withCheck(
 );
 
 const ONE_OF: Form<readonly string[]> = withCheck(
-  telling(
+  withSchema(
     listOf(ATTRIBUTE_TEXT, 'a text of oneOf', 'The only texts that count; any other is not known.', [
       WORDS_MAX,
       (size) => `oneOf has at most ${WORDS_MAX} texts, not ${size}; leave it out and compare with a list`,
@@ -66,14 +66,14 @@ const ATTRIBUTE: Form<Omit<DeclaredAttribute, 'name'>> = mapping(
   {
     type: choice(ATTRIBUTE_TYPES, 'What values count; one of another type is not known.'),
     length: optional(
-      numberIn(
+      numberInRange(
         { min: 1, max: ATTRIBUTE_CHARACTERS_MAX, integer: true },
         `Of a text: the longest that counts, in characters; ${ATTRIBUTE_CHARACTERS_MAX} when left out.`,
       ),
     ),
     unit: optional(text(MEANINGS.unit)),
     oneOf: optional(ONE_OF),
-    pseudonym: orElse(
+    pseudonym: withDefault(
       yesNo('Of a text: it is kept as an HMAC alone, and never in clear; for what says who the payer is.'),
       false,
     ),
@@ -112,7 +112,7 @@ function checkMembers({ type }: Partial<Written>, { file, members }: Place): boo
 
 /** How `attributes:` of `ruleset.yaml` is written. */
 export const ATTRIBUTES: Form<DeclaredAttributes> = withCheck(
-  byName(
+  mapByName(
     'What callers may say of a payer beyond the interface, by its name; rules ask { fact: attribute, params: { name: NAME } }.',
     { pattern: ATTRIBUTE_NAME_PATTERN },
     ATTRIBUTE,

@@ -2,11 +2,7 @@ import type { FactDomain } from '#decision/facts/fact.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
 
 /** Why two facts are not compared with each other; null where they are. */
-export function comparisonRefusal(
-  ref: FactRef,
-  operator: OperatorName | null,
-  other: FactRef,
-): string | null {
+export function refuseComparison(ref: FactRef, operator: OperatorName | null, other: FactRef): string | null {
   if (operator === 'multipleOf' || operator === 'notMultipleOf')
     return `operator "${operator}" takes a number, and no other fact`;
   const both = [ref, other];
@@ -36,10 +32,10 @@ function comparedText({ name, attribute }: FactRef): string {
  * What is said of a text that stands for a value and names an attribute, or the fact `other`; where the two are compared,
  * how that is written.
  */
-export function namedFactText(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
+export function explainNamedFact(ref: FactRef, operator: OperatorName | null, other: FactRef): string {
   const named = `${other.attribute === undefined ? `"${other.name}" is a fact` : `"${other.attribute}" is an attribute`}, and stands here as a plain text`;
   const single = SINGLE_OPERATORS.get(operator) ?? operator;
-  const refusal = comparisonRefusal(ref, single, other);
+  const refusal = refuseComparison(ref, single, other);
   if (refusal !== null) return `${named}; ${refusal}`;
   const how = single === operator ? '' : `operator: ${single}, `;
   return `${named}; to compare "${getSpokenName(ref)}" with it, write ${how}${comparedText(other)}`;

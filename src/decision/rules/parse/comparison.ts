@@ -5,13 +5,13 @@ import {
   type Comparison,
   type Condition,
   type FactRef,
+  listOperators,
   OPERATORS,
   type OperatorName,
-  operatorsFor,
 } from '#decision/rules/condition.ts';
-import { suggest } from '#decision/rules/problem.ts';
-import { isName, listNameRefusal } from '#decision/rules/rule-set.ts';
-import { comparisonRefusal, formatDomain, getSpokenName, namedFactText } from './compared-facts.ts';
+import { suggestName } from '#decision/rules/problem.ts';
+import { isName, refuseListName } from '#decision/rules/rule-set.ts';
+import { explainNamedFact, formatDomain, getSpokenName, refuseComparison } from './compared-facts.ts';
 import { type FactRefs, refuseWindow } from './fact-refs.ts';
 import { readFactValue } from './fact-value.ts';
 import type { RuleLadders } from './rule-ladders.ts';
@@ -163,7 +163,7 @@ class ComparisonReader {
     const listName = list === undefined ? null : this.#file.text(list.value, 'list');
     if (list === undefined || listName === null) return null;
     if (!isName(listName)) {
-      return this.#file.report(list.value, listNameRefusal(listName));
+      return this.#file.report(list.value, refuseListName(listName));
     }
     return this.#refs.internListed(name, fact, listName);
   }
@@ -186,7 +186,7 @@ class ComparisonReader {
     const fact = members?.get('fact');
     const other = fact === undefined ? null : this.#fact(fact, members?.get('params'));
     if (other === null) return null;
-    const refusal = comparisonRefusal(ref, operator, other);
+    const refusal = refuseComparison(ref, operator, other);
     return refusal === null ? other : this.#file.report(node, refusal);
   }
 
@@ -201,7 +201,7 @@ class ComparisonReader {
     const operator = this.#file.choice(node, 'operator', OPERATORS);
     if (operator === null || ref === null) return operator;
     const { domain, absence } = ref.fact;
-    const allowed = operatorsFor(ref.fact);
+    const allowed = listOperators(ref.fact);
     if (allowed.includes(operator)) return operator;
     if (operator === KNOWN && absence === undefined) {
       return this.#file.report(node, `"${ref.name}" always has a value, so nothing asks whether it is known`);
@@ -242,7 +242,7 @@ class ComparisonReader {
 
   #namedFact(text: string, ref: FactRef, operator: OperatorName | null): string | null {
     const other = this.#refs.named(text);
-    return other === null ? null : namedFactText(ref, operator, other);
+    return other === null ? null : explainNamedFact(ref, operator, other);
   }
 
   /** The values of `{ list: NAME }`; an entry that the fact can never have is a problem of the list's file. */
@@ -410,7 +410,7 @@ export class ConditionReader {
   #reference(name: string, node: Node): Condition | null {
     if (!this.#named.has(name)) {
       const names = [...this.#named.keys()];
-      const hint = names.length === 0 ? '; this file has no "conditions:"' : suggest(name, names);
+      const hint = names.length === 0 ? '; this file has no "conditions:"' : suggestName(name, names);
       return this.#file.report(node, `unknown condition "${name}"${hint}`);
     }
     if (this.#path.includes(name)) {

@@ -1,5 +1,9 @@
 import { DAY_MS, DURATION_FORM, formatDuration, parseDuration } from '#base/duration.ts';
-import { attributeLabel, createAttributeFact, createAttributeVelocity } from '#decision/facts/attribute.ts';
+import {
+  createAttributeFact,
+  createAttributeVelocity,
+  formatAttributeLabel,
+} from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import {
   type AttributeFact,
@@ -15,7 +19,7 @@ import {
   isAttributeName,
 } from '#decision/payer/attributes.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
-import { suggest } from '#decision/rules/problem.ts';
+import { suggestName } from '#decision/rules/problem.ts';
 import { isName } from '#decision/rules/rule-set.ts';
 
 /** The facts that a rule set uses, each with its index among the values of a decision. */
@@ -66,12 +70,12 @@ export class FactRefs {
 
   /** Whether an attribute of this name is declared, as far as anybody knows. */
   declares(name: string): boolean {
-    return this.#refs.has(attributeLabel(name));
+    return this.#refs.has(formatAttributeLabel(name));
   }
 
   /** The attribute or the fact that a text names; null for any other text. */
   named(text: string): FactRef | null {
-    const attribute = this.#refs.get(attributeLabel(text));
+    const attribute = this.#refs.get(formatAttributeLabel(text));
     if (attribute !== undefined) return attribute;
     const fact = FACTS.get(text);
     // It is told of and not asked for, so it gets no place among the values of a decision.
@@ -80,15 +84,15 @@ export class FactRefs {
 
   /** The attribute of this name, why there is none, or null where nobody knows. */
   attribute(name: string): FactRef | string | null {
-    const known = this.#refs.get(attributeLabel(name));
+    const known = this.#refs.get(formatAttributeLabel(name));
     if (known !== undefined || this.#attributes === null) return known ?? null;
     if (!isAttributeName(name))
       return `the name of an attribute has ${ATTRIBUTE_NAME_FORM}, unlike "${name}"`;
-    return undeclaredText(name, this.#attributes);
+    return explainUndeclared(name, this.#attributes);
   }
 
   #internAttribute(fact: AttributeFact, attribute: string): FactRef {
-    return this.#named(attributeLabel(attribute), { name: 'attribute', fact, windowMs: 0, attribute });
+    return this.#named(formatAttributeLabel(attribute), { name: 'attribute', fact, windowMs: 0, attribute });
   }
 
   all(): readonly FactRef[] {
@@ -101,11 +105,11 @@ export class FactRefs {
 }
 
 /** What is said of an attribute that `ruleset.yaml` does not declare, with what follows from that in words, like ", so ..". */
-export function undeclaredText(name: string, attributes: DeclaredAttributes, consequence = ''): string {
+export function explainUndeclared(name: string, attributes: DeclaredAttributes, consequence = ''): string {
   const hint =
     attributes.size === 0
       ? `; declare it there: attributes: { ${name}: { type: text } }`
-      : suggest(name, [...attributes.keys()]);
+      : suggestName(name, [...attributes.keys()]);
   return `ruleset.yaml declares no attribute "${name}"${consequence}${hint}`;
 }
 
@@ -121,7 +125,7 @@ export function findPlaceholderFact(
   const match = /^(\w+)(?:\((.+)\))?$/.exec(placeholder);
   const name = match?.[1] ?? placeholder;
   const fact = FACTS.get(name);
-  if (fact === undefined) return `unknown fact "${name}"${suggest(placeholder, allowed())}`;
+  if (fact === undefined) return `unknown fact "${name}"${suggestName(placeholder, allowed())}`;
   const window = match?.[2];
   if (fact.kind === 'listed') {
     return window !== undefined && isName(window)

@@ -4,7 +4,7 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
 import { PSEUDONYM_MARK } from '#decision/payer/attributes.ts';
 import { type FactRef, keepsPseudonym, type OperatorName } from '#decision/rules/condition.ts';
-import { findDecimals, textForm } from '#decision/rules/proof/domain.ts';
+import { findDecimals, findTextForm } from '#decision/rules/proof/domain.ts';
 import { hintAtText } from './slip-hints.ts';
 import type { YamlFile } from './yaml-file.ts';
 
@@ -86,7 +86,7 @@ function textRefusal(value: string, ref: FactRef): string | null {
   }
   if (keepsPseudonym(ref) && value.startsWith(PSEUDONYM_MARK))
     return `"${value}" is how a record shows a pseudonym; write the text in clear, or put it on a shared list of kind attribute and ask for listed`;
-  const form = textForm(ref);
+  const form = findTextForm(ref);
   if (form !== null && !form.pattern.test(value))
     return `"${value}" can never match "${ref.name}": ${form.words}`;
   const length = [...value].length;

@@ -52,7 +52,7 @@ export function text(description: string): Form<string> {
 }
 
 /** A text that `parse` understands; `refusal` is what is said of any other after its name. */
-export function parsed<T>(
+export function parsedText<T>(
   schema: JsonSchema,
   parse: (text: string) => T | null,
   refusal: (text: string) => string,
@@ -72,7 +72,7 @@ export function parsed<T>(
 }
 
 /** Digits that stand in quotes, because YAML reads bare ones as a number and drops zeros at their end. */
-export function quoted(pattern: string, wanted: string): Form<string> {
+export function quotedDigits(pattern: string, wanted: string): Form<string> {
   const digits = new RegExp(pattern);
   return {
     schema: { type: 'string', pattern },
@@ -98,7 +98,7 @@ export function choice<const T extends string>(allowed: readonly T[], descriptio
   };
 }
 
-export function numberIn(range: NumberRange, description?: string): Form<number> {
+export function numberInRange(range: NumberRange, description?: string): Form<number> {
   const type = range.integer === true ? 'integer' : 'number';
   const limits = { minimum: range.min, maximum: range.max };
   return {
@@ -164,7 +164,7 @@ export function listOf<T>(
 }
 
 /** A list that may be empty. */
-export function anyOf<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
+export function listOrEmpty<T>(item: Form<T>, each: string, description?: string): Form<readonly T[]> {
   const some = listOf(item, each, '');
   return {
     schema: { type: 'array', items: item.schema, ...(description !== undefined && { description }) },
@@ -176,7 +176,7 @@ export function anyOf<T>(item: Form<T>, each: string, description?: string): For
 }
 
 /** A form that says by `null` what is meant by it. */
-export function nullMeans<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
+export function nullAs<T, const Meant = T>(meant: Meant, form: Form<T>): Form<T | Meant> {
   const { type } = form.schema;
   return {
     schema: { ...form.schema, type: [type, 'null'] },
@@ -185,8 +185,8 @@ export function nullMeans<T, const Meant = T>(meant: Meant, form: Form<T>): Form
 }
 
 /** `null` in the file means that there is none. */
-export function orNull<T>(form: Form<T>): Form<T | undefined> {
-  return nullMeans(undefined, form);
+export function nullable<T>(form: Form<T>): Form<T | undefined> {
+  return nullAs(undefined, form);
 }
 
 /** A form whose values are looked at once more; `look` reports what is wrong and gives null. */
@@ -204,22 +204,22 @@ export function withCheck<T, U>(
 }
 
 /** A form that messages call by this name wherever it stands. */
-export function called<T>(what: string, form: Form<T>): Form<T> {
+export function withMessageName<T>(what: string, form: Form<T>): Form<T> {
   return { ...form, read: (file, node) => form.read(file, node, what) };
 }
 
 /** What is read, with where it stands. */
-export function located<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
+export function withNode<T>(form: Form<T>): Form<{ readonly value: T; readonly node: Node }> {
   return withCheck(form, (value, _file, node) => ({ value, node }));
 }
 
 /** A mapping that is read elsewhere. */
-export function unread(description: string): Form<true> {
+export function uncheckedMapping(description: string): Form<true> {
   return { schema: { type: 'object', description }, read: () => true };
 }
 
 /** A mapping by names of the author's own; `each` calls one in messages, `refusal` says why a name cannot be. */
-export function byName<T>(
+export function mapByName<T>(
   description: string,
   names: JsonSchema,
   form: Form<T>,
@@ -250,22 +250,22 @@ interface ByName {
 }
 
 /** A member that may be left out, and what it is then. */
-export function orElse<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
+export function withDefault<T, const Absent>(form: Form<T>, absent: Absent): Form<T | Absent> {
   const optional = { ...form, absent };
   return optional;
 }
 
 export function optional<T>(form: Form<T>): Form<T | undefined> {
-  return orElse(form, undefined);
+  return withDefault(form, undefined);
 }
 
 /** The form with what editors are told besides. */
-export function telling<T>(form: Form<T>, schema: JsonSchema): Form<T> {
+export function withSchema<T>(form: Form<T>, schema: JsonSchema): Form<T> {
   return { ...form, schema: { ...form.schema, ...schema } };
 }
 
 /** What editors are told of a mapping with these members and no others. */
-export function mappingSchema(
+export function createMappingSchema(
   properties: Readonly<Record<string, JsonSchema>>,
   required: readonly string[],
   description: string,
@@ -295,7 +295,7 @@ export function mapping<V extends object, T>(
   const isComplete = (values: Partial<V>): values is V => names.every((name) => name in values);
   const properties = Object.fromEntries(all.map(([name, { schema }]) => [name, schema]));
   return {
-    schema: mappingSchema(properties, required, description),
+    schema: createMappingSchema(properties, required, description),
     read: (file, node, what) => {
       const members = file.members(node, what, names, required);
       if (members === null) return null;
@@ -332,7 +332,7 @@ function currencyRefusal(text: string): string | null {
 }
 
 export const CURRENCY_FORM: Form<string> = withCheck(
-  telling(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
+  withSchema(text('Used when a request names none.'), { pattern: CURRENCY_PATTERN }),
   (currency, file, node) => {
     const refusal = currencyRefusal(currency);
     return refusal === null ? currency : file.report(node, refusal);
@@ -343,7 +343,7 @@ const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /** Decimal texts by currency; messages call one `each`. */
 export function amounts(description: string, each: string): Form<ReadonlyMap<string, string>> {
-  const amount = parsed(
+  const amount = parsedText(
     { pattern: DECIMAL_PATTERN },
     (text) => (DECIMAL.test(text) ? text : null),
     (text) => {
@@ -352,7 +352,7 @@ export function amounts(description: string, each: string): Form<ReadonlyMap<str
       return `must be a decimal text, like "250.00", not "${text}"${hint}`;
     },
   );
-  return byName(description, { pattern: CURRENCY_PATTERN }, amount, {
+  return mapByName(description, { pattern: CURRENCY_PATTERN }, amount, {
     each: (currency) => `${each} in ${currency}`,
     refusal: currencyRefusal,
   });

@@ -1,10 +1,10 @@
 import { spellOutInvisible } from '#base/invisible-characters.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
-import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { isPlatformName, PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
 import type { ClientGroup } from '#decision/payer/client-state.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
-import { nearestName, type Problem, sortProblems, suggest } from '#decision/rules/problem.ts';
+import { findNearestName, type Problem, sortProblems, suggestName } from '#decision/rules/problem.ts';
 import { BREACH_MEANINGS, type MeantBreaches, PROMISE_BREACHES } from '#decision/rules/promises.ts';
 import {
   isRuleVersion,
@@ -18,19 +18,19 @@ import { refuseEqualPriorities } from './equal-priorities.ts';
 import { FactRefs } from './fact-refs.ts';
 import {
   amounts,
-  byName,
   CURRENCY_FORM,
-  called,
   type Form,
   MEANINGS,
+  mapByName,
   mapping,
-  numberIn,
+  numberInRange,
   optional,
-  orElse,
-  parsed,
-  telling,
+  parsedText,
   text,
   withCheck,
+  withDefault,
+  withMessageName,
+  withSchema,
   yesNo,
 } from './form.ts';
 import { RuleLadders, refuseHoldouts } from './rule-ladders.ts';
@@ -68,7 +68,7 @@ const NO_LIMITS: ParsedRules['limits'] = new Map();
  * Reads a rule set: either all of it is sound, or every problem is reported with its place.
  * `folder` is the name of the rule set's folder, which its ruleVersion must equal.
  */
-export function parse(folder: string, files: RuleFiles): ParseResult {
+export function parseRuleSet(folder: string, files: RuleFiles): ParseResult {
   if (files.size > RULE_SET_FILES_MAX) return { ok: false, problems: [tooManyFiles(files)] };
   const problems: Problem[] = [];
   const unread = refuseUnknownFiles(files, problems);
@@ -157,7 +157,7 @@ function refuseUnknownFiles(files: RuleFiles, problems: Problem[]): Set<string> 
   for (const path of files.keys()) {
     if (RULE_FILES.includes(path) || FILE_NAME.test(path)) continue;
     const missing = RULE_FILES.filter((name) => !files.has(name) && !misnamed.has(name));
-    const meant = nearestName(path, missing);
+    const meant = findNearestName(path, missing);
     if (meant !== null) misnamed.add(meant);
     problems.push({
       at: { file: spellOutInvisible(path), line: 1, column: 1 },
@@ -171,7 +171,7 @@ function nameRefusal(path: string, meant: string | null): string {
   if (meant !== null) return `unknown file, and ${meant} is missing; rename it to ${meant}`;
   if (BELOW_FOLDER.test(path))
     return 'a file of cases or a list is named in letters, digits, points, hyphens and underscores, at most 100 before .yaml, and begins with a letter or a digit, like cases/ladder.yaml; rename it';
-  return `unknown file${suggest(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
+  return `unknown file${suggestName(path, RULE_FILES)}; tests go into cases/*.yaml, lists into lists/*.yaml`;
 }
 
 function wantsLimits(ruleSet: RuleSetFile | null): boolean {
@@ -193,8 +193,8 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
     'What holds unless a platform differs.',
     {
       currency,
-      timeZone: orElse(timeZone, 'UTC'),
-      smoothing: orElse(smoothing, DEFAULT_SMOOTHING),
+      timeZone: withDefault(timeZone, 'UTC'),
+      smoothing: withDefault(smoothing, DEFAULT_SMOOTHING),
       scoringLimits,
     },
     (own) => own,
@@ -210,7 +210,7 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
     },
     (own): PlatformOverrides => own,
   );
-  const platforms = byName(
+  const platforms = mapByName(
     'What a platform has of its own, by its name.',
     { pattern: PLATFORM_NAME_PATTERN },
     platform,
@@ -230,13 +230,13 @@ export function ruleSetFile(folder: string, ladders: RuleLadders) {
       ),
       description: text('What this version is for.'),
       settings,
-      attributes: orElse(ATTRIBUTES, NONE_DECLARED),
-      platforms: orElse(platforms, NO_PLATFORMS),
-      meant: orElse(MEANT, NOTHING_MEANT),
+      attributes: withDefault(ATTRIBUTES, NO_DECLARED_ATTRIBUTES),
+      platforms: withDefault(platforms, NO_PLATFORMS),
+      meant: withDefault(MEANT, NOTHING_MEANT),
     },
     (file) => file,
   );
-  return called('the rule set', whole);
+  return withMessageName('the rule set', whole);
 }
 
 /** The settings that one platform overrides. */
@@ -263,22 +263,22 @@ const MEANT = mapping(
   (breaches): MeantBreaches => breaches,
 );
 
-const VERSION = parsed(
+const VERSION = parsedText(
   { pattern: RULE_VERSION_PATTERN, description: "Equals the folder's name." },
   (text) => (isRuleVersion(text) ? text : null),
   (text) => `"${text}" must be ${RULE_VERSION_FORM}`,
 );
 
 /** An offset such as +02:00 is not a time zone: it has no summer time. */
-const TIME_ZONE = telling(
-  parsed(
+const TIME_ZONE = withSchema(
+  parsedText(
     {
       pattern: '\\S',
       description: 'What hourOfDay and dayOfWeek go by: an IANA name, like Europe/Berlin; UTC when left out.',
     },
     (name) => (isTimeZone(name) ? name : null),
     (name) => {
-      const hint = suggest(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
+      const hint = suggestName(name, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
       const near = hint.startsWith('; did you mean') ? hint : '';
       return `must be an IANA name, like Europe/Berlin or UTC, not "${name}"${near}`;
     },
@@ -297,7 +297,7 @@ function isTimeZone(name: string): boolean {
 
 const SMOOTHING = mapping(
   MEANINGS.smoothing,
-  { prior: numberIn(PRIOR_RANGE), weight: numberIn(WEIGHT_RANGE) },
+  { prior: numberInRange(PRIOR_RANGE), weight: numberInRange(WEIGHT_RANGE) },
   ({ prior, weight }, { file, node }): Smoothing | null => {
     // Every new client has 0.5000, whatever the prior; the first outcome must not move it the wrong way.
     if (weight * (0.5 - prior) > 0.5) {
@@ -324,7 +324,7 @@ const SETTINGS = {
 };
 
 const limitsOf = (group: ClientGroup) =>
-  called(`limits of ${group}`, amounts('The most to be paid at once, by currency.', 'the limit'));
+  withMessageName(`limits of ${group}`, amounts('The most to be paid at once, by currency.', 'the limit'));
 
 const GROUP_LIMITS = mapping(
   'payLimitValue by client group.',
@@ -335,7 +335,7 @@ const GROUP_LIMITS = mapping(
 /** How `limits.yaml` is written: payLimitValue items like `EUR:250.00` by group. */
 export const LIMITS = mapping(
   'The most that a payer should be let pay at once.',
-  { limits: called('"limits"', GROUP_LIMITS) },
+  { limits: withMessageName('"limits"', GROUP_LIMITS) },
   ({ limits }): ParsedRules['limits'] => limits,
 );
 

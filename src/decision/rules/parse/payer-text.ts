@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
-import { telling, text, withCheck } from './form.ts';
+import { text, withCheck, withSchema } from './form.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 export const PAYER_TEXT_CHARACTERS_MAX = 300;
@@ -21,7 +21,7 @@ export class PayerTexts {
   readonly #read: (readonly [file: YamlFile, node: Node, text: string])[] = [];
 
   readonly form = withCheck(
-    telling(text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'), {
+    withSchema(text('What support or the shop may say to the payer; {waitSeconds} is the wait in words.'), {
       maxLength: PAYER_TEXT_CHARACTERS_MAX,
     }),
     (payerText, file, node) => {

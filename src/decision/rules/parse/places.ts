@@ -7,7 +7,7 @@ import { YamlFile } from './yaml-file.ts';
  * Where a member stands that the file has at its top level, or below the members that are named before it; where it is
  * missing, the last of these that is there.
  */
-export function memberAt(files: RuleFiles, name: string, ...path: readonly string[]): Location {
+export function locateMember(files: RuleFiles, name: string, ...path: readonly string[]): Location {
   const file = new YamlFile(name, files.get(name) ?? '', []);
   let within = file.root;
   let key: Node | null = null;
@@ -21,7 +21,7 @@ export function memberAt(files: RuleFiles, name: string, ...path: readonly strin
 }
 
 /** Where the value of a member stands in the mapping that begins at `place`; that place itself where there is none. */
-export function valueAt(files: RuleFiles, place: Location, member: string): Location {
+export function locateValue(files: RuleFiles, place: Location, member: string): Location {
   const file = new YamlFile(place.file, files.get(place.file) ?? '', []);
   const found: Node[] = [];
   visit(file.root, {

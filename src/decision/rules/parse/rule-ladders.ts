@@ -1,10 +1,10 @@
 import type { Node } from 'yaml';
 import { formatDuration } from '#base/duration.ts';
-import { comparisonsIn } from '#decision/rules/condition.ts';
-import { type Location, type Problem, suggest } from '#decision/rules/problem.ts';
+import { listComparisons } from '#decision/rules/condition.ts';
+import { type Location, type Problem, suggestName } from '#decision/rules/problem.ts';
 import { compare, FactsByName } from '#decision/rules/proof/built-conditions.ts';
 import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
-import { type KnownRules, knowledgeOf } from '#decision/rules/proof/relations.ts';
+import { type KnownRules, listKnowledge } from '#decision/rules/proof/relations.ts';
 import {
   isName,
   NAME_PATTERN,
@@ -14,21 +14,21 @@ import {
 } from '#decision/rules/rule-set.ts';
 import {
   amounts,
-  byName,
-  called,
   duration,
   type Form,
   listOf,
   MEANINGS,
+  mapByName,
   mapping,
   mappingOrShorthand,
   optional,
-  orElse,
   type Place,
-  parsed,
-  telling,
+  parsedText,
   text,
   withCheck,
+  withDefault,
+  withMessageName,
+  withSchema,
 } from './form.ts';
 
 export const LADDER_LEVELS_MAX = 20;
@@ -62,7 +62,7 @@ const LEVEL = withCheck(LADDER_DURATION, (ms, file, node): Level & { readonly no
 });
 
 const LEVELS: Form<readonly Level[]> = withCheck(
-  telling(listOf(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
+  withSchema(listOf(LEVEL, 'a level', MEANINGS.levels), { maxItems: LADDER_LEVELS_MAX }),
   (levels, file, node) => {
     if (levels.length > LADDER_LEVELS_MAX) {
       return file.report(node, `a ladder has at most ${LADDER_LEVELS_MAX} levels, not ${levels.length}`);
@@ -80,7 +80,7 @@ const LEVELS: Form<readonly Level[]> = withCheck(
   },
 );
 
-const RESET_AFTER = telling(LADDER_DURATION, { description: MEANINGS.resetAfter });
+const RESET_AFTER = withSchema(LADDER_DURATION, { description: MEANINGS.resetAfter });
 
 /** The levels alone, or with a `resetAfter` of its own. */
 const NAMED_LADDER: Form<NamedLadder> = mappingOrShorthand(
@@ -129,7 +129,7 @@ export class RuleLadders {
     refusal: (name) => {
       const known = this.#named === null ? null : [...this.#named.keys()];
       if (known === null || known.includes(name)) return nameRefusal(name);
-      return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggest(name, known)}`;
+      return `ladder.yaml has no ladder "${name}"${known.length === 0 ? '' : suggestName(name, known)}`;
     },
     inherited: () => this.#ladders,
     check: () => {},
@@ -137,13 +137,13 @@ export class RuleLadders {
 
   /** The name of a ladder as a rule has it. */
   readonly name: Form<string> = withCheck(
-    telling(text(MEANINGS.ladder), { pattern: NAME_PATTERN }),
+    withSchema(text(MEANINGS.ladder), { pattern: NAME_PATTERN }),
     (name, file, node) => {
       if (this.#named === null) return name;
       this.#used.add(name);
       if (this.#named.has(name)) return name;
       const known = [...this.#named.keys()];
-      const hint = known.length === 0 ? '; ladder.yaml has no "ladders:"' : suggest(name, known);
+      const hint = known.length === 0 ? '; ladder.yaml has no "ladders:"' : suggestName(name, known);
       return file.report(node, `unknown ladder "${name}"${hint}`);
     },
   );
@@ -167,14 +167,23 @@ interface LadderKind {
 }
 
 function ladderForm(description: string, { refusal, inherited, check }: LadderKind): Form<WrittenLadder> {
-  const named = byName('Further ladders, for WAIT rules to name.', { pattern: NAME_PATTERN }, NAMED_LADDER, {
-    each: (name) => `the ladder "${name}"`,
-    refusal,
-    most: [LADDERS_MAX, (size) => `at most ${LADDERS_MAX} ladders have names, not ${size}`],
-  });
+  const named = mapByName(
+    'Further ladders, for WAIT rules to name.',
+    { pattern: NAME_PATTERN },
+    NAMED_LADDER,
+    {
+      each: (name) => `the ladder "${name}"`,
+      refusal,
+      most: [LADDERS_MAX, (size) => `at most ${LADDERS_MAX} ladders have names, not ${size}`],
+    },
+  );
   const ladder = mapping(
     description,
-    { levels: LEVELS, ladders: orElse(called('"ladders"', named), NONE), resetAfter: RESET_AFTER },
+    {
+      levels: LEVELS,
+      ladders: withDefault(withMessageName('"ladders"', named), NONE),
+      resetAfter: RESET_AFTER,
+    },
     ({ levels, ladders, resetAfter: resetAfterMs }, { file, members }): WrittenLadder | null => {
       const all = new Map([...inherited(), ...ladders]);
       const whole = new Map([['', { levels, resetAfterMs }], ...all]);
@@ -199,7 +208,7 @@ function ladderForm(description: string, { refusal, inherited, check }: LadderKi
       return true;
     },
   );
-  return called('the ladder', ladder);
+  return withMessageName('the ladder', ladder);
 }
 
 /** Finds the ladder with the longest wait among those without a `resetAfter` of their own. */
@@ -232,7 +241,7 @@ const HOLDOUT_SHARE_MAX = 0.5;
 /** How many steps of proof the check of holdouts may take at loading. */
 const REFUSAL_LIMITS: WorkLimits = { questionStepsMax: 200_000, totalStepsMax: 1_000_000 };
 
-const SHARE: Form<number> = parsed(
+const SHARE: Form<number> = parsedText(
   {
     pattern: HOLDOUT_PATTERN,
     description:
@@ -250,7 +259,7 @@ const SHARE: Form<number> = parsed(
 );
 
 const MAX_AMOUNTS = withCheck(
-  telling(
+  withSchema(
     amounts(
       'By currency, the largest amount for which it is skipped; in other currencies it is not.',
       'holdoutMaxAmount',
@@ -285,7 +294,7 @@ export function refuseHoldouts(rules: KnownRules & Pick<ParsedRules, 'verdicts'>
   const refuse = (some: readonly Rule<unknown>[], moment: 'any request' | 'a verdict') => {
     const holding = some.filter(({ holdout }) => holdout !== undefined);
     if (holding.length === 0) return [];
-    const reasoner = new Reasoner(knowledgeOf(rules, moment), REFUSAL_LIMITS);
+    const reasoner = new Reasoner(listKnowledge(rules, moment), REFUSAL_LIMITS);
     return holding.flatMap((rule) => whyNoHoldout(rule, rules, reasoner));
   };
   return [
@@ -305,7 +314,7 @@ function whyNoHoldout(
   const unlisted = facts
     .filter(({ fact }) => fact.kind === 'listed')
     .map((ref) => compare(ref, 'equal', false));
-  const named = comparisonsIn([condition]).filter(
+  const named = listComparisons([condition]).filter(
     ({ list, operator }) => list !== undefined && operator === 'in',
   );
   if (reasoner.find([condition]).kind === 'none') return [];

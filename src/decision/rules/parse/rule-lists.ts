@@ -1,8 +1,8 @@
 import type { Node } from 'yaml';
 import type { FactValue } from '#decision/facts/fact.ts';
-import { suggest } from '#decision/rules/problem.ts';
-import { isName, listNameRefusal, type RuleList } from '#decision/rules/rule-set.ts';
-import { called, mapping, orElse, text } from './form.ts';
+import { suggestName } from '#decision/rules/problem.ts';
+import { isName, type RuleList, refuseListName } from '#decision/rules/rule-set.ts';
+import { mapping, text, withDefault, withMessageName } from './form.ts';
 import { YamlFile } from './yaml-file.ts';
 
 /** As much as people write by hand. Longer lists are shared lists, which change without a release. */
@@ -46,7 +46,7 @@ export class RuleLists {
     if (this.#names.has(name)) return null;
     const names = [...this.#names];
     const hint =
-      names.length === 0 ? `; write it as lists/${name}.yaml with "entries:"` : suggest(name, names);
+      names.length === 0 ? `; write it as lists/${name}.yaml with "entries:"` : suggestName(name, names);
     return file.report(node, `unknown list "${name}"${hint}`);
   }
 
@@ -88,7 +88,7 @@ export class RuleLists {
 
 function readList(name: string, file: YamlFile): WrittenList | null {
   if (!isName(name)) {
-    return file.report(null, listNameRefusal(name));
+    return file.report(null, refuseListName(name));
   }
   const list = file.root === null ? null : LIST_FORM.read(file, file.root, 'the list');
   return list === null ? null : { name, file, ...list };
@@ -98,8 +98,8 @@ function readList(name: string, file: YamlFile): WrittenList | null {
 export const LIST_FORM = mapping(
   'A list that rules name with { operator: in, value: { list: NAME } }; NAME is the name of the file.',
   {
-    description: orElse(text('What the entries have in common, in words for people.'), ''),
-    entries: called('"entries"', {
+    description: withDefault(text('What the entries have in common, in words for people.'), ''),
+    entries: withMessageName('"entries"', {
       schema: {
         type: 'array',
         items: { type: ['string', 'number'], pattern: '\\S' },

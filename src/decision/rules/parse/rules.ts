@@ -13,27 +13,27 @@ import {
   type ReasonPart,
   type Rule,
   type SignalParams,
+  sumSignalWeights,
   type Verdict,
   type VerdictParams,
-  weightOfSignals,
 } from '#decision/rules/rule-set.ts';
 import { ConditionReader, type RuleNames, type RuleStage } from './comparison.ts';
 import { type FactRefs, findPlaceholderFact } from './fact-refs.ts';
 import {
-  called,
   choice,
   type Form,
   LIST_NAME,
   listOf,
   MEANINGS,
   mapping,
-  numberIn,
+  numberInRange,
   optional,
-  orElse,
   type Place,
-  telling,
   text,
   withCheck,
+  withDefault,
+  withMessageName,
+  withSchema,
 } from './form.ts';
 import { PAYER_TEXT_WAIT, PayerTexts } from './payer-text.ts';
 import { boundsHoldout, HOLDOUT_FORMS } from './rule-ladders.ts';
@@ -47,14 +47,14 @@ export const WEIGHT_RANGE = { min: 0.01, max: 1000 } as const;
 export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
   const group = choice(CLIENT_GROUPS, 'The client group (interface, section 2.2).');
   const params = mapping(CONCLUDES, { group }, (said): GroupParams => said);
-  const otherwise = telling(group, { description: 'The group when no rule matches.' });
+  const otherwise = withSchema(group, { description: 'The group when no rule matches.' });
   return ruleFile(names, 'groups', (reader) =>
     mapping(
       'The client group: the first match by priority, highest first.',
       {
         conditions: optional(namedConditions(reader)),
         rules: rulesOf(reader, { prioritised: true, eventType: 'group', params }),
-        otherwise: called('group', otherwise),
+        otherwise: withMessageName('group', otherwise),
       },
       (file) => ({ rules: byPriority(file.rules), otherwise: file.otherwise }),
     ),
@@ -63,7 +63,7 @@ export function groupsFile(names: RuleNames): Form<ParsedRules['groups']> {
 
 /** A name of the author's own, like those of rules; `what` it is called and `like` are for messages. */
 function hyphenated(what: string, description: string, like: string): Form<string> {
-  return withCheck(telling(text(description), LIST_NAME), (name, file, node) => {
+  return withCheck(withSchema(text(description), LIST_NAME), (name, file, node) => {
     if (isName(name)) return name;
     return file.report(
       node,
@@ -78,7 +78,7 @@ const CONCLUDES = 'What the rule concludes.';
 
 /** How `bot-signals.yaml` is written. */
 export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
-  const weight = numberIn(WEIGHT_RANGE, MEANINGS.weight);
+  const weight = numberInRange(WEIGHT_RANGE, MEANINGS.weight);
   const params = mapping(
     CONCLUDES,
     { weight, about: optional(THING) },
@@ -89,12 +89,12 @@ export function signalsFile(names: RuleNames): Form<ParsedRules['signals']> {
       'Bot signals: the weights of all that match are added.',
       {
         conditions: optional(namedConditions(reader)),
-        exempt: orElse(exemptionOf(reader), null),
+        exempt: withDefault(exemptionOf(reader), null),
         rules: rulesOf(reader, { prioritised: false, eventType: 'signal', params, onRule: refuseExemptName }),
-        threshold: numberIn(WEIGHT_RANGE, MEANINGS.threshold),
+        threshold: numberInRange(WEIGHT_RANGE, MEANINGS.threshold),
       },
       ({ rules, threshold, exempt }, { file, members }) => {
-        const reachable = weightOfSignals(rules.map(({ params }) => params));
+        const reachable = sumSignalWeights(rules.map(({ params }) => params));
         if (reachable >= threshold) return { rules, threshold, exempt };
         return file.report(
           members.get('threshold')?.value ?? null,
@@ -277,7 +277,7 @@ function rulesOf<Params>(
   kind: RuleKind<Params>,
 ): Form<readonly Rule<Params>[]> {
   const most = [RULES_MAX, () => `a file holds at most ${RULES_MAX} rules`] as const;
-  return called('"rules"', listOf(ruleOf(reader, kind), 'a rule', 'The rules.', most));
+  return withMessageName('"rules"', listOf(ruleOf(reader, kind), 'a rule', 'The rules.', most));
 }
 
 function ruleOf<Params>(
@@ -290,14 +290,14 @@ function ruleOf<Params>(
   };
   const event = mapping(
     'What happens when the rule matches.',
-    { type: called('event type', choice([eventType])), params },
+    { type: withMessageName('event type', choice([eventType])), params },
     (said) => said.params,
   );
   const always = {
     name: RULE_NAME,
     conditions,
     event,
-    description: orElse(text('Why the rule is there, in words for people.'), ''),
+    description: withDefault(text('Why the rule is there, in words for people.'), ''),
   };
   const forms = { ...always, ...HOLDOUT_FORMS };
   const moved: MovedNegations = new Map();
@@ -313,7 +313,7 @@ function ruleOf<Params>(
   };
   if (!mayHoldOut) return mapping('A rule.', always, (rule, place) => ruleFrom(rule, 1, place, moved), check);
   if (!prioritised) return mapping('A rule.', forms, (rule, place) => ruleFrom(rule, 1, place, moved), check);
-  const priority = numberIn(
+  const priority = numberInRange(
     { min: 1, max: PRIORITY_MAX, integer: true },
     'Rules of higher priority are asked first.',
   );

@@ -1,13 +1,13 @@
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { FACT_SYNONYMS, splitIntoWords } from '#decision/facts/other-words.ts';
-import { nearestName } from '#decision/rules/problem.ts';
+import { findNearestName } from '#decision/rules/problem.ts';
 import { formatFactWithParams } from './slip-hints.ts';
 
 /** What is said of a fact that there is not: the name that was probably meant, or where all are listed. */
 export function explainUnknownFact(name: string): string {
   const [called = ''] = /^\w+(?=\()/.exec(name) ?? [];
   if (FACTS.has(called)) return `unknown fact "${name}"; write ${formatFactWithParams(name)}`;
-  const nearest = nearestName(name, [...FACTS.keys()]);
+  const nearest = findNearestName(name, [...FACTS.keys()]);
   if (nearest !== null) return `unknown fact "${name}"; did you mean "${nearest}"?`;
   const [words, facts] = factsByOtherWords(name) ?? [null, []];
   if (words === null)

@@ -16,7 +16,13 @@ import {
 } from 'yaml';
 import { DURATION_FORM, parseDuration } from '#base/duration.ts';
 import { spellOutInvisible } from '#base/invisible-characters.ts';
-import { formatProblem, type Location, nearestName, type Problem, suggest } from '#decision/rules/problem.ts';
+import {
+  findNearestName,
+  formatProblem,
+  type Location,
+  type Problem,
+  suggestName,
+} from '#decision/rules/problem.ts';
 import { hintAtBoolean, hintAtDuration, hintAtList, hintAtNumber } from './slip-hints.ts';
 import { findSyntaxFault, type RepeatedKey } from './syntax-fault.ts';
 
@@ -143,11 +149,11 @@ export class YamlFile {
     for (const [name, { key }] of members) {
       if (allowed.includes(name)) continue;
       // A misspelt member is not missing besides.
-      const meant = missing.indexOf(nearestName(name, allowed) ?? '');
+      const meant = missing.indexOf(findNearestName(name, allowed) ?? '');
       if (meant !== -1) missing.splice(meant, 1);
       const hint = /\s\S/.test(name)
         ? '; write "#" before the line if it is a comment'
-        : suggest(name, allowed);
+        : suggestName(name, allowed);
       this.report(key, `unknown member "${name}" of ${what}${hint}`);
     }
     for (const name of missing) {
@@ -248,7 +254,7 @@ export class YamlFile {
     if (typeof value !== 'string')
       return this.#wrongKind(node, `${what} must be one of ${allowed.join(', ')}`);
     const chosen = allowed.find((candidate) => candidate === value);
-    return chosen ?? this.report(node, `unknown ${what} "${value}"${suggest(value, allowed)}`);
+    return chosen ?? this.report(node, `unknown ${what} "${value}"${suggestName(value, allowed)}`);
   }
 
   plain(node: Node): unknown {

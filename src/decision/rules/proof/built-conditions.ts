@@ -49,7 +49,7 @@ export class FactsByName {
 }
 
 /** Facts that rules cannot name but that proofs use. */
-export function inner(label: string, domain: FactDomain): FactRef {
+export function createInnerFact(label: string, domain: FactDomain): FactRef {
   const fact = { kind: 'plain', domain, unit: null, description: label, read: () => false } as const;
   return { label, name: label, fact, windowMs: 0, index: -1 };
 }

@@ -2,7 +2,7 @@ import type { FactReading, FactValue } from '#decision/facts/fact.ts';
 import { CURRENCY_PATTERN } from '#decision/payer/amount.ts';
 import { PLATFORM_NAME_FORM, PLATFORM_NAME_PATTERN } from '#decision/payer/client-key.ts';
 import type { Expected, FactRef, OperatorName } from '#decision/rules/condition.ts';
-import { comparisonMatcher } from '#decision/rules/matcher.ts';
+import { createComparisonMatcher } from '#decision/rules/matcher.ts';
 
 /**
  * The values of a fact, numbered in order, so that everything a condition can say about it is a set of whole numbers.
@@ -78,7 +78,7 @@ const LETTERS = 26;
 const SHORT_FORM: TextForm = { pattern: /^/, words: 'an attribute is any text', some: createShortText };
 
 /** How the values of a text fact are written; null when any text may occur. */
-export function textForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
+export function findTextForm({ name }: Pick<FactRef, 'name'>): TextForm | null {
   return TEXT_FORMS.get(name) ?? null;
 }
 
@@ -117,7 +117,7 @@ function knownDomain(ref: FactRef, constants: readonly FactValue[]): Domain {
     case 'enum':
       return listed(domain.values);
     case 'text':
-      return listed(texts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : textForm(ref)));
+      return listed(texts(constants, ref.fact.kind === 'attribute' ? SHORT_FORM : findTextForm(ref)));
     default:
       return domain satisfies never;
   }
@@ -144,7 +144,7 @@ function wherever(
   pieces: readonly Spans[],
   value: (number: number) => FactValue,
 ): Spans {
-  const holds = comparisonMatcher(0, operator, expected);
+  const holds = createComparisonMatcher(0, operator, expected);
   return mergeSpans(pieces.filter((piece) => piece.length > 0 && holds([value(findLowest(piece))])).flat());
 }
 

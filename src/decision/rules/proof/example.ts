@@ -1,16 +1,16 @@
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type Condition, factsNamed } from '#decision/rules/condition.ts';
+import { type Condition, listFacts } from '#decision/rules/condition.ts';
 import { formatValue } from '#decision/rules/condition-text.ts';
 
 /** Facts by label, such as `verdicts(10m)`, with values that they can have together. */
 export type Example = Readonly<Record<string, FactReading>>;
 
 /** Of a witness, the facts that these conditions name. */
-export function exampleOf(
+export function pickExample(
   witness: ReadonlyMap<string, FactReading>,
   conditions: readonly Condition[],
 ): Example {
-  const values = factsNamed(conditions).map(({ label }) => [label, witness.get(label)] as const);
+  const values = listFacts(conditions).map(({ label }) => [label, witness.get(label)] as const);
   return Object.fromEntries(values.filter((entry): entry is [string, FactReading] => entry[1] !== undefined));
 }
 

@@ -1,4 +1,4 @@
-import { paymentScore } from '#decision/payer/payment-score.ts';
+import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import {
   type Comparison,
   type Condition,
@@ -6,7 +6,7 @@ import {
   type FoldOf,
   foldCondition,
 } from '#decision/rules/condition.ts';
-import { type SignalParams, weightOfSignals } from '#decision/rules/rule-set.ts';
+import { type SignalParams, sumSignalWeights } from '#decision/rules/rule-set.ts';
 import {
   type Domain,
   includesSpans,
@@ -153,7 +153,7 @@ export interface Ranges {
 export type Propagator = (ranges: Ranges) => boolean;
 
 /** The facts of a relation; the total and the score, which follow from the others, come last. */
-export function relationRefs(relation: Relation): readonly FactRef[] {
+export function listRelationFacts(relation: Relation): readonly FactRef[] {
   switch (relation.kind) {
     case 'sum':
       return [...relation.parts, relation.total];
@@ -221,7 +221,7 @@ function score(
     const smoothing = relation.smoothings[low(platform)];
     if (smoothing === undefined || low(platform) !== high(platform)) return true;
     const number = (paidCount: number, unpaidCount: number) =>
-      domain.number(paymentScore(paidCount, paidCount + unpaidCount, smoothing));
+      domain.number(computePaymentScore(paidCount, paidCount + unpaidCount, smoothing));
     if (low(paid) === high(paid) && low(unpaid) === high(unpaid)) {
       const exact = number(low(paid), low(unpaid));
       return keep(result, exact, exact);
@@ -243,7 +243,7 @@ function weight(
   const result = at(total);
   const domain = facts.domains[result];
   if (domain === undefined) return () => true;
-  const number = (some: readonly SignalParams[]) => domain.number(weightOfSignals(some));
+  const number = (some: readonly SignalParams[]) => domain.number(sumSignalWeights(some));
   return ({ low, high, keep }) => {
     const certain = weights.filter(({ index }) => low(index) === 1);
     const possible = weights.filter(({ index }) => high(index) === 1);

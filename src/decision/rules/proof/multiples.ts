@@ -1,14 +1,14 @@
 import type { FactReading, FactValue } from '#decision/facts/fact.ts';
-import { YES_NO } from '#decision/facts/fact.ts';
+import { BOOLEAN_DOMAIN } from '#decision/facts/fact.ts';
 import {
   type Comparison,
   type Condition,
-  comparisonsIn,
   type FactRef,
   foldCondition,
+  listComparisons,
 } from '#decision/rules/condition.ts';
 import { findMultipleAbove, isMultipleOf } from '#decision/rules/multiples.ts';
-import { allOf, compare, implies, inner } from './built-conditions.ts';
+import { allOf, compare, createInnerFact, implies } from './built-conditions.ts';
 import { type Domain, includesSpans, listsMultiples, type Spans } from './domain.ts';
 
 /** A fact of so many values that its multiples cannot be listed, and what was asked about them. */
@@ -42,7 +42,7 @@ export class MultipleFacts {
   /** The condition with facts of their own in the place of such comparisons; most conditions have none. */
   rewrite(condition: Condition): Condition {
     return this.#rewritten.getOrInsertComputed(condition, () => {
-      if (!comparisonsIn([condition]).some(isAboutUnlisted)) return condition;
+      if (!listComparisons([condition]).some(isAboutUnlisted)) return condition;
       return foldCondition<{ readonly at: Condition['at'] }, ComparedPart, Condition>(condition, {
         group: (kind, conditions, { at }) => ({ kind, conditions, at }),
         not: (part, { at }) => ({ kind: 'not', condition: part, at }),
@@ -133,7 +133,7 @@ export class MultipleFacts {
     if (!isAboutUnlisted(comparison) || typeof value !== 'number') return comparison;
     const { flags } = this.#asked.getOrInsertComputed(fact.label, () => ({ ref: fact, flags: new Map() }));
     const flag = flags.getOrInsertComputed(value, () =>
-      inner(`${fact.label} is a multiple of ${value}`, YES_NO),
+      createInnerFact(`${fact.label} is a multiple of ${value}`, BOOLEAN_DOMAIN),
     );
     const is = isTrue(flag, operator === 'multipleOf');
     // The fact stands beside it, so that what is known of the fact is known of its multiples.

@@ -1,5 +1,5 @@
 import type { FactDomain, FactValue } from '#decision/facts/fact.ts';
-import { type Comparison, type FactRef, factsOf } from '#decision/rules/condition.ts';
+import { type Comparison, type FactRef, listComparedFacts } from '#decision/rules/condition.ts';
 import { buildDomain } from './domain.ts';
 import type { NumberedFacts } from './formula.ts';
 import { replacePair } from './pairs.ts';
@@ -13,7 +13,7 @@ export interface NamedFact {
 export function collectFacts(comparisons: readonly Comparison[]): Map<string, NamedFact> {
   const facts = new Map<string, NamedFact>();
   for (const comparison of comparisons) {
-    for (const ref of factsOf(comparison)) noteFact(facts, ref);
+    for (const ref of listComparedFacts(comparison)) noteFact(facts, ref);
     const { fact, value } = replacePair(comparison);
     const { constants } = noteFact(facts, fact);
     for (const constant of typeof value === 'object' ? value : [value]) constants.add(constant);

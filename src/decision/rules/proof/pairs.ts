@@ -7,7 +7,7 @@ import {
   isFactRef,
   type OperatorName,
 } from '#decision/rules/condition.ts';
-import { allOf, anyOf, compare, implies, inner, not } from './built-conditions.ts';
+import { allOf, anyOf, compare, createInnerFact, implies, not } from './built-conditions.ts';
 import { createShortText } from './domain.ts';
 
 /**
@@ -62,7 +62,7 @@ function pairOf(fact: FactRef, compared: FactRef): Pair {
   const [one, other] = fact.label < compared.label ? [fact, compared] : [compared, fact];
   const isOrdered = one.fact.domain.type === 'number';
   const values = isOrdered ? ORDERED : UNORDERED;
-  const named = inner(`${one.label} to ${other.label}`, { type: 'enum', values });
+  const named = createInnerFact(`${one.label} to ${other.label}`, { type: 'enum', values });
   const absence = { of: 'a payer without one of the two', mistakenFor: '' };
   return { one, other, isOrdered, standing: { ...named, fact: { ...named.fact, absence } } };
 }

@@ -1,5 +1,5 @@
-import { type Condition, type FactRef, factsNamed } from '#decision/rules/condition.ts';
-import { relationRefs } from './formula.ts';
+import { type Condition, type FactRef, listFacts } from '#decision/rules/condition.ts';
+import { listRelationFacts } from './formula.ts';
 import type { Knowledge, Relation } from './relations.ts';
 
 /** A single piece of knowledge about the facts. */
@@ -44,7 +44,7 @@ export class KnowledgeIndex {
 
   /** A definition, unlike other knowledge, only matters when somebody asks for what it defines. */
   #add(conditions: readonly Condition[], relations: readonly Relation[], defines: FactRef | null): Piece {
-    const refs = [...factsNamed(conditions), ...relations.flatMap(relationRefs)];
+    const refs = [...listFacts(conditions), ...relations.flatMap(listRelationFacts)];
     const labels = refs.map(({ label }) => label);
     const piece = { conditions, relations, labels };
     for (const label of defines === null ? new Set(labels) : [defines.label]) {

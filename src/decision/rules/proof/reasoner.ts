@@ -1,5 +1,5 @@
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type Comparison, type Condition, comparisonsIn } from '#decision/rules/condition.ts';
+import { type Comparison, type Condition, listComparisons } from '#decision/rules/condition.ts';
 import {
   type Domain,
   findHighest,
@@ -15,10 +15,10 @@ import {
   createPropagator,
   type Formula,
   FormulaBuilder,
+  listRelationFacts,
   type NumberedFacts,
   type Propagator,
   type Ranges,
-  relationRefs,
 } from './formula.ts';
 import { type FixedValue, MultipleFacts } from './multiples.ts';
 import { collectFacts, type NamedFact, noteFact, numberFacts } from './named-facts.ts';
@@ -66,7 +66,7 @@ export class Reasoner {
     this.#stepsLeft = limits.totalStepsMax;
     for (const { conditions, relations } of this.#pieces.all) {
       this.prepare(conditions);
-      for (const ref of relations.flatMap(relationRefs)) noteFact(this.#facts, ref);
+      for (const ref of relations.flatMap(listRelationFacts)) noteFact(this.#facts, ref);
     }
   }
 
@@ -75,7 +75,7 @@ export class Reasoner {
     for (const written of conditions) {
       const condition = this.#multiples.rewrite(written);
       if (this.#labels.has(condition)) continue;
-      const comparisons = comparisonsIn([condition]);
+      const comparisons = listComparisons([condition]);
       this.#comparisons.push(...comparisons);
       const facts = collectFacts(comparisons);
       this.#labels.set(condition, [...facts.keys()]);
@@ -247,7 +247,7 @@ class Search {
   constructor(facts: NumberedFacts, relations: readonly Relation[], formulas: FormulaBuilder, steps: number) {
     this.#left = facts.domains.map(({ all }) => all);
     this.#propagators = relations.map((relation) => createPropagator(relation, facts));
-    const related = relations.flatMap(relationRefs).map(({ label }) => facts.indexOf.get(label) ?? -1);
+    const related = relations.flatMap(listRelationFacts).map(({ label }) => facts.indexOf.get(label) ?? -1);
     this.#related = [...new Set(related)];
     this.#formulas = formulas;
     this.#steps = steps;

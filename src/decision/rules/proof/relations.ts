@@ -1,19 +1,28 @@
 import { DAY_MS } from '#base/duration.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
-import { countsWholeDays, YES_NO } from '#decision/facts/fact.ts';
-import { resetsOf } from '#decision/payer/ladder.ts';
+import { BOOLEAN_DOMAIN, countsWholeDays } from '#decision/facts/fact.ts';
+import { listResetAfterMs } from '#decision/payer/ladder.ts';
 import type { Smoothing } from '#decision/payer/payment-score.ts';
 import { SIGHTING_MARKS } from '#decision/payer/sighting-marks.ts';
 import type { Condition, FactRef } from '#decision/rules/condition.ts';
 import { complement } from '#decision/rules/negation.ts';
 import {
   type GroupParams,
+  listRulesWithoutHoldout,
   type ParsedRules,
   type Rule,
   type SignalParams,
-  withoutHoldout,
 } from '#decision/rules/rule-set.ts';
-import { allOf, anyOf, compare, FactsByName, iff, implies, inner, not } from './built-conditions.ts';
+import {
+  allOf,
+  anyOf,
+  compare,
+  createInnerFact,
+  FactsByName,
+  iff,
+  implies,
+  not,
+} from './built-conditions.ts';
 
 /**
  * When rules are asked. Groups and signals are concluded for every request, a score of an unknown
@@ -57,11 +66,11 @@ export interface Knowledge {
 
 export const NOTHING_KNOWN: Knowledge = { conditions: [], relations: [], definitions: [] };
 
-/** What `knowledgeOf` needs of a rule set. */
+/** What `listKnowledge` needs of a rule set. */
 export type KnownRules = Pick<ParsedRules, 'facts' | 'settings' | 'platforms' | 'groups' | 'signals'>;
 
 /** Velocity facts that count every request: the one being decided makes them at least 1. */
-export const OF_EVERY_REQUEST = [
+export const FACTS_OF_EVERY_REQUEST = [
   'distinctMethods',
   'distinctAmounts',
   'distinctOrders',
@@ -73,7 +82,7 @@ const OF_SOME_REQUESTS = ['earlyRequests', 'distinctFingerprints', 'distinctIps'
  * The one list of relations between facts that proofs rely on. Only what the core guarantees for every state and
  * request belongs here: a relation that does not always hold makes proofs wrong; a missing one leaves a finding unseen.
  */
-export function knowledgeOf(rules: KnownRules, moment: Moment): Knowledge {
+export function listKnowledge(rules: KnownRules, moment: Moment): Knowledge {
   const facts = new FactsByName(rules.facts);
   return {
     conditions: [
@@ -148,7 +157,7 @@ function ofOrdersLately(facts: FactsByName): readonly Condition[] {
 function ofLadder({ settings, platforms }: KnownRules, facts: FactsByName): readonly Condition[] {
   const waiting = facts.above('waitRemainingSeconds', 0);
   const served = facts.is('waitServed', true);
-  const resetsMs = [settings, ...platforms.values()].flatMap(({ ladder }) => resetsOf(ladder));
+  const resetsMs = [settings, ...platforms.values()].flatMap(({ ladder }) => listResetAfterMs(ladder));
   const longest = Math.max(...resetsMs) / 1000;
   const notForgotten = compare(facts.plain('secondsSinceLastVerdict'), 'lessThan', longest);
   return [
@@ -241,7 +250,7 @@ function markCounts(facts: FactsByName, device: string): readonly FactRef[] {
 /** What being known and asking for a verdict imply: the request is counted already. */
 function ofMoment(facts: FactsByName, moment: Moment): readonly Condition[] {
   const verdicts = facts.windows('verdicts');
-  const distinct = OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
+  const distinct = FACTS_OF_EVERY_REQUEST.flatMap((name) => facts.windows(name)).flatMap((count) => {
     const counted = verdicts.find(({ windowMs }) => windowMs === count.windowMs);
     if (moment === 'a verdict') return [compare(count, 'greaterThan', 0)];
     if (counted === undefined) return [];
@@ -286,7 +295,7 @@ function ofRequestBefore(
 }
 
 function ofNewClient(facts: FactsByName): readonly Condition[] {
-  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
+  const counted = ['verdicts', ...ANSWERS, 'attemptedAmount', ...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS];
   const nothingHappened = allOf(
     facts.is('finalCount', 0),
     facts.is('unpaidChain', 0),
@@ -337,7 +346,7 @@ function scoreRelation({ settings, platforms }: KnownRules, known: FactsByName):
     paid: known.plain('paidCount'),
     unpaid: known.plain('unpaidCount'),
     score: known.plain('paymentScore'),
-    platform: inner(`smoothing of the platform: ${values.join(' or ')}`, { type: 'enum', values }),
+    platform: createInnerFact(`smoothing of the platform: ${values.join(' or ')}`, { type: 'enum', values }),
     smoothings,
   };
 }
@@ -365,7 +374,7 @@ function ofWindows(facts: FactsByName, moment: Moment): readonly Relation[] {
       return [...atMost(marked.filter(isSame), all), ...asked.flatMap((verdicts) => atMost([all], verdicts))];
     }),
   );
-  const parts = [...OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
+  const parts = [...FACTS_OF_EVERY_REQUEST, ...OF_SOME_REQUESTS].flatMap((name) => atMostVerdicts(name, 0));
   // The verdict being decided is a request, and not an attempt yet.
   const answered = ANSWERS.flatMap((name) => atMostVerdicts(name, moment === 'a verdict' ? 1 : 0));
   return [...longerSeesMore, ...parts, ...answered, ...amongAll];
@@ -376,7 +385,7 @@ function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition
   const clientGroup = facts.plain('clientGroup');
   const conditions = CLIENT_GROUPS.map((group) => {
     const others = (rules: readonly Rule<GroupParams>[]) =>
-      withoutHoldout(rules)
+      listRulesWithoutHoldout(rules)
         .filter((rule) => rule.params.group !== group)
         .map((rule) => not(rule.condition));
     const ways = groups.rules.flatMap((rule, index) =>
@@ -392,7 +401,7 @@ function groupDefinition({ groups }: KnownRules, facts: FactsByName): Definition
  * The signals, each with what exempts from all of them as a part of its condition: it matches exactly where it would
  * count.
  */
-export function signalsUnlessExempt({
+export function listSignalsUnlessExempt({
   rules,
   exempt,
 }: ParsedRules['signals']): readonly Rule<SignalParams>[] {
@@ -405,9 +414,9 @@ export function signalsUnlessExempt({
 function botDefinitions({ signals }: KnownRules, facts: FactsByName): readonly Definition[] {
   const botWeight = facts.plain('botWeight');
   const isBot = facts.plain('isBot');
-  const matching = signalsUnlessExempt(signals).map((rule) => ({
+  const matching = listSignalsUnlessExempt(signals).map((rule) => ({
     rule,
-    matches: inner(signalFact(rule.name), YES_NO),
+    matches: createInnerFact(formatSignalFact(rule.name), BOOLEAN_DOMAIN),
     ...rule.params,
   }));
   const reached = compare(botWeight, 'greaterThanInclusive', signals.threshold);
@@ -435,6 +444,6 @@ function matchesExactly({ condition, holdout }: Rule<SignalParams>, matches: Fac
 }
 
 /** How a witness names whether a signal matches. */
-export function signalFact(name: string): string {
+export function formatSignalFact(name: string): string {
   return `signal ${name}`;
 }

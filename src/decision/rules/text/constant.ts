@@ -1,11 +1,11 @@
 import { isMap, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { formatDuration, parseDuration } from '#base/duration.ts';
 import { NamedError } from '#base/named-error.ts';
-import { always, count, list, named, nullable, oneOf, type Shape, shape, word } from '#base/shapes.ts';
+import { count, list, literal, named, nullable, oneOf, type Shape, shape, word } from '#base/shapes.ts';
 import { createAttributeFact } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { DOMAINS, type Fact, setFactWindow } from '#decision/facts/fact.ts';
-import { type DeclaredAttributes, NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { type DeclaredAttributes, NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { findOperatorSign } from '#decision/rules/condition-text.ts';
 import { ATTRIBUTES } from '#decision/rules/parse/attributes.ts';
 import { MEANINGS } from '#decision/rules/parse/form.ts';
@@ -13,7 +13,7 @@ import { PRIOR_RANGE, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import { LADDER_MS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import { WEIGHT_RANGE } from '#decision/rules/parse/rules.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { location, suggest } from '#decision/rules/problem.ts';
+import { location, suggestName } from '#decision/rules/problem.ts';
 import { EXEMPT } from '#decision/rules/rule-set.ts';
 
 /** No constant, or not exactly one, has this path; the message says which there are. */
@@ -37,7 +37,7 @@ export const ConstantSchema = named(
         ...DOMAINS,
         duration: named(
           'DurationDomain',
-          shape('A duration', { type: always('duration'), longest: word('Like 24h') }),
+          shape('A duration', { type: literal('duration'), longest: word('Like 24h') }),
         ),
       },
       'What may stand there',
@@ -50,7 +50,7 @@ export const ConstantSchema = named(
 export type Constant = Shape<typeof ConstantSchema>;
 
 /** Every constant of a rule set that can be varied, in the order of the files; a file that is not YAML has none. */
-export function constantsOf(files: RuleFiles): readonly Constant[] {
+export function listConstants(files: RuleFiles): readonly Constant[] {
   const open = (name: string) => new YamlFile(`${name}.yaml`, files.get(`${name}.yaml`) ?? '', []);
   const [ladder, ruleset] = [open('ladder'), open('ruleset')];
   const [groups, signals, verdicts] = [open('groups'), open('bot-signals'), open('verdicts')];
@@ -61,8 +61,8 @@ export function constantsOf(files: RuleFiles): readonly Constant[] {
     ladders: keysOf(mapAt(ladder.root, 'ladders')),
     attributes:
       attributes === null
-        ? NONE_DECLARED
-        : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NONE_DECLARED),
+        ? NO_DECLARED_ATTRIBUTES
+        : (ATTRIBUTES.read(ruleset, attributes, 'attributes') ?? NO_DECLARED_ATTRIBUTES),
     waits: rulesIn(verdicts.root).filter((rule) => paramsOf(rule)?.get('verdict') === 'WAIT'),
   };
   const all: readonly (readonly [YamlFile, readonly Found[]])[] = [
@@ -82,12 +82,12 @@ export function constantsOf(files: RuleFiles): readonly Constant[] {
  * The one constant that a path names. Throws UnknownConstant: with the nearest name, or with all that fit when
  * there are several, such as one fact that a rule compares twice.
  */
-export function constantAtPath(files: RuleFiles, path: string): Constant {
-  const all = constantsOf(files);
+export function findConstant(files: RuleFiles, path: string): Constant {
+  const all = listConstants(files);
   const [found, ...others] = all.filter((constant) => constant.path === path);
   if (found !== undefined && others.length === 0) return found;
   const paths = all.map((constant) => constant.path);
-  const nearest = suggest(path, paths) || '.';
+  const nearest = suggestName(path, paths) || '.';
   throw new UnknownConstant(
     `there is no constant ${path}${nearest} A constant is named like groups.RULE.FACT, bot-signals.RULE.weight, bot-signals.threshold, ladder.levels[0], ladder.resetAfter or ruleset.smoothing.prior`,
   );
@@ -97,7 +97,10 @@ export function constantAtPath(files: RuleFiles, path: string): Constant {
  * The files with another value for some constants; all else, comments and layout, stays as it is. Values are without
  * quotes, as `text` is; where a text needs them it gets them.
  */
-export function withConstants(files: RuleFiles, values: readonly (readonly [Constant, string])[]): RuleFiles {
+export function replaceConstants(
+  files: RuleFiles,
+  values: readonly (readonly [Constant, string])[],
+): RuleFiles {
   const edited = new Map(files);
   // From the end of a file to its beginning, so that no replacement moves the place of the next.
   for (const [{ at, from, to, allowed }, value] of values.toSorted(([a], [b]) => b.from - a.from)) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { compile } from '#decision/rules/evaluate/compile.ts';
-import { parse, type RuleFiles } from '#decision/rules/parse/parse.ts';
+import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { parseRuleSet, type RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 
@@ -16,20 +16,20 @@ export type LoadResult =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** A rule set from texts without a folder. */
-export function draftOf(version: string, files: RuleFiles): LoadResult {
-  const read = parse(version, files);
-  return read.ok ? { ok: true, ruleSet: compile(read.rules, digestOf(files), false) } : read;
+export function loadDraft(version: string, files: RuleFiles): LoadResult {
+  const read = parseRuleSet(version, files);
+  return read.ok ? { ok: true, ruleSet: compileRuleSet(read.rules, computeDigest(files), false) } : read;
 }
 
 /** The rule set of files that were found sound before. */
-export function soundDraft(version: string, files: RuleFiles): RuleSet {
-  const draft = draftOf(version, files);
+export function loadSoundDraft(version: string, files: RuleFiles): RuleSet {
+  const draft = loadDraft(version, files);
   if (draft.ok) return draft.ruleSet;
   throw new Error(`${version} is not sound: ${draft.problems.map(({ message }) => message).join('; ')}`);
 }
 
 /** sha256 over the names and contents of all files of a rule set, hex; the order of reading is irrelevant. */
-export function digestOf(files: RuleFiles): string {
+export function computeDigest(files: RuleFiles): string {
   return sha256(
     Object.entries(computeFileDigests(files))
       .map(([path, digest]) => `${digest}  ${path}\n`)

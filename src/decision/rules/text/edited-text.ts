@@ -9,7 +9,7 @@ const WRITTEN_VERSION = /^(\s*\{?\s*["']?ruleVersion["']?\s*:\s*["']?)p\d+\.v\d+
  * The text of ruleset.yaml with another version in it, replaced as text: comments and layout stay as they are. Null
  * when the version is not written on a line of its own.
  */
-export function renamed(files: RuleFiles, version: RuleVersion): string | null {
+export function renameVersion(files: RuleFiles, version: RuleVersion): string | null {
   const text = files.get('ruleset.yaml') ?? '';
   if (!WRITTEN_VERSION.test(text)) return null;
   return text.replace(WRITTEN_VERSION, (_, before: string) => before + version);
@@ -24,7 +24,7 @@ interface YamlEdit {
  * The text with some values replaced. A value that is there is replaced in its place, and all other characters stay
  * as they are; one that is missing is added, for which the file is rewritten, comments included.
  */
-export function editedYaml(text: string, edits: readonly YamlEdit[]): string {
+export function editYaml(text: string, edits: readonly YamlEdit[]): string {
   return edits.reduce(edited, text);
 }
 
@@ -40,7 +40,7 @@ function edited(text: string, { path, value }: YamlEdit): string {
 }
 
 /** The index of the item of this name in a list of the text; -1 where there is none. */
-export function placeOfNamed(text: string, list: string, name: string): number {
+export function findNamedItem(text: string, list: string, name: string): number {
   const items: unknown = parseDocument(text, UNCHECKED_KEYS).toJS()[list];
   return Array.isArray(items) ? items.findIndex((item) => item.name === name) : -1;
 }

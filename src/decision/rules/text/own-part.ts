@@ -7,7 +7,7 @@ import type { Problem } from '#decision/rules/problem.ts';
  * What a platform may read of a rule set: all but the sections and the cases of other platforms. Where something is left
  * out, the first line of the file says so. The same map when there is nothing to leave out.
  */
-export function ownPart(files: RuleFiles, platform: string): RuleFiles {
+export function keepOwnPart(files: RuleFiles, platform: string): RuleFiles {
   const own = new Map(
     [...files].flatMap(([path, text]) => {
       const kept = ownText(path, text, platform);

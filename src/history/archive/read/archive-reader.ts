@@ -1,40 +1,50 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import type { Decision } from '#decision/decision.ts';
-import { type DecisionFilter, newestFirst, timeBound } from '#decision/decision-filter.ts';
+import { compareNewestFirst, type DecisionFilter, findTimeBound } from '#decision/decision-filter.ts';
 import {
   type ClientKey,
-  clientNumber,
   type PlatformName,
   parseDecisionId,
+  toClientNumber,
 } from '#decision/payer/client-key.ts';
 import type { ArchivedOrder, AskedOrder } from '#decision/payer/order.ts';
-import { Archive, type Bounds, type ErasedClients, erasedClients } from '#history/archive/archive.ts';
-import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '#history/archive/archive-log.ts';
-import { type Bind, Duck, type DuckRow, numberOf, textOf } from '#history/archive/duck.ts';
+import {
+  Archive,
+  type ErasedClients,
+  readErasedClients,
+  type SegmentBounds,
+} from '#history/archive/archive.ts';
+import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
+import { type Bind, type DuckRow, QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { withCopy } from '#history/archive/frozen-archive.ts';
 import { OrderFilters } from '#history/archive/order-filter.ts';
-import { type OrderStatus, statusCondition } from '#history/archive/order-status.ts';
+import { type OrderStatus, statusConditionSql } from '#history/archive/order-status.ts';
 import {
-  decisionOf,
-  entryOf,
   isAboutClients,
   TABLE_NAMES,
   TABLES,
   type TableName,
+  toDecision,
+  toJournalEntry,
 } from '#history/archive/tables.ts';
-import { type HistoryPlace, type JournalEntry, newestEntryFirst, type Placed } from '#state/journal.ts';
+import {
+  compareNewestEntryFirst,
+  type HistoryPlace,
+  type JournalEntry,
+  type Placed,
+} from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
-import { ordersIn } from './orders-in-past.ts';
-import { type Among, filterCondition, Past, type Source, select } from './past.ts';
+import { readOrders } from './orders-in-past.ts';
+import { createFilterCondition, Past, type SegmentFilter, type Source, selectRows } from './past.ts';
 import { UNSHIPPED_ROWS_MAX, UnshippedRows, type UnshippedSpan } from './unshipped-rows.ts';
 
 /** Decisions that were found, and the segments that could not be read. */
 interface ArchivedDecisions {
   readonly decisions: readonly Decision[];
-  readonly unreadable: readonly LeftOut[];
+  readonly unreadable: readonly UnreadSegment[];
 }
 
 /** What a search found, and what it did not look at. */
@@ -45,7 +55,7 @@ interface SearchedDecisions extends ArchivedDecisions {
   readonly backTo: number | null;
   /** How many decisions were compared with what was asked for. */
   readonly compared: number;
-  readonly unreadReports: readonly LeftOut[];
+  readonly unreadReports: readonly UnreadSegment[];
   /** Of the journal, where it holds too much. */
   readonly gaps: readonly ArchiveGap[];
   /** Before this all was looked at, epoch ms; null: all was. */
@@ -73,8 +83,8 @@ export class ArchiveReader {
   readonly #orders: OrderFilters;
   readonly #store: ReadStore;
   readonly #unshipped: UnshippedRows;
-  readonly #decisionOf = (row: DuckRow) => decisionOf(row, this.#store.clientKeys);
-  #duck: Promise<Duck> | null = null;
+  readonly #decisionOf = (row: DuckRow) => toDecision(row, this.#store.clientKeys);
+  #duck: Promise<QueryEngine> | null = null;
 
   /** `archive`: the folder of one is enough. `rowsMax`: how many unshipped entries a question looks through. */
   constructor(archive: Archive | string, store: ReadStore, rowsMax = UNSHIPPED_ROWS_MAX) {
@@ -97,7 +107,7 @@ export class ArchiveReader {
   /** Asks archive and journal as one, as they are at one moment. `work` may be done several times. */
   async reading<T>(work: (past: Past) => Promise<T>): Promise<T> {
     // Asked before the archive is read: a commit takes an erasure off this list and the client out of the segments.
-    const erased = await erasedClients(this.#store);
+    const erased = await readErasedClients(this.#store);
     return this.archive.reading(() =>
       this.#unshipped.reading((state, unshipped) => work(this.#past(state, unshipped, erased))),
     );
@@ -109,7 +119,7 @@ export class ArchiveReader {
    */
   whileHere<T>(
     isWanted: (segment: Segment) => boolean,
-    work: (folder: string, leftOut: readonly LeftOut[]) => Promise<T>,
+    work: (folder: string, leftOut: readonly UnreadSegment[]) => Promise<T>,
   ): Promise<T> {
     const { archive } = this;
     return archive.reading(() =>
@@ -132,7 +142,7 @@ export class ArchiveReader {
 
   /** The archive alone, beside what the store itself looks up. */
   async #archived<T>(work: (past: Past) => Promise<T>): Promise<T> {
-    const erased = await erasedClients(this.#store);
+    const erased = await readErasedClients(this.#store);
     return this.archive.reading((state) => work(this.#past(state, null, erased)));
   }
 
@@ -147,9 +157,9 @@ export class ArchiveReader {
   ): Promise<Pick<ArchivedDecisions, 'unreadable'> & { readonly decision: Decision | null }> {
     const parsed = parseDecisionId(decisionId);
     if (parsed === null) return { decision: null, unreadable: [] };
-    const where = `client_hash = ${clientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
+    const where = `client_hash = ${toClientNumber(parsed.clientHash)} AND seq = ${parsed.seq}`;
     return this.#archived(async (past) => {
-      const rows = await past.rows((source) => select(source('decisions', { platform }), where));
+      const rows = await past.rows((source) => selectRows(source('decisions', { platform }), where));
       const found = rows.map(this.#decisionOf).find((decision) => decision.decisionId === decisionId);
       return { decision: found ?? null, unreadable: past.unreadable };
     });
@@ -179,17 +189,17 @@ export class ArchiveReader {
     limit: number,
     status: OrderStatus | null = null,
   ): Promise<SearchedDecisions> {
-    const to = timeBound(filter);
+    const to = findTimeBound(filter);
     return this.reading(async (past) => {
-      const within = (from: number | null | undefined): Bounds => ({ platform, from, to });
+      const within = (from: number | null | undefined): SegmentBounds => ({ platform, from, to });
       const segments = this.archive.segments(past.state, { table: 'decisions', ...within(filter.from) });
       for (let rows = SEARCHED_FIRST_ROWS; ; rows *= SEARCHED_GROWTH) {
         const since = beginOfNewest(segments, rows, filter.from);
         const from = since ?? filter.from;
         const where = (source: Source, bind: Bind) =>
           [
-            filterCondition({ ...filter, from }, bind),
-            ...(status === null ? [] : [statusCondition(source('outcomes', { platform }), status)]),
+            createFilterCondition({ ...filter, from }, bind),
+            ...(status === null ? [] : [statusConditionSql(source('outcomes', { platform }), status)]),
           ].join(' AND ');
         // One more than wanted shows whether that was all.
         const { decisions, unreadable } = await this.#decisions(past, within(from), where, limit + 1);
@@ -208,8 +218,8 @@ export class ArchiveReader {
   /** What is known of some orders of a platform, by their indexes. Throws StoreUnavailable. */
   async orders(platform: PlatformName, asked: readonly AskedOrder[]): Promise<readonly ArchivedOrder[]> {
     const orderRefs = asked.map(({ orderRef }) => orderRef);
-    const among: Among = (segments) => this.#orders.holding(segments, orderRefs);
-    return this.#archived((past) => ordersIn(past, platform, asked, among, this.#store.clientKeys));
+    const among: SegmentFilter = (segments) => this.#orders.holding(segments, orderRefs);
+    return this.#archived((past) => readOrders(past, platform, asked, among, this.#store.clientKeys));
   }
 
   /** What happened to a client before a place (null: ever), newest first, by the tables that are asked for. */
@@ -227,13 +237,14 @@ export class ArchiveReader {
         const { time } = TABLES[table];
         const older = before === null ? '' : ` AND ${isBefore(time, before)}`;
         const rows = await past.rows(
-          (source, bind) => `${select(source(table, bounds), `${isOf(client, bind)}${older}`)}
+          (source, bind) => `${selectRows(source(table, bounds), `${isOf(client, bind)}${older}`)}
             ORDER BY ${time} DESC, journal_ms DESC, journal_seq DESC LIMIT ${limit}`,
         );
-        const made = async (some: readonly DuckRow[]) => some.map((row) => entryOf(table, row, clientKeys));
-        entries.push(...(await searchSteps.map(rows, made)));
+        const made = async (some: readonly DuckRow[]) =>
+          some.map((row) => toJournalEntry(table, row, clientKeys));
+        entries.push(...(await searchThrottle.map(rows, made)));
       }
-      const newest = entries.filter((entry) => entry !== null).toSorted(newestEntryFirst);
+      const newest = entries.filter((entry) => entry !== null).toSorted(compareNewestEntryFirst);
       return { entries: newest.slice(0, limit), isWhole: past.isWhole };
     });
   }
@@ -243,9 +254,9 @@ export class ArchiveReader {
     const { clientKeys } = this.#store;
     return this.reading(async (past) => {
       for (const table of TABLE_NAMES.filter(isAboutClients)) {
-        const where = `client_hash = ${clientNumber(hash)} LIMIT 1`;
-        const [row] = await past.rows((source) => select(source(table), where));
-        const entry = row === undefined ? null : entryOf(table, row, clientKeys);
+        const where = `client_hash = ${toClientNumber(hash)} LIMIT 1`;
+        const [row] = await past.rows((source) => selectRows(source(table), where));
+        const entry = row === undefined ? null : toJournalEntry(table, row, clientKeys);
         if (entry !== null) return clientKeys.of(entry.platform, entry.clientIdKey);
       }
       return null;
@@ -265,7 +276,9 @@ export class ArchiveReader {
     const times = (rows: string) =>
       `SELECT client_number, epoch_ms(max(erased_at))::DOUBLE AS last_at FROM ${rows} GROUP BY ALL`;
     const rows = await this.#archived((past) => past.rows((source) => times(source('erasures'))));
-    return new Map(rows.map((row) => [textOf(row['client_number']) ?? '', numberOf(row['last_at']) ?? 0]));
+    return new Map(
+      rows.map((row) => [toTextOrNull(row['client_number']) ?? '', toNumberOrNull(row['last_at']) ?? 0]),
+    );
   }
 
   get folder(): string {
@@ -279,18 +292,18 @@ export class ArchiveReader {
 
   async #decisions(
     past: Past,
-    bounds: Bounds,
+    bounds: SegmentBounds,
     where: (source: Source, bind: Bind) => string,
     limit: number,
-    among?: Among,
+    among?: SegmentFilter,
   ): Promise<ArchivedDecisions> {
     const rows = await past.rows(
       (source, bind) =>
-        `${select(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
+        `${selectRows(source('decisions', bounds), where(source, bind))} ORDER BY decided_at DESC, client_hash DESC, seq DESC LIMIT ${limit}`,
       among,
     );
-    const found = await searchSteps.map(rows, async (some) => some.map(this.#decisionOf));
-    const decisions = found.toSorted(newestFirst).slice(0, limit);
+    const found = await searchThrottle.map(rows, async (some) => some.map(this.#decisionOf));
+    const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
     return { decisions, unreadable: past.unreadable };
   }
 
@@ -305,7 +318,7 @@ export class ArchiveReader {
   }
 
   /** The engine is loaded when it is first needed: most services are never asked about last year. */
-  #open(): Promise<Duck> {
+  #open(): Promise<QueryEngine> {
     const temporaryFolder = join(this.archive.folder, 'staging', 'spill');
     this.#duck ??= openEngine(temporaryFolder).catch((error: unknown) => {
       // Out of files or memory for a moment: the next question tries again.
@@ -316,8 +329,8 @@ export class ArchiveReader {
   }
 }
 
-async function openEngine(temporaryFolder: string): Promise<Duck> {
-  const duck = await Duck.open({ ...READER_LIMITS, temporaryFolder });
+async function openEngine(temporaryFolder: string): Promise<QueryEngine> {
+  const duck = await QueryEngine.open({ ...READER_LIMITS, temporaryFolder });
   // No question goes by the order of rows in a file, and keeping it costs memory.
   await duck.run('SET preserve_insertion_order = false');
   return duck;
@@ -331,21 +344,21 @@ function isBefore(time: string, { at, place }: HistoryPlace): string {
 
 /** SQL: that a row is of a client. */
 function isOf({ hash, clientIdKey }: ClientKey, bind: Bind): string {
-  return `client_hash = ${clientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
+  return `client_hash = ${toClientNumber(hash)} AND client_id_key = ${bind(clientIdKey)}`;
 }
 
 /** How many decisions were compared, and how far back they reach. */
 async function lookedAt(
   past: Past,
-  bounds: Bounds,
+  bounds: SegmentBounds,
   { after }: DecisionFilter,
 ): Promise<Pick<SearchedDecisions, 'compared' | 'backTo'>> {
   const bound = { from: bounds.from, to: bounds.to, after };
   const [row = {}] = await past.rows(
     (source, bind) =>
-      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${filterCondition(bound, bind)}`,
+      `SELECT count(*) AS compared, min(decided_at) AS oldest FROM ${source('decisions', bounds)} WHERE ${createFilterCondition(bound, bind)}`,
   );
-  return { compared: numberOf(row['compared']) ?? 0, backTo: numberOf(row['oldest']) };
+  return { compared: toNumberOrNull(row['compared']) ?? 0, backTo: toNumberOrNull(row['oldest']) };
 }
 
 function partition<T>(

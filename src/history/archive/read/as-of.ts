@@ -1,6 +1,6 @@
 import { count, epochMs, type Shape, shape } from '#base/shapes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type DuckRow, numberOf, textsOf } from '#history/archive/duck.ts';
+import { type DuckRow, toNumberOrNull, toTextsOrNull } from '#history/archive/duck.ts';
 import type { Past } from './past.ts';
 
 export const asOfShape = shape(
@@ -23,18 +23,18 @@ export function erasedSql(rows: string): string {
 }
 
 /** What is told of a moment, by rows of `erasedSql`; `unshipped` are the numbers of those whom the archive was not told of yet. */
-export function asOfBy(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
-  const payers = new Set([...unshipped, ...rows.flatMap((row) => textsOf(row['payers']) ?? [])]);
-  const sum = (column: string) => rows.reduce((total, row) => total + (numberOf(row[column]) ?? 0), 0);
+export function describeMoment(at: number, rows: readonly DuckRow[], unshipped: readonly string[]): AsOf {
+  const payers = new Set([...unshipped, ...rows.flatMap((row) => toTextsOrNull(row['payers']) ?? [])]);
+  const sum = (column: string) => rows.reduce((total, row) => total + (toNumberOrNull(row[column]) ?? 0), 0);
   return { at, erasedPayers: payers.size + sum('nameless'), erasedRows: sum('removed') };
 }
 
 /** What is told of a moment of the past by what is known now: who was erased since. */
-export async function knownAt(past: Past, at: number, platform: PlatformName | null): Promise<AsOf> {
+export async function readMoment(past: Past, at: number, platform: PlatformName | null): Promise<AsOf> {
   const rows = await past.rows((source) =>
     erasedSql(
       `(SELECT * FROM ${source('erasures', { from: at + 1, platform })} WHERE erased_at > make_timestamp_ms(${at}))`,
     ),
   );
-  return asOfBy(at, rows, []);
+  return describeMoment(at, rows, []);
 }

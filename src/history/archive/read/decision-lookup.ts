@@ -1,8 +1,8 @@
 import type { Decision } from '#decision/decision.ts';
-import { type DecisionFilter, newestFirst } from '#decision/decision-filter.ts';
+import { compareNewestFirst, type DecisionFilter } from '#decision/decision-filter.ts';
 import { type ClientKey, type PlatformName, parseDecisionId } from '#decision/payer/client-key.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
-import type { LeftOut } from '#history/archive/archive-log.ts';
+import type { UnreadSegment } from '#history/archive/archive-log.ts';
 import type { OrderStatus } from '#history/archive/order-status.ts';
 import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
@@ -10,8 +10,8 @@ import type { HistoryPlace, JournalEntry, Placed } from '#state/journal.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type FoundDecisions, withUnread } from './found-decisions.ts';
-import { unreadOf } from './past.ts';
+import { addUnread, type FoundDecisions } from './found-decisions.ts';
+import { toUnreadDecisions } from './past.ts';
 
 /** One decision, null when there is none in what could be read, and where else it may lie. */
 export interface LookedUpDecision {
@@ -108,7 +108,7 @@ export class DecisionLookup {
       ({ from, to, entries }) => ({ from, to, decisions: entries, why: 'tooMany' }) as const,
     );
     const next = isCut ? (decisions.at(-1)?.decisionId ?? null) : null;
-    return withUnread({ decisions, next, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
+    return addUnread({ decisions, next, lookedAt }, [...tooMany, ...(await this.#unread(found.unreadable))]);
   }
 
   /** Whom a hash stands for; null when nothing is known of that client. */
@@ -155,10 +155,10 @@ export class DecisionLookup {
   }
 
   /** What this node cannot look into: some files, or all of an archive that only others have. */
-  async #unread(segments: readonly LeftOut[]): Promise<readonly UnreadDecisions[]> {
+  async #unread(segments: readonly UnreadSegment[]): Promise<readonly UnreadDecisions[]> {
     const isElsewhere = await isArchivedElsewhere(this.#store.registers, this.#archive.folder);
     const elsewhere = isElsewhere ? [{ from: 0, to: Date.now(), decisions: 0 }] : [];
-    return [...segments.map(unreadOf), ...elsewhere];
+    return [...segments.map(toUnreadDecisions), ...elsewhere];
   }
 }
 
@@ -173,5 +173,7 @@ function othersOf(entries: readonly Placed<JournalEntry>[]): readonly OtherEntry
 
 function together(hot: readonly Decision[], archived: readonly Decision[]): readonly Decision[] {
   const known = new Set(hot.map(({ decisionId }) => decisionId));
-  return [...hot, ...archived.filter(({ decisionId }) => !known.has(decisionId))].toSorted(newestFirst);
+  return [...hot, ...archived.filter(({ decisionId }) => !known.has(decisionId))].toSorted(
+    compareNewestFirst,
+  );
 }

@@ -1,23 +1,29 @@
 import { LRUCache } from 'lru-cache';
-import { searchSteps } from '#base/paced-steps.ts';
-import { clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
-import { withoutThese } from '#history/archive/archive.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
+import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
+import { removeSegments } from '#history/archive/archive.ts';
 import type { ArchiveState, Segment } from '#history/archive/archive-log.ts';
 import type { DuckBatch, DuckRow } from '#history/archive/duck.ts';
 import { JournalTail, STEP_ENTRIES_MAX, type TailWatch } from '#history/archive/journal-tail.ts';
-import { isAfterSql, JOURNAL_TICK_SQL, PLACE, recordOf, type TableName } from '#history/archive/tables.ts';
-import { gapsOf } from '#history/archive/unshipped.ts';
+import {
+  isAfterSql,
+  JOURNAL_TICK_SQL,
+  PLACE,
+  type TableName,
+  toJournalRecord,
+} from '#history/archive/tables.ts';
+import { listGaps } from '#history/archive/unshipped.ts';
 import {
   comparePlaces,
   type ErasureEntry,
-  isBehind,
+  isRead,
   type JournalCursors,
   type JournalGap,
   type JournalPlace,
   type JournalPlaces,
   type JournalRecord,
-  laterPlace,
   type Placed,
+  pickLaterPlace,
   type ScoreEntry,
 } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
@@ -77,7 +83,7 @@ export class EventFeed {
 
   /** The number of a client, by which an erasure names it. */
   readonly numberOf = (platform: PlatformName, clientIdKey: string): string =>
-    clientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
+    toClientNumber(this.#store.clientKeys.of(platform, clientIdKey).hash);
 
   /** The place before the first entry of all. */
   get beginning(): string {
@@ -106,7 +112,7 @@ export class EventFeed {
     for (let step = 0; step < STEPS_MAX && records.length + most <= limit; step += 1) {
       const page = await this.#journalPage(cursor, most);
       records.push(...page.entries.filter(isTold).filter((entry) => entry.platform === platform));
-      gaps.push(...gapsOf(page));
+      gaps.push(...listGaps(page));
       cursor = page.cursor;
       if (page.entries.length === 0 && page.unreadable === undefined)
         return { records, gaps, cursor, ended: true };
@@ -127,7 +133,7 @@ export class EventFeed {
   }
 
   #journalPage(after: string | null, limit: number): Promise<JournalPage> {
-    return searchSteps.run(() => this.#store.readJournal(after, limit));
+    return searchThrottle.run(() => this.#store.readJournal(after, limit));
   }
 }
 
@@ -210,17 +216,17 @@ class ArchivedEvents {
       const left = found.rows.slice(limit);
       const ended = left.length === 0 && !found.more;
       const end = ended
-        ? through.map((place, one) => laterPlace(begin[one] ?? null, place))
+        ? through.map((place, one) => pickLaterPlace(begin[one] ?? null, place))
         : placesAfter(rows, begin, through);
       const cursor = cursors.write(end);
       // Files that could not be read may be readable the next time.
       if (left.length > 0 && found.unreadable.length === 0)
         this.#ahead.set(key(cursor), { ...found, rows: left });
       const isTold = ({ lastTick }: Segment) => ended || lastTick < tickOf(rows.at(-1)?.place ?? null);
-      const records = await searchSteps.map(rows, async (some) =>
+      const records = await searchThrottle.map(rows, async (some) =>
         some.map((one) => {
           const row = one.row();
-          return { client: String(row['client_hash']), record: recordOf(one.table, row, clientKeys) };
+          return { client: String(row['client_hash']), record: toJournalRecord(one.table, row, clientKeys) };
         }),
       );
       return {
@@ -241,7 +247,7 @@ class ArchivedEvents {
 function firstTickBehind(begin: JournalPlaces, through: JournalPlaces): number | null {
   const behind = through.flatMap((place, partition) => {
     const read = begin[partition] ?? null;
-    return place === null || isBehind(begin, { partition, ...place }) ? [] : [tickOf(read)];
+    return place === null || isRead(begin, { partition, ...place }) ? [] : [tickOf(read)];
   });
   return behind.length === 0 ? null : Math.min(...behind);
 }
@@ -274,7 +280,7 @@ async function oldestRows(segments: readonly Segment[], past: Past, asked: Asked
     for (const [table, some] of byTable) {
       const batches = await past.batches(
         (source) => oldestSql(source(table), asked, before),
-        async () => withoutThese(some, past.unreadable),
+        async () => removeSegments(some, past.unreadable),
       );
       rows.push(...batches.flatMap((batch) => placedRows(table, batch)));
     }
@@ -323,7 +329,7 @@ function placesAfter(
   const justBefore = last === undefined || last.ms === 0 ? null : { ms: last.ms - 1, seq: 0 };
   return through.map((end, partition) => {
     const read = begin[partition] ?? null;
-    return own.get(partition) ?? laterPlace(read, earlier(justBefore, end));
+    return own.get(partition) ?? pickLaterPlace(read, earlier(justBefore, end));
   });
 }
 

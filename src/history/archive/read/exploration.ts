@@ -1,24 +1,30 @@
 import type { DecisionFilter } from '#decision/decision-filter.ts';
-import { attributeLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeLabel } from '#decision/facts/attribute.ts';
 import { FILTER_MEMBERS, SPLIT_MEMBERS } from '#decision/filter-members.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { NOT_KNOWN } from '#decision/rules/condition.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import type { ArchiveGap } from '#history/archive/archive-log.ts';
-import { type Bind, type DuckRow, numbersOf, quote, quoteName, textOf } from '#history/archive/duck.ts';
-import { attributeColumns } from '#history/archive/fact-columns.ts';
+import { type Bind, type DuckRow, quote, quoteName, toNumbers, toTextOrNull } from '#history/archive/duck.ts';
+import { listAttributeColumns } from '#history/archive/fact-columns.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL, REPORT_SQL, statusSql } from '#history/archive/order-status.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import {
   type Contribution,
   type CountedValue,
-  contributions,
+  findContributions,
   type TwoTimes,
 } from '#history/statistics/distributions.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, knownAt } from './as-of.ts';
-import { comparedColumn, filterCondition, type Past, type Source, unreadOf } from './past.ts';
+import { type AsOf, readMoment } from './as-of.ts';
+import {
+  createFilterCondition,
+  getComparedColumn,
+  type Past,
+  type Source,
+  toUnreadDecisions,
+} from './past.ts';
 
 /** What decisions may be split by, as SQL over the table of decisions; an attribute by the columns that it may have. */
 const SPLITS = {
@@ -40,7 +46,7 @@ const SPLITS = {
 /** SQL: the value that a member of a filter is compared with; of a list each of its values. */
 function valueSql(split: keyof typeof SPLIT_MEMBERS): string {
   const { compared, comparison } = FILTER_MEMBERS[SPLIT_MEMBERS[split]];
-  const column = comparedColumn(compared);
+  const column = getComparedColumn(compared);
   return comparison === 'includes' ? `unnest(${column})` : column;
 }
 
@@ -144,14 +150,14 @@ export function explore(archive: ArchiveReader, asked: ExplorationAsk): Promise<
   return archive.reading(async (past) => {
     const slotted = await slotCounts(past, ask);
     const change = against === null ? null : await changeSince(past, ask, against);
-    const known = asOf === null ? {} : { asOf: await knownAt(past, asOf, platform) };
+    const known = asOf === null ? {} : { asOf: await readMoment(past, asOf, platform) };
     const spans = [within(ask), ...(against === null ? [] : [against])];
     const isAsked = (one: TimeSpan) => spans.some(({ from, to }) => one.to >= from && one.from < to);
     return {
       ...slotted,
       change,
       gaps: past.gaps.filter(isAsked),
-      unreadable: past.unreadable.filter(isAsked).map(unreadOf),
+      unreadable: past.unreadable.filter(isAsked).map(toUnreadDecisions),
       upTo: past.upTo,
       ...known,
     };
@@ -171,7 +177,7 @@ function stepOf(lengthMs: number): number {
 }
 
 /** Whole slots up to a moment, of which the last may still run. */
-export function slotsUpTo(to: number, span: SpanName): TimeSpan {
+export function listSlotsUpTo(to: number, span: SpanName): TimeSpan {
   const lengthMs = SPANS_MS[span];
   const stepMs = stepOf(lengthMs);
   return { from: Math.ceil((to - lengthMs) / stepMs) * stepMs, to };
@@ -204,22 +210,22 @@ type Place = readonly [source: Source, bind: Bind];
 /** Decisions of one span. */
 function lookedAt([source, bind]: Place, { filter, platform }: ExplorationAsk, span: TimeSpan): string {
   return `(SELECT * FROM ${source('decisions', { ...within(span), platform })}
-    WHERE ${filterCondition({ ...filter, ...within(span) }, bind)})`;
+    WHERE ${createFilterCondition({ ...filter, ...within(span) }, bind)})`;
 }
 
 /** SQL: the value that decisions are split by. */
 function splitSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return SPLITS[by];
   const name = attribute ?? '';
-  const values = attributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
-  const unknown = `if(${notKnownSql(attributeLabel(name))}, ${quote(NOT_KNOWN)}, NULL)`;
+  const values = listAttributeColumns(name).map(([column]) => `${quoteName(column)}::VARCHAR`);
+  const unknown = `if(${notKnownSql(formatAttributeLabel(name))}, ${quote(NOT_KNOWN)}, NULL)`;
   return `coalesce(${[...values, unknown].join(', ')})`;
 }
 
 /** SQL: the columns of an attribute also where no decision has it. */
 function attributeSql({ by, attribute }: ExplorationAsk): string {
   if (by !== 'attribute') return '';
-  const columns = attributeColumns(attribute ?? '');
+  const columns = listAttributeColumns(attribute ?? '');
   const nulls = columns.map(([column, type]) => `NULL::${type} AS ${quoteName(column)}`);
   return ` UNION ALL BY NAME SELECT ${nulls.join(', ')} WHERE false`;
 }
@@ -260,7 +266,7 @@ function paidSql([source, bind]: Place, { platform, asOf, ...span }: Exploration
   granted AS MATERIALIZED (
     SELECT DISTINCT order_key, coalesce(status = 'PAID', false) AS is_paid FROM (
       SELECT ${ORDER_KEY_SQL} AS order_key FROM ${source('decisions', { ...within(span), platform })}
-      WHERE ${GRANTED_SQL} AND ${filterCondition(within(span), bind)}
+      WHERE ${GRANTED_SQL} AND ${createFilterCondition(within(span), bind)}
     ) LEFT JOIN reports USING (order_key) WHERE status IS DISTINCT FROM 'TECHNICAL'
   )`;
 }
@@ -297,14 +303,14 @@ class SlotTable {
   }
 
   addRow(row: DuckRow): void {
-    const { slot, decisions, ...order } = numbersOf(row, {
+    const { slot, decisions, ...order } = toNumbers(row, {
       slot: 0,
       decisions: 0,
       amount: 0,
       granted: 0,
       paid: 0,
     });
-    const [value, currency] = [textOf(row['value']), textOf(row['currency'])];
+    const [value, currency] = [toTextOrNull(row['value']), toTextOrNull(row['currency'])];
     if (value === null) addAt(this.all, slot, decisions);
     else if (currency !== null) this.#money.push({ value, currency, slot, ...order });
     else
@@ -367,8 +373,8 @@ async function changeSince(
     for (const row of await past.rows((source, bind) =>
       changeSql(lookedAt([source, bind], ask, span), ask),
     )) {
-      const { part, whole } = numbersOf(row, { part: 0, whole: 0 });
-      counts.add(time, textOf(row['dimension']), textOf(row['value']) ?? '', part, whole);
+      const { part, whole } = toNumbers(row, { part: 0, whole: 0 });
+      counts.add(time, toTextOrNull(row['dimension']), toTextOrNull(row['value']) ?? '', part, whole);
     }
   const { all } = counts;
   // Of one verdict alone its name explains nothing.
@@ -376,7 +382,7 @@ async function changeSince(
     .values()
     .toSorted((a, b) => CAUSE_ORDER.indexOf(a.dimension) - CAUSE_ORDER.indexOf(b.dimension))
     .filter(({ dimension }) => ask.verdict === null || dimension !== 'verdict');
-  return { ...all, contributions: contributions(counted, { all, divided: DIVIDED }) };
+  return { ...all, contributions: findContributions(counted, { all, divided: DIVIDED }) };
 }
 
 function changeSql(looked: string, { verdict }: ExplorationAsk): string {

@@ -2,7 +2,12 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { Type } from '#base/json-schema.ts';
 import { count, epochMs, list, nextPlace, nullable, type Shape, shape, yesNo } from '#base/shapes.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
-import { type DecisionFilter, fitsFilter, isAfter, newestFirst } from '#decision/decision-filter.ts';
+import {
+  compareNewestFirst,
+  type DecisionFilter,
+  isAfter,
+  matchesFilter,
+} from '#decision/decision-filter.ts';
 import { type UnreadDecisions, unreadDecisions } from '#history/archive/unread-decisions.ts';
 
 /** What a bounded search backwards found, and how far it went. */
@@ -29,7 +34,7 @@ export type FoundDecisions = Shape<typeof FoundDecisionsSchema>;
 /** Some thousands take a tenth of a second, and are more than a person reads. */
 export const LOOKED_AT_DECISIONS_MAX = 10_000;
 
-/** How many are asked for at once. The store reads a page in steps that hold up no other request (`searchSteps`). */
+/** How many are asked for at once. The store reads a page in steps that hold up no other request (`searchThrottle`). */
 export const PAGE_DECISIONS_MAX = 200;
 
 /**
@@ -56,7 +61,7 @@ export async function findInPages(
         return foundOf(found, { filter, limit, decisions, oldest, isAll: false });
       decisions++;
       oldest = oldestOf(oldest, decision);
-      if (fitsFilter(decision, filter)) found.push(decision);
+      if (matchesFilter(decision, filter)) found.push(decision);
     }
     if (within.length < PAGE_DECISIONS_MAX)
       return foundOf(found, { filter, limit, decisions, oldest, isAll: true });
@@ -78,7 +83,7 @@ interface Look {
 /** Cuts what was found to the limit. */
 function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
   const { filter, limit } = look;
-  const decisions = found.toSorted(newestFirst).slice(0, limit);
+  const decisions = found.toSorted(compareNewestFirst).slice(0, limit);
   const complete = look.isAll && found.length <= limit;
   const last = found.length > limit ? (decisions.at(-1) ?? null) : look.oldest;
   // A bounded search may have ended before the place where it was to continue.
@@ -88,12 +93,12 @@ function foundOf(found: readonly Decision[], look: Look): FoundDecisions {
 }
 
 /** The same where something could not be read: then the list is incomplete. */
-export function withUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
+export function addUnread(found: FoundDecisions, unread: readonly UnreadDecisions[]): FoundDecisions {
   if (unread.length === 0) return found;
   return { ...found, lookedAt: { ...found.lookedAt, complete: false, unread } };
 }
 
 /** The one of the two that is listed last. */
 function oldestOf(a: Decision | null, b: Decision): Decision {
-  return a === null || newestFirst(a, b) < 0 ? b : a;
+  return a === null || compareNewestFirst(a, b) < 0 ? b : a;
 }

@@ -1,9 +1,16 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { type ClientKeys, clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
+import { type ClientKeys, type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
 import type { Override } from '#decision/payer/client-state.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
 import { isArchivedElsewhere } from '#history/archive/archive-home.ts';
-import { type Bind, type DuckRow, flagOf, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import {
+  type Bind,
+  type DuckRow,
+  toBooleanOrNull,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
 import {
   GRANTED_SQL,
   REPORT_SQL,
@@ -13,7 +20,7 @@ import {
 import { RECORDS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { Store } from '#state/store.ts';
 import type { ArchiveReader } from './archive-reader.ts';
-import { type AsOf, knownAt } from './as-of.ts';
+import { type AsOf, readMoment } from './as-of.ts';
 import type { Past } from './past.ts';
 
 /** What payers may share: a device by its fingerprint, or an address. */
@@ -69,7 +76,7 @@ interface Span extends LinkTime {
 }
 
 /** Reads who was seen on what within a time, and what came of it. What `work` does may be done twice. */
-export async function readingLinks<T>(
+export async function readLinks<T>(
   { store, archive }: { readonly store: Store; readonly archive: ArchiveReader },
   platform: PlatformName,
   time: LinkTime,
@@ -117,7 +124,7 @@ class LinkReading {
     const seenOn = Map.groupBy(rows, (row) => nameOf(seenOf(row)));
     return devices.map((device) => {
       const there = seenOn.get(nameOf(device)) ?? [];
-      const clients = numberOf(there[0]?.['clients']) ?? 0;
+      const clients = toNumberOrNull(there[0]?.['clients']) ?? 0;
       return { device, clients, seen: clients > clientsMax ? [] : there.map(seenOf) };
     });
   }
@@ -159,13 +166,13 @@ class LinkReading {
   /** Absent where all that is known is read. */
   async asOf(): Promise<AsOf | undefined> {
     const { asOf, platform } = this.#span;
-    return asOf === null ? undefined : knownAt(this.#past, asOf, platform);
+    return asOf === null ? undefined : readMoment(this.#past, asOf, platform);
   }
 
   /** SQL: that a row is of one of these clients; nobody's hash is compared with names alone, which would read all. */
   #are(clients: readonly string[], bind: Bind): string {
     const { platform, keys } = this.#span;
-    const numbers = clients.map((clientIdKey) => clientNumber(keys.of(platform, clientIdKey).hash));
+    const numbers = clients.map((clientIdKey) => toClientNumber(keys.of(platform, clientIdKey).hash));
     return `client_hash IN (${numbers.join(', ')}) AND client_id_key IN (${clients.map(bind).join(', ')})`;
   }
 
@@ -211,11 +218,11 @@ function seenSql(source: string, ofClients: string, onDevices: string): string {
 
 function seenOf(row: DuckRow): SeenClient {
   return {
-    kind: textOf(row['kind']) === 'ip' ? 'ip' : 'fingerprint',
-    hmac: textOf(row['hmac']) ?? '',
-    clientIdKey: textOf(row['client_id_key']) ?? '',
-    firstAt: numberOf(row['first_at']) ?? 0,
-    lastAt: numberOf(row['last_at']) ?? 0,
+    kind: toTextOrNull(row['kind']) === 'ip' ? 'ip' : 'fingerprint',
+    hmac: toTextOrNull(row['hmac']) ?? '',
+    clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
+    firstAt: toNumberOrNull(row['first_at']) ?? 0,
+    lastAt: toNumberOrNull(row['last_at']) ?? 0,
   };
 }
 
@@ -242,12 +249,12 @@ function nameOfOrder(row: DuckRow): string {
 
 function decidedOf(row: DuckRow): LinkedOrder {
   return {
-    clientIdKey: textOf(row['client_id_key']) ?? '',
-    orderRef: textOf(row['order_ref']) ?? '',
-    verdicts: numbersOf(row, NO_VERDICTS),
-    granted: flagOf(row['granted']) === true,
-    amount: numberOf(row['amount']),
-    currency: textOf(row['currency']),
+    clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
+    orderRef: toTextOrNull(row['order_ref']) ?? '',
+    verdicts: toNumbers(row, NO_VERDICTS),
+    granted: toBooleanOrNull(row['granted']) === true,
+    amount: toNumberOrNull(row['amount']),
+    currency: toTextOrNull(row['currency']),
     report: null,
   };
 }
@@ -255,33 +262,33 @@ function decidedOf(row: DuckRow): LinkedOrder {
 /** The report of an order, with the decisions about it where some are known. */
 function reportedOrderOf(row: DuckRow, decided: LinkedOrder | undefined): LinkedOrder {
   return {
-    clientIdKey: textOf(row['client_id_key']) ?? '',
-    orderRef: textOf(row['order_ref']) ?? '',
+    clientIdKey: toTextOrNull(row['client_id_key']) ?? '',
+    orderRef: toTextOrNull(row['order_ref']) ?? '',
     verdicts: decided?.verdicts ?? NO_VERDICTS,
     granted: decided?.granted ?? false,
     ...amountOf(row, decided),
-    report: numberOf(row['report']),
+    report: toNumberOrNull(row['report']),
   };
 }
 
 /** The money of the result, otherwise what the decisions asked for, otherwise what the report remembers of that. */
 function amountOf(row: DuckRow, decided: LinkedOrder | undefined): Pick<LinkedOrder, 'amount' | 'currency'> {
-  const settled = numberOf(row['settled_amount']);
-  if (settled !== null) return { amount: settled, currency: textOf(row['settled_currency']) };
+  const settled = toNumberOrNull(row['settled_amount']);
+  if (settled !== null) return { amount: settled, currency: toTextOrNull(row['settled_currency']) };
   if (decided !== undefined && decided.amount !== null) return decided;
-  const [amount, currency = null] = textOf(row['asked'])?.split(' ') ?? [];
+  const [amount, currency = null] = toTextOrNull(row['asked'])?.split(' ') ?? [];
   return { amount: amount === undefined ? null : Number(amount), currency };
 }
 
 /** How a client is linked to the one in question, the closest first. */
-export const TIES = {
+export const LINK_KINDS = {
   self: 'the client itself',
   device: 'by a device at each step',
   addresses: 'by two addresses at least, where not by a device',
   address: 'by a single address somewhere on the way, which neighbours share, too',
 } as const;
 
-type Tie = keyof typeof TIES;
+type Tie = keyof typeof LINK_KINDS;
 
 /** A device or address of more clients is a shop's terminal or a carrier's: it is shown, and nobody is linked by it. */
 export const DEVICE_CLIENTS_MAX = 30;
@@ -294,7 +301,7 @@ export interface LinksAsk extends LinkTime {
 }
 
 /** Clients and devices around a client. */
-export interface Web {
+export interface LinkGraph {
   readonly devices: readonly DeviceClients[];
   /** The shown clients, the closest first. */
   readonly ties: ReadonlyMap<string, Tie>;
@@ -304,11 +311,11 @@ export interface Web {
 }
 
 /** Goes from the client to its devices, to the clients on them, and once more. */
-export async function webAround(
+export async function findLinkedClients(
   reading: LinkReading,
   clientIdKey: string,
   { depth, clientsMax }: LinksAsk,
-): Promise<Web> {
+): Promise<LinkGraph> {
   const devices = new Map<string, DeviceClients>();
   let ties: ReadonlyMap<string, Tie> = new Map([[clientIdKey, 'self']]);
   let seen: readonly SeenClient[] = [];
@@ -317,11 +324,11 @@ export async function webAround(
   let newcomers: readonly string[] = [clientIdKey];
   for (let step = 0; step < depth && newcomers.length > 0; step += 1) {
     const own = await reading.devicesOf(newcomers);
-    const further = newestDevices(own).filter((device) => !devices.has(deviceValue(device)));
+    const further = newestDevices(own).filter((device) => !devices.has(toListValue(device)));
     const read = await reading.clientsOn(further.slice(0, DEVICES_MAX), DEVICE_CLIENTS_MAX);
     devicesCut += Math.max(0, further.length - DEVICES_MAX);
-    for (const one of read) devices.set(deviceValue(one.device), one);
-    const onHubs = own.filter((one) => devices.get(deviceValue(one))?.seen.length === 0);
+    for (const one of read) devices.set(toListValue(one.device), one);
+    const onHubs = own.filter((one) => devices.get(toListValue(one))?.seen.length === 0);
     seen = [...seen, ...onHubs, ...read.flatMap((one) => one.seen)];
     const known = ties;
     const all = tiesFrom(clientIdKey, devices, step + 1);
@@ -339,20 +346,20 @@ export async function webAround(
 }
 
 /** As shared lists take it. */
-export function deviceValue({ hmac }: Device): string {
+export function toListValue({ hmac }: Device): string {
   return `hmac:${hmac}`;
 }
 
 /** The last tie-breaker of every order here: the result is the same wherever rows were read from. */
-export function byText(a: string, b: string): number {
+export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
 /** Each once, the one that was shown last first. */
 function newestDevices(seen: readonly SeenClient[]): readonly Device[] {
-  const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || byText(a.hmac, b.hmac));
+  const newestFirst = seen.toSorted((a, b) => b.lastAt - a.lastAt || compareTexts(a.hmac, b.hmac));
   return [
-    ...new Map(newestFirst.map(({ kind, hmac }) => [deviceValue({ kind, hmac }), { kind, hmac }])).values(),
+    ...new Map(newestFirst.map(({ kind, hmac }) => [toListValue({ kind, hmac }), { kind, hmac }])).values(),
   ];
 }
 
@@ -368,7 +375,7 @@ function tiesFrom(
   const ties = new Map<string, Tie>([[clientIdKey, 'self']]);
   for (let step = 0; step < steps; step += 1)
     for (const [from, tie] of [...ties])
-      for (const [to, kinds] of [...(shared.get(from) ?? [])].toSorted(([a], [b]) => byText(a, b))) {
+      for (const [to, kinds] of [...(shared.get(from) ?? [])].toSorted(([a], [b]) => compareTexts(a, b))) {
         const weaker = weakest(tie, tieBy(kinds));
         const before = ties.get(to);
         if (before === undefined || weakest(before, weaker) !== weaker) ties.set(to, weaker);

@@ -1,30 +1,30 @@
-import { clientNumber, type PlatformName } from '#decision/payer/client-key.ts';
+import { type PlatformName, toClientNumber } from '#decision/payer/client-key.ts';
 import {
   type ArchivedOrder,
   type AskedOrder,
   addReport,
   type Exposure,
-  exposureOf,
   type KnownOrder,
   reopenGranted,
+  toExposure,
 } from '#decision/payer/order.ts';
-import { type Bind, flagOf, textOf } from '#history/archive/duck.ts';
+import { type Bind, toBooleanOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { GRANTED_SQL } from '#history/archive/order-status.ts';
-import { entryOf, JOURNAL_ORDER_SQL } from '#history/archive/tables.ts';
-import { type OutcomeEntry, recordedExposure } from '#state/journal.ts';
+import { JOURNAL_ORDER_SQL, toJournalEntry } from '#history/archive/tables.ts';
+import { type OutcomeEntry, readRecordedExposure } from '#state/journal.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
-import { type Among, type Past, select } from './past.ts';
+import { type Past, type SegmentFilter, selectRows } from './past.ts';
 
 /** What the past knows of some orders of a platform. `among` leaves out segments without them. Throws StoreUnavailable. */
-export async function ordersIn(
+export async function readOrders(
   past: Past,
   platform: PlatformName,
   asked: readonly AskedOrder[],
-  among: Among,
+  among: SegmentFilter,
   clientKeys: Store['clientKeys'],
 ): Promise<readonly ArchivedOrder[]> {
-  const clients = new Set(asked.map(({ client }) => clientNumber(client.hash)));
+  const clients = new Set(asked.map(({ client }) => toClientNumber(client.hash)));
   const orderRefs = new Set(asked.map(({ orderRef }) => orderRef));
   const where = (bind: Bind) =>
     `client_hash IN (${[...clients].join(', ')}) AND order_ref IN (${[...orderRefs].map(bind).join(', ')})`;
@@ -49,10 +49,10 @@ async function knownOrdersIn(
   const known = new Map<string, KnownOrder>();
   const rows = await past.rows(
     (source, bind) =>
-      `${select(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
+      `${selectRows(source('outcomes', { platform }), where(bind))} ORDER BY ${JOURNAL_ORDER_SQL}`,
   );
   for (const row of rows) {
-    const entry = entryOf('outcomes', row, clientKeys);
+    const entry = toJournalEntry('outcomes', row, clientKeys);
     if (entry?.kind !== 'outcome') continue;
     const name = orderName(entry.clientIdKey, entry.orderRef);
     known.set(name, afterEntry(known.get(name) ?? null, entry));
@@ -65,7 +65,7 @@ async function exposuresIn(
   past: Past,
   platform: PlatformName,
   where: (bind: Bind) => string,
-  among: Among,
+  among: SegmentFilter,
 ): Promise<ReadonlyMap<string, Exposure>> {
   const rows = await past.rows(
     (source, bind) =>
@@ -74,8 +74,8 @@ async function exposuresIn(
   );
   const exposures = new Map<string, Exposure>();
   for (const row of rows) {
-    const name = orderName(textOf(row['client_id_key']) ?? '', textOf(row['order_ref']) ?? '');
-    exposures.set(name, exposureOf(flagOf(row['granted']) === true));
+    const name = orderName(toTextOrNull(row['client_id_key']) ?? '', toTextOrNull(row['order_ref']) ?? '');
+    exposures.set(name, toExposure(toBooleanOrNull(row['granted']) === true));
   }
   return exposures;
 }
@@ -85,7 +85,7 @@ function afterEntry(
   before: KnownOrder | null,
   { order, report = order, amount = before?.amount, turnedAway }: OutcomeEntry,
 ): KnownOrder {
-  const exposure = recordedExposure(turnedAway);
+  const exposure = readRecordedExposure(turnedAway);
   return addReport(reopenGranted(before, exposure), report, exposure, amount);
 }
 

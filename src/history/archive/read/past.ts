@@ -1,30 +1,35 @@
-import { archiveReadings, NobodyWaits } from '#base/paced-steps.ts';
+import { archiveReadThrottle, WorkAbandoned } from '#base/paced-steps.ts';
 import {
-  type Asked,
-  askedMembers,
+  type AskedMember,
   type DecisionFilter,
   type DecisionPosition,
+  listAskedMembers,
 } from '#decision/decision-filter.ts';
 import type { FilterMember, FilterValueKind } from '#decision/filter-members.ts';
-import { clientNumber } from '#decision/payer/client-key.ts';
-import { type Archive, type Bounds, type ErasedClients, withoutThese } from '#history/archive/archive.ts';
-import type { ArchiveGap, ArchiveState, LeftOut, Segment } from '#history/archive/archive-log.ts';
+import { toClientNumber } from '#decision/payer/client-key.ts';
+import {
+  type Archive,
+  type ErasedClients,
+  removeSegments,
+  type SegmentBounds,
+} from '#history/archive/archive.ts';
+import type { ArchiveGap, ArchiveState, Segment, UnreadSegment } from '#history/archive/archive-log.ts';
 import {
   type Bind,
-  type Duck,
   type DuckBatch,
   type DuckRow,
-  numbersOf,
+  type QueryEngine,
   quote,
   quoteName,
   type Statement,
-  textOf,
+  toNumbers,
+  toTextOrNull,
 } from '#history/archive/duck.ts';
-import { factColumn } from '#history/archive/fact-columns.ts';
-import { link } from '#history/archive/frozen-archive.ts';
-import { dayOf } from '#history/archive/period.ts';
+import { toFactColumn } from '#history/archive/fact-columns.ts';
+import { linkSegments } from '#history/archive/frozen-archive.ts';
+import { formatDay } from '#history/archive/period.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { emptyTable, RECORDS, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
+import { emptyTableSql, RECORDS, TABLE_NAMES, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { UnreadDecisions } from '#history/archive/unread-decisions.ts';
 import type { UnshippedSpan } from './unshipped-rows.ts';
 
@@ -32,17 +37,17 @@ import type { UnshippedSpan } from './unshipped-rows.ts';
  * SQL that stands where a table may: what was archived of it, and what is still in the journal alone, of which only the
  * platform is looked at.
  */
-export type Source = (table: TableName, bounds?: Bounds) => string;
+export type Source = (table: TableName, bounds?: SegmentBounds) => string;
 
 /** Which of the segments that a question is about have to be read for it. */
-export type Among = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
+export type SegmentFilter = (segments: readonly Segment[]) => Promise<readonly Segment[]>;
 
-const ALL: Among = async (segments) => segments;
+const ALL: SegmentFilter = async (segments) => segments;
 
 /** A question in SQL, made of its tables and of the places of its values. */
 type Question = (source: Source, bind: Bind) => string;
 
-type Read<T> = (duck: Duck, statement: Statement) => Promise<readonly T[]>;
+type Read<T> = (duck: QueryEngine, statement: Statement) => Promise<readonly T[]>;
 
 interface PastParts {
   readonly archive: Archive;
@@ -50,19 +55,19 @@ interface PastParts {
   /** Null: the archive alone. */
   readonly unshipped: UnshippedSpan | null;
   readonly erased: ErasedClients;
-  readonly duck: () => Promise<Duck>;
+  readonly duck: () => Promise<QueryEngine>;
 }
 
 /** An archive of its own, of the past at one moment. */
 interface PastCopy {
   readonly isMade: boolean;
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly UnreadSegment[];
 }
 
 /** What is known of the past at one moment: archive and journal as one source, for one question or several. */
 export class Past {
   readonly #parts: PastParts;
-  #leftOut: readonly LeftOut[] = [];
+  #leftOut: readonly UnreadSegment[] = [];
 
   constructor(parts: PastParts) {
     this.#parts = parts;
@@ -73,7 +78,7 @@ export class Past {
   }
 
   /** Segments that could not be read so far: what they hold is in no answer, and all else is. */
-  get unreadable(): readonly LeftOut[] {
+  get unreadable(): readonly UnreadSegment[] {
     return this.#leftOut;
   }
 
@@ -97,16 +102,16 @@ export class Past {
   }
 
   /** `sql` may be made several times: a segment that cannot be read is left out of all that the question says. */
-  rows(sql: Question, among: Among = ALL): Promise<readonly DuckRow[]> {
+  rows(sql: Question, among: SegmentFilter = ALL): Promise<readonly DuckRow[]> {
     return this.#read(sql, among, (duck, statement) => duck.rows(statement));
   }
 
   /** The same for rows that are made one by one later. */
-  batches(sql: Question, among: Among): Promise<readonly DuckBatch[]> {
+  batches(sql: Question, among: SegmentFilter): Promise<readonly DuckBatch[]> {
     return this.#read(sql, among, (duck, statement) => duck.wholeBatches(statement));
   }
 
-  async #read<T>(sql: Question, among: Among, read: Read<T>): Promise<readonly T[]> {
+  async #read<T>(sql: Question, among: SegmentFilter, read: Read<T>): Promise<readonly T[]> {
     for (;;) {
       const wanted = await this.#wanted(sql, among);
       const missing = await this.#parts.archive.bring(wanted);
@@ -128,7 +133,7 @@ export class Past {
     const away = archive.home.isElsewhere ? await archive.bring(wanted) : await archive.torn(state);
     const unshipped = (await this.#unshippedParts()).filter(isWanted);
     const told = { ...state, version: Math.max(1, state.version), gaps: this.gaps };
-    const isMade = await link(archive, told, withoutThese(wanted, away), folder, (copy) =>
+    const isMade = await linkSegments(archive, told, removeSegments(wanted, away), folder, (copy) =>
       this.#write(unshipped, copy),
     );
     return { isMade, leftOut: [...away.filter(isWanted), ...(isMade ? [] : unshipped)] };
@@ -145,11 +150,11 @@ export class Past {
         FROM ${this.#source(table, [])} GROUP BY platform`,
       );
       for (const row of rows) {
-        const { rows, from, to } = numbersOf(row, { rows: 0, from: 0, to: 0 });
-        const platform = textOf(row['platform']) ?? '';
+        const { rows, from, to } = toNumbers(row, { rows: 0, from: 0, to: 0 });
+        const platform = toTextOrNull(row['platform']) ?? '';
         const name = `unshipped ${table} of ${platform}`;
         const unwritten = { bytes: 0, firstTick: 0, lastTick: 0 };
-        parts.push({ table, platform, day: dayOf(from), name, rows, from, to, ...unwritten });
+        parts.push({ table, platform, day: formatDay(from), name, rows, from, to, ...unwritten });
       }
     }
     return parts;
@@ -160,7 +165,7 @@ export class Past {
     const written: Segment[] = [];
     for (const { table, platform, day } of parts) {
       const rows = `SELECT * FROM ${this.#source(table, [])} WHERE platform = ${quote(platform)}`;
-      const segment = await archiveReadings.run(() => writer.copy(rows, { table, platform, day }));
+      const segment = await archiveReadThrottle.run(() => writer.copy(rows, { table, platform, day }));
       if (segment !== null) written.push(segment);
     }
     return written;
@@ -175,9 +180,9 @@ export class Past {
     };
     const duck = await this.#parts.duck();
     try {
-      return { rows: await archiveReadings.run(() => read(duck, (bind) => sql(source, bind))) };
+      return { rows: await archiveReadThrottle.run(() => read(duck, (bind) => sql(source, bind))) };
     } catch (cause) {
-      if (cause instanceof NobodyWaits || (await this.#isReplaced())) throw cause;
+      if (cause instanceof WorkAbandoned || (await this.#isReplaced())) throw cause;
       const { archive } = this.#parts;
       const unreadable = await archive.damagedAmong(duck, archive.suspects(wanted, cause));
       if (unreadable.length === 0 || (await this.#isReplaced())) throw cause;
@@ -185,7 +190,7 @@ export class Past {
     }
   }
 
-  async #wanted(sql: Question, among: Among): Promise<readonly Segment[]> {
+  async #wanted(sql: Question, among: SegmentFilter): Promise<readonly Segment[]> {
     const wanted = new Map<string, Segment>();
     const source: Source = (table, bounds) => {
       for (const segment of this.#segments(table, bounds)) wanted.set(segment.name, segment);
@@ -195,18 +200,18 @@ export class Past {
     return among([...wanted.values()]);
   }
 
-  #segments(table: TableName, bounds: Bounds = {}): readonly Segment[] {
+  #segments(table: TableName, bounds: SegmentBounds = {}): readonly Segment[] {
     const { archive, state } = this.#parts;
-    return withoutThese(archive.segments(state, { table, ...bounds }), this.#leftOut);
+    return removeSegments(archive.segments(state, { table, ...bounds }), this.#leftOut);
   }
 
-  #source(table: TableName, segments: readonly Segment[], { platform }: Bounds = {}) {
+  #source(table: TableName, segments: readonly Segment[], { platform }: SegmentBounds = {}) {
     const { archive, unshipped, erased } = this.#parts;
     const parts = [
       ...(segments.length === 0 ? [] : [archive.source(segments, erased)]),
       ...(unshipped === null ? [] : [unshipped.rows(table, platform ?? null)]),
     ];
-    const [only = emptyTable(table)] = parts;
+    const [only = emptyTableSql(table)] = parts;
     return parts.length < 2 ? only : `(${parts.map((part) => `FROM ${part}`).join(' UNION ALL BY NAME ')})`;
   }
 
@@ -216,25 +221,25 @@ export class Past {
   }
 }
 
-export function unreadOf({ from, to, rows: decisions, why }: LeftOut): UnreadDecisions {
+export function toUnreadDecisions({ from, to, rows: decisions, why }: UnreadSegment): UnreadDecisions {
   return { from, to, decisions, ...(why === undefined ? {} : { why }) };
 }
 
-/** SQL: that a decision fits, as `fitsFilter` says. */
-export function filterCondition(filter: AskedFilter, bind: Bind): string {
+/** SQL: that a decision fits, as `matchesFilter` says. */
+export function createFilterCondition(filter: AskedFilter, bind: Bind): string {
   const { after, ...members } = filter;
   return [
     'true',
-    ...askedMembers(members).map((asked) => askedSql(asked, bind)),
+    ...listAskedMembers(members).map((asked) => askedSql(asked, bind)),
     ...(after === undefined || after === null ? [] : [afterSql(after)]),
   ].join(' AND ');
 }
 
 type AskedFilter = { readonly [Name in keyof DecisionFilter]: DecisionFilter[Name] | null | undefined };
 
-function askedSql({ member, wanted }: Asked, bind: Bind): string {
+function askedSql({ member, wanted }: AskedMember, bind: Bind): string {
   const { compared, comparison, value } = member;
-  const column = comparedColumn(compared);
+  const column = getComparedColumn(compared);
   switch (comparison) {
     case 'includes':
       return `list_contains(${column}, ${wantedSql(wanted, value, bind)})`;
@@ -256,18 +261,18 @@ function wantedSql(wanted: string | number, value: FilterValueKind, bind: Bind):
 }
 
 /** The column of `decisions` that a member of a filter is compared with. */
-export function comparedColumn(compared: FilterMember['compared']): string {
-  return 'fact' in compared ? factColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
+export function getComparedColumn(compared: FilterMember['compared']): string {
+  return 'fact' in compared ? toFactColumn(compared.fact) : RECORDS.decisions.columnOf(compared.member);
 }
 
 /** What `isAfter` says, in SQL. */
 function afterSql({ at, clientHash, seq }: DecisionPosition): string {
-  const [time, client] = [`make_timestamp_ms(${at})`, clientNumber(clientHash)];
+  const [time, client] = [`make_timestamp_ms(${at})`, toClientNumber(clientHash)];
   const sameTime = `client_hash < ${client} OR (client_hash = ${client} AND seq < ${seq})`;
   return `(decided_at < ${time} OR (decided_at = ${time} AND (${sameTime})))`;
 }
 
 /** SQL: whole rows. */
-export function select(source: string, where: string): string {
+export function selectRows(source: string, where: string): string {
   return `SELECT * FROM ${source} WHERE ${where}`;
 }

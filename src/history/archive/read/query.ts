@@ -2,11 +2,11 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { Duck, type QueryAnswer, quote } from '#history/archive/duck.ts';
-import { factColumn } from '#history/archive/fact-columns.ts';
+import { type QueryAnswer, QueryEngine, quote } from '#history/archive/duck.ts';
+import { toFactColumn } from '#history/archive/fact-columns.ts';
 import { whileFrozen } from '#history/archive/frozen-archive.ts';
-import { makeOrderViews } from '#history/archive/order-status.ts';
-import { emptyTable, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
+import { createOrderViews } from '#history/archive/order-status.ts';
+import { emptyTableSql, isAboutClients, NEEDED_FACTS, TABLE_NAMES } from '#history/archive/tables.ts';
 
 export interface Queried<T> {
   readonly answer: T;
@@ -62,7 +62,7 @@ interface QueriedArchive {
 function withTables<T>(
   { folder, erased }: QueriedArchive,
   limits: QueryLimits,
-  run: (duck: Duck) => Promise<T>,
+  run: (duck: QueryEngine) => Promise<T>,
   output?: string,
 ): Promise<Queried<T>> {
   return whileFrozen(folder, async (frozen, leftOut) => ({
@@ -74,22 +74,22 @@ function withTables<T>(
 async function withTablesOf<T>(
   { folder, erased }: QueriedArchive,
   { memoryMiB }: QueryLimits,
-  run: (duck: Duck) => Promise<T>,
+  run: (duck: QueryEngine) => Promise<T>,
   output?: string,
 ): Promise<T> {
   const archive = new Archive(folder);
   const spill = join(folder, 'staging', `query-${process.pid}`);
-  const duck = await Duck.open({ threads: 2, memoryMiB, temporaryFolder: spill });
+  const duck = await QueryEngine.open({ threads: 2, memoryMiB, temporaryFolder: spill });
   try {
     const state = archive.read();
     for (const table of TABLE_NAMES) {
       const segments = archive.segments(state, { table });
       const without = isAboutClients(table) ? erased : [];
-      const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, without);
+      const source = segments.length === 0 ? emptyTableSql(table) : archive.source(segments, without);
       const columns = table === 'decisions' ? `UNION ALL BY NAME SELECT ${NEEDED_COLUMNS} WHERE false` : '';
       await duck.run(`CREATE VIEW ${table} AS SELECT * FROM ${source} ${columns}`);
     }
-    await makeOrderViews(duck);
+    await createOrderViews(duck);
     const folders = [quote(folder), ...(output === undefined ? [] : [quote(dirname(output))])];
     await duck.run(`SET allowed_directories = [${folders.join(', ')}]`);
     await duck.run('SET enable_external_access = false');
@@ -102,5 +102,5 @@ async function withTablesOf<T>(
 }
 
 const NEEDED_COLUMNS = [...NEEDED_FACTS]
-  .map(([label, type]) => `NULL::${type} AS ${factColumn(label)}`)
+  .map(([label, type]) => `NULL::${type} AS ${toFactColumn(label)}`)
   .join(', ');

@@ -1,30 +1,37 @@
-import { searchSteps } from '#base/paced-steps.ts';
+import { searchThrottle } from '#base/paced-steps.ts';
 import type { ArchiveGap, ArchiveState } from '#history/archive/archive-log.ts';
-import { BATCH_ROWS_MAX, type Duck, numberOf, numbersOf, quote, quoteName } from '#history/archive/duck.ts';
-import { type FactKey, type FactType, type FactTypes, factColumn } from '#history/archive/fact-columns.ts';
+import {
+  BATCH_ROWS_MAX,
+  type QueryEngine,
+  quote,
+  quoteName,
+  toNumberOrNull,
+  toNumbers,
+} from '#history/archive/duck.ts';
+import { type FactKey, type FactType, type FactTypes, toFactColumn } from '#history/archive/fact-columns.ts';
 import { STEP_ENTRIES_MAX } from '#history/archive/journal-tail.ts';
 import type { ColumnType } from '#history/archive/record-columns.ts';
 import {
+  createRowSource,
   isAboutClients,
   isAfterSql,
   JOURNAL_TICK_SQL,
   NEEDED_FACTS,
-  rowSource,
-  rowsOfPage,
   TABLE_NAMES,
   TABLES,
   type TableName,
-  tombstoneOf,
+  toPageRows,
+  toTombstone,
   widenFacts,
 } from '#history/archive/tables.ts';
-import { gapsOf, pageOfRestored } from '#history/archive/unshipped.ts';
+import { findRestoredPage, listGaps } from '#history/archive/unshipped.ts';
 import {
   type ErasureEntry,
-  isBehind,
+  isRead,
   type JournalPlace,
   type JournalPlaces,
-  laterPlace,
   type Placed,
+  pickLaterPlace,
 } from '#state/journal.ts';
 import type { JournalPage, Store } from '#state/store.ts';
 import { UnknownCursor } from '#state/store-errors.ts';
@@ -65,7 +72,7 @@ type Journal = Pick<Store, 'readJournal' | 'journalLength' | 'newestCursor' | 'c
 
 interface Parts {
   readonly store: Journal;
-  readonly duck: () => Promise<Duck>;
+  readonly duck: () => Promise<QueryEngine>;
   /** What is archived now. */
   readonly archived: () => Promise<ArchiveState>;
   /** How many of the newest entries the tables hold. */
@@ -169,7 +176,7 @@ export class UnshippedRows {
   }
 
   /** Empty tables, and the journal unread. */
-  async #begin(duck: Duck): Promise<void> {
+  async #begin(duck: QueryEngine): Promise<void> {
     this.#facts.clear();
     for (const [label, type] of NEEDED_FACTS) this.#facts.set(label, type);
     this.#columns = new Map(this.#facts);
@@ -177,7 +184,7 @@ export class UnshippedRows {
       const facts = table === 'decisions' ? [...this.#facts] : [];
       const columns = [
         ...TABLES[table].columns.map(({ name, type }) => `${quoteName(name)} ${columnType(type)}`),
-        ...facts.map(([label, type]) => `${quoteName(factColumn(label))} ${type}`),
+        ...facts.map(([label, type]) => `${quoteName(toFactColumn(label))} ${type}`),
       ];
       await duck.run(`CREATE OR REPLACE TABLE ${tableName(table)} (${columns.join(', ')})`);
     }
@@ -189,7 +196,7 @@ export class UnshippedRows {
   }
 
   /** Reads what came; returns when the first entry came that was not read, null after the last. */
-  async #readOn(duck: Duck, state: ArchiveState): Promise<number | null> {
+  async #readOn(duck: QueryEngine, state: ArchiveState): Promise<number | null> {
     const lines = new RowLines();
     try {
       return await this.#readInto(lines, duck, state);
@@ -199,15 +206,15 @@ export class UnshippedRows {
     }
   }
 
-  async #readInto(lines: RowLines, duck: Duck, state: ArchiveState): Promise<number | null> {
+  async #readInto(lines: RowLines, duck: QueryEngine, state: ArchiveState): Promise<number | null> {
     const { clientKeys } = this.#parts.store;
     const newest = this.#cursor === null ? await this.#newestPlaces() : null;
     for (let read = 0, isFirst = true; ; isFirst = false) {
       const before = this.#cursor;
-      const { page, rows } = await searchSteps.run(async () => {
+      const { page, rows } = await searchThrottle.run(async () => {
         const next = isFirst ? await this.#firstPage(duck, state, newest) : await this.#page(this.#cursor);
-        const tombstones = erasuresIn(next).map((erasure) => tombstoneOf(erasure, NOTHING_REMOVED));
-        const made = [...rowsOfPage(next.entries, clientKeys), ...tombstones];
+        const tombstones = erasuresIn(next).map((erasure) => toTombstone(erasure, NOTHING_REMOVED));
+        const made = [...toPageRows(next.entries, clientKeys), ...tombstones];
         widenFacts(this.#facts, made);
         return { page: next, rows: made.map(({ table, cells }) => [table, JSON.stringify(cells)] as const) };
       });
@@ -222,19 +229,23 @@ export class UnshippedRows {
       if (lines.size >= BATCH_ROWS_MAX) await this.#keep(duck, lines);
       read += page.entries.length;
       this.#cursor = page.cursor;
-      this.#miss(gapsOf(page), this.#parts.store.cursors.read(page.cursor));
+      this.#miss(listGaps(page), this.#parts.store.cursors.read(page.cursor));
     }
   }
 
   /** What is shipped already need not be read. */
-  async #firstPage(duck: Duck, state: ArchiveState, newest: JournalPlaces | null): Promise<JournalPage> {
+  async #firstPage(
+    duck: QueryEngine,
+    state: ArchiveState,
+    newest: JournalPlaces | null,
+  ): Promise<JournalPage> {
     const { cursors } = this.#parts.store;
     try {
       const shipped = this.#archivedPlaces(state);
       const read = newest ?? cursors.read(this.#cursor);
       const longer = read.length > shipped.length ? read : shipped;
       this.#cursor = cursors.write(
-        longer.map((_, one) => laterPlace(read[one] ?? null, shipped[one] ?? null)),
+        longer.map((_, one) => pickLaterPlace(read[one] ?? null, shipped[one] ?? null)),
       );
       const page = await this.#page(this.#cursor);
       if (newest !== null) await this.#missOlder(newest, state, page);
@@ -243,7 +254,7 @@ export class UnshippedRows {
       if (!(error instanceof UnknownCursor)) throw error;
       await this.#begin(duck);
       this.#unknownCursor = state.cursor;
-      return pageOfRestored(this.#parts.store, state, STEP_ENTRIES_MAX);
+      return findRestoredPage(this.#parts.store, state, STEP_ENTRIES_MAX);
     }
   }
 
@@ -282,17 +293,17 @@ export class UnshippedRows {
   }
 
   /** Puts lines into their tables, and makes room where there are too many rows. Where the engine fails all is read anew. */
-  #keep(duck: Duck, lines: RowLines): Promise<void> {
+  #keep(duck: QueryEngine, lines: RowLines): Promise<void> {
     return this.#insert(duck, lines).catch((error: unknown) => {
       this.#begun = false;
       throw error;
     });
   }
 
-  async #insert(duck: Duck, lines: RowLines): Promise<void> {
+  async #insert(duck: QueryEngine, lines: RowLines): Promise<void> {
     await this.#widenColumns(duck);
     for (const [table, some] of lines.takeAll()) {
-      const { cells, columns } = rowSource(table, table === 'decisions' ? this.#facts : NO_FACTS);
+      const { cells, columns } = createRowSource(table, table === 'decisions' ? this.#facts : NO_FACTS);
       const form = JSON.stringify(Object.fromEntries(cells.map(({ cell, type }) => [cell, type])));
       const select = columns.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`).join(', ');
       await duck.run('CREATE OR REPLACE TABLE unshipped_lines (line VARCHAR)');
@@ -307,11 +318,11 @@ export class UnshippedRows {
     await this.#makeRoom(duck);
   }
 
-  async #widenColumns(duck: Duck): Promise<void> {
+  async #widenColumns(duck: QueryEngine): Promise<void> {
     for (const [label, type] of this.#facts) {
       const before = this.#columns.get(label);
       if (before === type) continue;
-      const [table, column] = [tableName('decisions'), quoteName(factColumn(label))];
+      const [table, column] = [tableName('decisions'), quoteName(toFactColumn(label))];
       const change = before === undefined ? `ADD COLUMN ${column} ${type}` : `ALTER ${column} TYPE ${type}`;
       await duck.run(`ALTER TABLE ${table} ${change}`);
       this.#columns.set(label, type);
@@ -319,7 +330,7 @@ export class UnshippedRows {
   }
 
   /** Removes what every question finds in the archive. */
-  async #prune(duck: Duck, now: ArchiveState): Promise<void> {
+  async #prune(duck: QueryEngine, now: ArchiveState): Promise<void> {
     const oldest = [...this.#held].reduce(
       (state, held) => (held.version < state.version ? held : state),
       now,
@@ -332,7 +343,7 @@ export class UnshippedRows {
   }
 
   /** A table that only loses rows would keep their memory. */
-  async #keepOnly(duck: Duck, where: string): Promise<void> {
+  async #keepOnly(duck: QueryEngine, where: string): Promise<void> {
     for (const table of TABLE_NAMES) {
       const name = tableName(table);
       await duck.run(`CREATE OR REPLACE TABLE ${name} AS SELECT * FROM ${name} WHERE ${where}`);
@@ -340,26 +351,26 @@ export class UnshippedRows {
   }
 
   /** The oldest rows go where there are too many: lately matters most. */
-  async #makeRoom(duck: Duck): Promise<void> {
+  async #makeRoom(duck: QueryEngine): Promise<void> {
     const [{ held } = { held: 0 }] = await duck.rows(`SELECT count(*) AS held FROM ${ALL_ROWS_SQL}`);
-    if ((numberOf(held) ?? 0) <= this.#parts.rowsMax) return;
+    if ((toNumberOrNull(held) ?? 0) <= this.#parts.rowsMax) return;
     const [{ tick } = { tick: 0 }] = await duck.rows(
       `SELECT tick FROM ${ALL_ROWS_SQL} ORDER BY tick DESC LIMIT 1 OFFSET ${this.#roomyRows}`,
     );
     const gone = await duck.rows(
       `SELECT journal_partition AS partition, max(journal_ms) AS ms, arg_max(journal_seq, journal_ms * 1000000 + journal_seq) AS seq,
         min("at") AS from, max("at") AS to, count(*) AS entries
-      FROM ${ALL_ROWS_SQL} WHERE tick <= ${numberOf(tick)} GROUP BY ALL`,
+      FROM ${ALL_ROWS_SQL} WHERE tick <= ${toNumberOrNull(tick)} GROUP BY ALL`,
     );
     const numbers = gone.map((row) =>
-      numbersOf(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
+      toNumbers(row, { partition: 0, ms: 0, seq: 0, from: 0, to: 0, entries: 0 }),
     );
     for (const { partition, ms, seq, ...gap } of numbers) {
       const through: (JournalPlace | null)[] = Array(partition + 1).fill(null);
       through[partition] = { ms, seq };
       this.#miss([gap], through);
     }
-    await this.#keepOnly(duck, `${JOURNAL_TICK_SQL} > ${numberOf(tick)}`);
+    await this.#keepOnly(duck, `${JOURNAL_TICK_SQL} > ${toNumberOrNull(tick)}`);
   }
 }
 
@@ -406,5 +417,5 @@ const ALL_ROWS_SQL = `(${TABLE_NAMES.map(
 
 /** Whether something of it lies behind what was read. */
 function isBehindAny({ through }: Missing, read: JournalPlaces): boolean {
-  return through.some((place, one) => place !== null && !isBehind(read, { partition: one, ...place }));
+  return through.some((place, one) => place !== null && !isRead(read, { partition: one, ...place }));
 }

@@ -16,18 +16,18 @@ import {
 } from '#history/archive/archive-home.ts';
 import {
   type ArchiveState,
-  apply,
+  applyCommit,
   type Commit,
   CommitConflict,
-  EMPTY,
+  EMPTY_ARCHIVE_STATE,
+  formatSnapshot,
+  formatSnapshotName,
   LOG_FOLDER,
   parseSnapshot,
   SNAPSHOT_ENDING,
-  snapshotFile,
-  snapshotText,
 } from '#history/archive/archive-log.ts';
-import { bringSalt } from '#history/archive/archived-salt.ts';
-import { namesOfSetAside, SET_ASIDE_FOLDER } from '#history/archive/set-aside.ts';
+import { fetchSalt } from '#history/archive/archived-salt.ts';
+import { listQuarantined, QUARANTINE_FOLDER } from '#history/archive/set-aside.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
 import type { WhyUnread } from '#history/archive/unread-decisions.ts';
 import type { Registers } from '#state/store.ts';
@@ -43,7 +43,7 @@ const LOG_OBJECTS_KEPT = 64;
 /** How many files are sent at once. */
 const UPLOADS_AT_ONCE = 4;
 
-const SET_ASIDE = `${SET_ASIDE_FOLDER}/`;
+const SET_ASIDE = `${QUARANTINE_FOLDER}/`;
 /** Below these lies what is small, and is the same on every node. */
 const BESIDE = [`${RULE_SETS_FOLDER}/`, SET_ASIDE];
 const LOG = `${LOG_FOLDER}/`;
@@ -60,7 +60,7 @@ interface Head {
   readonly state: ArchiveState;
 }
 
-const NO_HEAD: Head = { register: null, name: null, parent: null, beside: [], state: EMPTY };
+const NO_HEAD: Head = { register: null, name: null, parent: null, beside: [], state: EMPTY_ARCHIVE_STATE };
 
 /**
  * An archive in a store that speaks S3. Objects have the paths that the files of a folder have, and never change. A
@@ -117,13 +117,16 @@ export class BucketHome implements ArchiveHome {
   async commit(state: ArchiveState, commit: Commit): Promise<ArchiveState> {
     const { register, name: parent, beside: named, state: known } = this.#head;
     if (state.version !== known.version) throw new CommitConflict('somebody else has committed');
-    const next = apply(state, commit);
-    const name = snapshotFile(next.version).replace(SNAPSHOT_ENDING, `-${randomUUID()}${SNAPSHOT_ENDING}`);
+    const next = applyCommit(state, commit);
+    const name = formatSnapshotName(next.version).replace(
+      SNAPSHOT_ENDING,
+      `-${randomUUID()}${SNAPSHOT_ENDING}`,
+    );
     const beside = [...new Set([...named, ...this.#putBeside])];
     const also = JSON.stringify({ parent, beside });
     await this.#bucket.put(
       `${LOG}${name}`,
-      Buffer.from(`${also.slice(0, -1)},${snapshotText(next).slice(1)}`),
+      Buffer.from(`${also.slice(0, -1)},${formatSnapshot(next).slice(1)}`),
     );
     if (!(await this.#registers.compareAndSet(HEAD_REGISTER, register, name)))
       throw new CommitConflict(`${name} was too late: somebody else has committed`);
@@ -194,7 +197,7 @@ export class BucketHome implements ArchiveHome {
   #know(head: Head): void {
     this.#head = head;
     const { name, parent, beside, state } = head;
-    this.#writeHere(HEAD_FILE, JSON.stringify({ name, parent, beside, text: snapshotText(state) }));
+    this.#writeHere(HEAD_FILE, JSON.stringify({ name, parent, beside, text: formatSnapshot(state) }));
   }
 
   async #headOf(name: string): Promise<Omit<Head, 'register'>> {
@@ -237,14 +240,14 @@ export class BucketHome implements ArchiveHome {
   async #mirror(beside: readonly string[]): Promise<void> {
     const id = await this.id();
     if (id !== null) this.#writeHere(ID_FILE, id);
-    await bringSalt(this);
+    await fetchSalt(this);
     const named = new Set([...beside, ...this.#putBeside]);
     for (const path of named) {
       if (existsSync(join(this.#folder, path))) continue;
       const text = await this.#bucket.text(path);
       if (text !== null) this.#writeHere(path, text);
     }
-    for (const path of namesOfSetAside(this.#folder).map((name) => `${SET_ASIDE}${name}`))
+    for (const path of listQuarantined(this.#folder).map((name) => `${SET_ASIDE}${name}`))
       if (!named.has(path)) unlinkSync(join(this.#folder, path));
   }
 

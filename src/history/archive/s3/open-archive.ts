@@ -1,5 +1,10 @@
 import { Archive } from '#history/archive/archive.ts';
-import { type OnTrouble, openStoreBesideArchive, SALT_FILE, saltOf } from '#history/archive/archived-salt.ts';
+import {
+  type OnTrouble,
+  openStoreBesideArchive,
+  readSalt,
+  SALT_FILE,
+} from '#history/archive/archived-salt.ts';
 import type { StorePlace } from '#state/open-store.ts';
 import type { Registers, Store } from '#state/store.ts';
 import { Bucket, type S3Place } from './bucket.ts';
@@ -15,21 +20,21 @@ export interface ArchivePlace {
 /** The archive of a place. The store's registers tell what an archive elsewhere consists of. */
 export function openArchive({ archiveDir, archiveS3 = null }: ArchivePlace, registers: Registers): Archive {
   if (archiveS3 === null) return new Archive(archiveDir);
-  return new Archive(archiveDir, bucketHome(archiveDir, archiveS3, registers));
+  return new Archive(archiveDir, createBucketHome(archiveDir, archiveS3, registers));
 }
 
-export function bucketHome(folder: string, place: S3Place, registers: Registers): BucketHome {
+export function createBucketHome(folder: string, place: S3Place, registers: Registers): BucketHome {
   const bucket = new Bucket(place);
   return new BucketHome(folder, bucket, new FileCache(folder, bucket, place.cacheBytesMax), registers);
 }
 
 /** As openStoreBesideArchive: the salt of an archive elsewhere is brought first. Throws SaltRefused. */
-export async function openStoreOf(
+export async function openStoreWithSalt(
   place: StorePlace & { readonly archiveDir: string | null; readonly archiveS3?: S3Place | null | undefined },
   ...told: OnTrouble
 ): Promise<Store> {
   const { archiveDir, archiveS3 = null } = place;
-  if (archiveDir !== null && archiveS3 !== null && saltOf(archiveDir) === null)
+  if (archiveDir !== null && archiveS3 !== null && readSalt(archiveDir) === null)
     await new FileCache(archiveDir, new Bucket(archiveS3), archiveS3.cacheBytesMax).bring([SALT]);
   return openStoreBesideArchive(place, ...told);
 }

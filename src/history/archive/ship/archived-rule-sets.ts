@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, existsSync, renameSync, rmSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '#base/files/folders.ts';
 import { type AttributeHmacs, NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet, RuleVersion } from '#decision/rules/rule-set.ts';
 import { RULE_SETS_FOLDER } from '#history/archive/archive-home.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -47,7 +47,7 @@ export class ArchivedRuleSets {
   /** The rule set that decided; null when it was not kept. */
   get(version: RuleVersion, digest: string): RuleSet | null {
     const found = loadRuleSet(this.#placeOf(version, digest));
-    return found.ok && found.ruleSet.digest === digest ? withHmacs(found.ruleSet, this.#hmacs) : null;
+    return found.ok && found.ruleSet.digest === digest ? rehashConstants(found.ruleSet, this.#hmacs) : null;
   }
 
   #placeOf(version: RuleVersion, digest: string): string {

@@ -6,11 +6,11 @@ import { VERDICTS } from '#decision/decision-words.ts';
 import { type ClientKeys, isClientHash, isPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
-import { Duck, type DuckLimits, numberOf } from '#history/archive/duck.ts';
-import { dayOf, monthOf } from '#history/archive/period.ts';
-import { RowDrafts } from '#history/archive/row-drafts.ts';
+import { type DuckLimits, QueryEngine, toNumberOrNull } from '#history/archive/duck.ts';
+import { formatDay, getMonth } from '#history/archive/period.ts';
+import { RowBuffer } from '#history/archive/row-drafts.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { type ArchiveRow, rowsOf } from '#history/archive/tables.ts';
+import { type ArchiveRow, toRows } from '#history/archive/tables.ts';
 import type { ErasureEntry, JournalEntry, JournalRecord, Placed } from '#state/journal.ts';
 
 /** The file is not what `journal export` writes; `line` counts from 1. */
@@ -29,7 +29,7 @@ type ExportedEntry = JournalEntry & { readonly clientHash: string };
 export type ExportedRecord = ExportedEntry | ErasureEntry;
 
 /** As a line of the file has it. */
-export function exported(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
+export function toExportedRecord(entry: JournalRecord, clientKeys: ClientKeys): ExportedRecord {
   if (entry.kind === 'erasure') return entry;
   return { ...entry, clientHash: clientKeys.of(entry.platform, entry.clientIdKey).hash };
 }
@@ -176,7 +176,7 @@ export async function importJournal(
 ): Promise<{ readonly torn: boolean }> {
   const archive = new Archive(folder);
   const erasures = erasuresIn(path);
-  const duck = await Duck.open({ ...limits, temporaryFolder: `${archive.staging()}/spill` });
+  const duck = await QueryEngine.open({ ...limits, temporaryFolder: `${archive.staging()}/spill` });
   try {
     const intake = new Intake(archive, new SegmentWriter(archive, duck, true));
     let [lines, torn] = [0, false];
@@ -204,14 +204,14 @@ export async function importJournal(
 }
 
 class Intake {
-  readonly #drafts: RowDrafts;
+  readonly #drafts: RowBuffer;
   readonly #writer: SegmentWriter;
   readonly #segments: Segment[] = [];
   #drafted = 0;
 
   /** By month, for a file costs some milliseconds and a year has many days. */
   constructor(archive: Archive, writer: SegmentWriter) {
-    this.#drafts = new RowDrafts(archive, (at) => monthOf(dayOf(at)));
+    this.#drafts = new RowBuffer(archive, (at) => getMonth(formatDay(at)));
     this.#writer = writer;
   }
 
@@ -238,7 +238,7 @@ function rowsIn(lines: readonly JournalLine[], erasures: Erasures): readonly Arc
     const place = { partition: 0, ms: 0, seq: number };
     return [number, { ...parseEntry(text, number), place }] as const;
   });
-  return rowsOf<Placed<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
+  return toRows<Placed<ExportedEntry>>(entries, erasures, ({ clientHash }) => clientHash);
 }
 
 /** An export writes the kind first, so that the other lines need not be parsed for this. */
@@ -258,7 +258,7 @@ function erasuresIn(path: string): Erasures {
  */
 async function gapBySeq(
   archive: Archive,
-  duck: Duck,
+  duck: QueryEngine,
   segments: readonly Segment[],
 ): Promise<ArchiveGap | null> {
   const decisions = segments.filter(({ table }) => table === 'decisions');
@@ -269,6 +269,6 @@ async function gapBySeq(
       SELECT seq, decided_at, lag(seq) OVER client AS before_seq, lag(decided_at) OVER client AS before_at
       FROM ${archive.source(decisions)} WINDOW client AS (PARTITION BY client_hash ORDER BY seq)
     ) WHERE seq > before_seq + 1`);
-  const [from, to] = [numberOf(row['gap_from']), numberOf(row['gap_to'])];
+  const [from, to] = [toNumberOrNull(row['gap_from']), toNumberOrNull(row['gap_to'])];
   return from === null || to === null ? null : { from, to, entries: Number(row['missing'] ?? 0) };
 }

@@ -3,7 +3,7 @@ import { NamedError } from '#base/named-error.ts';
 import type { Archive } from '#history/archive/archive.ts';
 import type { ArchiveHome } from '#history/archive/archive-home.ts';
 import { type Commit, CommitConflict } from '#history/archive/archive-log.ts';
-import { bringSalt, keepSalt, requireSalt, SALT_FILE, saltOf } from '#history/archive/archived-salt.ts';
+import { fetchSalt, readSalt, requireSalt, SALT_FILE, writeSalt } from '#history/archive/archived-salt.ts';
 import { ADOPTED_CURSOR } from '#history/archive/unshipped.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { Documents } from '#state/documents.ts';
@@ -25,7 +25,7 @@ export interface ShippingNode {
  * Takes or renews the lease; false while another node ships. Throws what keeps this node from shipping: it has given the
  * lease back then, and every node can see why.
  */
-export async function mayShip(node: ShippingNode): Promise<boolean> {
+export async function acquireLease(node: ShippingNode): Promise<boolean> {
   const { store, archive, lease, name: by, clock } = node;
   try {
     await archive.refresh();
@@ -34,13 +34,13 @@ export async function mayShip(node: ShippingNode): Promise<boolean> {
     return await lease.hold(() => archive.tryWriting());
   } catch (error) {
     if (error instanceof CommitConflict) return false;
-    await leaveToOthers(node, error);
+    await releaseLease(node, error);
     throw error;
   }
 }
 
 /** Gives the lease back, and tells every node why this one does not ship. */
-export async function leaveToOthers(
+export async function releaseLease(
   { store, lease, name, clock }: ShippingNode,
   error: unknown,
 ): Promise<void> {
@@ -68,12 +68,12 @@ async function claimArchive(
   adoption: Commit,
 ): Promise<void> {
   const { registers, clientKeys } = store;
-  await bringSalt(home);
-  if (home.isElsewhere && home.read().version > 0 && saltOf(folder) === null)
+  await fetchSalt(home);
+  if (home.isElsewhere && home.read().version > 0 && readSalt(folder) === null)
     throw new StoreUnavailable(`${home.name}: ${SALT_FILE} cannot be read; it is tried again`);
   requireSalt(store, folder);
   await claimId(registers, home, adoption);
-  await keepSalt(home, folder, clientKeys.salt);
+  await writeSalt(home, folder, clientKeys.salt);
   requireSalt(store, folder);
 }
 
@@ -121,7 +121,7 @@ interface ShippingTrouble {
   readonly at: number;
 }
 
-export async function shippingTroubles(documents: Documents): Promise<readonly ShippingTrouble[]> {
+export async function listShippingTroubles(documents: Documents): Promise<readonly ShippingTrouble[]> {
   const troubles = await documents.list<ShippingTrouble>(COLLECTION);
   return troubles.toSorted((a, b) => a.name.localeCompare(b.name));
 }
@@ -194,7 +194,7 @@ export class Lease {
 }
 
 /** Who ships, for people: `host/pid/..`; null when nobody holds the lease. */
-export async function leaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
+export async function findLeaseHolder(registers: Pick<Registers, 'read'>): Promise<string | null> {
   return parse(await registers.read(REGISTER)).holder;
 }
 

@@ -1,5 +1,5 @@
 import type { Segment } from '#history/archive/archive-log.ts';
-import { monthOf } from '#history/archive/period.ts';
+import { getMonth } from '#history/archive/period.ts';
 
 /** How many segments of about the same size become one: each row is rewritten once a tier, about five times. */
 const TIER_SEGMENTS = 10;
@@ -15,7 +15,7 @@ const QUIET_DAY_ROWS_MAX = 50_000;
  * month. A day that is over becomes one segment, and so do the quiet days of a month that is over; today's become fewer
  * whenever many of a size have come together.
  */
-export function nextMerge(segments: readonly Segment[], today: string): readonly Segment[] | null {
+export function findNextMerge(segments: readonly Segment[], today: string): readonly Segment[] | null {
   for (const day of groupsBy(segments, (segment) => segment.day)) {
     const parts = day[0]?.day === today ? fullTier(day) : withinRowsMax(day);
     if (parts !== null) return parts;
@@ -23,11 +23,11 @@ export function nextMerge(segments: readonly Segment[], today: string): readonly
   const quiet = segments.filter(
     ({ table, nameless, day, rows }) =>
       rows <= QUIET_DAY_ROWS_MAX &&
-      monthOf(day) < monthOf(today) &&
+      getMonth(day) < getMonth(today) &&
       // A whole month of numbers would stay for as long as its last.
       (table !== 'erasures' || nameless === true),
   );
-  for (const month of groupsBy(quiet, ({ day }) => monthOf(day))) {
+  for (const month of groupsBy(quiet, ({ day }) => getMonth(day))) {
     const parts = withinRowsMax(month);
     if (parts !== null) return parts;
   }

@@ -1,10 +1,10 @@
 import type { Archive, ErasedClients } from '#history/archive/archive.ts';
 import type { ArchiveState, Commit, Segment } from '#history/archive/archive-log.ts';
-import { type Duck, numberOf } from '#history/archive/duck.ts';
-import { dayOf } from '#history/archive/period.ts';
+import { type QueryEngine, toNumberOrNull } from '#history/archive/duck.ts';
+import { formatDay } from '#history/archive/period.ts';
 import type { SegmentWriter } from '#history/archive/segment-writer.ts';
 import { isAboutClients, TABLE_NAMES } from '#history/archive/tables.ts';
-import { nextMerge } from './next-merge.ts';
+import { findNextMerge } from './next-merge.ts';
 
 type Rewriting = Pick<Commit, 'add' | 'remove'>;
 
@@ -39,12 +39,12 @@ function sumsOf(counts: readonly ClientRows[]): ReadonlyMap<string, number> {
  */
 export class SegmentRewriter {
   readonly #archive: Archive;
-  readonly #duck: Duck;
+  readonly #duck: QueryEngine;
   readonly #writer: SegmentWriter;
   /** When to try segments again that could not be read, by name, epoch ms. */
   readonly #tryAgainAt = new Map<string, number>();
 
-  constructor(archive: Archive, duck: Duck, writer: SegmentWriter) {
+  constructor(archive: Archive, duck: QueryEngine, writer: SegmentWriter) {
     this.#archive = archive;
     this.#duck = duck;
     this.#writer = writer;
@@ -90,7 +90,7 @@ export class SegmentRewriter {
         `SELECT client_hash AS client, count(*) AS n FROM ${this.#archive.source([segment])} WHERE ${isErased} GROUP BY client_hash`,
       );
       if (rows.length === 0) return 'nothing to remove';
-      const removed = rows.map(({ client, n }): ClientRows => [String(client), numberOf(n) ?? 0]);
+      const removed = rows.map(({ client, n }): ClientRows => [String(client), toNumberOrNull(n) ?? 0]);
       return { segment: await this.#writer.merge([segment], isErased), removed };
     } catch (error) {
       // Readable rows could not be written, for example to a full disk: the step must be repeated.
@@ -148,7 +148,7 @@ export class SegmentRewriter {
     const noted =
       readable.find(({ without }) => without !== undefined) ??
       readable.find((segment) => isOldErasure(segment, now));
-    return noted === undefined ? nextMerge(readable, dayOf(now)) : [noted];
+    return noted === undefined ? findNextMerge(readable, formatDay(now)) : [noted];
   }
 
   /** Leaves segments for later, by their names, whose rewriting could not be committed. */

@@ -4,16 +4,16 @@ import {
   CommitConflict,
   type Segment,
 } from '#history/archive/archive-log.ts';
-import type { Duck } from '#history/archive/duck.ts';
-import { RowDrafts } from '#history/archive/row-drafts.ts';
+import type { QueryEngine } from '#history/archive/duck.ts';
+import { RowBuffer } from '#history/archive/row-drafts.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
-import { type ArchiveRow, rowsOfPage, tombstoneOf } from '#history/archive/tables.ts';
-import { unshippedPage } from '#history/archive/unshipped.ts';
+import { type ArchiveRow, toPageRows, toTombstone } from '#history/archive/tables.ts';
+import { readUnshippedPage } from '#history/archive/unshipped.ts';
 import type { ClockJumps } from '#state/clock-jumps.ts';
-import { type ErasureEntry, isBehind, type Placed } from '#state/journal.ts';
+import { type ErasureEntry, isRead, type Placed } from '#state/journal.ts';
 import type { JournalPage, KeptAfterShipping, Store } from '#state/store.ts';
 import type { ArchivedRuleSets } from './archived-rule-sets.ts';
-import { leaveToOthers, mayShip, type ShippingNode } from './lease.ts';
+import { acquireLease, releaseLease, type ShippingNode } from './lease.ts';
 import { SegmentRewriter } from './segment-rewriter.ts';
 
 interface ShippingLimits {
@@ -30,7 +30,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 
 export interface ShipperParts extends ShippingNode {
   readonly store: Store;
-  readonly duck: Duck;
+  readonly duck: QueryEngine;
   readonly ruleSets: ArchivedRuleSets;
   /** How long rows are kept, ms. */
   readonly keepMs: number;
@@ -81,7 +81,7 @@ export class Shipper {
 
   async step(turn: ShippingTurn = 'ship'): Promise<ShippingStep> {
     try {
-      if (!(await mayShip(this.#parts))) {
+      if (!(await acquireLease(this.#parts))) {
         this.#leads = false;
         return { did: 'nothing', because: 'another node ships' };
       }
@@ -89,7 +89,7 @@ export class Shipper {
     } catch (error) {
       this.#leads = false;
       if (error instanceof CommitConflict) return { did: 'nothing', because: 'another node ships' };
-      await leaveToOthers(this.#parts, error);
+      await releaseLease(this.#parts, error);
       throw error;
     }
   }
@@ -99,7 +99,7 @@ export class Shipper {
     if (!this.#leads) await archive.takeOver(this.#commit({}));
     this.#leads = true;
     const state = archive.read();
-    const page = turn === 'tidy' ? null : await unshippedPage(store, state, this.#limits.pageEntriesMax);
+    const page = turn === 'tidy' ? null : await readUnshippedPage(store, state, this.#limits.pageEntriesMax);
     if (page !== null && (page.entries.length > 0 || page.gap !== null || page.unreadable !== undefined))
       return this.#ship(state, page);
     return (await this.#tidyUp(state)) ? { did: 'tidied' } : { did: 'nothing', because: 'nothing to do' };
@@ -112,7 +112,7 @@ export class Shipper {
     const hasFailed = this.#failedAfter === state.cursor;
     if (erasures.length > 0) this.#failedAfter = state.cursor;
     const rewritten = await this.#withoutErased(state, erasures, hasFailed);
-    const drafts = new RowDrafts(archive);
+    const drafts = new RowBuffer(archive);
     try {
       const { cursor, entries, more } = await this.#draft(drafts, first);
       drafts.add(this.#tombstones(erasures, cursor, rewritten.rowsRemoved));
@@ -140,13 +140,13 @@ export class Shipper {
   }
 
   /** Drafts the rows of a page, and of those after it until one commit has enough or a page needs a commit of its own. */
-  async #draft(drafts: RowDrafts, first: JournalPage): Promise<Drafted> {
+  async #draft(drafts: RowBuffer, first: JournalPage): Promise<Drafted> {
     const { commitEntriesMax, pageEntriesMax } = this.#limits;
     let entries = 0;
     for (let page = first; ; ) {
       await this.#keepRuleSets(page);
       await this.#parts.archive.setAside(page.unreadable ?? []);
-      drafts.add(rowsOfPage(page.entries, this.#parts.store.clientKeys));
+      drafts.add(toPageRows(page.entries, this.#parts.store.clientKeys));
       entries += page.entries.length;
       const { cursor } = page;
       const mayFollow = page.entries.length === pageEntriesMax;
@@ -175,8 +175,8 @@ export class Shipper {
     const shipped = this.#parts.store.cursors.read(cursor);
     const byPlace = new Map(erasures.map((erasure) => [JSON.stringify(erasure.place), erasure]));
     return [...byPlace.values()]
-      .filter(({ place }) => isBehind(shipped, place))
-      .map((erasure) => tombstoneOf(erasure, rowsRemoved));
+      .filter(({ place }) => isRead(shipped, place))
+      .map((erasure) => toTombstone(erasure, rowsRemoved));
   }
 
   /**

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exactSystemClock } from '#base/clock.ts';
 import type { Archive } from '#history/archive/archive.ts';
-import { Duck } from '#history/archive/duck.ts';
-import { type ArchivePlace, openArchive, openStoreOf } from '#history/archive/s3/open-archive.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
+import { type ArchivePlace, openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
 import { ClockJumps } from '#state/clock-jumps.ts';
-import { storeClock } from '#state/clock-offset.ts';
+import { createStoreClock } from '#state/clock-offset.ts';
 import type { StorePlace } from '#state/open-store.ts';
 import { RETENTION } from '#state/retention.ts';
 import type { Store } from '#state/store.ts';
@@ -69,7 +69,7 @@ export async function keepShipping({
     onReport({
       leads: outcome.did === 'nothing' ? outcome.because !== 'another node ships' : outcome.did !== 'failed',
       shippedEntries,
-      trouble: outcome.did === 'failed' ? troubleOf(outcome.error) : null,
+      trouble: outcome.did === 'failed' ? explainTrouble(outcome.error) : null,
     });
     const endedMs = performance.now();
     const restMs = (endedMs - startedMs) * (clock() - caughtUpAt > BEHIND_MS ? 1 : REST_FACTOR);
@@ -120,7 +120,7 @@ function pauseAfter(outcome: StepOutcome, restMs: number, idleMs: number): numbe
   }
 }
 
-export function troubleOf(error: unknown): string {
+export function explainTrouble(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -147,7 +147,7 @@ export interface OpenShipper {
 const SHIPPER_LIMITS = { threads: 1, memoryMiB: 512 } as const;
 
 /** `host/pid/..`: containers may share host name and process number. */
-export function newShipperName(): string {
+export function createShipperName(): string {
   return `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
 }
 
@@ -156,10 +156,13 @@ export async function openShipper(
   { archiveDir, archiveS3, archiveKeepMs, decisionsHotMs, rulesDir, shipperName, ...place }: ShippingConfig,
   onError: (error: Error) => void,
 ): Promise<OpenShipper> {
-  const store = await openStoreOf({ ...place, archiveDir, archiveS3 }, onError);
-  const duck = await Duck.open({ ...SHIPPER_LIMITS, temporaryFolder: join(archiveDir, 'staging', 'spill') });
-  const name = shipperName ?? newShipperName();
-  const clock = storeClock(exactSystemClock, store);
+  const store = await openStoreWithSalt({ ...place, archiveDir, archiveS3 }, onError);
+  const duck = await QueryEngine.open({
+    ...SHIPPER_LIMITS,
+    temporaryFolder: join(archiveDir, 'staging', 'spill'),
+  });
+  const name = shipperName ?? createShipperName();
+  const clock = createStoreClock(exactSystemClock, store);
   const lease = new Lease(store.registers, name, () => performance.now());
   const archive = openArchive({ archiveDir, archiveS3 }, store.registers);
   const shipper = new Shipper({

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BackgroundWork } from '#base/work/background-work.ts';
-import { Lease, mayShip, type ShippingNode } from './lease.ts';
+import { acquireLease, Lease, type ShippingNode } from './lease.ts';
 import type { ShipperWorks } from './shipper-process.ts';
 import {
+  createShipperName,
+  explainTrouble,
   NOTHING_SHIPPED,
-  newShipperName,
   RETRY_MS,
   SHIP_EVERY_MS,
   type ShippingConfig,
   type ShippingReport,
-  troubleOf,
 } from './shipping.ts';
 
 export interface Shipping {
@@ -48,11 +48,11 @@ export function startShipping(
   onTrouble: (message: string) => void,
 ): Shipping {
   let report: ShippingReport = NOTHING_SHIPPED;
-  const isNews = newsOfTroubles();
+  const isNews = createTroubleFilter();
   const stopping = new AbortController();
   const { signal } = stopping;
   const environment = config.archiveS3?.environment ?? {};
-  const name = newShipperName();
+  const name = createShipperName();
   const lease = new Lease(asking.store.registers, name, () => performance.now());
   const onProgress = (next: ShippingReport) => {
     if (isNews(next) && next.trouble !== null)
@@ -65,8 +65,8 @@ export function startShipping(
     try {
       await elsewhere.run('ship', { ...config, shipperName: name }, { onProgress, signal });
     } catch (error) {
-      report = { ...report, leads: false, trouble: troubleOf(error) };
-      if (!signal.aborted) onTrouble(`shipping to the archive is started again: ${troubleOf(error)}`);
+      report = { ...report, leads: false, trouble: explainTrouble(error) };
+      if (!signal.aborted) onTrouble(`shipping to the archive is started again: ${explainTrouble(error)}`);
     } finally {
       await elsewhere.close();
     }
@@ -75,12 +75,12 @@ export function startShipping(
   /** Gives how long the next try can wait, ms. */
   async function shipOnce(): Promise<number> {
     try {
-      if (!(await mayShip({ ...asking, lease, name }))) {
+      if (!(await acquireLease({ ...asking, lease, name }))) {
         onProgress({ ...report, leads: false, trouble: null });
         return SHIP_EVERY_MS;
       }
     } catch (error) {
-      onProgress({ ...report, leads: false, trouble: troubleOf(error) });
+      onProgress({ ...report, leads: false, trouble: explainTrouble(error) });
       return RETRY_MS;
     }
     await shipInProcess();
@@ -112,7 +112,7 @@ export function startShipping(
  * Finds the reports with a new trouble. The same trouble may concern another file at every try, and other nodes may
  * have tried in between: it is logged once until this node has shipped.
  */
-export function newsOfTroubles(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
+export function createTroubleFilter(): (report: Pick<ShippingReport, 'leads' | 'trouble'>) => boolean {
   let told: string | null = null;
   return ({ leads, trouble }) => {
     const essence = trouble?.replaceAll(FILE_NAMES, '..') ?? null;

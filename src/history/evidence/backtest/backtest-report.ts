@@ -1,35 +1,35 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { parseDuration } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
-import { always, count, epochMs, list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { timeText } from '#decision/payer/instant.ts';
-import { listText } from '#decision/rules/condition-text.ts';
-import { COMPARISON, comparisonTables } from '#history/evidence/comparison.ts';
+import { count, epochMs, list, literal, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import { joinWords } from '#decision/rules/condition-text.ts';
+import { COMPARISON, createComparisonTables } from '#history/evidence/comparison.ts';
 import {
   amounts,
   type Cell,
   type ColumnGroup,
   certainInterval,
-  columns,
-  countText,
+  createColumns,
   type EvidenceTable,
   emptyLists,
-  emptyListsNotes,
+  formatNumber,
+  formatOrders,
+  formatRuleSet,
+  formatShare,
   heldOutCounts,
-  heldOutNotes,
   interval,
+  listHoldoutNotes,
+  listSharedListNotes,
+  listSpanNotes,
   orderCounts,
-  ordersText,
   type Presentation,
-  ruleSetText,
   SPAN,
-  shareText,
-  spanNotes,
 } from '#history/evidence/presentation.ts';
 import {
   closedPayments,
-  closedPaymentsNotes,
-  reversalNotes,
+  listClosedPaymentsNotes,
+  listReversalNotes,
   reversals,
 } from '#history/evidence/source/reversals.ts';
 
@@ -92,7 +92,7 @@ const CandidateSchema = shape('A candidate and what it does', {
 
 /** What `rules backtest --json` prints, but for notes and tables; the member names are stable. */
 export const BacktestSchema = shape('What a version, and others like it, would have decided', {
-  kind: always('backtest'),
+  kind: literal('backtest'),
   version: word('The candidate, or that whose constants are varied'),
   digest: word('sha256 over its files'),
   against: nullable(word('The base; null: the versions that decided then')),
@@ -131,8 +131,8 @@ export type BacktestReport = Shape<typeof BacktestSchema>;
 export function presentBacktest(report: BacktestReport): Presentation {
   const { version, digest, against, versions, compared, emptyLists: lists } = report;
   const head = [
-    `${ruleSetText(version, digest)} against ${against ?? 'what was recorded'}, all replayed from an empty state`,
-    ...spanNotes(report),
+    `${formatRuleSet(version, digest)} against ${against ?? 'what was recorded'}, all replayed from an empty state`,
+    ...listSpanNotes(report),
     ...(versions.length === 0 ? [] : [`Decided by ${versions.join(', ')}.`]),
     ...undecidableNotes(report),
   ];
@@ -146,11 +146,11 @@ export function presentBacktest(report: BacktestReport): Presentation {
     notes: [
       ...head,
       ...reproducedNotes(report),
-      ...heldOutNotes(against ?? 'what was recorded', report.heldOut),
-      ...candidates.flatMap((one) => heldOutNotes(name(one), one.heldOut)),
-      ...emptyListsNotes(lists),
+      ...listHoldoutNotes(against ?? 'what was recorded', report.heldOut),
+      ...candidates.flatMap((one) => listHoldoutNotes(name(one), one.heldOut)),
+      ...listSharedListNotes(lists),
       ...candidates.flatMap((one) => candidateNotes(one, name(one), compared)),
-      ...reversalNotes(report.reversals),
+      ...listReversalNotes(report.reversals),
       PAYERS_REPLAYED,
       ...ladderNotes(others.map(name), version),
       ...(paths.length === 0 ? [] : [CHOOSING]),
@@ -163,7 +163,7 @@ export function presentBacktest(report: BacktestReport): Presentation {
             amountsTable(measured, paths),
           ]),
       ...(paths.length === 0 || measured.length === 0
-        ? comparisonTables(report, [against ?? 'recorded', version])
+        ? createComparisonTables(report, [against ?? 'recorded', version])
         : []),
     ].filter(({ rows }) => rows.length > 0),
   };
@@ -172,32 +172,32 @@ export function presentBacktest(report: BacktestReport): Presentation {
 function undecidableNotes({ undecidable: { count, facts } }: BacktestReport): readonly string[] {
   if (count === 0) return [];
   return [
-    `${counted(count, 'request is', 'requests are')} compared nowhere: rules compare ${listText(facts, 'and')} with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
+    `${formatCount(count, 'request is', 'requests are')} compared nowhere: rules compare ${joinWords(facts, 'and')} with constants, and it was kept under another SIGNAL_SECRET. Set SIGNAL_SECRET to that of the service, or SIGNAL_SECRET_PREVIOUS to the one before.`,
   ];
 }
 
 function reproducedNotes({ reproduced, compared, against }: BacktestReport): readonly string[] {
   if (against !== null || reproduced === compared) return [];
   return [
-    `Replayed, the recorded versions repeat ${countText(reproduced)} of ${countText(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
+    `Replayed, the recorded versions repeat ${formatNumber(reproduced)} of ${formatNumber(compared)} recorded verdicts: the history does not begin with an empty state, clients were erased, or entries were lost.`,
   ];
 }
 
 /** What a candidate changes, by the orders that it opens and closes; of another ladder no headline. */
 function candidateNotes(one: Candidate, name: string, compared: number): readonly string[] {
   const { changed, changedShare, opened, closed, waits } = one;
-  const verdicts = `${name}: ${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}.`;
+  const verdicts = `${name}: ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}.`;
   if (changed === 0 || waits.onAnotherLadder > 0) return [verdicts];
   const [opens, closes] = [sumOf(opened.orders), sumOf(closed.orders)];
   const paid = opened.orders.paid;
   const unknown =
     opens === 0
       ? ''
-      : ` What the opened ones would have come to nobody knows${paid === 0 ? '' : `, but that ${countText(paid)} were paid all the same`}; a holdout of the rule shows it.`;
+      : ` What the opened ones would have come to nobody knows${paid === 0 ? '' : `, but that ${formatNumber(paid)} were paid all the same`}; a holdout of the rule shows it.`;
   return [
     verdicts,
-    `${name} opens ${counted(opens, 'order')} and closes ${countText(closes)}${closes === 0 ? '' : `: ${ordersText(closed.orders)}`}.${unknown}`,
-    ...closedPaymentsNotes(name, one.closedPayments),
+    `${name} opens ${formatCount(opens, 'order')} and closes ${formatNumber(closes)}${closes === 0 ? '' : `: ${formatOrders(closed.orders)}`}.${unknown}`,
+    ...listClosedPaymentsNotes(name, one.closedPayments),
   ];
 }
 
@@ -242,11 +242,11 @@ function partTable(
   candidates: readonly Candidate[],
   paths: readonly string[],
 ): EvidenceTable {
-  const time = from === null || to === null ? 'no order' : `${timeText(from)} to ${timeText(to)}`;
+  const time = from === null || to === null ? 'no order' : `${formatTime(from)} to ${formatTime(to)}`;
   return {
     name: part,
-    title: `${part === 'earlier' ? 'Earlier' : 'Later'} part, ${time}: ${ordersText(orders)}`,
-    columns: columns(
+    title: `${part === 'earlier' ? 'Earlier' : 'Later'} part, ${time}: ${formatOrders(orders)}`,
+    columns: createColumns(
       ['text', ...valueHeadings(paths)],
       ...EFFECTS.flatMap((name): ColumnGroup[] => [
         ['count', name],
@@ -271,7 +271,7 @@ function amountsTable(candidates: readonly Candidate[], paths: readonly string[]
   return {
     name: 'amounts',
     title: 'Amounts, later part, 95 % by a bootstrap over clients',
-    columns: columns(['text', ...valueHeadings(paths), 'currency'], ['money', ...EFFECTS]),
+    columns: createColumns(['text', ...valueHeadings(paths), 'currency'], ['money', ...EFFECTS]),
     rows: candidates.flatMap((one) =>
       [...currencies]
         .toSorted()

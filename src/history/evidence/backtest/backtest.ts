@@ -1,28 +1,28 @@
-import { type DrawnHoldout, holdoutShares } from '#decision/holdout.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
-import { type RuleSet, sharedListsOf } from '#decision/rules/rule-set.ts';
-import { AnswerCodes, compare } from '#history/evidence/comparison.ts';
+import { type DrawnHoldout, listHoldoutShares } from '#decision/holdout.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { listSharedLists, type RuleSet } from '#decision/rules/rule-set.ts';
+import { AnswerCodes, compareAnswers } from '#history/evidence/comparison.ts';
 import type { HeldOutCount } from '#history/evidence/presentation.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { closedPaymentsOf, reversalsOf } from '#history/evidence/source/reversals.ts';
-import { makeInputView } from '#history/evidence/source/shared-devices.ts';
+import { readClosedPayments, readReversals } from '#history/evidence/source/reversals.ts';
+import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { BacktestReport, Candidate, WaitChanges } from './backtest-report.ts';
-import { inputsOf } from './input.ts';
+import { readInputs } from './input.ts';
 import {
-  closedBy,
-  halfOfOrders,
+  closedBySql,
+  computeTradeOffs,
+  createAnswers,
+  findHalfOfOrders,
+  findParetoFront,
   joinOutcomes,
-  makeAnswers,
-  openedBy,
-  paretoFront,
-  sumsOfOrders,
-  timePart,
-  tradeOffs,
+  openedBySql,
+  readTimePart,
+  sumOrders,
 } from './order-outcomes.ts';
 import { type ReplayAnswer, Replays, type RulesOfRequest } from './replay.ts';
 
 /** A rule set to try: the version, or one of its variations. */
-export interface Tried {
+export interface TriedRuleSet {
   readonly rules: RuleSet;
   /** By the paths of the constants that are varied. */
   readonly values: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface Tried {
 
 interface BacktestAsk {
   /** The version as it is comes first. */
-  readonly tried: readonly [Tried, ...Tried[]];
+  readonly tried: readonly [TriedRuleSet, ...TriedRuleSet[]];
   /** The base of the comparison; null for the versions that decided then. */
   readonly against: RuleSet | null;
   readonly rulesOf: RulesOfRequest;
@@ -41,7 +41,7 @@ interface BacktestAsk {
  * Replays all inputs with a base and some candidates, and compares what they did to the orders. The length of the
  * history does not matter to memory: only the clients that a rule holds out are remembered.
  */
-export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
+export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
   const ask = underSecretsOf(evidence, asked);
   const { tried, against } = ask;
   const { duck, span } = evidence;
@@ -50,13 +50,13 @@ export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<
   const codes = new AnswerCodes();
   const { noted, reproduced, lists, undecidable } = await replay(evidence, ask, codes);
   await joinOutcomes(duck, sides);
-  const splitAt = await halfOfOrders(duck);
-  const reversals = await reversalsOf(evidence);
-  const earlier = await tradeOffs(duck, 'earlier', splitAt, sides);
-  const later = await tradeOffs(duck, 'later', splitAt, sides);
-  const [earlierFront, laterFront] = [paretoFront(earlier), paretoFront(later)];
+  const splitAt = await findHalfOfOrders(duck);
+  const reversals = await readReversals(evidence);
+  const earlier = await computeTradeOffs(duck, 'earlier', splitAt, sides);
+  const later = await computeTradeOffs(duck, 'later', splitAt, sides);
+  const [earlierFront, laterFront] = [findParetoFront(earlier), findParetoFront(later)];
   const sideAgainstBase = (side: number) =>
-    compare(
+    compareAnswers(
       duck,
       `(SELECT client_hash, order_key, "at", answer_0 AS base, answer_${side} AS candidate FROM answers)`,
       codes,
@@ -72,9 +72,9 @@ export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<
       present: place === 0,
       changed,
       changedShare,
-      opened: await sumsOfOrders(duck, openedBy(side)),
-      closed: await sumsOfOrders(duck, closedBy(side)),
-      closedPayments: await closedPaymentsOf(duck, reversals, closedBy(side)),
+      opened: await sumOrders(duck, openedBySql(side)),
+      closed: await sumOrders(duck, closedBySql(side)),
+      closedPayments: await readClosedPayments(duck, reversals, closedBySql(side)),
       earlier: before,
       later: after,
       onFront: { earlier: earlierFront[place] === true, later: laterFront[place] === true },
@@ -95,8 +95,8 @@ export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<
     undecidable,
     splitAt,
     parts: {
-      earlier: await timePart(duck, 'earlier', splitAt),
-      later: await timePart(duck, 'later', splitAt),
+      earlier: await readTimePart(duck, 'earlier', splitAt),
+      later: await readTimePart(duck, 'later', splitAt),
     },
     reversals,
     emptyLists: lists,
@@ -110,8 +110,9 @@ export async function backtest(evidence: Evidence, asked: BacktestAsk): Promise<
 /** With rule sets that compare pseudonyms as the evidence has them; what was one rule set is one afterwards. */
 function underSecretsOf({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
   const made = new Map<RuleSet, RuleSet>();
-  const under = (rules: RuleSet) => made.getOrInsertComputed(rules, () => withHmacs(rules, attributeHmacs));
-  const triedUnder = ({ rules, values }: Tried) => ({ rules: under(rules), values });
+  const under = (rules: RuleSet) =>
+    made.getOrInsertComputed(rules, () => rehashConstants(rules, attributeHmacs));
+  const triedUnder = ({ rules, values }: TriedRuleSet) => ({ rules: under(rules), values });
   const [first, ...others] = ask.tried;
   return {
     ...ask,
@@ -151,12 +152,12 @@ async function replay(
     waits: { longer: 0, shorter: 0, onAnotherLadder: 0 },
   }));
   const replays = new Replays(sides, rulesThen, evidence.holdoutDraw);
-  const appender = await makeAnswers(evidence.duck, sides.length);
+  const appender = await createAnswers(evidence.duck, sides.length);
   let [rows, reproduced, undecidable] = [0, 0, 0];
   const missing = new Set<string>();
-  await makeInputView(evidence, [...candidates, ...bases]);
+  await createInputView(evidence, [...candidates, ...bases]);
   await replays.replayAll(
-    inputsOf(evidence.duck),
+    readInputs(evidence.duck),
     (request, answers) => {
       rows++;
       const incomparable = answers.flatMap((answer) => answer.incomparable);
@@ -186,7 +187,7 @@ async function replay(
     noted,
     reproduced,
     undecidable: { count: undecidable, facts: [...missing].toSorted() },
-    lists: [...new Set([...decided].flatMap(sharedListsOf))],
+    lists: [...new Set([...decided].flatMap(listSharedLists))],
   };
 }
 
@@ -209,7 +210,7 @@ class HeldOutTally {
   readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
 
   constructor(rules: RuleSet | null) {
-    for (const [rule, share] of rules === null ? [] : holdoutShares(rules)) this.#of({ rule, share });
+    for (const [rule, share] of rules === null ? [] : listHoldoutShares(rules)) this.#of({ rule, share });
   }
 
   note(heldOut: readonly DrawnHoldout[], clientHash: bigint): void {

@@ -1,20 +1,20 @@
 import { VERDICTS } from '#decision/decision-words.ts';
 import { NO_SIGHTINGS, NOBODY_SEEN, type SharingCounts, type Sightings } from '#decision/facts/fact.ts';
-import { decimalText } from '#decision/payer/amount.ts';
+import { formatDecimal } from '#decision/payer/amount.ts';
 import type { Attributes } from '#decision/payer/attributes.ts';
 import { isPlatformName, type PlatformName } from '#decision/payer/client-key.ts';
 import { type Binding, OVERRIDE_GROUPS, type Override } from '#decision/payer/client-state.ts';
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
 import type { AskedVerdict, ScoreRequest } from '#decision/requests.ts';
 import type { Verdict } from '#decision/rules/rule-set.ts';
-import { type BatchCell, type Duck, type DuckBatch, numberOf } from '#history/archive/duck.ts';
+import { type BatchCell, type DuckBatch, type QueryEngine, toNumberOrNull } from '#history/archive/duck.ts';
 import {
-  clientBatches,
+  findSharingColumns,
   type SharingColumn,
-  sharingColumnsAmong,
+  splitClients,
 } from '#history/evidence/source/shared-devices.ts';
-import { type ValueColumn, valueColumnsAmong } from '#history/evidence/source/value-columns.ts';
-import { recordedExposure } from '#state/journal.ts';
+import { findValueColumns, type ValueColumn } from '#history/evidence/source/value-columns.ts';
+import { readRecordedExposure } from '#state/journal.ts';
 
 interface Happening {
   /** Epoch ms. */
@@ -59,13 +59,13 @@ const ORDERED_AT_ONCE_MAX = 500_000;
  * Inputs of the view `inputs`, client by client as they happened, some thousands at a time; `where` (SQL) says which,
  * absent: all.
  */
-export async function* inputsOf(
-  duck: Duck,
+export async function* readInputs(
+  duck: QueryEngine,
   where = 'true',
   orderedAtOnceMax = ORDERED_AT_ONCE_MAX,
 ): AsyncGenerator<readonly Input[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM inputs WHERE ${where}`);
-  for (const clients of clientBatches(numberOf(n) ?? 0, orderedAtOnceMax))
+  for (const clients of splitClients(toNumberOrNull(n) ?? 0, orderedAtOnceMax))
     for await (const batch of duck.batches(`SELECT * FROM inputs WHERE ${where} AND ${clients}`))
       yield inputsIn(batch);
 }
@@ -100,7 +100,7 @@ function inputAt(rows: Rows, row: number): Input | null {
         kind: 'outcome',
         orderRef: rows.text('order_ref', row),
         report: reportAt(rows, row),
-        exposure: recordedExposure(rows.flag('turned_away', row) === true),
+        exposure: readRecordedExposure(rows.flag('turned_away', row) === true),
       };
     case 'binding':
       return { ...base, kind: 'binding', binding: bindingAt(rows, row) };
@@ -119,7 +119,7 @@ function askedAt(rows: Rows, row: number, base: Happening): AskedInput {
     kind: 'verdict',
     sellPointKey: rows.text('sell_point_key', row),
     method: rows.text('method', row),
-    amount: decimalText(rows.number('asked_amount', row)),
+    amount: formatDecimal(rows.number('asked_amount', row)),
     currency: rows.text('currency', row),
     orderRef: rows.text('order_ref', row),
     ruleVersion: rows.text('rule_version', row),
@@ -222,8 +222,8 @@ class Rows {
 
   constructor(batch: DuckBatch) {
     this.#batch = batch;
-    this.sharing = sharingColumnsAmong(batch.columns);
-    this.values = valueColumnsAmong(batch.columns);
+    this.sharing = findSharingColumns(batch.columns);
+    this.values = findValueColumns(batch.columns);
   }
 
   #cell(column: string, row: number): BatchCell {

@@ -1,20 +1,20 @@
 import {
-  type Duck,
   type DuckAppender,
-  numberOf,
-  numbersOf,
+  type QueryEngine,
   quote,
   quoteName,
-  textOf,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
 } from '#history/archive/duck.ts';
-import { verdictIs } from '#history/evidence/comparison.ts';
+import { verdictIsSql } from '#history/evidence/comparison.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
-import { byOutcome, ORDER_SUMS_SQL, orderSums } from '#history/evidence/source/order-sums.ts';
+import { byOutcomeSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
 import {
-  bootstrapIntervals,
   type ClusterCount,
-  clusteredInterval,
   type Estimate,
+  estimateByBootstrap,
+  estimateClusteredShares,
 } from '#history/statistics/intervals.ts';
 import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
@@ -25,7 +25,7 @@ import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest
  * Columns: `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and `answer_0` (of AnswerCodes) of side 0, and
  * so on. Side 0 is the base.
  */
-export async function makeAnswers(duck: Duck, sides: number): Promise<DuckAppender> {
+export async function createAnswers(duck: QueryEngine, sides: number): Promise<DuckAppender> {
   const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
   const columns = ['client_hash UBIGINT', 'order_key UBIGINT', '"at" DOUBLE', ...answers];
   await duck.run(`CREATE OR REPLACE TABLE answers (${columns.join(', ')})`);
@@ -36,10 +36,10 @@ export async function makeAnswers(duck: Duck, sides: number): Promise<DuckAppend
  * Joins the answers to what became of the orders: the table `answered_orders` has a row an order, with what each
  * side did to it. An order whose last outcome is a technical failure says nothing about the payer and is left out.
  */
-export async function joinOutcomes(duck: Duck, sides: number): Promise<void> {
+export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<void> {
   const ofSide = (side: number) => [
-    `bool_or(${verdictIs(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
-    `bool_or(${verdictIs(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
+    `bool_or(${verdictIsSql(`answer_${side}`, 'WAIT', 'BLOCK')}) AS delayed_${side}`,
+    `bool_or(${verdictIsSql(`answer_${side}`, 'GET_NEW', 'GET_SAME_STICKY')}) AS granted_${side}`,
   ];
   const answered = Array.from({ length: sides }, (_, side) => ofSide(side)).flat();
   await duck.run(`CREATE OR REPLACE TABLE answered_orders AS
@@ -50,24 +50,24 @@ export async function joinOutcomes(duck: Duck, sides: number): Promise<void> {
 }
 
 /** SQL: the orders that a side grants and the base does not, and the other way round. */
-export function openedBy(side: number): string {
+export function openedBySql(side: number): string {
   return `granted_${side} AND NOT granted_0`;
 }
 
-export function closedBy(side: number): string {
+export function closedBySql(side: number): string {
   return `granted_0 AND NOT granted_${side}`;
 }
 
 /** Orders and their money, by what became of them. */
-export async function sumsOfOrders(duck: Duck, which: string): Promise<OrderSums> {
-  return orderSums(
+export async function sumOrders(duck: QueryEngine, which: string): Promise<OrderSums> {
+  return readOrderSums(
     await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
       GROUP BY currency`),
   );
 }
 
 /** When half of all orders had been asked for, epoch ms: what is found before it is shown after it. */
-export async function halfOfOrders(duck: Duck): Promise<number> {
+export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
   );
@@ -79,23 +79,27 @@ function inPart(part: PartName, splitAt: number): string {
   return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
 }
 
-export async function timePart(duck: Duck, part: PartName, splitAt: number): Promise<TimePart> {
+export async function readTimePart(duck: QueryEngine, part: PartName, splitAt: number): Promise<TimePart> {
   const [row = {}] = await duck.rows(
-    `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcome('count(*)')}
+    `SELECT min(first_at) AS first, max(first_at) AS last, ${byOutcomeSql('count(*)')}
      FROM answered_orders WHERE ${inPart(part, splitAt)}`,
   );
-  return { from: numberOf(row['first']), to: numberOf(row['last']), orders: numbersOf(row, NO_ORDERS) };
+  return {
+    from: toNumberOrNull(row['first']),
+    to: toNumberOrNull(row['last']),
+    orders: toNumbers(row, NO_ORDERS),
+  };
 }
 
 const EFFECTS = {
-  unpaidClosed: ['UNPAID', closedBy],
-  paidClosed: ['PAID', closedBy],
+  unpaidClosed: ['UNPAID', closedBySql],
+  paidClosed: ['PAID', closedBySql],
   paidHeldBack: ['PAID', (side: number) => `granted_${side} AND delayed_${side} AND NOT delayed_0`],
 } as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
 
 /** Of each side but the base what it did to the orders of a part that the base did not, with intervals by client. */
-export async function tradeOffs(
-  duck: Duck,
+export async function computeTradeOffs(
+  duck: QueryEngine,
   part: PartName,
   splitAt: number,
   sides: number,
@@ -111,15 +115,15 @@ export async function tradeOffs(
 type ClientSums = Awaited<ReturnType<typeof clientSums>>;
 
 /** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
-async function clientSums(duck: Duck, part: PartName, splitAt: number, sides: number) {
+async function clientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
   const where = inPart(part, splitAt);
   const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
-  const currencies = known.map((row) => textOf(row['currency']) ?? '').toSorted();
+  const currencies = known.map((row) => toTextOrNull(row['currency']) ?? '').toSorted();
   const sums = sumsOf(sides, currencies);
   const [counted = {}] = await duck.rows(
     `SELECT count(DISTINCT client_hash) AS clients FROM answered_orders WHERE ${where}`,
   );
-  const { clients } = numbersOf(counted, { clients: 0 });
+  const { clients } = toNumbers(counted, { clients: 0 });
   const columns = new Map(sums.map(([name]) => [name, new Float64Array(clients)]));
   const select = sums.map(([name, sql]) => `coalesce(${sql}, 0)::DOUBLE AS ${quoteName(name)}`);
   const sql = `SELECT ${select.join(', ')} FROM answered_orders WHERE ${where} GROUP BY client_hash ORDER BY client_hash`;
@@ -154,14 +158,14 @@ function effectOf({ clients, currencies, columns }: ClientSums, name: keyof Trad
   const column = (of: string) => columns.get(of) ?? new Float64Array(clients);
   const [orders, all] = [column(`${name}_${side}`), column(EFFECTS[name][0])];
   const money = currencies.map((_, place) => column(`${name}_${side}_${place}`));
-  const amounts = bootstrapIntervals(clients, (drawn) => money.map((sums) => total(sums, drawn)));
+  const amounts = estimateByBootstrap(clients, (drawn) => money.map((sums) => total(sums, drawn)));
   const amount = currencies.flatMap((currency, place): [string, Estimate][] => {
     const estimate = amounts[place];
     return estimate === null || estimate === undefined ? [] : [[currency, estimate]];
   });
   return {
     orders: orders.reduce((sum, value) => sum + value, 0),
-    share: clusteredInterval(countsOf(orders, all)),
+    share: estimateClusteredShares(countsOf(orders, all)),
     amount: Object.fromEntries(amount),
   };
 }
@@ -180,7 +184,7 @@ function total(column: Float64Array, drawn: Uint32Array): number {
  * The trade-offs that no other one beats: none closes more unpaid orders, fewer paid ones and holds fewer paid ones
  * back, in at least one of these more.
  */
-export function paretoFront(all: readonly TradeOff[]): readonly boolean[] {
+export function findParetoFront(all: readonly TradeOff[]): readonly boolean[] {
   const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [
     -unpaidClosed.orders,
     paidClosed.orders,

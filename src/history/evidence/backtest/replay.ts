@@ -1,13 +1,13 @@
 import { isGrant } from '#decision/conclude-verdict.ts';
-import { judgeVerdict, type Standing } from '#decision/decide.ts';
+import { type DecisionInput, decideWithoutRecord } from '#decision/decide.ts';
 import {
+  countClientWithMarks,
   type DeviceKind,
   type FactReading,
   NOBODY_SEEN,
   type SharingCounts,
-  withMarksOf,
 } from '#decision/facts/fact.ts';
-import { type DrawnHoldout, type HoldoutDraw, heldOutOf } from '#decision/holdout.ts';
+import { type DrawnHoldout, type HoldoutDraw, listSkippedRules } from '#decision/holdout.ts';
 import {
   endDueWait,
   type OutcomeChange,
@@ -15,19 +15,19 @@ import {
   setBinding,
   setOverride,
 } from '#decision/payer/changes.ts';
-import { type ClientKey, hashOfNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toHashPrefix } from '#decision/payer/client-key.ts';
 import {
   type ClientGroup,
   type ClientState,
-  momentFor,
+  chooseEventTime,
   UNKNOWN_CLIENT,
 } from '#decision/payer/client-state.ts';
-import { knownHints } from '#decision/payer/hints.ts';
+import { listKnownHints } from '#decision/payer/hints.ts';
 import type { DatedReport, Exposure, KnownOrder } from '#decision/payer/order.ts';
-import { type SightingMarks, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { findSightingMarks, type SightingMarks } from '#decision/payer/sighting-marks.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
-import { type RuleSet, settingsOf, type Verdict } from '#decision/rules/rule-set.ts';
-import { stateAfterScore } from '#decision/score-hints.ts';
+import { getPlatformSettings, type RuleSet, type Verdict } from '#decision/rules/rule-set.ts';
+import { applyScore } from '#decision/score-hints.ts';
 import { forgetOldest } from '#decision/simulation.ts';
 import type { AskedInput, Input } from './input.ts';
 
@@ -92,7 +92,7 @@ export class Replays {
   constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
     this.#rules = rules;
     this.#holdoutDraw = holdoutDraw;
-    this.#currencyThen = (asked) => settingsOf(rulesThen(asked), asked.platform).currency;
+    this.#currencyThen = (asked) => getPlatformSettings(rulesThen(asked), asked.platform).currency;
   }
 
   /**
@@ -123,7 +123,7 @@ export class Replays {
     };
     switch (input.kind) {
       case 'score':
-        return change((state) => stateAfterScore(state, input.request, input.at));
+        return change((state) => applyScore(state, input.request, input.at));
       case 'verdict':
         return this.#ask(payer, input);
       case 'outcome':
@@ -158,10 +158,10 @@ export class Replays {
     });
   }
 
-  #judge(judged: Judged[], rules: RuleSet, standing: Standing, asked: AskedInput): Judged {
+  #judge(judged: Judged[], rules: RuleSet, standing: DecisionInput, asked: AskedInput): Judged {
     const { state } = standing;
     const currency = asked.currency === this.#currencyThen(asked) ? null : asked.currency;
-    const { assessment, concluded, nextState } = judgeVerdict(rules, standing, { ...asked, currency });
+    const { assessment, concluded, nextState } = decideWithoutRecord(rules, standing, { ...asked, currency });
     const { verdict, rule, waitSeconds, ladderAfter } = concluded;
     const answer: ReplayAnswer = {
       values: assessment.values,
@@ -182,21 +182,21 @@ export class Replays {
   /** What every replay decides from, apart from its own state. */
   #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
     const [state = UNKNOWN_CLIENT] = states;
-    const hints = knownHints(state.hints, momentFor(state, at));
+    const hints = listKnownHints(state.hints, chooseEventTime(state, at));
     const shown = { fingerprint: hints.fingerprints.length > 0, ip: hints.ips.length > 0 };
     const seen = (kind: DeviceKind, { sharing }: RuleSet, own: SightingMarks) => {
       const { windowsMs, marks, verdictWindowsMs } = sharing[kind];
       const counts = (windowMs: number) => {
-        const seen = withMarksOf(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
+        const seen = countClientWithMarks(sightings[kind].get(windowMs) ?? SEEN_ALONE, own, marks);
         return verdictWindowsMs.includes(windowMs) ? seen : { ...seen, verdicts: 0 };
       };
       return new Map(shown[kind] ? windowsMs.map((windowMs) => [windowMs, counts(windowMs)]) : []);
     };
-    return (rules: RuleSet, from: ClientState): Omit<Standing, 'state'> => ({
+    return (rules: RuleSet, from: ClientState): Omit<DecisionInput, 'state'> => ({
       client: key,
       sightings: {
-        fingerprint: seen('fingerprint', rules, sightingMarks(from, at)),
-        ip: seen('ip', rules, sightingMarks(from, at)),
+        fingerprint: seen('fingerprint', rules, findSightingMarks(from, at)),
+        ip: seen('ip', rules, findSightingMarks(from, at)),
         ...(sightings.attributes === undefined ? {} : { attributes: sightings.attributes }),
       },
       holdoutDraw: this.#holdoutDraw,
@@ -225,7 +225,7 @@ export class Replays {
     const before = this.#payer;
     if (before?.key.clientIdKey === clientIdKey && before.key.platform === platform) return before;
     const states = this.#rules.map(() => UNKNOWN_CLIENT);
-    const key = { platform, clientIdKey, hash: hashOfNumber(clientHash) };
+    const key = { platform, clientIdKey, hash: toHashPrefix(clientHash) };
     const payer = { key, states, orders: new Map() };
     this.#payer = payer;
     return payer;
@@ -267,7 +267,7 @@ interface Told extends OutcomeChange {
 
 /** The rules of the two lists that were skipped; mostly both are empty, and nothing is copied. */
 function heldOutAmong(one: readonly DrawnHoldout[], other: readonly DrawnHoldout[]): readonly DrawnHoldout[] {
-  return one.length + other.length === 0 ? one : heldOutOf([...one, ...other]);
+  return one.length + other.length === 0 ? one : listSkippedRules([...one, ...other]);
 }
 
 interface Judged {

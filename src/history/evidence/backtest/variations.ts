@@ -4,13 +4,13 @@ import type { Problem } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type Constant,
-  constantAtPath,
+  findConstant,
+  replaceConstants,
   UnknownConstant,
-  withConstants,
 } from '#decision/rules/text/constant.ts';
-import { draftOf } from '#decision/rules/text/draft-text.ts';
+import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
-import type { Tried } from './backtest.ts';
+import type { TriedRuleSet } from './backtest.ts';
 
 /** One constant and the values that it is given in turn, as they would stand in the file. */
 interface Variation {
@@ -25,11 +25,11 @@ const VARY_FORM =
   'PATH=VALUES, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s';
 
 /** A version as it is, and with every choice of one value of each `PATH=VALUES`. Throws BadQuestion. */
-export function variationsOf(
+export function createVariations(
   { version }: RuleSet,
   files: RuleFiles,
   vary: readonly string[],
-): readonly [Tried, ...Tried[]] {
+): readonly [TriedRuleSet, ...TriedRuleSet[]] {
   try {
     const variations = vary.map((text) => parseVariation(files, text));
     return combinationsOf(version, files, variations);
@@ -43,7 +43,7 @@ function parseVariation(files: RuleFiles, text: string): Variation {
   const at = text.indexOf('=');
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (at < 1 || list === '') throw new BadQuestion(`--vary is ${VARY_FORM}, unlike "${text}"`);
-  const constant = constantAtPath(files, path);
+  const constant = findConstant(files, path);
   const values = valuesOf(list, text);
   return { constant, values: [...new Set(values)] };
 }
@@ -74,7 +74,7 @@ function combinationsOf(
   version: string,
   files: RuleFiles,
   variations: readonly Variation[],
-): readonly [Tried, ...Tried[]] {
+): readonly [TriedRuleSet, ...TriedRuleSet[]] {
   const count = variations.reduce((product, { values }) => product * values.length, 1);
   if (count > COMBINATIONS_MAX)
     throw new BadQuestion(`${count} combinations are asked for; at most ${COMBINATIONS_MAX} are tried`);
@@ -101,15 +101,15 @@ function isSame({ text }: Constant, value: string): boolean {
   return text === value || (one !== null && one === other);
 }
 
-function combinationOf(version: string, files: RuleFiles, choice: Choice): Tried {
+function combinationOf(version: string, files: RuleFiles, choice: Choice): TriedRuleSet {
   const values = Object.fromEntries(choice.map(([{ path }, value]) => [path, value]));
-  const edited = withConstants(files, choice);
-  const draft = draftOf(version, edited);
+  const edited = replaceConstants(files, choice);
+  const draft = loadDraft(version, edited);
   if (draft.ok) return { values, rules: draft.ruleSet };
   throw new BadQuestion(`${describe(values)} is no sound rule set: ${problemText(draft.problems)}`);
 }
 
-function describe(values: Tried['values']): string {
+function describe(values: TriedRuleSet['values']): string {
   return Object.entries(values)
     .map(([path, value]) => `${path}=${value}`)
     .join(' ');

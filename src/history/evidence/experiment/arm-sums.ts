@@ -1,8 +1,14 @@
-import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import {
+  type DuckRow,
+  type QueryEngine,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
 import { NO_ORDERS } from '#history/evidence/presentation.ts';
-import { byOutcome } from '#history/evidence/source/order-sums.ts';
+import { byOutcomeSql } from '#history/evidence/source/order-sums.ts';
 import { type Moments, NO_MOMENTS } from '#history/statistics/confidence-sequence.ts';
-import { plus } from '#history/statistics/sums.ts';
+import { addSums } from '#history/statistics/sums.ts';
 import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
 import { isMetric, type Metric } from './recommendation.ts';
 
@@ -12,7 +18,7 @@ type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' |
 const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
 
 /** Makes the empty tables that passes over the clients add to. */
-export async function makeSums(duck: Duck): Promise<void> {
+export async function createSums(duck: QueryEngine): Promise<void> {
   await duck.run(
     'CREATE OR REPLACE TEMP TABLE sums (arm VARCHAR, look INT, metric VARCHAR, sum DOUBLE, size DOUBLE, squares DOUBLE, seen DOUBLE)',
   );
@@ -21,7 +27,7 @@ export async function makeSums(duck: Duck): Promise<void> {
 }
 
 /** Adds figures of clients to the table `sums`: rows with `arm`, `look`, `metric` and `x`. */
-export function addSums(duck: Duck, figures: string): Promise<void> {
+export function insertSums(duck: QueryEngine, figures: string): Promise<void> {
   return duck.run(`INSERT INTO sums SELECT arm, look, metric, sum(x), sum(abs(x)), sum(x ** 2), count(*) FILTER (x <> 0)
     FROM (${figures}) GROUP BY ALL`);
 }
@@ -33,12 +39,12 @@ export class ArmSums {
   readonly #looks: number;
 
   private constructor(rows: readonly DuckRow[], looks: number) {
-    this.#versions = [...new Set(rows.map(({ arm }) => textOf(arm) ?? ''))];
-    this.#grown = Map.groupBy(rows, ({ arm, metric }) => `${textOf(arm)}/${textOf(metric)}`);
+    this.#versions = [...new Set(rows.map(({ arm }) => toTextOrNull(arm) ?? ''))];
+    this.#grown = Map.groupBy(rows, ({ arm, metric }) => `${toTextOrNull(arm)}/${toTextOrNull(metric)}`);
     this.#looks = looks;
   }
 
-  static async of(duck: Duck, looks: number): Promise<ArmSums> {
+  static async of(duck: QueryEngine, looks: number): Promise<ArmSums> {
     return new ArmSums(await duck.rows('FROM sums ORDER BY look'), looks);
   }
 
@@ -93,21 +99,24 @@ export class ArmSums {
   #at(version: string, what: Metric | Counted, look: number): Moments {
     const grown = this.#grown.get(`${version}/${what}`) ?? [];
     return grown
-      .filter((row) => (numberOf(row['look']) ?? 0) <= look)
-      .map((row) => numbersOf(row, NO_MOMENTS))
-      .reduce(plus, NO_MOMENTS);
+      .filter((row) => (toNumberOrNull(row['look']) ?? 0) <= look)
+      .map((row) => toNumbers(row, NO_MOMENTS))
+      .reduce(addSums, NO_MOMENTS);
   }
 }
 
 /** The orders of arms by the level of the ladder on which they were first asked for. */
-export async function levelsOf(duck: Duck, versions: readonly string[]): Promise<readonly ExperimentLevel[]> {
+export async function readLevels(
+  duck: QueryEngine,
+  versions: readonly string[],
+): Promise<readonly ExperimentLevel[]> {
   const rows =
-    await duck.rows(`SELECT arm, level, ${byOutcome('sum(orders)')}, sum(requisites) AS requisites, sum(waits) AS waits,
+    await duck.rows(`SELECT arm, level, ${byOutcomeSql('sum(orders)')}, sum(requisites) AS requisites, sum(waits) AS waits,
     sum(lost) AS "lostAfterWait" FROM levels GROUP BY ALL`);
   const levels = rows.map((row) => ({
-    version: textOf(row['arm']) ?? '',
-    ...numbersOf(row, { level: 0, ...NO_OTHERS }),
-    orders: numbersOf(row, NO_ORDERS),
+    version: toTextOrNull(row['arm']) ?? '',
+    ...toNumbers(row, { level: 0, ...NO_OTHERS }),
+    orders: toNumbers(row, NO_ORDERS),
   }));
   return levels
     .filter(({ version }) => versions.includes(version))

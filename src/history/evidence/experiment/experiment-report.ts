@@ -1,44 +1,44 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { DAY_MS } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { earliestAnswer, type Objective, ObjectiveSchema, objectiveInWords } from '#decision/objective.ts';
-import { timeText } from '#decision/payer/instant.ts';
+import { findEarliestResult, formatObjective, type Objective, ObjectiveSchema } from '#decision/objective.ts';
+import { formatTime } from '#decision/payer/instant.ts';
 import {
   type ColumnGroup,
-  cellText,
-  columns,
-  countText,
+  createColumns,
   type EvidenceSpan,
   type EvidenceTable,
+  formatCell,
+  formatNumber,
+  formatPercent,
+  listSpanNotes,
+  listStatusCells,
   number,
   orderCounts,
   type Presentation,
-  percentText,
   SPAN,
   STATUSES_COUNTED,
-  spanNotes,
-  statusCells,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { amountSum } from '#history/evidence/source/order-sums.ts';
+import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import {
+  findUnratedMoney,
+  listUnratedNotes,
   type UnratedMoney,
-  unratedAmong,
   unratedMoney,
-  unratedNotes,
 } from '#history/evidence/unrated-money.ts';
 import {
   type ArmTotals,
-  differencesOf,
+  computeDifferences,
+  findVetoes,
+  getMoments,
   MATTERS_SHARE,
-  momentsOf,
   RecommendationSchema,
-  recommendationOf,
+  recommend,
   VETOES,
   type Veto,
   VetoSchema,
-  vetoesOf,
 } from './recommendation.ts';
 
 const FIGURES = {
@@ -83,7 +83,7 @@ const DIFFERENCE = {
 
 /** What `rules experiment --json` prints, but for notes and tables; the member names are stable. */
 export const ExperimentSchema = s.shape('What the versions on trial are worth', {
-  kind: s.always('experiment'),
+  kind: s.literal('experiment'),
   version: s.nullable(s.word('The version that decides for all others; null without a trial')),
   ...SPAN,
   since: s.nullable(s.epochMs('Since when the shares of the trial are these; null without a trial')),
@@ -105,7 +105,7 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
       ...DIFFERENCE,
       clientsToGo: s.nullable(
         s.count(
-          `Until a difference of ${percentText(MATTERS_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
+          `Until a difference of ${formatPercent(MATTERS_SHARE)} of the active version's shows in four of five experiments; null where that is nothing`,
         ),
       ),
     }),
@@ -123,7 +123,7 @@ export type Experiment = s.Shape<typeof ExperimentSchema>;
 export type ExperimentLevel = Experiment['levels'][number];
 
 /** By what clients are judged. */
-export interface Judged {
+export interface ExperimentBasis {
   /** With what follows from the data where nobody said it; without a cap none is known. */
   readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
   /** It is that of the rollout. */
@@ -131,7 +131,7 @@ export interface Judged {
 }
 
 /** The stage of a trial: since when, which version is compared with, and by what. */
-interface ComparedStage extends Judged {
+interface ComparedStage extends ExperimentBasis {
   readonly since: number;
   readonly active: string | null;
   readonly vetoes: readonly Veto[];
@@ -147,7 +147,7 @@ interface Look {
 }
 
 /** The result of the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
-export function experimentOf(
+export function evaluateExperiment(
   span: EvidenceSpan,
   stage: ComparedStage | null,
   looks: readonly Look[],
@@ -161,7 +161,7 @@ export function experimentOf(
       arms,
       active,
       candidates,
-      differences: active === null ? [] : differencesOf(active, candidates),
+      differences: active === null ? [] : computeDifferences(active, candidates),
     };
   });
   const { arms = [], active = null, candidates = [], differences = [] } = compared.at(-1) ?? {};
@@ -171,7 +171,10 @@ export function experimentOf(
     reversals: (objective?.reversalCost ?? 0) > 0,
     requisites: (objective?.requisiteCost ?? 0) > 0,
   };
-  const vetoes = [...(stage?.vetoes ?? []), ...(active === null ? [] : vetoesOf(active, candidates, priced))];
+  const vetoes = [
+    ...(stage?.vetoes ?? []),
+    ...(active === null ? [] : findVetoes(active, candidates, priced)),
+  ];
   return {
     kind: 'experiment',
     version: stage?.active ?? null,
@@ -180,7 +183,7 @@ export function experimentOf(
     objective,
     unrated: objective === null ? null : unratedOf(figures, objective),
     isFixed,
-    earliest: stage === null ? null : earliestAnswer(stage.since, stage.objective),
+    earliest: stage === null ? null : findEarliestResult(stage.since, stage.objective),
     arms: figures,
     levels,
     differences,
@@ -188,13 +191,13 @@ export function experimentOf(
       differences.map(({ clientsToGo: _, ...difference }) => ({ at, ...difference })),
     ),
     vetoes,
-    recommendation: recommendationOf(isFixed ? active : null, candidates, vetoes),
+    recommendation: recommend(isFixed ? active : null, candidates, vetoes),
   };
 }
 
 function figuresOf(arm: CountedArm): Experiment['arms'][number] {
   const { version, share, clients, asked, waitsEnded } = arm;
-  const sum = (metric: Parameters<typeof momentsOf>[1]) => momentsOf(arm, metric).sum;
+  const sum = (metric: Parameters<typeof getMoments>[1]) => getMoments(arm, metric).sum;
   const currencies = [...arm.totals.keys()].flatMap(
     (metric) => metric.match(/^money\.(.*)\.paid$/)?.[1] ?? [],
   );
@@ -209,12 +212,12 @@ function figuresOf(arm: CountedArm): Experiment['arms'][number] {
       currencies.toSorted().map((currency) => [
         currency,
         {
-          paid: amountSum(sum(`money.${currency}.paid`)),
-          reversed: amountSum(sum(`money.${currency}.reversed`)),
+          paid: roundAmountSum(sum(`money.${currency}.paid`)),
+          reversed: roundAmountSum(sum(`money.${currency}.reversed`)),
         },
       ]),
     ),
-    capped: amountSum(arm.capped),
+    capped: roundAmountSum(arm.capped),
     requisites: sum('requisites'),
     waits: sum('waits'),
     lostAfterWait: sum('lostAfterWait'),
@@ -230,20 +233,23 @@ function unratedOf(
   const sums: Record<string, Experiment['arms'][number]['money'][string]> = {};
   for (const [currency, { paid, reversed }] of arms.flatMap(({ money }) => Object.entries(money))) {
     const so = sums[currency] ?? { paid: 0, reversed: 0 };
-    sums[currency] = { paid: amountSum(so.paid + paid), reversed: amountSum(so.reversed + reversed) };
+    sums[currency] = {
+      paid: roundAmountSum(so.paid + paid),
+      reversed: roundAmountSum(so.reversed + reversed),
+    };
   }
-  return unratedAmong(sums, objective, objective.currency);
+  return findUnratedMoney(sums, objective, objective.currency);
 }
 
 /** An experiment for its reader. */
 export function presentExperiment(found: Experiment): Presentation {
-  const notes = spanNotes(found);
+  const notes = listSpanNotes(found);
   if (found.since === null) return { notes: [...notes, NO_TRIAL], tables: [] };
   const tables = [armsTable(found), moneyTable(found), differencesTable(found), levelsTable(found)];
   return {
     notes: [
       ...notes,
-      `On trial with these shares since ${timeText(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version it was drawn into, whichever came to decide.`,
+      `On trial with these shares since ${formatTime(found.since)}, and counted from then on, also where the time asked about begins later. A client counts for the version it was drawn into, whichever came to decide.`,
       ...objectiveNotes(found),
       ...(found.version === null ? [NOBODY_LEFT] : []),
       ...(found.version !== null && found.differences.length === 0 ? [TOO_FEW] : []),
@@ -271,15 +277,15 @@ function objectiveNotes({ objective, unrated, isFixed, earliest, arms }: Experim
   if (objective === null || earliest === null) return [];
   const { windowDays, reversalDays, cap } = objective;
   const currency = objective.currency ?? NO_CURRENCY;
-  const capped = arms.map((arm) => `${cellText(arm.capped, 'money')} of ${arm.version}`).join(', ');
+  const capped = arms.map((arm) => `${formatCell(arm.capped, 'money')} of ${arm.version}`).join(', ');
   const young = arms.reduce((sum, arm) => sum + arm.young, 0);
   return [
-    `Judged by ${objectiveInWords(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
-    `A client counts once, by what it does within ${days(windowDays)}, ${days(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${timeText(earliest)}. ${countText(young)} do not count yet.`,
+    `Judged by ${formatObjective(objective)}.${isFixed ? '' : ' The rollout was begun with another objective, so this one recommends nothing.'}`,
+    `A client counts once, by what it does within ${days(windowDays)}, ${days(reversalDays ?? 0)} after that, in which payments may be reversed: the first on ${formatTime(earliest)}. ${formatNumber(young)} do not count yet.`,
     cap === null
       ? 'No amount is capped: too few clients paid in the 30 days before; give a cap with the rollout where a few pay most.'
-      : `Of a client's money up to ${cellText(cap, 'money')} ${currency} count. What was paid above that counts nowhere: ${capped}.`,
-    ...unratedNotes('Value', unrated, RATE_OF_A_TRIAL),
+      : `Of a client's money up to ${formatCell(cap, 'money')} ${currency} count. What was paid above that counts nowhere: ${capped}.`,
+    ...listUnratedNotes('Value', unrated, RATE_OF_A_TRIAL),
   ];
 }
 
@@ -287,12 +293,12 @@ const RATE_OF_A_TRIAL =
   'when the next trial begins; in rules experiment it is shown for this one, and recommends nothing';
 
 function days(some: number): string {
-  return counted(some, 'day');
+  return formatCount(some, 'day');
 }
 
 function recommendationNote({ recommendation, version, differences }: Experiment): string {
   const { version: best, takeBack, errorBound } = recommendation;
-  const bound = `Of experiments on versions that are the same at most ${percentText(errorBound)} end with a recommendation, however often somebody looks.`;
+  const bound = `Of experiments on versions that are the same at most ${formatPercent(errorBound)} end with a recommendation, however often somebody looks.`;
   const back = takeBack.map((one) => `rules rollback ${one} --reason "worse by the experiment"`).join('; ');
   if (best !== null && best !== version)
     return `Recommended: make ${best} active. ${bound} Next: rules rollout ${best} --active --reason "better by the experiment"`;
@@ -310,24 +316,24 @@ function waitingNote({ arms, differences, trend, earliest }: Experiment): readon
   const values = differences.filter(({ metric }) => metric === 'value');
   return values.flatMap(({ version, clientsToGo }) => {
     if (clientsToGo === null) return [];
-    const shows = `a difference of ${percentText(MATTERS_SHARE)} in value between ${version} and the active version`;
+    const shows = `a difference of ${formatPercent(MATTERS_SHARE)} in value between ${version} and the active version`;
     if (clientsToGo === 0) return [`There are clients enough to show ${shows} in four of five experiments.`];
     const wait = days > 0 ? `, at the pace so far ${daysText((clientsToGo / clients) * days)}` : '';
     return [
-      `About ${countText(clientsToGo)} more clients${wait}, until ${shows} shows in four of five experiments.`,
+      `About ${formatNumber(clientsToGo)} more clients${wait}, until ${shows} shows in four of five experiments.`,
     ];
   });
 }
 
 function daysText(days: number): string {
-  return days < 1.5 ? 'about a day' : `about ${countText(Math.round(days))} days`;
+  return days < 1.5 ? 'about a day' : `about ${formatNumber(Math.round(days))} days`;
 }
 
 function armsTable({ arms }: Experiment): EvidenceTable {
   return {
     name: 'arms',
     title: 'Orders by arm',
-    columns: columns(
+    columns: createColumns(
       ['text', 'version'],
       ['share', 'share'],
       ['count', 'clients', 'too young'],
@@ -352,14 +358,14 @@ function figureCells({
   waits,
   lostAfterWait,
 }: Omit<ExperimentLevel, 'version' | 'level'>) {
-  return [...statusCells(orders), requisites, waits, lostAfterWait];
+  return [...listStatusCells(orders), requisites, waits, lostAfterWait];
 }
 
 function moneyTable({ arms }: Experiment): EvidenceTable {
   return {
     name: 'money',
     title: 'Money by arm',
-    columns: columns(['text', 'version', 'currency'], ['money', 'paid', 'reversed', 'paid a client']),
+    columns: createColumns(['text', 'version', 'currency'], ['money', 'paid', 'reversed', 'paid a client']),
     rows: arms.flatMap(({ version, clients, money }) =>
       Object.entries(money).map(([currency, { paid, reversed }]) => [
         ...[version, currency, paid, reversed, clients === 0 ? null : paid / clients],
@@ -372,10 +378,10 @@ function differencesTable({ differences, version: active }: Experiment): Evidenc
   return {
     name: 'differences',
     title: `Differences to ${active ?? '-'} for each 1,000 clients, with 95 % intervals that hold at all times together`,
-    columns: columns(
+    columns: createColumns(
       ['text', 'version', 'of'],
       ['money', 'difference'],
-      ['count', `clients to go for ${percentText(MATTERS_SHARE)}`],
+      ['count', `clients to go for ${formatPercent(MATTERS_SHARE)}`],
     ),
     rows: differences.map(({ version, metric, value, low, high, clientsToGo }) => [
       ...[version, METRIC_NAMES.get(metric) ?? metric.replaceAll('.', ' ')],
@@ -397,7 +403,7 @@ function levelsTable({ levels }: Experiment): EvidenceTable {
   return {
     name: 'levels',
     title: 'Orders by arm and level of the ladder when they were first asked for',
-    columns: columns(['text', 'version', 'level'], ...FIGURES_COUNTED),
+    columns: createColumns(['text', 'version', 'level'], ...FIGURES_COUNTED),
     rows: levels.map((level) => [level.version, String(level.level), ...figureCells(level)]),
   };
 }

@@ -1,7 +1,13 @@
 import { DAY_MS } from '#base/duration.ts';
-import { type Objective, objectiveOf } from '#decision/objective.ts';
-import { timeText } from '#decision/payer/instant.ts';
-import { type Bind, type Duck, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import { type Objective, parseObjective } from '#decision/objective.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import {
+  type Bind,
+  type QueryEngine,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
 import {
   askedStatusSql,
   GRANTED_SQL,
@@ -14,14 +20,19 @@ import {
 } from '#history/archive/order-status.ts';
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
-import { mainCurrencyOf, NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { makeDevices } from '#history/evidence/source/device-clusters.ts';
-import { between, type Evidence, knownRows, makeDecisionsView } from '#history/evidence/source/evidence.ts';
-import { lastingDaysOf } from '#history/evidence/source/reversals.ts';
-import { clientBatches, makeTableView } from '#history/evidence/source/shared-devices.ts';
+import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { createDevices } from '#history/evidence/source/device-clusters.ts';
+import {
+  betweenSql,
+  createDecisionsView,
+  type Evidence,
+  knownRowsSql,
+} from '#history/evidence/source/evidence.ts';
+import { findLastingDays } from '#history/evidence/source/reversals.ts';
+import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
 import { isOffBalance } from '#history/statistics/sample-ratio.ts';
-import { ArmSums, addSums, levelsOf, makeSums } from './arm-sums.ts';
-import { type Experiment, experimentOf, type Judged } from './experiment-report.ts';
+import { ArmSums, createSums, insertSums, readLevels } from './arm-sums.ts';
+import { type Experiment, type ExperimentBasis, evaluateExperiment } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
 
 /** A trial while its shares stay the same. */
@@ -59,7 +70,7 @@ const SAMPLE_RATIO_ALPHA = 0.001;
  * then once and for all, so that values are independent and nothing of them changes. Another objective than that of
  * the rollout is shown, and recommends nothing.
  */
-export async function experiment(
+export async function runExperiment(
   evidence: Evidence,
   versions: readonly string[],
   onProgress: (done: number, of: number) => void = () => {},
@@ -67,7 +78,7 @@ export async function experiment(
 ): Promise<Experiment> {
   const { duck, span } = evidence;
   const since = await newestStart(duck, versions);
-  if (since === null) return experimentOf(span, null, [], []);
+  if (since === null) return evaluateExperiment(span, null, [], []);
   await makeStageViews(evidence, since);
   const stage = await stageOf(duck, since);
   const wanted = (version: string) => versions.length === 0 || versions.includes(version);
@@ -75,9 +86,9 @@ export async function experiment(
   const judged = await judgedBy(evidence, stage, otherwise);
   const knownUntil = evidence.ask.asOf ?? (await newestOf(duck));
   const looks = looksAt(stage.since, knownUntil);
-  await makeSums(duck);
+  await createSums(duck);
   const [{ n } = {}] = await duck.rows('SELECT count(*) AS n FROM decisions_of_trial');
-  const batches = clientBatches(numberOf(n) ?? 0, BATCH_DECISIONS_MAX);
+  const batches = splitClients(toNumberOrNull(n) ?? 0, BATCH_DECISIONS_MAX);
   for (const [batch, clients] of batches.entries()) {
     onProgress(batch, batches.length);
     await addBatch(evidence, { stage, clients, judged, looks, knownUntil });
@@ -91,7 +102,7 @@ export async function experiment(
     ...(await devicesVeto(evidence, stage)),
     ...stoppedVeto(span),
   ];
-  return experimentOf(span, { ...stage, ...judged, vetoes }, seen, await levelsOf(duck, names));
+  return evaluateExperiment(span, { ...stage, ...judged, vetoes }, seen, await readLevels(duck, names));
 }
 
 /**
@@ -99,16 +110,17 @@ export async function experiment(
  * all times.
  */
 async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
-  const rows = (from: number, to: number | null) => knownRows(ask.place, 'decisions', { ...ask, from, to });
-  await makeDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
-  await makeDecisionsView(duck, rows(since, null), 'decisions_of_trial');
-  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null });
+  const rows = (from: number, to: number | null) =>
+    knownRowsSql(ask.place, 'decisions', { ...ask, from, to });
+  await createDecisionsView(duck, rows(since - CAP_MS, since), 'decisions_before');
+  await createDecisionsView(duck, rows(since, null), 'decisions_of_trial');
+  const reported = knownRowsSql(ask.place, 'outcomes', { ...ask, from: null, to: null });
   await duck.run(`CREATE OR REPLACE VIEW outcomes_of_trial AS FROM ${reported}`);
-  await makeTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
+  await createTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
 }
 
 /** When the newest stage began in which all of these versions were drawn, epoch ms; null without one. */
-async function newestStart(duck: Duck, versions: readonly string[]): Promise<number | null> {
+async function newestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
   const drawn = (bind: Bind) =>
     versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
   const [row = {}] = await duck.rows(
@@ -116,10 +128,10 @@ async function newestStart(duck: Duck, versions: readonly string[]): Promise<num
     SELECT draw_since FROM decisions WHERE draw_since IS NOT NULL GROUP BY draw_since
     HAVING ${drawn(bind)} ORDER BY draw_since DESC LIMIT 1`,
   );
-  return numberOf(row['draw_since']);
+  return toNumberOrNull(row['draw_since']);
 }
 
-async function stageOf(duck: Duck, since: number): Promise<Stage> {
+async function stageOf(duck: QueryEngine, since: number): Promise<Stage> {
   const rows = await duck.rows(`
     SELECT draw_version AS version, max(draw_percent) AS percent, bool_or(arm = 'active' AND rule_version = draw_version) AS active,
       any_value(draw_objective) AS objective
@@ -127,9 +139,11 @@ async function stageOf(duck: Duck, since: number): Promise<Stage> {
   const active = rows.find((one) => one['active'] === true);
   return {
     since,
-    active: active === undefined ? null : textOf(active['version']),
-    shares: new Map(rows.map((one) => [textOf(one['version']) ?? '', numberOf(one['percent']) ?? 0])),
-    objective: textOf(rows[0]?.['objective']),
+    active: active === undefined ? null : toTextOrNull(active['version']),
+    shares: new Map(
+      rows.map((one) => [toTextOrNull(one['version']) ?? '', toNumberOrNull(one['percent']) ?? 0]),
+    ),
+    objective: toTextOrNull(rows[0]?.['objective']),
   };
 }
 
@@ -138,16 +152,20 @@ function isOf(since: number): string {
 }
 
 /** When the newest decision or report came, epoch ms. */
-async function newestOf(duck: Duck): Promise<number> {
+async function newestOf(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes_of_trial)) AS newest',
   );
-  return numberOf(row['newest']) ?? 0;
+  return toNumberOrNull(row['newest']) ?? 0;
 }
 
 /** What a value is made of, all of it known before the trial but for reversals that take longer than was known then. */
-async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective | null): Promise<Judged> {
-  const given = objectiveOf(stage.objective);
+async function judgedBy(
+  evidence: Evidence,
+  stage: Stage,
+  otherwise: Objective | null,
+): Promise<ExperimentBasis> {
+  const given = parseObjective(stage.objective);
   const objective = otherwise ?? given;
   if (objective === null)
     throw new BadQuestion(
@@ -156,10 +174,10 @@ async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective |
   const { duck, ask } = evidence;
   const currency =
     objective.currency ??
-    (await mainCurrencyOf(duck, 'decisions_before')) ??
-    (await mainCurrencyOf(duck, 'decisions_of_trial'));
+    (await findMainCurrency(duck, 'decisions_before')) ??
+    (await findMainCurrency(duck, 'decisions_of_trial'));
   const lasting = async () =>
-    Math.max(await lastingDaysOf(evidence, stage.since), await lastingDaysOf(evidence, ask.asOf ?? null));
+    Math.max(await findLastingDays(evidence, stage.since), await findLastingDays(evidence, ask.asOf ?? null));
   const reversalDays = objective.reversalDays ?? (await lasting());
   const main = currency ?? NO_CURRENCY;
   const cap = objective.cap ?? (await capOf(duck, objective, main, stage.since));
@@ -170,7 +188,12 @@ async function judgedBy(evidence: Evidence, stage: Stage, otherwise: Objective |
 }
 
 /** The 99.9 % point of what clients paid in the time before; null where they are too few. */
-async function capOf(duck: Duck, objective: Objective, main: string, since: number): Promise<number | null> {
+async function capOf(
+  duck: QueryEngine,
+  objective: Objective,
+  main: string,
+  since: number,
+): Promise<number | null> {
   const [row = {}] = await duck.rows(`
     SELECT count(*)::DOUBLE AS clients, quantile_cont(total, 0.999) AS cap FROM (
       SELECT client_hash, sum(${worthSql(objective, main, 'amount', 'currency')}) AS total
@@ -178,7 +201,7 @@ async function capOf(duck: Duck, objective: Objective, main: string, since: numb
         arg_max(fact_currency, seq) AS currency FROM decisions_before GROUP BY order_key)
       SEMI JOIN (SELECT ${ORDER_KEY_SQL} AS order_key FROM outcomes_of_trial WHERE outcome = 'PAID' AND reported_at < make_timestamp_ms(${since}))
         USING (order_key) GROUP BY client_hash)`);
-  return (numberOf(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : numberOf(row['cap']);
+  return (toNumberOrNull(row['clients']) ?? 0) < CAP_CLIENTS_MIN ? null : toNumberOrNull(row['cap']);
 }
 
 type Looks = ReturnType<typeof looksAt>;
@@ -198,7 +221,7 @@ interface Batch {
   readonly stage: Stage;
   /** SQL: which clients. */
   readonly clients: string;
-  readonly judged: Judged;
+  readonly judged: ExperimentBasis;
   readonly looks: Looks;
   readonly knownUntil: number;
 }
@@ -209,7 +232,7 @@ async function addBatch(
 ): Promise<void> {
   const { objective } = judged;
   const [windowMs, waitedMs] = [objective.windowDays * DAY_MS, objective.reversalDays * DAY_MS];
-  const entersBy = between('first_at', null, ask.to).join(' AND ');
+  const entersBy = betweenSql('first_at', null, ask.to).join(' AND ');
   const cap = (worth: string, times = '') =>
     objective.cap === null ? worth : `least(${worth}, ${objective.cap}${times})`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE drawn AS
@@ -259,7 +282,7 @@ async function addBatch(
     )`);
   const money = (what: string) =>
     cap(what, ` / (${worthSql(objective, objective.currency, '1', 'currency')})`);
-  await addSums(
+  await insertSums(
     duck,
     `SELECT arm, look, metric, x FROM (UNPIVOT valued ON COLUMNS(* EXCLUDE (arm, look, client_hash)) INTO NAME metric VALUE x)
     UNION ALL SELECT arm, look, 'money.' || currency || '.' || metric, x FROM (UNPIVOT (
@@ -298,13 +321,13 @@ function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): reado
 /** What clients of other arms use is not apart: an arm's rules then meet what another's did. */
 async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
   const { duck } = evidence;
-  await makeDevices(evidence);
+  await createDevices(evidence);
   const [row = {}] = await duck.rows(`
     SELECT count(*)::DOUBLE AS clients, count(*) FILTER (device IS NOT NULL AND one <> other)::DOUBLE AS shared FROM (
       SELECT device, min(arm) OVER (PARTITION BY device) AS one, max(arm) OVER (PARTITION BY device) AS other
       FROM (SELECT DISTINCT client_hash, draw_version AS arm FROM decisions_of_trial
         WHERE ${isOf(since)}) LEFT JOIN devices USING (client_hash))`);
-  const { clients, shared } = numbersOf(row, { clients: 0, shared: 0 });
+  const { clients, shared } = toNumbers(row, { clients: 0, shared: 0 });
   if (shared <= SHARED_DEVICES_MAX * clients) return [];
   return [
     {
@@ -319,7 +342,7 @@ async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readon
 function stoppedVeto({ silences }: Evidence['span']): readonly Veto[] {
   const stopped = silences.filter(({ to }) => to === null);
   const why = stopped.map(
-    ({ platform, from, orders }) => `${orders} orders of ${platform} since ${timeText(from)}`,
+    ({ platform, from, orders }) => `${orders} orders of ${platform} since ${formatTime(from)}`,
   );
   return why.length === 0 ? [] : [{ veto: 'outcomesStopped', version: null, why: why.join(', ') }];
 }

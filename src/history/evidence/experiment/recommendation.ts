@@ -1,10 +1,10 @@
 import { list, meaning, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { number } from '#history/evidence/presentation.ts';
 import {
-  clientsToGo,
-  differenceOf,
+  computeMean,
+  estimateClientsToGo,
+  estimateDifference,
   type Moments,
-  meanOf,
   NO_MOMENTS,
 } from '#history/statistics/confidence-sequence.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
@@ -46,7 +46,7 @@ export interface ArmTotals {
 }
 
 /** A metric that no client of the arm has is 0 for all of them. */
-export function momentsOf({ totals, clients }: ArmTotals, metric: Metric): Moments {
+export function getMoments({ totals, clients }: ArmTotals, metric: Metric): Moments {
   return totals.get(metric) ?? { ...NO_MOMENTS, clients };
 }
 
@@ -101,18 +101,18 @@ export const RecommendationSchema = shape('What the figures say', {
 type Recommendation = Shape<typeof RecommendationSchema>;
 
 /** Every difference that is known. */
-export function differencesOf(
+export function computeDifferences(
   active: ArmTotals,
   candidates: readonly ArmTotals[],
 ): readonly MetricDifference[] {
   return candidates.flatMap((candidate) =>
     metricsOf([active, candidate]).flatMap((metric) => {
-      const [base, other] = [momentsOf(active, metric), momentsOf(candidate, metric)];
-      const difference = differenceOf(base, other, INTERVAL_ALPHA);
+      const [base, other] = [getMoments(active, metric), getMoments(candidate, metric)];
+      const difference = estimateDifference(base, other, INTERVAL_ALPHA);
       if (difference === null) return [];
       // By what a recommendation takes, where it is the figure of one.
       const alpha = metric === 'value' ? RECOMMENDATION_ERROR_MAX / candidates.length : INTERVAL_ALPHA;
-      const toGo = clientsToGo(base, other, alpha, MATTERS_SHARE * Math.abs(meanOf(base)));
+      const toGo = estimateClientsToGo(base, other, alpha, MATTERS_SHARE * Math.abs(computeMean(base)));
       return [{ version: candidate.version, metric, ...difference, clientsToGo: toGo }];
     }),
   );
@@ -122,24 +122,24 @@ export function differencesOf(
 type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
 
 /** Harm of a candidate beside its value, and reports that are missing in one arm. */
-export function vetoesOf(
+export function findVetoes(
   active: ArmTotals,
   candidates: readonly ArmTotals[],
   priced: Priced,
 ): readonly Veto[] {
   return candidates.flatMap((candidate) => {
     const differs = (metric: Metric) =>
-      differenceOf(momentsOf(active, metric), momentsOf(candidate, metric), INTERVAL_ALPHA);
+      estimateDifference(getMoments(active, metric), getMoments(candidate, metric), INTERVAL_ALPHA);
     const isLess = (metric: Metric) => (differs(metric)?.high ?? 0) < 0;
     const isMore = (metric: Metric) => (differs(metric)?.low ?? 0) > 0;
     const { version } = candidate;
     const found = (veto: VetoName, holds: boolean, why: string): readonly Veto[] =>
       holds ? [{ veto, version, why }] : [];
-    const a = (metric: Metric) => meanText(momentsOf(active, metric), momentsOf(candidate, metric));
+    const a = (metric: Metric) => meanText(getMoments(active, metric), getMoments(candidate, metric));
     const missing =
       active.unreported !== null &&
       candidate.unreported !== null &&
-      isApart(differenceOf(active.unreported, candidate.unreported, RECOMMENDATION_ERROR_MAX));
+      isApart(estimateDifference(active.unreported, candidate.unreported, RECOMMENDATION_ERROR_MAX));
     return [
       ...found('money', isLess('amount'), `lasting money ${a('amount')}`),
       ...found(
@@ -167,7 +167,7 @@ function isApart(difference: Estimate | null): boolean {
 
 /** "12.1 against 13.4 for each 1,000 clients" */
 function meanText(base: Moments, other: Moments): string {
-  const [one, two] = [other, base].map((moments) => (1000 * meanOf(moments)).toPrecision(3));
+  const [one, two] = [other, base].map((moments) => (1000 * computeMean(moments)).toPrecision(3));
   return `${Number(one)} against ${Number(two)} for each 1,000 clients`;
 }
 
@@ -183,7 +183,7 @@ export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
  * A candidate is better or worse by its value alone: one figure, one rule for both directions. For identical versions
  * all of these together are wrong with a chance of at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
  */
-export function recommendationOf(
+export function recommend(
   active: ArmTotals | null,
   candidates: readonly ArmTotals[],
   vetoes: readonly Veto[] = [],
@@ -198,7 +198,7 @@ export function recommendationOf(
     )
     .map((candidate) => ({
       candidate,
-      difference: differenceOf(momentsOf(active, 'value'), momentsOf(candidate, 'value'), alpha),
+      difference: estimateDifference(getMoments(active, 'value'), getMoments(candidate, 'value'), alpha),
     }));
   const [best] = judged
     .filter(({ candidate, difference }) =>

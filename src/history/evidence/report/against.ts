@@ -1,13 +1,13 @@
 import { count, list, type Shape, shape, word } from '#base/shapes.ts';
 import { NOBODY_HELD_OUT } from '#decision/holdout.ts';
-import { lackingLabels, prepareRedecision } from '#decision/redecision.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
-import { type RuleSet, settingsOf } from '#decision/rules/rule-set.ts';
+import { listLackingLabels, prepareRedecision } from '#decision/redecision.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
+import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { AnswerCodes, COMPARISON, compare } from '#history/evidence/comparison.ts';
+import { AnswerCodes, COMPARISON, compareAnswers } from '#history/evidence/comparison.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { decidingText } from './arm-net.ts';
-import { factCells } from './fact-cells.ts';
+import { serializeDecidingPart } from './arm-net.ts';
+import { readFactCells } from './fact-cells.ts';
 
 export const AgainstSchema = shape('What changes from another version to this one, on the recorded facts', {
   version: word('The other version'),
@@ -21,17 +21,17 @@ export const AgainstSchema = shape('What changes from another version to this on
 type Against = Shape<typeof AgainstSchema>;
 
 /** How two rule sets judge the same recorded facts, as if nobody were held out: each cell of them is asked about once. */
-export async function againstOf(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
+export async function compareRuleSets(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
   const { duck, span, attributeHmacs } = evidence;
-  const [rules, base] = [withHmacs(of, attributeHmacs), withHmacs(against, attributeHmacs)];
-  const { sql, cells } = await factCells(duck, base, rules);
+  const [rules, base] = [rehashConstants(of, attributeHmacs), rehashConstants(against, attributeHmacs)];
+  const { sql, cells } = await readFactCells(duck, base, rules);
   const answers = new AnswerCodes();
   const missing = new Set<string>();
   const sides = [base, rules].map(prepareRedecision);
   const answered = cells.flatMap(({ cell, recorded }) => {
     const codes = sides.flatMap((redecide) => {
       const again = redecide(recorded, NOBODY_HELD_OUT);
-      if (again.kind !== 'decided') for (const label of lackingLabels(again)) missing.add(label);
+      if (again.kind !== 'decided') for (const label of listLackingLabels(again)) missing.add(label);
       return again.kind === 'decided' ? [answers.codeOf(again.concluded)] : [];
     });
     return codes.length < sides.length ? [] : [`(${[cell, ...codes].join(', ')})`];
@@ -44,7 +44,7 @@ export async function againstOf(evidence: Evidence, of: RuleSet, against: RuleSe
     SELECT client_hash, order_key, "at", base, candidate
     FROM (SELECT client_hash, ${ORDER_KEY_SQL} AS order_key, epoch_ms(decided_at)::DOUBLE AS "at", ${sql} AS cell FROM decisions)
     JOIN answered_cells USING (cell)`);
-  const found = await compare(duck, 'compared', answers);
+  const found = await compareAnswers(duck, 'compared', answers);
   return {
     version: base.version,
     digest: base.digest,
@@ -53,7 +53,9 @@ export async function againstOf(evidence: Evidence, of: RuleSet, against: RuleSe
     missing: [...missing].toSorted(),
     unseen: (['currency', 'smoothing', 'ladder'] as const).filter((name) =>
       ['', ...base.platforms.keys(), ...rules.platforms.keys()].some((platform) => {
-        const [was, is] = [base, rules].map((side) => decidingText(settingsOf(side, platform)[name]));
+        const [was, is] = [base, rules].map((side) =>
+          serializeDecidingPart(getPlatformSettings(side, platform)[name]),
+        );
         return was !== is;
       }),
     ),

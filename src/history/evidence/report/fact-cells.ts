@@ -1,30 +1,37 @@
 import { OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { heldOutOf, type IsHeldOut } from '#decision/holdout.ts';
+import { type IsHeldOut, listSkippedRules } from '#decision/holdout.ts';
 import { SECRET_ID_CHARACTERS } from '#decision/payer/attribute-secrets.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import {
-  circumstantialFacts,
-  lackingLabels,
+  computeCircumstantialFacts,
+  listLackingLabels,
   prepareRedecision,
   type RecordedRequest,
   type Redecided,
 } from '#decision/redecision.ts';
 import {
   type Comparison,
-  comparisonsIn,
   type FactRef,
-  factsOf,
   isFactRef,
   keepsPseudonym,
+  listComparedFacts,
+  listComparisons,
 } from '#decision/rules/condition.ts';
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
-import { matcher } from '#decision/rules/matcher.ts';
-import { decidingConditionsOf, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
-import { type Duck, type DuckRow, numberOf, quote, quoteName, textOf } from '#history/archive/duck.ts';
-import { columnOf, factLabel, typeOfColumn } from '#history/archive/fact-columns.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
+import { listDecidingConditions, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
+import {
+  type DuckRow,
+  type QueryEngine,
+  quote,
+  quoteName,
+  toNumberOrNull,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
+import { getColumnType, getFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
-import { columnsOf } from '#history/evidence/source/evidence.ts';
+import { listColumns } from '#history/evidence/source/evidence.ts';
 
 /** Decisions that differ in nothing that the rules compare: what one of them recorded stands for all. */
 export interface FactCell {
@@ -46,22 +53,26 @@ interface FactCells {
 }
 
 /** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
-export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
-  const columns = new RecordedColumns(await columnsOf(duck, 'decisions'));
+export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
+  const columns = new RecordedColumns(await listColumns(duck, 'decisions'));
   const conditions = ruleSets.flatMap((rules) =>
-    decidingConditionsOf(rules).map((condition) => hashConstants(condition, rules.attributeHmacs)),
+    listDecidingConditions(rules).map((condition) => hashConstants(condition, rules.attributeHmacs)),
   );
-  const compared = comparisonsIn(conditions).filter((comparison) =>
-    factsOf(comparison).every((ref) => ref.fact.kind !== 'circumstantial' && columns.hasFact(ref)),
+  const compared = listComparisons(conditions).filter((comparison) =>
+    listComparedFacts(comparison).every((ref) => ref.fact.kind !== 'circumstantial' && columns.hasFact(ref)),
   );
-  const refs = [...new Map(compared.flatMap(factsOf).map((ref) => [columnOf(ref), ref])).values()];
+  const refs = [
+    ...new Map(compared.flatMap(listComparedFacts).map((ref) => [getFactColumn(ref), ref])).values(),
+  ];
   // Values of facts that are compared with each other must be those of one decision.
-  const paired = new Set(compared.flatMap((one) => (isFactRef(one.value) ? factsOf(one).map(columnOf) : [])));
+  const paired = new Set(
+    compared.flatMap((one) => (isFactRef(one.value) ? listComparedFacts(one).map(getFactColumn) : [])),
+  );
   const circumstances = await makeCircumstances(duck, ruleSets);
   const circumstance = circumstances.length === 0 ? '0' : CIRCUMSTANCE_SQL;
   const sql = `hash(${['0', HELD_OUT_SQL, circumstance, ...new Set(compared.flatMap((one) => testsOf(one, columns)))].join(', ')})`;
   const values = refs.flatMap((ref) => {
-    const [name, sql] = [columnOf(ref), columns.sql(ref)];
+    const [name, sql] = [getFactColumn(ref), columns.sql(ref)];
     const value = paired.has(name) ? PAIRED_VALUE(sql) : `any_value(${sql})`;
     return [
       `, ${value} AS ${quoteName(name)}`,
@@ -73,15 +84,15 @@ export async function factCells(duck: Duck, ...ruleSets: readonly RuleSet[]): Pr
   return {
     sql,
     cells: rows.map((row) => {
-      const heldOut = new Set((textOf(row['held_out']) ?? '').split(' '));
+      const heldOut = new Set((toTextOrNull(row['held_out']) ?? '').split(' '));
       return {
         cell: String(row['cell']),
         recorded: {
-          ...(circumstances[numberOf(row['circumstance']) ?? 0] ?? ANYWHERE),
+          ...(circumstances[toNumberOrNull(row['circumstance']) ?? 0] ?? ANYWHERE),
           facts: Object.fromEntries(
             refs.flatMap((ref) => {
               const { label } = ref;
-              const value = factOf(row, columnOf(ref));
+              const value = factOf(row, getFactColumn(ref));
               return value === undefined ? [] : [[label, value]];
             }),
           ),
@@ -99,7 +110,7 @@ class RecordedColumns {
 
   constructor(columns: readonly string[]) {
     this.#columns = new Set(columns);
-    this.#labels = new Set(columns.map(factLabel));
+    this.#labels = new Set(columns.map(toFactLabel));
   }
 
   /** Whether some decision may have the fact. */
@@ -109,8 +120,8 @@ class RecordedColumns {
 
   /** SQL: the value of the fact; an attribute may have been recorded with values of other types alone. */
   sql(ref: FactRef): string {
-    const column = columnOf(ref);
-    return this.#columns.has(column) ? quoteName(column) : `NULL::${typeOfColumn(column)}`;
+    const column = getFactColumn(ref);
+    return this.#columns.has(column) ? quoteName(column) : `NULL::${getColumnType(column)}`;
   }
 }
 
@@ -122,7 +133,7 @@ const HELD_OUT_SQL =
   "coalesce(array_to_string(list_sort(list_where(holdout_rule, holdout_held_out)), ' '), '')";
 
 /** Where and when it was decided, as far as rules that compare neither can tell. */
-const ANYWHERE: Circumstances = { platform: platformName('any'), at: 0 };
+const ANYWHERE: Circumstances = { platform: toPlatformName('any'), at: 0 };
 
 type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
 
@@ -138,7 +149,7 @@ const CIRCUMSTANCE_SQL = `(SELECT circumstance FROM circumstances
  * of each number; none where no rule asks for place or time.
  */
 async function makeCircumstances(
-  duck: Duck,
+  duck: QueryEngine,
   ruleSets: readonly RuleSet[],
 ): Promise<readonly Circumstances[]> {
   await duck.run(
@@ -146,7 +157,7 @@ async function makeCircumstances(
   );
   const asked = ruleSets.map((rules) => ({
     rules,
-    comparisons: comparisonsIn(decidingConditionsOf(rules)).filter(
+    comparisons: listComparisons(listDecidingConditions(rules)).filter(
       ({ fact }) => fact.fact.kind === 'circumstantial',
     ),
   }));
@@ -158,12 +169,15 @@ async function makeCircumstances(
     `SELECT DISTINCT platform, epoch_ms(decided_at) // ${CLOCK_STEP_MS} AS step FROM decisions ORDER BY ALL`,
   );
   for (const row of rows) {
-    const [platform, step] = [platformName(textOf(row['platform']) ?? ''), numberOf(row['step']) ?? 0];
+    const [platform, step] = [
+      toPlatformName(toTextOrNull(row['platform']) ?? ''),
+      toNumberOrNull(row['step']) ?? 0,
+    ];
     const circumstances = { platform, at: step * CLOCK_STEP_MS };
     const answers = asked.flatMap(({ rules, comparisons }) => {
-      const facts = circumstantialFacts(rules, circumstances);
+      const facts = computeCircumstantialFacts(rules, circumstances);
       const values = rules.facts.map(({ label }) => facts[label] ?? null);
-      return comparisons.map((comparison) => Number(matcher(comparison)(values)));
+      return comparisons.map((comparison) => Number(createMatcher(comparison)(values)));
     });
     const number = numbers.getOrInsertComputed(answers.join(''), () => found.push(circumstances) - 1);
     appender.add(platform, step, number);
@@ -187,7 +201,7 @@ function notKnownName(column: string): string {
 
 /** SQL: what tells values apart that the comparison tells apart. */
 function testsOf(comparison: Comparison, columns: RecordedColumns): readonly string[] {
-  const known = factsOf(comparison).filter(({ fact }) => fact.absence !== undefined);
+  const known = listComparedFacts(comparison).filter(({ fact }) => fact.absence !== undefined);
   return [...known.map(({ label }) => notKnownSql(label)), ...valueTests(comparison, columns)];
 }
 
@@ -242,7 +256,7 @@ interface NamedRule {
 }
 
 /** All rules of a rule set in the order of its files. */
-export function namedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
+export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
   const named = (file: NamedRule['file'], rules: readonly (Matchable<unknown> | null)[]) =>
     rules.map((rule) => {
       const name = rule?.name ?? OTHERWISE;
@@ -255,7 +269,7 @@ export function namedRules({ groups, signals, verdicts }: RuleSet): readonly Nam
   ];
 }
 
-/** The rules' judgement of one decision: whether it holds of each rule of `namedRules`. */
+/** The rules' judgement of one decision: whether it holds of each rule of `listNamedRules`. */
 export interface Judgement {
   /** Its condition holds, and of a signal that nothing exempts from it; of `otherwise`, that no rule of the file applied. */
   readonly matched: readonly boolean[];
@@ -266,23 +280,23 @@ export interface Judgement {
 }
 
 /** The judgement of a decision, or the labels of the facts that it lacks. */
-export type Judged = { readonly judgement: Judgement } | { readonly lacking: readonly string[] };
+export type JudgedCell = { readonly judgement: Judgement } | { readonly lacking: readonly string[] };
 
 /**
  * Asks a rule set about recorded decisions, as it is and without each of its rules; who was held out of a rule then is held
  * out of it here.
  */
-export function judgeOf(rules: RuleSet): (cell: FactCell) => Judged {
-  const named = namedRules(rules);
+export function createJudge(rules: RuleSet): (cell: FactCell) => JudgedCell {
+  const named = listNamedRules(rules);
   const redecide = prepareRedecision(rules);
   const without = named.map(({ rule }) =>
-    rule === null ? null : prepareRedecision(withoutRule(rules, rule)),
+    rule === null ? null : prepareRedecision(removeRule(rules, rule)),
   );
   return ({ recorded, isHeldOut }) => {
     const again = redecide(recorded, isHeldOut);
-    if (again.kind !== 'decided') return { lacking: lackingLabels(again) };
+    if (again.kind !== 'decided') return { lacking: listLackingLabels(again) };
     const { values, isBot } = again.assessment;
-    const skipped = new Set(heldOutOf(again.drawn).map(({ rule }) => rule));
+    const skipped = new Set(listSkippedRules(again.drawn).map(({ rule }) => rule));
     const isExempt = rules.signals.exempt?.matches(values) === true;
     const holds = named.map(
       ({ file, rule }) => rule?.matches(values) === true && !(isExempt && file === 'bot-signals.yaml'),
@@ -318,7 +332,7 @@ function answerText({ assessment, concluded }: Redecided): string {
 }
 
 /** The same rules without one of them. */
-export function withoutRule(
+export function removeRule(
   { groups, signals, verdicts, ...rules }: RuleSet,
   gone: Matchable<unknown>,
 ): RuleSet {

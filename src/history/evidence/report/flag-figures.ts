@@ -1,21 +1,28 @@
 import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { type Duck, type DuckRow, numbersIn, numbersOf, quote, textOf } from '#history/archive/duck.ts';
+import {
+  type DuckRow,
+  type QueryEngine,
+  quote,
+  toNumberList,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import {
-  columns,
+  createColumns,
   type EvidenceTable,
   interval,
+  listStatusCells,
   NO_ORDERS,
   number,
   orderCounts,
   STATUSES_COUNTED,
-  statusCells,
 } from '#history/evidence/presentation.ts';
-import { aboutDevices, makeDevices } from '#history/evidence/source/device-clusters.ts';
+import { createDevices, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { byOutcome, clusterOf } from '#history/evidence/source/order-sums.ts';
-import { clusteredInterval } from '#history/statistics/intervals.ts';
+import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
+import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
 const MARKED = {
   orders: orderCounts,
@@ -56,13 +63,13 @@ interface FlagReport {
  * What came of flagged orders, and of the others. A flag marks an order at any of its decisions. It counts as it was
  * recorded: it changes no verdict, so nothing tells what a flag of now would have marked but the records of then.
  */
-export async function flagsOf(evidence: Evidence, rules: RuleSet): Promise<FlagReport> {
+export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<FlagReport> {
   const { duck } = evidence;
   const recorded = await duck.rows(
     'SELECT flag, count(*)::DOUBLE AS decisions FROM (SELECT unnest(flags) AS flag FROM decisions) GROUP BY flag',
   );
   const decisions = new Map(
-    recorded.map((row) => [textOf(row['flag']) ?? '', numbersOf(row, { decisions: 0 }).decisions]),
+    recorded.map((row) => [toTextOrNull(row['flag']) ?? '', toNumbers(row, { decisions: 0 }).decisions]),
   );
   const names = new Set([...decisions.keys(), ...rules.flags.rules.map(({ params }) => params.flag)]);
   const figures =
@@ -87,7 +94,7 @@ export async function flagsOf(evidence: Evidence, rules: RuleSet): Promise<FlagR
 
 /** Flags of which some rule asks who shares a device or an address, itself or by the bot flag. */
 function flagsAboutDevices(rules: RuleSet): ReadonlySet<string> {
-  const about = aboutDevices(rules);
+  const about = listDeviceRules(rules);
   return new Set(
     rules.flags.rules.flatMap(({ name, params }) => (about.has(`flags/${name}`) ? [params.flag] : [])),
   );
@@ -102,11 +109,11 @@ async function markedOrders(
   byDevice: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, DuckRow>> {
   const { duck } = evidence;
-  if (byDevice.size > 0) await makeDevices(evidence);
+  if (byDevice.size > 0) await createDevices(evidence);
   await makeMarks(duck, byDevice);
   const rows = await duck.rows(`
     SELECT flag, any_value(unpaid_of) AS unpaid_of, any_value(known_of) AS known_of, sum(declined)::DOUBLE AS declined, sum(reversed)::DOUBLE AS reversed,
-      ${byOutcome('sum(n)')}
+      ${byOutcomeSql('sum(n)')}
     FROM (
       SELECT flag, status, count(*) AS n, count(*) FILTER (status = 'UNPAID' AND cause = 'DECLINED') AS declined, count(*) FILTER (reversed) AS reversed
       FROM marks GROUP BY ALL
@@ -116,17 +123,17 @@ async function markedOrders(
         FROM marks WHERE status IN ('PAID', 'UNPAID') GROUP BY ALL)
       GROUP BY flag
     ) USING (flag) GROUP BY flag`);
-  return new Map(rows.map((row) => [textOf(row['flag']) ?? '', row]));
+  return new Map(rows.map((row) => [toTextOrNull(row['flag']) ?? '', row]));
 }
 
 /** Makes the table `marks`: a row for each order and each flag that marked it, or NO_FLAG. */
-async function makeMarks(duck: Duck, byDevice: ReadonlySet<string>): Promise<void> {
-  const ofClient = clusterOf('client_hash');
+async function makeMarks(duck: QueryEngine, byDevice: ReadonlySet<string>): Promise<void> {
+  const ofClient = clusterSql('client_hash');
   const isByDevice = `list_contains([${[...byDevice].map(quote).join(', ')}]::VARCHAR[], flag)`;
   const cluster =
     byDevice.size === 0
       ? ofClient
-      : `if(${isByDevice}, ${clusterOf('coalesce(device, client_hash)')}, ${ofClient})`;
+      : `if(${isByDevice}, ${clusterSql('coalesce(device, client_hash)')}, ${ofClient})`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE marks AS
     WITH flagged AS (SELECT DISTINCT ${ORDER_KEY_SQL} AS order_key, unnest(flags) AS flag FROM decisions)
     SELECT coalesce(flag, '${NO_FLAG}') AS flag, status, cause, reversed, ${cluster} AS cluster
@@ -136,20 +143,20 @@ async function makeMarks(duck: Duck, byDevice: ReadonlySet<string>): Promise<voi
 
 function figuresOf(figures: ReadonlyMap<string, DuckRow>, flag: string) {
   const row = figures.get(flag) ?? {};
-  const known = numbersIn(row['known_of']);
+  const known = toNumberList(row['known_of']);
   return {
-    orders: numbersOf(row, NO_ORDERS),
-    ...numbersOf(row, { declined: 0, reversed: 0 }),
-    unpaidShare: clusteredInterval(
-      numbersIn(row['unpaid_of']).map((part, place) => ({ part, whole: known[place] ?? 0 })),
+    orders: toNumbers(row, NO_ORDERS),
+    ...toNumbers(row, { declined: 0, reversed: 0 }),
+    unpaidShare: estimateClusteredShares(
+      toNumberList(row['unpaid_of']).map((part, place) => ({ part, whole: known[place] ?? 0 })),
     ),
   };
 }
 
 /** Flags beside the orders without one; no rows where no flag was recorded. */
-export function flagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
+export function createFlagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
   const cells = ({ orders, declined, reversed, unpaidShare }: Shape<typeof UnflaggedSchema>) => [
-    ...statusCells(orders),
+    ...listStatusCells(orders),
     declined,
     reversed,
     unpaidShare,
@@ -157,7 +164,7 @@ export function flagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
   return {
     name: 'flags',
     title: 'flags.yaml',
-    columns: columns(
+    columns: createColumns(
       ['text', 'flag'],
       ['count', 'decisions'],
       STATUSES_COUNTED,

@@ -1,18 +1,24 @@
 import { DAY_MS } from '#base/duration.ts';
 import { choice, count, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { HOLDOUT_PERIOD_MS, holdoutShares } from '#decision/holdout.ts';
+import { HOLDOUT_PERIOD_MS, listHoldoutShares } from '#decision/holdout.ts';
 import type { Objective } from '#decision/objective.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { type Duck, type DuckRow, numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import {
+  type DuckRow,
+  type QueryEngine,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import { valueSql, worthSql } from '#history/evidence/objective-sql.ts';
 import { interval, NO_ORDERS, number, orderCounts, STATUSES } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { aboutDevices, makeDevices } from '#history/evidence/source/device-clusters.ts';
-import { type Evidence, knownRows } from '#history/evidence/source/evidence.ts';
-import { byOutcome, clusterOf } from '#history/evidence/source/order-sums.ts';
-import { type UnratedMoney, unratedAmong } from '#history/evidence/unrated-money.ts';
-import { clusteredShare, type Estimate, student975 } from '#history/statistics/intervals.ts';
+import { createDevices, listDeviceRules } from '#history/evidence/source/device-clusters.ts';
+import { type Evidence, knownRowsSql } from '#history/evidence/source/evidence.ts';
+import { byOutcomeSql, clusterSql } from '#history/evidence/source/order-sums.ts';
+import { findUnratedMoney, type UnratedMoney } from '#history/evidence/unrated-money.ts';
+import { type Estimate, estimateClusteredShare, student975 } from '#history/statistics/intervals.ts';
 
 const SIDE = {
   clients: count('Who entered, each once in a period of the draw'),
@@ -75,16 +81,16 @@ interface HoldoutAsk {
  * a client counts once a whole period and the time of reversals are over since it entered, so that every client had the
  * same time, and nothing of it changes any more.
  */
-export async function holdoutFigures(
+export async function computeHoldoutFigures(
   evidence: Evidence,
   { rules, ...ask }: HoldoutAsk,
 ): Promise<ReadonlyMap<string, HoldoutResult>> {
-  const shares = holdoutShares(rules);
+  const shares = listHoldoutShares(rules);
   const results = new Map<string, HoldoutResult>();
   if (shares.size === 0) return results;
   await makeEntries(evidence);
-  await makeDevices(evidence);
-  const byDevice = aboutDevices(rules);
+  await createDevices(evidence);
+  const byDevice = listDeviceRules(rules);
   for (const [rule, share] of shares) {
     const cluster = byDevice.has(rule) ? 'coalesce(device, client_hash)' : 'client_hash';
     await makeUnits(evidence.duck, rule, cluster, ask);
@@ -100,8 +106,8 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
   const drawn = (table: 'decisions' | 'scores', time: string, order: string) => `
     SELECT client_hash, epoch_ms(${time}) AS drawn_at, ${order} AS order_key, unnest(holdout_rule) AS rule,
       unnest(holdout_share)::DOUBLE AS share, unnest(holdout_held_out) AS held_out
-    FROM ${knownRows(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
-  // As `holdoutDraw` reckons it.
+    FROM ${knownRowsSql(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
+  // As `createHoldoutDraw` reckons it.
   const offset = `(client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE entries AS
     WITH draws AS (
@@ -122,7 +128,7 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
  * where there is none. The table `units`: a row for each client and period.
  */
 async function makeUnits(
-  duck: Duck,
+  duck: QueryEngine,
   rule: string,
   cluster: string,
   { objective, currency, reversalDays }: Omit<HoldoutAsk, 'rules'>,
@@ -149,7 +155,7 @@ async function makeUnits(
   await duck.run(`CREATE OR REPLACE TEMP TABLE units AS
     WITH sums AS (
       SELECT cluster, share, held_out, counts,
-        ${byOutcome('count(*)')},
+        ${byOutcomeSql('count(*)')},
         count(*) FILTER (status = 'PAID')::DOUBLE AS payments,
         coalesce(sum(${worthSql(objective, currency, 'amount', 'currency')}) FILTER (status = 'PAID'), 0)::DOUBLE AS amount,
         count(*) FILTER (reversed)::DOUBLE AS reversals,
@@ -161,19 +167,23 @@ async function makeUnits(
 
 /** The money of those that count, which is worth nothing by the objective. */
 async function unratedOf(
-  duck: Duck,
+  duck: QueryEngine,
   { objective, currency }: Omit<HoldoutAsk, 'rules'>,
 ): Promise<UnratedMoney> {
   const rows =
     await duck.rows(`SELECT currency, coalesce(sum(amount) FILTER (status = 'PAID'), 0)::DOUBLE AS paid,
     coalesce(sum(amount) FILTER (reversed), 0)::DOUBLE AS reversed FROM unit_orders WHERE counts GROUP BY currency ORDER BY currency`);
   const money = rows.map(
-    (row) => [textOf(row['currency']) ?? '', numbersOf(row, { paid: 0, reversed: 0 })] as const,
+    (row) => [toTextOrNull(row['currency']) ?? '', toNumbers(row, { paid: 0, reversed: 0 })] as const,
   );
-  return unratedAmong(Object.fromEntries(money), objective, currency);
+  return findUnratedMoney(Object.fromEntries(money), objective, currency);
 }
 
-async function resultOf(duck: Duck, share: number, ask: Omit<HoldoutAsk, 'rules'>): Promise<HoldoutResult> {
+async function resultOf(
+  duck: QueryEngine,
+  share: number,
+  ask: Omit<HoldoutAsk, 'rules'>,
+): Promise<HoldoutResult> {
   const [held, others] = [await sideOf(duck, 'held_out'), await sideOf(duck, 'NOT held_out')];
   const figures = { share, ...held, others };
   const unrated = await unratedOf(duck, ask);
@@ -196,13 +206,13 @@ async function resultOf(duck: Duck, share: number, ask: Omit<HoldoutAsk, 'rules'
       reversals: prevented('reversals'),
       requisites: prevented('requisites'),
       // What did not happen was worth this; the rule brought in the opposite.
-      value: timesOf(prevented('value'), -1),
+      value: multiplyEstimate(prevented('value'), -1),
     },
   };
 }
 
 /** Never -0, which is printed. */
-export function timesOf(estimate: Estimate | null | undefined, times: number): Estimate | null {
+export function multiplyEstimate(estimate: Estimate | null | undefined, times: number): Estimate | null {
   if (estimate === null || estimate === undefined) return null;
   const [value, one, other] = [estimate.value, estimate.low, estimate.high].map((end) => 0 + times * end);
   return { value: value ?? 0, low: Math.min(one ?? 0, other ?? 0), high: Math.max(one ?? 0, other ?? 0) };
@@ -214,19 +224,19 @@ const SIDE_CLIENTS_MIN = 50;
 /** With fewer clients of whom a figure is other than 0 it says nothing: the interval is asymptotic. */
 const NON_ZERO_MIN = 20;
 
-async function sideOf(duck: Duck, where: string): Promise<HoldoutSide> {
+async function sideOf(duck: QueryEngine, where: string): Promise<HoldoutSide> {
   const sums = STATUSES.map(([member]) => `sum("${member}") AS "${member}"`).join(', ');
   const whole = STATUSES.map(([member]) => `"${member}"`).join(' + ');
   const [row = {}] = await duck.rows(
     `SELECT count(*)::DOUBLE AS clients, count(*) FILTER (NOT counts)::DOUBLE AS young, ${sums} FROM units WHERE ${where}`,
   );
   const clusters =
-    await duck.rows(`SELECT ${clusterOf('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
+    await duck.rows(`SELECT ${clusterSql('cluster')} AS cluster, sum(paid) AS part, sum(${whole}) AS whole
     FROM units WHERE ${where} GROUP BY ALL ORDER BY ALL`);
   return {
-    ...numbersOf(row, { clients: 0, young: 0 }),
-    orders: numbersOf(row, NO_ORDERS),
-    paidShare: clusteredShare(clusters.map((one) => numbersOf(one, { part: 0, whole: 0 }))),
+    ...toNumbers(row, { clients: 0, young: 0 }),
+    orders: toNumbers(row, NO_ORDERS),
+    paidShare: estimateClusteredShare(clusters.map((one) => toNumbers(one, { part: 0, whole: 0 }))),
   };
 }
 
@@ -260,7 +270,7 @@ const DIFFERENCES_SQL = `
 
 /** The total over so many clients. */
 function estimateOf(row: DuckRow, metric: Metric, clients: number): Estimate | null {
-  const of = (name: string) => numberOf(row[name]) ?? 0;
+  const of = (name: string) => toNumberOrNull(row[name]) ?? 0;
   const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];
   if (of(`${metric}_seen`) < NON_ZERO_MIN || fewest < 2 || variance === 0) return null;
   const value = clients * of(`${metric}_value`);

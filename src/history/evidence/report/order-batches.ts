@@ -1,4 +1,4 @@
-import { type Duck, type DuckRow, numbersIn, numbersOf } from '#history/archive/duck.ts';
+import { type DuckRow, type QueryEngine, toNumberList, toNumbers } from '#history/archive/duck.ts';
 import {
   askedStatusSql,
   GRANTED_SQL,
@@ -9,16 +9,19 @@ import {
   SETTLED_CURRENCY_SQL,
 } from '#history/archive/order-status.ts';
 import type { Money, OrderCounts } from '#history/evidence/presentation.ts';
-import { makeDevices } from '#history/evidence/source/device-clusters.ts';
+import { createDevices } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { clusterOf, ORDER_SUMS_SQL, orderSums } from '#history/evidence/source/order-sums.ts';
-import { clientBatches, makeTableView } from '#history/evidence/source/shared-devices.ts';
-import { clusteredInterval, type Estimate } from '#history/statistics/intervals.ts';
+import { clusterSql, ORDER_SUMS_SQL, readOrderSums } from '#history/evidence/source/order-sums.ts';
+import { createTableView, splitClients } from '#history/evidence/source/shared-devices.ts';
+import { type Estimate, estimateClusteredShares } from '#history/statistics/intervals.ts';
 import type { Judgement } from './fact-cells.ts';
-import { LEVEL_SQL, makeWaits, noteWaits } from './wait-levels.ts';
+import { createWaits, LEVEL_SQL, noteWaits } from './wait-levels.ts';
 
 /** The judgements of cells, by their numbers; cells that cannot be judged are not among them. */
-export async function makeJudged(duck: Duck, judged: ReadonlyMap<string, Judgement>): Promise<void> {
+export async function createJudgements(
+  duck: QueryEngine,
+  judged: ReadonlyMap<string, Judgement>,
+): Promise<void> {
   // What matches one more is all that can be judged.
   const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;
   const rows = [...judged].map(([cell, { matched, decided, decisive }]) =>
@@ -56,10 +59,10 @@ export async function readOrdersInBatches(
   decisionsMax = BATCH_DECISIONS_MAX,
 ): Promise<void> {
   const { duck, span, ask } = evidence;
-  await makeWaits(duck);
-  await makeTableView(duck, 'waits_ended', ask);
-  if (parts.byDevice) await makeDevices(evidence);
-  const batches = clientBatches(span.decisions, decisionsMax);
+  await createWaits(duck);
+  await createTableView(duck, 'waits_ended', ask);
+  if (parts.byDevice) await createDevices(evidence);
+  const batches = splitClients(span.decisions, decisionsMax);
   for (const [batch, clients] of batches.entries()) {
     await readBatch(duck, clients, parts, batch === 0);
     await noteWaits(duck, span.to ?? 0);
@@ -68,15 +71,15 @@ export async function readOrdersInBatches(
 }
 
 async function readBatch(
-  duck: Duck,
+  duck: QueryEngine,
   clients: string,
   { cell, place, byDevice }: BatchParts,
   isFirst: boolean,
 ): Promise<void> {
-  const device = byDevice ? clusterOf('coalesce(device, client_hash)') : 'NULL';
+  const device = byDevice ? clusterSql('coalesce(device, client_hash)') : 'NULL';
   await duck.run(`CREATE OR REPLACE TEMP TABLE seen AS
     SELECT ${ORDER_KEY_SQL} AS order_key, client_hash, seq, decided_at, fact_amount AS amount, fact_currency AS currency, ${place.sql} AS place, ${cell} AS cell,
-      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterOf('client_hash')} AS cluster, ${device} AS device_cluster
+      ${GRANTED_SQL} AS granted, ${LEVEL_SQL} AS wait_level, ${clusterSql('client_hash')} AS cluster, ${device} AS device_cluster
     FROM decisions ${place.join} ${byDevice ? 'LEFT JOIN devices USING (client_hash)' : ''} WHERE ${clients}`);
   await duck.run(`CREATE OR REPLACE TEMP TABLE told AS
     SELECT ${ORDER_KEY_SQL} AS order_key, ${REPORT_SQL} AS report, ${SETTLED_AMOUNT_SQL} AS settled_amount, ${SETTLED_CURRENCY_SQL} AS settled_currency,
@@ -118,7 +121,7 @@ export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive
 type Tallies = (rule: number, slice: string | null) => Tally;
 
 /** Sums up what `readOrdersInBatches` made. */
-export async function talliesOf(duck: Duck, isByDevice: readonly boolean[]): Promise<Tallies> {
+export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;
   const rowsOf = async (sql: string) => Map.groupBy(await duck.rows(sql), nameOf);
@@ -139,11 +142,13 @@ export async function talliesOf(duck: Duck, isByDevice: readonly boolean[]): Pro
     const [counts = {}, { unpaid, orders: known } = {}] = [decisions, clusters].map(
       (rows) => rows.get(name)?.[0],
     );
-    const whole = numbersIn(known);
+    const whole = toNumberList(known);
     return {
-      ...numbersOf(counts, { matched: 0, decided: 0, decisive: 0 }),
-      ...orderSums(orders.get(name) ?? []),
-      unpaidShare: clusteredInterval(numbersIn(unpaid).map((part, at) => ({ part, whole: whole[at] ?? 0 }))),
+      ...toNumbers(counts, { matched: 0, decided: 0, decisive: 0 }),
+      ...readOrderSums(orders.get(name) ?? []),
+      unpaidShare: estimateClusteredShares(
+        toNumberList(unpaid).map((part, at) => ({ part, whole: whole[at] ?? 0 })),
+      ),
     };
   };
 }

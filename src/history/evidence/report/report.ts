@@ -1,23 +1,23 @@
 import { OTHERWISE } from '#decision/decision.ts';
-import { MONEY_ALONE, type Objective } from '#decision/objective.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { type Duck, numbersOf, quote, textOf } from '#history/archive/duck.ts';
+import { type QueryEngine, quote, toNumbers, toTextOrNull } from '#history/archive/duck.ts';
 import { ORDER_KEY_SQL } from '#history/archive/order-status.ts';
-import { experiment } from '#history/evidence/experiment/experiment.ts';
+import { runExperiment } from '#history/evidence/experiment/experiment.ts';
 import type { DecidingRules } from '#history/evidence/question.ts';
-import { mainCurrencyOf, NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { aboutDevices } from '#history/evidence/source/device-clusters.ts';
+import { findMainCurrency, NO_CURRENCY } from '#history/evidence/source/currency.ts';
+import { listDeviceRules } from '#history/evidence/source/device-clusters.ts';
 import type { Evidence } from '#history/evidence/source/evidence.ts';
-import { lastingDaysOf, reversalsOf } from '#history/evidence/source/reversals.ts';
-import { againstOf } from './against.ts';
-import { armNet, onlyRuleLacking } from './arm-net.ts';
-import { factCells, type Judgement, judgeOf, namedRules } from './fact-cells.ts';
-import { flagsOf } from './flag-figures.ts';
-import { type HoldoutResult, holdoutFigures } from './holdout.ts';
-import { makeJudged, readOrdersInBatches, type Tally, talliesOf } from './order-batches.ts';
+import { findLastingDays, readReversals } from '#history/evidence/source/reversals.ts';
+import { compareRuleSets } from './against.ts';
+import { computeArmNet, findOnlyMissingRule } from './arm-net.ts';
+import { createJudge, type Judgement, listNamedRules, readFactCells } from './fact-cells.ts';
+import { reportFlags } from './flag-figures.ts';
+import { computeHoldoutFigures, type HoldoutResult } from './holdout.ts';
+import { createJudgements, readOrdersInBatches, sumTallies, type Tally } from './order-batches.ts';
 import { type Report, type RuleFigures, type RuleReport, SLICES, type SliceName } from './rule-report.ts';
-import { waitLevelsOf } from './wait-levels.ts';
+import { readWaitLevels } from './wait-levels.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
@@ -37,15 +37,15 @@ interface ReportAsk {
  * What each rule of a rule set was worth on what happened. Every decision's recorded facts are judged by
  * the one evaluator that live traffic is decided by, whichever version decided then.
  */
-export async function report(
+export async function createReport(
   evidence: Evidence,
   { rules: of, against = null, by, objective, recorded = () => null, onProgress }: ReportAsk,
 ): Promise<Report> {
   const { duck, span, attributeHmacs } = evidence;
-  const rules = withHmacs(of, attributeHmacs);
+  const rules = rehashConstants(of, attributeHmacs);
   const places = await numberPlaces(duck, by);
-  const named = namedRules(rules);
-  const devices = aboutDevices(rules);
+  const named = listNamedRules(rules);
+  const devices = listDeviceRules(rules);
   const isByDevice = named.map(({ path }) => devices.has(path));
   const apart = await apartInOneRule(evidence, rules, recorded);
   // A trial's clients are counted by themselves, over the same decisions.
@@ -58,11 +58,11 @@ export async function report(
     byDevice: isByDevice.includes(true),
     onProgress: (decisions) => onProgress?.(decisions, steps),
   });
-  const tallies = await talliesOf(duck, isByDevice);
+  const tallies = await sumTallies(duck, isByDevice);
   const all = tallies(named.length, null);
   const { technical, undecidable } = await leftOutOf(duck);
   const [own] = (await evidence.decidingRules()).filter(({ digest }) => digest === rules.digest);
-  const holdouts = await holdoutsOf(evidence, rules, objective ?? MONEY_ALONE);
+  const holdouts = await holdoutsOf(evidence, rules, objective ?? DEFAULT_OBJECTIVE);
   const trials = await trialsOf(evidence, rules.version, apart, objective ?? null, (done, of) =>
     onProgress?.(span.decisions + Math.round((span.decisions * done) / of), steps),
   );
@@ -97,13 +97,13 @@ export async function report(
     unpaidShare: all.unpaidShare,
     amount: all.amount,
     technical,
-    reversals: await reversalsOf(evidence),
+    reversals: await readReversals(evidence),
     by,
     ...(by === null ? {} : { slices: places.slices.map(ofSlice) }),
     rules: found.toSorted((a, b) => (b.decisive ?? -1) - (a.decisive ?? -1)),
-    ...(await flagsOf(evidence, rules)),
-    waitLevels: await waitLevelsOf(duck),
-    against: against === null ? null : await againstOf(evidence, rules, against),
+    ...(await reportFlags(evidence, rules)),
+    waitLevels: await readWaitLevels(duck),
+    against: against === null ? null : await compareRuleSets(evidence, rules, against),
   };
 }
 
@@ -116,9 +116,9 @@ function netOf(holdout: NetFound | undefined, trial: NetFound | undefined): NetF
 type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
 
 /** Judges the cells of the recorded facts, into the table `judged`. */
-async function judgeCells(duck: Duck, rules: RuleSet) {
-  const { sql, cells } = await factCells(duck, rules);
-  const judge = judgeOf(rules);
+async function judgeCells(duck: QueryEngine, rules: RuleSet) {
+  const { sql, cells } = await readFactCells(duck, rules);
+  const judge = createJudge(rules);
   const missing = new Set<string>();
   const judged = new Map<string, Judgement>();
   for (const one of cells) {
@@ -126,7 +126,7 @@ async function judgeCells(duck: Duck, rules: RuleSet) {
     if ('judgement' in found) judged.set(one.cell, found.judgement);
     else for (const label of found.lacking) missing.add(label);
   }
-  await makeJudged(duck, judged);
+  await createJudgements(duck, judged);
   return { cell: sql, missing: [...missing] };
 }
 
@@ -136,11 +136,11 @@ function liftOf({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): nu
 }
 
 /** Orders that ended in a technical failure, and decisions that cannot be judged. */
-async function leftOutOf(duck: Duck) {
+async function leftOutOf(duck: QueryEngine) {
   const [row = {}] =
     await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
     (SELECT sum(decisions) FROM counted ANTI JOIN judged USING (cell)) AS undecidable`);
-  return numbersOf(row, { technical: 0, undecidable: 0 });
+  return toNumbers(row, { technical: 0, undecidable: 0 });
 }
 
 /** The most slices that are shown singly; nobody reads a table of a thousand points of sale, so the rest is one row. */
@@ -158,7 +158,7 @@ const SLICE_JOIN: Partial<Record<SliceName, string>> = {
  * Gives SQL of the number of a decision, what that is joined with, and the slices in the order in which they are shown: times in
  * theirs, others by their size, and the rest at the end.
  */
-async function numberPlaces(duck: Duck, by: SliceName | null) {
+async function numberPlaces(duck: QueryEngine, by: SliceName | null) {
   const currency = SLICES.currency;
   const slice = by === null ? "''" : SLICES[by];
   const told = by === null ? '' : (SLICE_JOIN[by] ?? '');
@@ -179,7 +179,7 @@ async function numberPlaces(duck: Duck, by: SliceName | null) {
           sql: 'places.place',
           join: `${told} JOIN places ON places.currency = ${currency} AND places.slice = ${slice}`,
         }),
-    slices: by === null ? [] : shown.map((row) => textOf(row['shown']) ?? ''),
+    slices: by === null ? [] : shown.map((row) => toTextOrNull(row['shown']) ?? ''),
   };
 }
 
@@ -192,9 +192,9 @@ async function holdoutsOf(
   rules: RuleSet,
   objective: Objective,
 ): Promise<ReadonlyMap<string, HoldoutResult>> {
-  const reversalDays = objective.reversalDays ?? (await lastingDaysOf(evidence, evidence.ask.asOf ?? null));
-  const currency = objective.currency ?? (await mainCurrencyOf(evidence.duck, 'decisions')) ?? NO_CURRENCY;
-  return holdoutFigures(evidence, { rules, objective, currency, reversalDays });
+  const reversalDays = objective.reversalDays ?? (await findLastingDays(evidence, evidence.ask.asOf ?? null));
+  const currency = objective.currency ?? (await findMainCurrency(evidence.duck, 'decisions')) ?? NO_CURRENCY;
+  return computeHoldoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
 /** Versions that decided, each with the rule that it lacks, where it differs from the one reported on in that alone. */
@@ -206,7 +206,7 @@ async function apartInOneRule(
   const others = (await evidence.decidingRules()).flatMap((decided) => recorded(decided) ?? []);
   return new Map(
     others.flatMap((other) => {
-      const rule = onlyRuleLacking(rules, other);
+      const rule = findOnlyMissingRule(rules, other);
       return rule === null ? [] : [[other.version, rule]];
     }),
   );
@@ -221,12 +221,17 @@ async function trialsOf(
   onProgress: (done: number, of: number) => void,
 ): Promise<ReadonlyMap<string, NetFound>> {
   if (apart.size === 0) return new Map();
-  const found = await experiment(evidence, [], onProgress, objective);
+  const found = await runExperiment(evidence, [], onProgress, objective);
   const isActive = found.version === reported;
   return new Map(
     [...apart].flatMap(([version, rule]) =>
       isActive || found.version === version
-        ? [[rule, { net: armNet(found, isActive ? version : reported, isActive), unrated: found.unrated }]]
+        ? [
+            [
+              rule,
+              { net: computeArmNet(found, isActive ? version : reported, isActive), unrated: found.unrated },
+            ],
+          ]
         : [],
     ),
   );

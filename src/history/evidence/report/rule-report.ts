@@ -1,35 +1,35 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { Type } from '#base/json-schema.ts';
-import { always, choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
+import { choice, count, list, literal, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { OTHERWISE } from '#decision/decision.ts';
-import { comparisonTables } from '#history/evidence/comparison.ts';
+import { createComparisonTables } from '#history/evidence/comparison.ts';
 import {
   amounts,
-  columns,
-  countText,
+  createColumns,
   type EvidenceTable,
+  formatNumber,
+  formatOrders,
+  formatPercent,
+  formatRuleSet,
+  formatShare,
   interval,
+  listSpanNotes,
+  listStatusCells,
   type Money,
   number,
   orderCounts,
-  ordersText,
   type Presentation,
-  percentText,
-  ruleSetText,
   SPAN,
   STATUSES_COUNTED,
-  shareText,
-  spanNotes,
-  statusCells,
 } from '#history/evidence/presentation.ts';
 import { NO_CURRENCY } from '#history/evidence/source/currency.ts';
-import { amountSum } from '#history/evidence/source/order-sums.ts';
-import { causesTable, reversalNotes, reversals } from '#history/evidence/source/reversals.ts';
-import { unratedMoney, unratedNotes } from '#history/evidence/unrated-money.ts';
+import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
+import { createCausesTable, listReversalNotes, reversals } from '#history/evidence/source/reversals.ts';
+import { listUnratedNotes, unratedMoney } from '#history/evidence/unrated-money.ts';
 import { AgainstSchema } from './against.ts';
-import { flagFigures, flagsTable, unflaggedFigures } from './flag-figures.ts';
+import { createFlagsTable, flagFigures, unflaggedFigures } from './flag-figures.ts';
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
-import { waitLevels, waitLevelsTable } from './wait-levels.ts';
+import { createWaitLevelsTable, waitLevels } from './wait-levels.ts';
 
 /** What the figures of rules may be divided by, in SQL. */
 export const SLICES = {
@@ -87,7 +87,7 @@ const SliceSchema = shape('The orders of a slice, whichever rules matched', {
 
 /** What `rules report --json` prints, but for notes and tables; the member names are stable. */
 export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
-  kind: always('report'),
+  kind: literal('report'),
   version: word('The rule set that is reported on'),
   digest: word('sha256 over its files'),
   ...SPAN,
@@ -117,7 +117,7 @@ export type Report = Shape<typeof ReportSchema>;
 /** A report for its reader. The tables `rules` and `flags` have one of these a row, others the file and the rule before the figures. */
 export function presentReport(report: Report): Presentation {
   const { decisions, rules, version, digest, amount, by, slices = [] } = report;
-  const head = [ruleSetText(version, digest), ...spanNotes(report)];
+  const head = [formatRuleSet(version, digest), ...listSpanNotes(report)];
   if (decisions === 0) return { notes: head, tables: [] };
   const fired = rules.filter(({ matched }) => matched > 0);
   const silent = rules.filter(({ matched, name }) => matched === 0 && name !== OTHERWISE);
@@ -147,22 +147,24 @@ export function presentReport(report: Report): Presentation {
         some.map((rule) => [[rule.name], rule]),
       ),
     ),
-    flagsTable(report),
-    causesTable(report.reversals),
-    waitLevelsTable(report.waitLevels),
+    createFlagsTable(report),
+    createCausesTable(report.reversals),
+    createWaitLevelsTable(report.waitLevels),
     holdoutsTable(fired),
     netTable(fired),
     ...(by === null
       ? []
       : [figuresTable('slices', `By ${by}`, ['file', 'rule', by], fired.flatMap(ofSlices))]),
-    ...(report.against === null ? [] : comparisonTables(report.against, [report.against.version, version])),
+    ...(report.against === null
+      ? []
+      : createComparisonTables(report.against, [report.against.version, version])),
   ].filter(({ rows }) => rows.length > 0);
   return {
     notes: [
       ...head,
       ...totalsNotes(report),
       ...againstNotes(report),
-      ...reversalNotes(report.reversals),
+      ...listReversalNotes(report.reversals),
       ...fired.flatMap(netUnratedNotes),
       ...(silent.length === 0 ? [] : [`Matched nothing: ${silent.map(({ name }) => name).join(', ')}.`]),
       ...new Set(tables.flatMap(({ name }) => ABOUT[name] ?? [])),
@@ -175,10 +177,12 @@ function againstNotes({ against, version }: Report): readonly string[] {
   if (against === null) return [];
   const { version: base, changed, compared, changedShare, undecidable, missing, unseen } = against;
   return [
-    `On the recorded facts, which no answer changes: from ${base} to ${version} ${countText(changed)} of ${countText(compared)} verdicts change: ${shareText(changedShare)}. As if nobody were held out.`,
+    `On the recorded facts, which no answer changes: from ${base} to ${version} ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}. As if nobody were held out.`,
     ...(undecidable === 0
       ? []
-      : [`${counted(undecidable, 'decision')} cannot be compared: the records lack ${missing.join(', ')}.`]),
+      : [
+          `${formatCount(undecidable, 'decision')} cannot be compared: the records lack ${missing.join(', ')}.`,
+        ]),
     ...(unseen.length === 0
       ? []
       : [
@@ -206,19 +210,19 @@ function totalsNotes(report: Report): readonly string[] {
   const others = decisions - ownDecisions;
   const when = (holds: boolean, note: string) => (holds ? [note] : []);
   return [
-    `Orders: ${ordersText(orders)}. Of those with an outcome ${shareText(unpaidShare)} are unpaid.`,
+    `Orders: ${formatOrders(orders)}. Of those with an outcome ${formatShare(unpaidShare)} are unpaid.`,
     ...when(
       orders.turnedAway > 0,
-      `Turned away: ${counted(orders.turnedAway, 'order was', 'orders were')} asked for, never granted and not paid. What was reported of such orders proves nothing.`,
+      `Turned away: ${formatCount(orders.turnedAway, 'order was', 'orders were')} asked for, never granted and not paid. What was reported of such orders proves nothing.`,
     ),
-    ...when(technical > 0, `Left out: ${counted(technical, 'order')} that ended in a technical failure.`),
+    ...when(technical > 0, `Left out: ${formatCount(technical, 'order')} that ended in a technical failure.`),
     ...when(
       others > 0,
-      `${counted(others, 'decision was', 'decisions were')} made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
+      `${formatCount(others, 'decision was', 'decisions were')} made by other rule sets; here ${report.version} is asked about the facts that they recorded.`,
     ),
     ...when(
       undecidable.count > 0,
-      `${counted(undecidable.count, 'decision is', 'decisions are')} counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
+      `${formatCount(undecidable.count, 'decision is', 'decisions are')} counted nowhere: their records lack ${undecidable.facts.join(', ')}.`,
     ),
   ];
 }
@@ -235,7 +239,7 @@ function figuresTable(
   return {
     name,
     title,
-    columns: columns(
+    columns: createColumns(
       ['text', ...headings],
       ['count', ...COUNTS],
       STATUSES_COUNTED,
@@ -245,7 +249,7 @@ function figuresTable(
     rows: figures.map(([of, { orders, unpaidShare, lift, ...counts }]) => [
       ...of,
       ...COUNTS.map((name) => counts[name]),
-      ...statusCells(orders),
+      ...listStatusCells(orders),
       unpaidShare,
       lift,
     ]),
@@ -271,23 +275,28 @@ function moneyTable(
 ): EvidenceTable {
   const rows = money.flatMap(([of, amount]) =>
     Object.entries(amount).map(([currency, { paid, unpaid, reversed, turnedAway, unknown }]) => {
-      const granted = amountSum(paid + unpaid + unknown);
-      const asked = amountSum(granted + turnedAway);
+      const granted = roundAmountSum(paid + unpaid + unknown);
+      const asked = roundAmountSum(granted + turnedAway);
       return [...of, currency, asked, granted, paid, reversed, turnedAway, unpaid, unknown];
     }),
   );
-  return { name, title, columns: columns(['text', ...headings, 'currency'], ['money', ...MONEY]), rows };
+  return {
+    name,
+    title,
+    columns: createColumns(['text', ...headings, 'currency'], ['money', ...MONEY]),
+    rows,
+  };
 }
 
 function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
   const cells = ({ clients, young, orders, paidShare }: HoldoutSide) => [
-    ...[clients, young, ...statusCells(orders)],
+    ...[clients, young, ...listStatusCells(orders)],
     paidShare ?? 'too few',
   ];
   return {
     name: 'holdouts',
     title: 'Held out',
-    columns: columns(
+    columns: createColumns(
       ['text', 'file', 'rule', 'held out'],
       ['count', 'clients', 'too young'],
       STATUSES_COUNTED,
@@ -297,7 +306,7 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
       if (holdout === null) return [];
       const { share, others, ...held } = holdout;
       return [
-        [file, name, percentText(share), ...cells(held)],
+        [file, name, formatPercent(share), ...cells(held)],
         [file, name, 'others', ...cells(others)],
       ];
     }),
@@ -306,14 +315,14 @@ function holdoutsTable(rules: readonly RuleReport[]): EvidenceTable {
 
 function netUnratedNotes({ name, unrated, net }: RuleReport): readonly string[] {
   const where = net?.by === 'trial' ? 'to this report, or when the next trial begins' : 'to this report';
-  return unratedNotes(`The net of ${name}`, unrated, where);
+  return listUnratedNotes(`The net of ${name}`, unrated, where);
 }
 
 function netTable(rules: readonly RuleReport[]): EvidenceTable {
   return {
     name: 'net',
     title: 'Net of a rule',
-    columns: columns(
+    columns: createColumns(
       ['text', 'file', 'rule', 'by', 'currency'],
       ['money', 'value'],
       ['figure', 'payments prevented'],

@@ -1,9 +1,15 @@
 import { count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
-import { type Duck, numberOf, numbersIn, numbersOf, textOf } from '#history/archive/duck.ts';
-import { paidAfterWait, waitWorthUntil } from '#history/archive/order-status.ts';
-import { columns, type EvidenceTable, interval, number } from '#history/evidence/presentation.ts';
-import { amountSum } from '#history/evidence/source/order-sums.ts';
-import { clusteredInterval } from '#history/statistics/intervals.ts';
+import {
+  type QueryEngine,
+  toNumberList,
+  toNumberOrNull,
+  toNumbers,
+  toTextOrNull,
+} from '#history/archive/duck.ts';
+import { paidAfterWaitSql, waitWorthUntilSql } from '#history/archive/order-status.ts';
+import { createColumns, type EvidenceTable, interval, number } from '#history/evidence/presentation.ts';
+import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
+import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
 /** What became of a level's orders whose time is over; all others are unknown. */
 const ENDS = {
@@ -58,7 +64,7 @@ export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
   {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
 
 /** Makes the empty table that passes over the clients note waits in. */
-export async function makeWaits(duck: Duck): Promise<void> {
+export async function createWaits(duck: QueryEngine): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE waits (version VARCHAR, ladder VARCHAR, level INT, seconds DOUBLE, cluster INT,
     place INT, amount DOUBLE, ending VARCHAR, back_after DOUBLE, granted BOOLEAN, paid BOOLEAN, paid_place INT, paid_amount DOUBLE)`);
 }
@@ -68,14 +74,14 @@ export async function makeWaits(duck: Duck): Promise<void> {
  * client asked stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts
  * for the wait before its last grant.
  */
-export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
-  const over = waitWorthUntil('waited.decided_at');
+export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
+  const over = waitWorthUntilSql('waited.decided_at');
   await duck.run(`INSERT INTO waits
     SELECT version, ladder, level, seconds, cluster, place, amount, ending, epoch_ms(back_at) - epoch_ms(allowed),
       granted AND ending = 'cameBack', coalesce(paying AND back_at = max(back_at) FILTER (paying) OVER (PARTITION BY back_for), false),
       back_place, back_amount
     FROM (
-      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${paidAfterWait('waited_at', 'back_at')}, false) AS paying
+      SELECT *, coalesce(ending = 'cameBack' AND granted AND ${paidAfterWaitSql('waited_at', 'back_at')}, false) AS paying
       FROM (
         SELECT version, ladder, level, seconds, allowed, waited.decided_at AS waited_at, cluster, waited.place, waited.amount, asks.decided_at AS back_at,
           asks.order_key AS back_for, asks.granted, asks.place AS back_place, asks.amount AS back_amount, report, paid_at,
@@ -97,7 +103,7 @@ export async function noteWaits(duck: Duck, knownUntil: number): Promise<void> {
 }
 
 /** The results of all noted waits, out of the tables `waits` and `places`. */
-export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
+export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLevel[]> {
   const ends = Object.keys(ENDS);
   const ended = ends.map((ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`);
   const counts = ['orders', ...ends, 'granted', 'paid'].map((name) => `sum("${name}") AS "${name}"`);
@@ -122,18 +128,20 @@ export async function waitLevelsOf(duck: Duck): Promise<readonly WaitLevel[]> {
       AND worth.ladder IS NOT DISTINCT FROM counted.ladder
     ORDER BY counted.version, counted.ladder NULLS FIRST, counted.level, counted.currency`);
   return rows.map((row) => {
-    const [median, p90] = [numberOf(row['median']), numberOf(row['p90'])];
-    const { orders, ...known } = numbersOf(row, NO_COUNTS);
-    const wholes = numbersIn(row['wholes']);
+    const [median, p90] = [toNumberOrNull(row['median']), toNumberOrNull(row['p90'])];
+    const { orders, ...known } = toNumbers(row, NO_COUNTS);
+    const wholes = toNumberList(row['wholes']);
     const share = (name: (typeof SHARES)[number]) =>
-      clusteredInterval(numbersIn(row[`${name}Parts`]).map((part, at) => ({ part, whole: wholes[at] ?? 0 })));
-    const sum = (column: string) => amountSum(numberOf(row[column]) ?? 0);
+      estimateClusteredShares(
+        toNumberList(row[`${name}Parts`]).map((part, at) => ({ part, whole: wholes[at] ?? 0 })),
+      );
+    const sum = (column: string) => roundAmountSum(toNumberOrNull(row[column]) ?? 0);
     return {
-      version: textOf(row['version']) ?? '',
-      ladder: textOf(row['ladder']),
-      level: numberOf(row['level']) ?? 0,
-      currency: textOf(row['currency']) ?? '',
-      waitSeconds: numberOf(row['seconds']) ?? 0,
+      version: toTextOrNull(row['version']) ?? '',
+      ladder: toTextOrNull(row['ladder']),
+      level: toNumberOrNull(row['level']) ?? 0,
+      currency: toTextOrNull(row['currency']) ?? '',
+      waitSeconds: toNumberOrNull(row['seconds']) ?? 0,
       orders,
       unknown: orders - known.early - known.cameBack - known.lost - known.ended,
       ...known,
@@ -151,12 +159,12 @@ const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted
 const SHARES = ['cameBack', 'paid', 'lost'] as const;
 
 /** A wait's price: a row for each level and currency. */
-export function waitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
+export function createWaitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
   const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {
     name: 'waitLevels',
     title: 'The price of a wait by level, no comparison',
-    columns: columns(
+    columns: createColumns(
       ['text', 'version', 'ladder', 'level', 'currency'],
       ['money', 'asked', 'then paid', 'lost'],
       ['count', 'wait, s', 'orders', 'unknown', 'too early', 'came back'],

@@ -1,13 +1,13 @@
-import { type Duck, textOf } from '#history/archive/duck.ts';
+import { type QueryEngine, toTextOrNull } from '#history/archive/duck.ts';
 
 /** The slice of orders without one. */
 export const NO_CURRENCY = '-';
 
 /** The currency of most of some decisions; null without any. */
-export async function mainCurrencyOf(duck: Duck, decisions: string): Promise<string | null> {
+export async function findMainCurrency(duck: QueryEngine, decisions: string): Promise<string | null> {
   const [row = {}] = await duck.rows(
     `SELECT fact_currency AS currency FROM ${decisions} WHERE fact_currency IS NOT NULL
     GROUP BY currency ORDER BY count(*) DESC, currency LIMIT 1`,
   );
-  return textOf(row['currency']);
+  return toTextOrNull(row['currency']);
 }

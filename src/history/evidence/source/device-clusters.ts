@@ -1,16 +1,16 @@
-import { factsNamed } from '#decision/rules/condition.ts';
+import { listFacts } from '#decision/rules/condition.ts';
 import type { Rule, RuleSet } from '#decision/rules/rule-set.ts';
-import { type Evidence, knownRows } from './evidence.ts';
+import { type Evidence, knownRowsSql } from './evidence.ts';
 
 /**
  * Makes the table `devices`: for each client that showed a fingerprint, the one that most clients showed. Clients who
  * share a device are often one person or one ring, so their orders depend on each other.
  */
-export async function makeDevices({ duck, ask }: Evidence): Promise<void> {
+export async function createDevices({ duck, ask }: Evidence): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE devices AS
     WITH shown AS (
       SELECT DISTINCT client_hash, hash(platform, fingerprint) AS device
-      FROM ${knownRows(ask.place, 'scores', { ...ask, from: null })} WHERE fingerprint IS NOT NULL
+      FROM ${knownRowsSql(ask.place, 'scores', { ...ask, from: null })} WHERE fingerprint IS NOT NULL
     )
     SELECT client_hash, arg_max(device, clients) AS device
     FROM (SELECT *, count(*) OVER (PARTITION BY device) * 4294967296 + device % 4294967296 AS clients FROM shown)
@@ -21,11 +21,11 @@ export async function makeDevices({ duck, ask }: Evidence): Promise<void> {
  * The rules, by file and name like `verdicts/shared-device`, that ask how many clients share a device or an address,
  * themselves or by the bot flag.
  */
-export function aboutDevices({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
+export function listDeviceRules({ groups, signals, verdicts, flags }: RuleSet): ReadonlySet<string> {
   const asks = ({ condition }: Rule<unknown>) =>
-    factsNamed([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
+    listFacts([condition]).some(({ fact }) => fact.kind === 'windowed' && fact.sharing !== null);
   const asksForFlag = ({ condition }: Rule<unknown>) =>
-    factsNamed([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
+    listFacts([condition]).some(({ name }) => name === 'isBot' || name === 'botWeight');
   // What exempts from the signals decides with them.
   const exemptsBy = signals.exempt !== null && asks(signals.exempt);
   const about = exemptsBy ? signals.rules : signals.rules.filter(asks);

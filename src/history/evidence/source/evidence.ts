@@ -1,20 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { withTemporaryFolder } from '#base/files/folders.ts';
-import { type HoldoutDraw, holdoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
+import { createHoldoutDraw, type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { Archive, type ErasedClients } from '#history/archive/archive.ts';
 import type { ArchiveGap, Segment } from '#history/archive/archive-log.ts';
-import { Duck, numberOf, quote, quoteName, textOf } from '#history/archive/duck.ts';
-import { factColumn, factLabel, typeOfColumn } from '#history/archive/fact-columns.ts';
+import { QueryEngine, quote, quoteName, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
+import { getColumnType, toFactColumn, toFactLabel } from '#history/archive/fact-columns.ts';
 import { whileFrozen } from '#history/archive/frozen-archive.ts';
-import { makeOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
-import { asOfBy, erasedSql } from '#history/archive/read/as-of.ts';
+import { createOrderViews, WAIT_WORTH_MS } from '#history/archive/order-status.ts';
+import { describeMoment, erasedSql } from '#history/archive/read/as-of.ts';
 import { importJournal } from '#history/archive/ship/journal-file.ts';
-import { emptyTable, NEEDED_FACTS, TABLES, type TableName } from '#history/archive/tables.ts';
+import { emptyTableSql, NEEDED_FACTS, TABLES, type TableName } from '#history/archive/tables.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
-import { silencesIn } from './silences.ts';
+import { findSilences } from './silences.ts';
 
 interface ArchivePlace {
   readonly kind: 'archive';
@@ -59,28 +59,28 @@ const ENGINE_MIB_MAX = 512;
  * Decisions, outcomes and orders of an archive as views of one engine:
  *
  * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
- *   `factColumn`, in the type of its domain; at least amount, currency and method;
+ *   `toFactColumn`, in the type of its domain; at least amount, currency and method;
  * - `outcomes`: the archive's table until `asOf`: all reports from `from` on, because what became of an order is reported later,
  *   and earlier ones of orders that these decisions are about;
  * - `orders`: the orders that these decisions are about, see order-status.ts.
  */
 export class Evidence {
   readonly ask: ArchiveAsk;
-  readonly duck: Duck;
+  readonly duck: QueryEngine;
   readonly span: EvidenceSpan;
   /** Who is held out where decisions are made again. */
   readonly holdoutDraw: HoldoutDraw;
   /** How the pseudonyms were kept that rules compare with constants. */
   readonly attributeHmacs: AttributeHmacs;
 
-  constructor(ask: ArchiveAsk, duck: Duck, span: EvidenceSpan) {
+  constructor(ask: ArchiveAsk, duck: QueryEngine, span: EvidenceSpan) {
     this.ask = ask;
     this.duck = duck;
     this.span = span;
     const { holdoutSecret, formerSecret } = ask;
-    this.holdoutDraw = holdoutSecret === undefined ? NO_HOLDOUTS : holdoutDraw(holdoutSecret);
+    this.holdoutDraw = holdoutSecret === undefined ? NO_HOLDOUTS : createHoldoutDraw(holdoutSecret);
     const secrets = [holdoutSecret, formerSecret].filter((secret) => typeof secret === 'string');
-    this.attributeHmacs = attributeHmacsUnder(secrets);
+    this.attributeHmacs = createAttributeHmacs(secrets);
   }
 
   /** The rule sets that decided, the last one first. */
@@ -89,9 +89,9 @@ export class Evidence {
       'SELECT rule_version, digest, count(*) AS decisions FROM decisions GROUP BY ALL ORDER BY max(decided_at) DESC, rule_version',
     );
     return rows.map((row) => ({
-      ruleVersion: textOf(row['rule_version']) ?? '',
-      digest: textOf(row['digest']) ?? '',
-      decisions: numberOf(row['decisions']) ?? 0,
+      ruleVersion: toTextOrNull(row['rule_version']) ?? '',
+      digest: toTextOrNull(row['digest']) ?? '',
+      decisions: toNumberOrNull(row['decisions']) ?? 0,
     }));
   }
 }
@@ -115,13 +115,13 @@ export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => 
 
 function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
-    const duck = await Duck.open({ ...limitsOf(ask), temporaryFolder });
+    const duck = await QueryEngine.open({ ...limitsOf(ask), temporaryFolder });
     try {
       // Nothing here goes by the order of rows in a file, and keeping it costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeArchiveViews(duck, ask);
-      await makeOrderViews(duck);
-      const silences = await silencesIn(duck);
+      await createOrderViews(duck);
+      const silences = await findSilences(duck);
       const span = { ...(await spanOf(duck)), gaps, silences, torn, ...(await asOfIn(duck, ask)) };
       return await work(new Evidence(ask, duck, span));
     } finally {
@@ -134,23 +134,23 @@ function limitsOf({ threads = availableParallelism() }: EvidenceAsk) {
   return { threads, memoryMiB: ENGINE_MIB_MAX };
 }
 
-async function spanOf(duck: Duck): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'decisions'>> {
+async function spanOf(duck: QueryEngine): Promise<Pick<EvidenceSpan, 'from' | 'to' | 'decisions'>> {
   const [row = {}] = await duck.rows(
     'SELECT count(*) AS n, min(decided_at) AS oldest, max(decided_at) AS newest FROM decisions',
   );
-  const [from, to] = [numberOf(row['oldest']), numberOf(row['newest'])];
-  return { from, to, decisions: numberOf(row['n']) ?? 0 };
+  const [from, to] = [toNumberOrNull(row['oldest']), toNumberOrNull(row['newest'])];
+  return { from, to, decisions: toNumberOrNull(row['n']) ?? 0 };
 }
 
 async function asOfIn(
-  duck: Duck,
+  duck: QueryEngine,
   { asOf = null, place, platform }: ArchiveAsk,
 ): Promise<Pick<EvidenceSpan, 'asOf'>> {
   if (asOf === null) return {};
   const rows = await duck.rows(
-    erasedSql(knownRows(place, 'erasures', { from: asOf + 1, to: null, platform })),
+    erasedSql(knownRowsSql(place, 'erasures', { from: asOf + 1, to: null, platform })),
   );
-  return { asOf: asOfBy(asOf, rows, place.erased ?? []) };
+  return { asOf: describeMoment(asOf, rows, place.erased ?? []) };
 }
 
 /** The rows in question. Times are epoch ms; null for all. */
@@ -200,15 +200,15 @@ export type EvidenceReach = 'span' | 'allTimes';
  * was lost.
  */
 async function makeArchiveViews(
-  duck: Duck,
+  duck: QueryEngine,
   { place, decidedBy, ...filter }: ArchiveAsk,
 ): Promise<readonly ArchiveGap[]> {
   const { folder, leftOut = [] } = place;
-  const decided = knownRows(place, 'decisions', filter);
+  const decided = knownRowsSql(place, 'decisions', filter);
   const ofVersion = `(SELECT * FROM ${decided} WHERE rule_version = ${quote(decidedBy ?? '')})`;
-  await makeDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
-  const reported = knownRows(place, 'outcomes', { ...filter, from: null, to: null });
-  const inTime = between('reported_at', filter.from, null).join(' AND ');
+  await createDecisionsView(duck, decidedBy === undefined ? decided : ofVersion);
+  const reported = knownRowsSql(place, 'outcomes', { ...filter, from: null, to: null });
+  const inTime = betweenSql('reported_at', filter.from, null).join(' AND ');
   const isAsked = '(client_hash, order_ref) IN (SELECT (client_hash, order_ref) FROM decisions)';
   await duck.run(
     `CREATE VIEW outcomes AS FROM ${reported}${filter.from === null ? '' : ` WHERE ${inTime} OR ${isAsked}`}`,
@@ -226,7 +226,7 @@ async function makeArchiveViews(
  * SQL: the rows of a table that had come by `asOf`, by the clock of the node that took them. This is the one place
  * where evidence reads rows, so that nothing later gets in.
  */
-export function knownRows(
+export function knownRowsSql(
   { folder, erased = [] }: ArchivePlace,
   table: TableName,
   filter: RowFilter,
@@ -235,9 +235,9 @@ export function knownRows(
   const to = endOf(filter);
   const archive = new Archive(folder);
   const segments = archive.segments(archive.read(), { table, platform, from, to });
-  const source = segments.length === 0 ? emptyTable(table) : archive.source(segments, erased);
+  const source = segments.length === 0 ? emptyTableSql(table) : archive.source(segments, erased);
   const where = [
-    ...between(TABLES[table].time, from, to),
+    ...betweenSql(TABLES[table].time, from, to),
     ...(platform === null ? [] : [`platform = ${quote(platform)}`]),
   ];
   return `(SELECT * FROM ${source} WHERE ${where.join(' AND ')})`;
@@ -250,28 +250,32 @@ function endOf({ to, asOf = null }: RowFilter): number | null {
 }
 
 /** Makes a view like `decisions` over rows that have the columns of the archive's table. */
-export async function makeDecisionsView(duck: Duck, rows: string, name = 'decisions'): Promise<void> {
-  const columns = await columnsOf(duck, rows);
-  const facts = columns.filter((name) => factLabel(name) !== null);
-  const missing = [...NEEDED_FACTS.keys()].map(factColumn).filter((name) => !facts.includes(name));
-  const typed = facts.map((name) => `${quoteName(name)}::${typeOfColumn(name)} AS ${quoteName(name)}`);
-  const nulls = missing.map((name) => `, NULL::${typeOfColumn(name)} AS ${quoteName(name)}`).join('');
+export async function createDecisionsView(
+  duck: QueryEngine,
+  rows: string,
+  name = 'decisions',
+): Promise<void> {
+  const columns = await listColumns(duck, rows);
+  const facts = columns.filter((name) => toFactLabel(name) !== null);
+  const missing = [...NEEDED_FACTS.keys()].map(toFactColumn).filter((name) => !facts.includes(name));
+  const typed = facts.map((name) => `${quoteName(name)}::${getColumnType(name)} AS ${quoteName(name)}`);
+  const nulls = missing.map((name) => `, NULL::${getColumnType(name)} AS ${quoteName(name)}`).join('');
   const replaced = typed.length === 0 ? '' : `REPLACE (${typed.join(', ')})`;
   await duck.run(`CREATE OR REPLACE VIEW ${name} AS SELECT * ${replaced}${nulls} FROM ${rows}`);
 }
 
 /** DuckDB's type of these texts as numbers. */
-export function enumOf(values: readonly string[]): string {
+export function enumSql(values: readonly string[]): string {
   return `ENUM(${values.map(quote).join(', ')})`;
 }
 
-export async function columnsOf(duck: Duck, source: string): Promise<readonly string[]> {
+export async function listColumns(duck: QueryEngine, source: string): Promise<readonly string[]> {
   const rows = await duck.rows(`DESCRIBE SELECT * FROM ${source}`);
-  return rows.map((row) => textOf(row['column_name']) ?? '');
+  return rows.map((row) => toTextOrNull(row['column_name']) ?? '');
 }
 
 /** SQL: conditions that a time lies in the span. */
-export function between(column: string, from: number | null, to: number | null): readonly string[] {
+export function betweenSql(column: string, from: number | null, to: number | null): readonly string[] {
   return [
     'true',
     ...(from === null ? [] : [`${column} >= make_timestamp_ms(${from})`]),

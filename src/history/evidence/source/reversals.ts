@@ -1,8 +1,8 @@
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { DAY_MS } from '#base/duration.ts';
 import { choice, count, list, nullable, type Shape, shape, word } from '#base/shapes.ts';
 import { OUTCOME_CAUSES } from '#decision/payer/order.ts';
-import { numberOf, numbersOf, textOf } from '#history/archive/duck.ts';
+import { toNumberOrNull, toNumbers, toTextOrNull } from '#history/archive/duck.ts';
 import {
   CAUSE_SQL,
   ORDER_KEY_SQL,
@@ -11,23 +11,23 @@ import {
   statusSql,
 } from '#history/archive/order-status.ts';
 import {
-  columns,
-  countText,
+  createColumns,
   type EvidenceTable,
+  formatNumber,
+  formatShare,
   interval,
   number,
-  shareText,
 } from '#history/evidence/presentation.ts';
-import { clusteredInterval, predictionInterval } from '#history/statistics/intervals.ts';
+import { estimateClusteredShares, predictInterval } from '#history/statistics/intervals.ts';
 import {
-  expectedEvents,
-  frailtyOf,
-  lastingAfterDays,
-  maturityOf,
-  reversalRisks,
+  estimateExpectedEvents,
+  estimateFrailty,
+  estimateReversalRisks,
+  findLastingAfterDays,
+  findMaturityDays,
 } from '#history/statistics/reversal-ages.ts';
-import { type Evidence, knownRows } from './evidence.ts';
-import { amountSum, clusterOf } from './order-sums.ts';
+import { type Evidence, knownRowsSql } from './evidence.ts';
+import { clusterSql, roundAmountSum } from './order-sums.ts';
 
 const UNSTATED = 'UNSTATED';
 const CAUSES = [...OUTCOME_CAUSES, UNSTATED] as const;
@@ -64,11 +64,11 @@ export const reversals = shape('Why granted orders were not paid, and what may y
 type Reversals = Shape<typeof reversals>;
 
 /** What all reports say of reversals, also those from before the span. */
-export async function reversalsOf(evidence: Evidence): Promise<Reversals> {
+export async function readReversals(evidence: Evidence): Promise<Reversals> {
   const { duck } = evidence;
   await makePayments(evidence);
   const payments = await agedPayments(duck);
-  const maturityDays = maturityOf(payments.all);
+  const maturityDays = findMaturityDays(payments.all);
   const immature = `result = 'PAID' AND ${maturityDays === null ? 'true' : `day < ${maturityDays}`}`;
   return {
     causes: (await moneyWhere(duck, `result <> 'PAID' AND granted`)).map(({ result, ...money }) => ({
@@ -83,14 +83,14 @@ export async function reversalsOf(evidence: Evidence): Promise<Reversals> {
 }
 
 /** After how many days a payment counts as lasting, by what was known at a time (epoch ms; null: all that is known). */
-export async function lastingDaysOf(evidence: Evidence, asOf: number | null): Promise<number> {
+export async function findLastingDays(evidence: Evidence, asOf: number | null): Promise<number> {
   await makePayments(evidence, asOf);
   const { all } = await agedPayments(evidence.duck);
-  return lastingAfterDays(all);
+  return findLastingAfterDays(all);
 }
 
 async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): Promise<void> {
-  const reported = knownRows(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
+  const reported = knownRowsSql(ask.place, 'outcomes', { ...ask, from: null, to: null, asOf });
   await duck.run(`CREATE OR REPLACE TEMP TABLE payments AS
     WITH told AS (
       SELECT ${ORDER_KEY_SQL} AS order_key, any_value(client_hash) AS client_hash, ${REPORT_SQL} AS report,
@@ -101,7 +101,7 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
     ), known AS (
       SELECT ${asOf === null ? KNOWN_SQL : `make_timestamp_ms(${asOf})`} AS known_at
     )
-    SELECT order_key, client_hash AS payer, ${clusterOf('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
+    SELECT order_key, client_hash AS payer, ${clusterSql('client_hash')} AS cluster, paid_at IS NOT NULL AS was_paid,
       result, ${daysTo(`if(${statusSql('report')} = 'PAID', known_at, coalesce(reversed_at, told_at))`)} AS day, ${daysTo('known_at')} AS age
     FROM told, known`);
 }
@@ -125,7 +125,7 @@ async function agedPayments(duck: Duck) {
   const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
       count(*)::DOUBLE AS "left"
     FROM payments WHERE was_paid AND result IN ('PAID', 'REVERSED') GROUP BY ALL ORDER BY ALL`);
-  const aged = rows.map((row) => numbersOf(row, { cluster: 0, day: 0, events: 0, left: 0 }));
+  const aged = rows.map((row) => toNumbers(row, { cluster: 0, day: 0, events: 0, left: 0 }));
   return {
     all: aged,
     clusters: [...Map.groupBy(aged, ({ cluster }) => cluster).values()],
@@ -141,13 +141,13 @@ async function expectedOf(
   const rows = await duck.rows(
     `SELECT day, count(*)::DOUBLE AS payments FROM payments JOIN orders USING (order_key) WHERE ${immature} GROUP BY day ORDER BY day`,
   );
-  const young = rows.map((row) => numbersOf(row, { day: 0, payments: 0 }));
+  const young = rows.map((row) => toNumbers(row, { day: 0, payments: 0 }));
   const most = young.reduce((sum, { payments }) => sum + payments, 0);
   const beyondChance = await beyondChanceOf(duck, all, immature);
-  return predictionInterval(
+  return predictInterval(
     clusters.length,
     (times) =>
-      expectedEvents(
+      estimateExpectedEvents(
         clusters.flatMap((cluster, place) => {
           const weight = times[place] ?? 0;
           return weight === 0
@@ -166,9 +166,9 @@ async function expectedOf(
  */
 async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: string): Promise<number> {
   const ages = await duck.rows('SELECT DISTINCT day FROM payments WHERE day IS NOT NULL');
-  const risks = reversalRisks(
+  const risks = estimateReversalRisks(
     payments,
-    ages.map(({ day }) => numberOf(day) ?? 0),
+    ages.map(({ day }) => toNumberOrNull(day) ?? 0),
   );
   await duck.run('CREATE OR REPLACE TEMP TABLE risks (day INTEGER, passed DOUBLE, ahead DOUBLE)');
   if (risks === null || risks.length === 0) return 0;
@@ -184,7 +184,9 @@ async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: s
     SELECT sum(expected ** 2) / nullif(sum(expected) ** 2, 0) AS share
     FROM (SELECT sum(ahead) AS expected FROM payments JOIN risks USING (day) JOIN orders USING (order_key)
       WHERE ${immature} GROUP BY payer)`);
-  return frailtyOf(numbersOf(history, { errors: 0, expected: 0, squares: 0 })) * (numberOf(share) ?? 0);
+  return (
+    estimateFrailty(toNumbers(history, { errors: 0, expected: 0, squares: 0 })) * (toNumberOrNull(share) ?? 0)
+  );
 }
 
 /** Orders of the span, by what was reported last and by currency. */
@@ -193,15 +195,15 @@ async function moneyWhere(duck: Duck, where: string) {
     await duck.rows(`SELECT result, coalesce(currency, '-') AS currency, count(*) AS n, sum(amount)::DOUBLE AS amount
     FROM payments JOIN orders USING (order_key) WHERE ${where} GROUP BY ALL ORDER BY ALL`);
   return rows.map((row) => ({
-    result: textOf(row['result']),
-    currency: textOf(row['currency']) ?? '-',
-    orders: numberOf(row['n']) ?? 0,
-    amount: amountSum(numberOf(row['amount']) ?? 0),
+    result: toTextOrNull(row['result']),
+    currency: toTextOrNull(row['currency']) ?? '-',
+    orders: toNumberOrNull(row['n']) ?? 0,
+    amount: roundAmountSum(toNumberOrNull(row['amount']) ?? 0),
   }));
 }
 
 /** What a reader must know of reversals before trusting what was paid; nothing where none was ever reported. */
-export function reversalNotes({
+export function listReversalNotes({
   causes,
   seen,
   maturityDays,
@@ -212,21 +214,21 @@ export function reversalNotes({
     return ['No reversal was ever reported: whether payments last nobody knows, and none counts as mature.'];
   const young = immature.reduce((sum, { orders }) => sum + orders, 0);
   const reversed = causes.filter(({ cause }) => cause === 'REVERSED');
-  const ofThese = countText(reversed.reduce((sum, { orders }) => sum + orders, 0));
+  const ofThese = formatNumber(reversed.reduce((sum, { orders }) => sum + orders, 0));
   return [
     `Reversed: ${ofThese} of the unpaid orders were paid and taken back.`,
     maturityDays === null
-      ? `Not mature: reversals seen so far: ${countText(seen)}, too few or too young to tell when a payment is safe. ${counted(young, 'paid order')} may yet be reversed: do not judge by that yet.`
-      : `Immature: ${counted(young, 'paid order is', 'paid orders are')} younger than ${counted(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'Nobody knows how many of them will be reversed' : `Of these ${expected.value.toFixed(1)} are to be expected reversed, in 95 of 100 cases ${countText(expected.low)} to ${countText(expected.high)}`}, which no figure here counts.`,
+      ? `Not mature: reversals seen so far: ${formatNumber(seen)}, too few or too young to tell when a payment is safe. ${formatCount(young, 'paid order')} may yet be reversed: do not judge by that yet.`
+      : `Immature: ${formatCount(young, 'paid order is', 'paid orders are')} younger than ${formatCount(maturityDays, 'day')}, by which 95 % of the reversals come. ${expected === null ? 'Nobody knows how many of them will be reversed' : `Of these ${expected.value.toFixed(1)} are to be expected reversed, in 95 of 100 cases ${formatNumber(expected.low)} to ${formatNumber(expected.high)}`}, which no figure here counts.`,
   ];
 }
 
 /** Why granted orders were not paid. */
-export function causesTable({ causes }: Reversals): EvidenceTable {
+export function createCausesTable({ causes }: Reversals): EvidenceTable {
   return {
     name: 'causes',
     title: 'Granted and not paid, by cause',
-    columns: columns(['text', 'cause', 'currency'], ['count', 'orders'], ['money', 'amount']),
+    columns: createColumns(['text', 'cause', 'currency'], ['count', 'orders'], ['money', 'amount']),
     rows: causes.map(({ cause, currency, orders, amount }) => [
       cause.toLowerCase(),
       currency,
@@ -245,8 +247,8 @@ export const closedPayments = shape('Payments as recorded that would not have be
 
 type ClosedPayments = Shape<typeof closedPayments>;
 
-/** The payments of some orders, out of the tables that `reversalsOf` and `joinOutcomes` make. */
-export async function closedPaymentsOf(
+/** The payments of some orders, out of the tables that `readReversals` and `joinOutcomes` make. */
+export async function readClosedPayments(
   duck: Duck,
   { maturityDays }: Pick<Reversals, 'maturityDays'>,
   which: string,
@@ -257,22 +259,22 @@ export async function closedPaymentsOf(
       count(*) FILTER (mature)::DOUBLE AS whole, count(*)::DOUBLE AS "all"
     FROM (SELECT *, ${mature} AS mature FROM payments) JOIN answered_orders USING (order_key)
     WHERE was_paid AND result IN ('PAID', 'REVERSED') AND ${which} GROUP BY cluster ORDER BY cluster`);
-  const clusters = rows.map((row) => numbersOf(row, { part: 0, whole: 0, all: 0 }));
+  const clusters = rows.map((row) => toNumbers(row, { part: 0, whole: 0, all: 0 }));
   const sum = (of: 'part' | 'whole' | 'all') => clusters.reduce((total, one) => total + one[of], 0);
   const [reversed, all] = [sum('part'), sum('whole')];
   return {
     reversed,
     held: all - reversed,
     immature: sum('all') - all,
-    reversedShare: clusteredInterval(clusters),
+    reversedShare: estimateClusteredShares(clusters),
   };
 }
 
 /** What became of the payments that a candidate closes; nothing where it closes none that is mature. */
-export function closedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
+export function listClosedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
   const { reversed, held, immature, reversedShare } = payments;
   if (reversed + held === 0) return [];
   return [
-    `Of the payments that ${name} closes ${countText(reversed)} of ${countText(reversed + held)} mature ones were reversed later (${shareText(reversedShare)}), ${countText(immature)} are immature.`,
+    `Of the payments that ${name} closes ${formatNumber(reversed)} of ${formatNumber(reversed + held)} mature ones were reversed later (${formatShare(reversedShare)}), ${formatNumber(immature)} are immature.`,
   ];
 }

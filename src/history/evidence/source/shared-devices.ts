@@ -1,9 +1,9 @@
 import { VERDICTS } from '#decision/decision-words.ts';
-import { DeviceBook } from '#decision/device-book.ts';
-import { valuesAsked } from '#decision/facts/attribute.ts';
+import { DeviceSightings } from '#decision/device-book.ts';
+import { collectAskedValues } from '#decision/facts/attribute.ts';
 import {
   type DeviceKind,
-  everyQuestion,
+  mergeQuestions,
   NO_SIGHTINGS,
   type SharingCounts,
   type SharingQuestions,
@@ -17,31 +17,38 @@ import {
   type Override,
   UNKNOWN_CLIENT,
 } from '#decision/payer/client-state.ts';
-import { type Hints, knownHints, withUnansweredScore } from '#decision/payer/hints.ts';
+import { addUnansweredScore, type Hints, listKnownHints } from '#decision/payer/hints.ts';
 import { type DatedReport, type Exposure, OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import { paymentNote, SIGHTING_MARKS, sightingMarks } from '#decision/payer/sighting-marks.ts';
+import { findSightingMarks, SIGHTING_MARKS, toPaymentNote } from '#decision/payer/sighting-marks.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import {
   type BatchCell,
-  type Duck,
   type DuckAppender,
   type DuckBatch,
-  numberOf,
+  type QueryEngine,
+  toNumberOrNull,
 } from '#history/archive/duck.ts';
 import type { Column } from '#history/archive/record-columns.ts';
 import { JOURNAL_ORDER_SQL, TABLES } from '#history/archive/tables.ts';
-import { recordedExposure } from '#state/journal.ts';
-import { type ArchiveAsk, between, columnsOf, type Evidence, enumOf, knownRows } from './evidence.ts';
+import { readRecordedExposure } from '#state/journal.ts';
+import {
+  type ArchiveAsk,
+  betweenSql,
+  type Evidence,
+  enumSql,
+  knownRowsSql,
+  listColumns,
+} from './evidence.ts';
 import {
   attributesSql,
-  countsByValue,
+  countByValue,
+  findValueColumns,
+  listValueColumns,
   type ValueColumn,
-  valueColumns,
-  valueColumnsAmong,
 } from './value-columns.ts';
 
-export function sharingOf(ruleSets: readonly RuleSet[]): SharingQuestions {
-  return everyQuestion(ruleSets.map(({ sharing }) => sharing));
+export function listSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuestions {
+  return mergeQuestions(ruleSets.map(({ sharing }) => sharing));
 }
 
 /** A column of counts, like `on_ip_86400000`, or of the clients there with a mark, like `paying_on_ip_86400000`. */
@@ -68,7 +75,7 @@ function sharingColumns(questions: SharingQuestions): readonly SharingColumn[] {
   });
 }
 
-export function sharingColumnsAmong(names: readonly string[]): readonly SharingColumn[] {
+export function findSharingColumns(names: readonly string[]): readonly SharingColumn[] {
   return names.flatMap((name) => {
     const [, mark, onThere, windowMs] = COLUMN.exec(name) ?? [];
     const on = KINDS.find((known) => known === onThere);
@@ -86,7 +93,7 @@ type ReportedInput = DatedReport & { readonly orderRef: string };
 export class SeenDevices {
   readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
-  readonly #books = new Map<string, DeviceBook<bigint>>();
+  readonly #books = new Map<string, DeviceSightings<bigint>>();
   readonly #lives = new Map<bigint, ClientState>();
 
   constructor(questions: SharingQuestions) {
@@ -95,7 +102,7 @@ export class SeenDevices {
 
   score(client: bigint, fingerprint: string | null, ip: string | null, at: number): void {
     const shown = { ...SHOWS_NOTHING, fingerprint, ip };
-    this.#hints.set(client, withUnansweredScore(this.#hints.get(client) ?? null, shown, at));
+    this.#hints.set(client, addUnansweredScore(this.#hints.get(client) ?? null, shown, at));
   }
 
   /**
@@ -113,14 +120,14 @@ export class SeenDevices {
     const scored = this.#hints.get(client);
     const byValue = this.#bookOf(platform).seeValues(
       client,
-      valuesAsked(this.#questions, attributes === undefined ? {} : { attributes }),
+      collectAskedValues(this.#questions, attributes === undefined ? {} : { attributes }),
       at,
     );
     if (scored === undefined)
       return byValue === null ? NO_SIGHTINGS : { ...NO_SIGHTINGS, attributes: byValue };
-    const hints = knownHints(scored, at);
+    const hints = listKnownHints(scored, at);
     const book = this.#bookOf(platform);
-    book.record(client, hints, at, sightingMarks(life, at), this.#questions);
+    book.record(client, hints, at, findSightingMarks(life, at), this.#questions);
     const seen = book.sightings(client, hints, this.#questions, at);
     return byValue === null ? seen : { ...seen, attributes: byValue };
   }
@@ -129,7 +136,7 @@ export class SeenDevices {
     const life = this.#lives.get(client) ?? UNKNOWN_CLIENT;
     const change = repeatOutcome(life, null, report, at, exposure);
     this.#live(client, { outcomes: change.state.outcomes });
-    const payment = paymentNote(change, at);
+    const payment = toPaymentNote(change, at);
     if (payment !== null) this.#bookOf(platform).notePayment(client, payment.since, payment.isUnpaid);
   }
 
@@ -141,8 +148,8 @@ export class SeenDevices {
     this.#lives.set(client, { ...(this.#lives.get(client) ?? UNKNOWN_CLIENT), ...change });
   }
 
-  #bookOf(platform: string): DeviceBook<bigint> {
-    return this.#books.getOrInsertComputed(platform, () => new DeviceBook());
+  #bookOf(platform: string): DeviceSightings<bigint> {
+    return this.#books.getOrInsertComputed(platform, () => new DeviceSightings());
   }
 }
 
@@ -163,16 +170,16 @@ const SHOWS_NOTHING = {
  * some hundred bytes each. A table with these counts is left as it is. Gives the names of its counts.
  */
 export async function countSharedDevices(
-  duck: Duck,
+  duck: QueryEngine,
   questions: SharingQuestions,
 ): Promise<readonly string[]> {
   const columns = sharingColumns(questions);
-  const ofValues = valueColumns(questions);
+  const ofValues = listValueColumns(questions);
   const names = [...columns, ...ofValues].map(({ name }) => name);
   const [there] = await duck.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'shared_devices'");
-  const known = there === undefined ? null : await columnsOf(duck, 'shared_devices');
+  const known = there === undefined ? null : await listColumns(duck, 'shared_devices');
   if (known !== null && names.every((name) => known.includes(name)))
-    return [...sharingColumnsAmong(known), ...valueColumnsAmong(known)].map(({ name }) => name);
+    return [...findSharingColumns(known), ...findValueColumns(known)].map(({ name }) => name);
   const counts = names.map((name) => `, ${name} INTEGER`).join('');
   await duck.run(
     `CREATE OR REPLACE TABLE shared_devices (client_hash UBIGINT, seq DOUBLE, "at" DOUBLE${counts})`,
@@ -272,7 +279,7 @@ function addShared(
         devices.score(client, events.text('fingerprint', row), events.text('ip', row), at);
         break;
       case 'outcome': {
-        const exposure = recordedExposure(events.at('turned_away', row) === true);
+        const exposure = readRecordedExposure(events.at('turned_away', row) === true);
         devices.outcome(platform, client, reportAt(events, row), exposure, at);
         break;
       }
@@ -285,7 +292,7 @@ function addShared(
           attributes: attributesSaid(events, row),
         });
         const counts = countsIn(seen, columns);
-        const withValues = countsByValue(seen, ofValues);
+        const withValues = countByValue(seen, ofValues);
         const isShared =
           columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
           withValues.some((clients) => clients > 1);
@@ -339,11 +346,11 @@ type InputTable = (typeof TABLES_OF_INPUTS)[number];
  * that a sharing fact of the rule sets looks back over, how many clients were on the device, and how many others with a
  * mark, where others were.
  */
-export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
-  for (const table of TABLES_OF_INPUTS) await makeTableView(duck, table, ask);
+export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
+  for (const table of TABLES_OF_INPUTS) await createTableView(duck, table, ask);
   for (const [column, tables] of Object.entries(NAMES))
     await duck.run(`CREATE TYPE IF NOT EXISTS input_${column} AS ENUM (${distinctIn(column, tables)})`);
-  const counts = await countSharedDevices(duck, sharingOf(ruleSets));
+  const counts = await countSharedDevices(duck, listSharingQuestions(ruleSets));
   const inputs = `(
     SELECT 'binding' AS kind, ${at('changed_at')}, ${CLIENT}, requisite_ref, method,
       epoch_ms(expires_at)::DOUBLE AS expires_at FROM bindings
@@ -364,11 +371,11 @@ export async function makeInputView({ ask, duck }: Evidence, ruleSets: readonly 
     UNION ALL BY NAME SELECT 'outcome' AS kind, ${at('reported_at')}, ${CLIENT}, order_ref,
       ${REPORT_COLUMNS_SQL}, turned_away
       FROM outcomes
-      WHERE ${between('reported_at', ask.from, ask.to).join(' AND ')}
+      WHERE ${betweenSql('reported_at', ask.from, ask.to).join(' AND ')}
     )`;
   const named = Object.keys(NAMES).map((column) => `${column}::input_${column} AS ${column}`);
   await duck.run(`CREATE OR REPLACE VIEW inputs AS
-    SELECT * REPLACE (${named.join(', ')}, kind::${enumOf(INPUT_KINDS)} AS kind, verdict::${enumOf(VERDICTS)} AS verdict)
+    SELECT * REPLACE (${named.join(', ')}, kind::${enumSql(INPUT_KINDS)} AS kind, verdict::${enumSql(VERDICTS)} AS verdict)
     FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
 }
 
@@ -400,23 +407,23 @@ function at(column: string): string {
 }
 
 /** Makes the view of a table that few questions ask for. */
-export async function makeTableView(duck: Duck, table: InputTable, ask: ArchiveAsk): Promise<void> {
+export async function createTableView(duck: QueryEngine, table: InputTable, ask: ArchiveAsk): Promise<void> {
   const columns: readonly Column[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
-  const rows = knownRows(ask.place, table, ask);
+  const rows = knownRowsSql(ask.place, table, ask);
   await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
 }
 
 /** Conditions that split the rows of a view by their "at" into spans of about the wanted size, in order. */
-async function timeSpans(duck: Duck, view: string, rowsMax: number): Promise<readonly string[]> {
+async function timeSpans(duck: QueryEngine, view: string, rowsMax: number): Promise<readonly string[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
-  const spans = Math.ceil((numberOf(n) ?? 0) / rowsMax);
+  const spans = Math.ceil((toNumberOrNull(n) ?? 0) / rowsMax);
   if (spans <= 1) return ['true'];
   const shares = Array.from({ length: spans - 1 }, (_, span) => (span + 1) / spans);
   const rows = await duck.rows(
     `SELECT DISTINCT unnest(quantile_disc("at", [${shares.join(', ')}])) AS border FROM ${view} ORDER BY border`,
   );
-  const borders = rows.map(({ border }) => numberOf(border) ?? 0);
+  const borders = rows.map(({ border }) => toNumberOrNull(border) ?? 0);
   return [Number.NEGATIVE_INFINITY, ...borders].map((from, span) => {
     const to = borders[span];
     const since = Number.isFinite(from) ? `"at" >= ${from}` : 'true';
@@ -431,7 +438,7 @@ const BATCH_BITS = 16;
  * Conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and its
  * orders fit into memory. Everything of a client is in the same batch.
  */
-export function clientBatches(decisions: number, decisionsMax: number): readonly string[] {
+export function splitClients(decisions: number, decisionsMax: number): readonly string[] {
   const batches = Math.max(1, Math.ceil(decisions / decisionsMax));
   if (batches === 1) return ['true'];
   const border = (batch: number) =>

@@ -1,5 +1,5 @@
 import { SILENCE } from '#decision/payer/silence.ts';
-import { type Duck, numberOf, textOf } from '#history/archive/duck.ts';
+import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive/duck.ts';
 import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 
@@ -32,12 +32,12 @@ const SILENCES_SQL = `
   ORDER BY since, platform`;
 
 /** When platforms that usually report told nothing, by the views of evidence. */
-export async function silencesIn(duck: Duck): Promise<EvidenceSpan['silences']> {
+export async function findSilences(duck: QueryEngine): Promise<EvidenceSpan['silences']> {
   const rows = await duck.rows(SILENCES_SQL);
   return rows.map((row) => ({
-    platform: textOf(row['platform']) ?? '',
-    from: numberOf(row['since']) ?? 0,
-    to: numberOf(row['after']),
-    orders: numberOf(row['orders']) ?? 0,
+    platform: toTextOrNull(row['platform']) ?? '',
+    from: toNumberOrNull(row['since']) ?? 0,
+    to: toNumberOrNull(row['after']),
+    orders: toNumberOrNull(row['orders']) ?? 0,
   }));
 }

@@ -1,9 +1,9 @@
-import { attributeLabel, attributeOfLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeLabel, parseAttributeLabel } from '#decision/facts/attribute.ts';
 import type { SharingQuestions, Sightings } from '#decision/facts/fact.ts';
-import { type Duck, quote, quoteName } from '#history/archive/duck.ts';
-import { attributeColumns, factLabel } from '#history/archive/fact-columns.ts';
+import { type QueryEngine, quote, quoteName } from '#history/archive/duck.ts';
+import { listAttributeColumns, toFactLabel } from '#history/archive/fact-columns.ts';
 import { notKnownSql } from '#history/archive/record-columns.ts';
-import { columnsOf } from './evidence.ts';
+import { listColumns } from './evidence.ts';
 
 /** A column of the clients with the same value of an attribute, like `on_attribute_63617264_3600000` of `card`. */
 export interface ValueColumn {
@@ -14,15 +14,15 @@ export interface ValueColumn {
 
 const VALUE_COLUMN = /^on_attribute_([0-9a-f]+)_(\d+)$/;
 
-export function valueColumns({ attributes = [] }: SharingQuestions): readonly ValueColumn[] {
+export function listValueColumns({ attributes = [] }: SharingQuestions): readonly ValueColumn[] {
   const names = attributes.flatMap(({ declared: { name }, windowsMs }) =>
     // The engine tells no capital letters from small ones.
     windowsMs.map((windowMs) => `on_attribute_${Buffer.from(name).toString('hex')}_${windowMs}`),
   );
-  return valueColumnsAmong([...new Set(names)]);
+  return findValueColumns([...new Set(names)]);
 }
 
-export function valueColumnsAmong(names: readonly string[]): readonly ValueColumn[] {
+export function findValueColumns(names: readonly string[]): readonly ValueColumn[] {
   return names.flatMap((name) => {
     const [, hex, windowMs] = VALUE_COLUMN.exec(name) ?? [];
     if (hex === undefined) return [];
@@ -31,21 +31,24 @@ export function valueColumnsAmong(names: readonly string[]): readonly ValueColum
 }
 
 /** The counts of these columns; 0 where nobody has a value. */
-export function countsByValue({ attributes }: Sightings, columns: readonly ValueColumn[]): readonly number[] {
+export function countByValue({ attributes }: Sightings, columns: readonly ValueColumn[]): readonly number[] {
   return columns.map(({ attribute, windowMs }) => attributes?.get(attribute)?.get(windowMs) ?? 0);
 }
 
 /** SQL: what a verdict's request said, as JSON; null where nothing is recorded. */
-export async function attributesSql(duck: Duck): Promise<string> {
-  const columns = await columnsOf(duck, 'decisions');
-  const names = new Set(columns.flatMap((column) => attributeOfLabel(factLabel(column) ?? '') ?? []));
+export async function attributesSql(duck: QueryEngine): Promise<string> {
+  const columns = await listColumns(duck, 'decisions');
+  const names = new Set(columns.flatMap((column) => parseAttributeLabel(toFactLabel(column) ?? '') ?? []));
   if (names.size === 0) return 'NULL::VARCHAR';
   const members = [...names].map((name) => {
-    const known = attributeColumns(name).flatMap(([column]) =>
+    const known = listAttributeColumns(name).flatMap(([column]) =>
       columns.includes(column) ? [quoteName(column)] : [],
     );
     const values = known.map((column) => `to_json(${column})::VARCHAR`);
-    const isAsked = [notKnownSql(attributeLabel(name)), ...known.map((column) => `${column} IS NOT NULL`)];
+    const isAsked = [
+      notKnownSql(formatAttributeLabel(name)),
+      ...known.map((column) => `${column} IS NOT NULL`),
+    ];
     const start = quote(`${JSON.stringify(name)}:`);
     return `if(${isAsked.join(' OR ')}, ${start} || coalesce(${values.join(', ')}, 'null'), NULL)`;
   });

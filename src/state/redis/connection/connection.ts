@@ -13,7 +13,7 @@ import {
   SocketTimeoutError,
 } from '@redis/client';
 import clusterKeySlot from 'cluster-key-slot';
-import { connectionFailure } from '#state/connection-failure.ts';
+import { explainConnectionFailure } from '#state/connection-failure.ts';
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
 import { isUnreadable } from './reply.ts';
 import { createTlsOptions, formatAddresses, type RedisSecurity, type RedisTarget } from './url.ts';
@@ -141,9 +141,12 @@ async function connectOnce(
     const reason = errors.last ?? error;
     const isLate = reason instanceof ConnectionTimeoutError || reason instanceof SocketTimeoutError;
     const Failure = isLate ? StoreLate : StoreUnavailable;
-    throw new Failure(`${connection.name} cannot be reached: ${connectionFailure(reason)}; ${TO_CHECK}`, {
-      cause: error,
-    });
+    throw new Failure(
+      `${connection.name} cannot be reached: ${explainConnectionFailure(reason)}; ${TO_CHECK}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { type RunCall, StoreLate, StoreUnavailable } from '#state/store-errors.ts';
-import { failureText } from '#state/store-health.ts';
+import { explainFailure } from '#state/store-health.ts';
 import { isReplicaRefusal, type RedisConnection } from './connection.ts';
 import { BadReply } from './reply.ts';
 
@@ -236,7 +236,7 @@ export class CircuitBreaker {
 
 function unavailable(server: string, error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable(`${server} could not answer: ${failureText(error)}`, { cause: error });
+  return new StoreUnavailable(`${server} could not answer: ${explainFailure(error)}`, { cause: error });
 }
 
 /** The fastest answer within this time counts as the round trip to a server. */

@@ -1,14 +1,14 @@
 import { type DeclaredAttribute, findAttributeFault } from '#decision/payer/attributes.ts';
-import { undeclaredText } from '#decision/rules/parse/fact-refs.ts';
+import { explainUndeclared } from '#decision/rules/parse/fact-refs.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { type Member, YamlFile } from '#decision/rules/parse/yaml-file.ts';
-import { nearestName, type Problem, suggest } from '#decision/rules/problem.ts';
-import { type ParsedRules, sharedListsOf } from '#decision/rules/rule-set.ts';
+import { findNearestName, type Problem, suggestName } from '#decision/rules/problem.ts';
+import { listSharedLists, type ParsedRules } from '#decision/rules/rule-set.ts';
 
 type Node = Member['value'];
 
 /** What the cases say that no rule sees, as it seems by a slip. Cases that cannot be read are left to their reader. */
-export function remarksOnCases(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
+export function listCaseRemarks(rules: ParsedRules, files: RuleFiles): readonly Problem[] {
   return [...files].flatMap(([path, text]) => {
     if (!path.startsWith('cases/')) return [];
     const reader = new CaseRemarks(rules, new YamlFile(path, text, []));
@@ -43,9 +43,9 @@ class CaseRemarks {
   }
 
   #onList(name: string): string | null {
-    const asked = sharedListsOf(this.#rules);
+    const asked = listSharedLists(this.#rules);
     if (asked.includes(name)) return null;
-    return `no rule asks about the shared list "${name}"${asked.length === 0 ? '' : suggest(name, asked)}`;
+    return `no rule asks about the shared list "${name}"${asked.length === 0 ? '' : suggestName(name, asked)}`;
   }
 
   /** Entries of a list of attributes that no known value ever is. */
@@ -60,7 +60,7 @@ class CaseRemarks {
       if (!oneOf.includes(text))
         this.#remark(
           entry,
-          `"${declared.name}" is never "${text}", so nobody is on the list by it${suggest(text, oneOf)}`,
+          `"${declared.name}" is never "${text}", so nobody is on the list by it${suggestName(text, oneOf)}`,
         );
     }
   }
@@ -68,7 +68,7 @@ class CaseRemarks {
   #onAttribute(name: string, { key, value }: Member): void {
     const declared = this.#rules.attributes.get(name);
     if (declared === undefined)
-      this.#remark(key, undeclaredText(name, this.#rules.attributes, ', so no rule sees it'));
+      this.#remark(key, explainUndeclared(name, this.#rules.attributes, ', so no rule sees it'));
     else this.#remark(value, slipIn(declared, value, this.#file));
   }
 
@@ -98,7 +98,7 @@ function slipIn(declared: DeclaredAttribute, node: Node, file: YamlFile): string
   const { name, type, oneOf } = declared;
   const sent = file.plain(node);
   if (typeof sent === 'string') {
-    const near = oneOf === null || oneOf.includes(sent) ? null : nearestName(sent, oneOf);
+    const near = oneOf === null || oneOf.includes(sent) ? null : findNearestName(sent, oneOf);
     return near === null
       ? null
       : `"${name}" is not known with "${sent}", which "oneOf" lacks; did you mean "${near}"?`;

@@ -2,23 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { Type } from '#base/json-schema.ts';
 import { count, list, type Shape, shape, word } from '#base/shapes.ts';
-import { heldOutOf } from '#decision/holdout.ts';
-import { scoreRequest, verdictRequest, withAttributes } from '#decision/requests.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { listSkippedRules } from '#decision/holdout.ts';
+import { addAttributes, toScoreRequest, toVerdictRequest } from '#decision/requests.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import { type RuleSetTrace, traceRuleSet } from '#decision/rules/evaluate/trace.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { location, type Problem, ProblemSchema, sortProblems } from '#decision/rules/problem.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { editedYaml, placeOfNamed } from '#decision/rules/text/edited-text.ts';
+import { editYaml, findNamedItem } from '#decision/rules/text/edited-text.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { CASE_HMACS, CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
-import { PLAIN } from '#workbench/authoring/explain/explanation-text.ts';
+import { PLAIN_PAINT } from '#workbench/authoring/explain/explanation-text.ts';
 import { type Coverage, CoverageMeter, CoverageSchema } from './coverage.ts';
 import {
   type Action,
   type CaseFailure,
   type Expectation,
-  failureLines,
+  formatFailure,
   type RuleCase,
   type UnmetExpectation,
 } from './expectations.ts';
@@ -34,7 +34,7 @@ export interface CaseReport {
 
 /** Runs the cases of a rule set in virtual time, each on a platform of its own. */
 export function runCases(ruleSet: RuleSet, files: RuleFiles): CaseReport {
-  const rules = withHmacs(ruleSet, CASE_HMACS);
+  const rules = rehashConstants(ruleSet, CASE_HMACS);
   const problems: Problem[] = [];
   const cases = parseCases(rules, files, problems);
   const meter = new CoverageMeter(rules, files);
@@ -50,7 +50,7 @@ export async function traceFailure(
   rules: RuleSet,
   { values }: Pick<CaseFailure, 'values'>,
 ): Promise<RuleSetTrace | null> {
-  return values === null ? null : traceRuleSet(withHmacs(rules, CASE_HMACS), values);
+  return values === null ? null : traceRuleSet(rehashConstants(rules, CASE_HMACS), values);
 }
 
 /** The first step that fails ends its case: what follows would only be a consequence. */
@@ -100,8 +100,8 @@ function act(
     case 'score': {
       const { answer, signals } = simulation.score(
         clientIdKey,
-        withAttributes(
-          scoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
+        addAttributes(
+          toScoreRequest({ ...action.body, clientIdKey }, CASE_PSEUDONYM),
           simulation.rules,
           action.body.attributes,
           { pseudonym: CASE_PSEUDONYM },
@@ -113,8 +113,8 @@ function act(
     case 'verdict': {
       const decision = simulation.verdict(
         clientIdKey,
-        withAttributes(
-          verdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
+        addAttributes(
+          toVerdictRequest({ ...action.body, clientIdKey }, 'case', 'active'),
           simulation.rules,
           action.body.attributes,
           { pseudonym: CASE_PSEUDONYM },
@@ -122,7 +122,7 @@ function act(
         now,
       );
       const { flags = [] } = decision;
-      return { ...decision, flags, heldOut: heldOutOf(decision.holdout).map(({ rule }) => rule) };
+      return { ...decision, flags, heldOut: listSkippedRules(decision.holdout).map(({ rule }) => rule) };
     }
     case 'outcome': {
       const { orderRef, outcome, cause, agoMs, money } = action;
@@ -197,7 +197,7 @@ const coverages = new LRUCache<string, RuleCoverage, readonly [RuleSet, RuleFile
 });
 
 /** The results of cases, computed once for a digest: a run takes some tens of milliseconds. */
-export function coverageOf(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
+export function readCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCoverage> {
   return coverages.forceFetch(ruleSet.digest, { context: [ruleSet, files] });
 }
 
@@ -205,7 +205,7 @@ async function madeCoverage(ruleSet: RuleSet, files: RuleFiles): Promise<RuleCov
   const { problems, passed, failures, coverage } = runCases(ruleSet, files);
   const told = failures.slice(0, FAILURES_TOLD_MAX).map(async (failure) => {
     const trace = await traceFailure(ruleSet, failure);
-    const [, ...lines] = failureLines(failure, trace, ruleSet, '', PLAIN);
+    const [, ...lines] = formatFailure(failure, trace, ruleSet, '', PLAIN_PAINT);
     return { caseName: failure.caseName, at: failure.at, lines };
   });
   return { problems, passed, failed: failures.length, failures: await Promise.all(told), coverage };
@@ -276,13 +276,13 @@ function wordsOf(reason: unknown): string {
 
 function withLength(files: RuleFiles, { caseName, at, step, differences }: CaseFailure): RuleFiles {
   const text = files.get(at.file) ?? '';
-  const place = placeOfNamed(text, 'cases', caseName);
+  const place = findNamedItem(text, 'cases', caseName);
   const edits = differences.flatMap(({ member, seen }) =>
     typeof seen === 'number' || typeof seen === 'string'
       ? [{ path: ['cases', place, 'steps', step - 1, 'expect', member], value: seen }]
       : [],
   );
-  return new Map([...files, [at.file, editedYaml(text, edits)]]);
+  return new Map([...files, [at.file, editYaml(text, edits)]]);
 }
 
 function changed(before: RuleFiles, after: RuleFiles): Pick<UpdatedCases, 'files' | 'lines'> {

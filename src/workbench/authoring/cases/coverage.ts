@@ -3,12 +3,12 @@ import { OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
 import type { HoldoutFile, IsHeldOut } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
-import { type Comparison, type Condition, comparisonsIn } from '#decision/rules/condition.ts';
-import { testText } from '#decision/rules/condition-text.ts';
+import { type Comparison, type Condition, listComparisons } from '#decision/rules/condition.ts';
+import { formatTest } from '#decision/rules/condition-text.ts';
 import { hashConstants } from '#decision/rules/evaluate/hashed-constants.ts';
-import { type Matcher, matcher } from '#decision/rules/matcher.ts';
+import { createMatcher, type Matcher } from '#decision/rules/matcher.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { memberAt } from '#decision/rules/parse/places.ts';
+import { locateMember } from '#decision/rules/parse/places.ts';
 import { type Location, location } from '#decision/rules/problem.ts';
 import { countRules, type Matchable, type RuleSet } from '#decision/rules/rule-set.ts';
 
@@ -81,7 +81,7 @@ export class CoverageMeter {
       ...rules,
       groups: {
         ...groups,
-        rules: this.#watchFirstMatch('groups', groups.rules, memberAt(files, 'groups.yaml', OTHERWISE)),
+        rules: this.#watchFirstMatch('groups', groups.rules, locateMember(files, 'groups.yaml', OTHERWISE)),
       },
       signals: {
         ...signals,
@@ -90,7 +90,11 @@ export class CoverageMeter {
       },
       verdicts: {
         ...verdicts,
-        rules: this.#watchFirstMatch('verdicts', verdicts.rules, memberAt(files, 'verdicts.yaml', OTHERWISE)),
+        rules: this.#watchFirstMatch(
+          'verdicts',
+          verdicts.rules,
+          locateMember(files, 'verdicts.yaml', OTHERWISE),
+        ),
       },
       flags: { rules: flags.rules.map((rule) => this.#watchRule(rule, () => {}).watched) },
     };
@@ -122,7 +126,7 @@ export class CoverageMeter {
       untestedRules: untested.map(({ name, at, asked }) => ({ name, at, asked })),
       oneSidedConditions: oneSided.map(({ rule, condition, seenTrue, seenFalse }) => ({
         rule,
-        condition: `${condition.fact.label} ${testText(condition.operator, condition.value, condition.list)}`,
+        condition: `${condition.fact.label} ${formatTest(condition.operator, condition.value, condition.list)}`,
         at: condition.at,
         missing: seenTrue ? 'false' : seenFalse ? 'true' : 'true and false',
       })),
@@ -179,9 +183,9 @@ function recordOf(name: string, at: Location, comparisons: readonly ComparisonRe
 }
 
 function comparisonsOf(condition: Condition, hmacs: AttributeHmacs): readonly ComparisonRecord[] {
-  return comparisonsIn([condition]).map((comparison) => ({
+  return listComparisons([condition]).map((comparison) => ({
     condition: comparison,
-    matches: matcher(hashConstants(comparison, hmacs)),
+    matches: createMatcher(hashConstants(comparison, hmacs)),
     seenTrue: false,
     seenFalse: false,
   }));

@@ -1,31 +1,31 @@
 import { join } from 'node:path';
-import { secondsInWords } from '#base/duration.ts';
+import { formatSeconds } from '#base/duration.ts';
 import { OTHERWISE } from '#decision/decision.ts';
 import { CLIENT_GROUPS, VERDICTS } from '#decision/decision-words.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { holdoutShares } from '#decision/holdout.ts';
+import { listHoldoutShares } from '#decision/holdout.ts';
 import { OUTCOME_EFFECTS } from '#decision/payer/changes.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { OverrideGroup } from '#decision/payer/client-state.ts';
 import type { Outcome, OutcomeCause } from '#decision/payer/order.ts';
 import type { ScoreBody, VerdictBody } from '#decision/requests.ts';
-import { nameText } from '#decision/rules/condition-text.ts';
+import { formatName } from '#decision/rules/condition-text.ts';
 import {
+  formatSignal,
   type RuleSetTrace,
   type RuleTrace,
-  signalInWords,
-  tracedWeight,
+  sumTracedWeights,
 } from '#decision/rules/evaluate/trace.ts';
 import {
-  anyOf,
   choice,
   type Form,
   type JsonSchema,
+  listOrEmpty,
   mapping,
-  nullMeans,
-  numberIn,
+  nullAs,
+  numberInRange,
   optional,
-  quoted,
+  quotedDigits,
   text,
   yesNo,
 } from '#decision/rules/parse/form.ts';
@@ -34,24 +34,24 @@ import type { Location } from '#decision/rules/problem.ts';
 import type { ParsedRules, RuleSet } from '#decision/rules/rule-set.ts';
 import type { SharedLists } from '#decision/shared-lists.ts';
 import {
-  exemptLines,
+  formatExemption,
+  formatPlace,
+  formatRules,
   type Paint,
-  placeInWords,
-  ruleLines,
 } from '#workbench/authoring/explain/explanation-text.ts';
 
 /** The members of a step's answer. */
 type Expectable = Readonly<Record<string, Form<unknown>>>;
 
 /** What the answers of steps may be expected to say; without rules, as an editor may know it. */
-export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
+export function listExpectable(rules: ParsedRules | null): Readonly<Record<StepKind, Expectable>> {
   const PAYER = {
     clientGroup: choice(CLIENT_GROUPS, 'The client group.'),
-    paymentScore: quoted('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
+    paymentScore: quotedDigits('^[01]\\.\\d{4}$', 'a text with 4 decimals, like "0.5000"'),
     isBot: yesNo(),
-    signals: anyOf(nameAmong(namesOf(rules?.signals)), 'signal', 'Names of the signals that match.'),
+    signals: listOrEmpty(nameAmong(namesOf(rules?.signals)), 'signal', 'Names of the signals that match.'),
   };
-  const texts = (name: string) => nullMeans(null, anyOf(text('A key.'), `an item of ${name}`));
+  const texts = (name: string) => nullAs(null, listOrEmpty(text('A key.'), `an item of ${name}`));
   return {
     score: {
       ...PAYER,
@@ -60,15 +60,15 @@ export function expectable(rules: ParsedRules | null): Readonly<Record<StepKind,
     },
     verdict: {
       verdict: choice(VERDICTS, 'The command to the caller.'),
-      waitSeconds: nullMeans(null, numberIn({ min: 1, max: 1e9, integer: true })),
-      ladder: nullMeans(null, nameAmong(Object.keys(rules?.settings.ladder.ladders ?? {}))),
+      waitSeconds: nullAs(null, numberInRange({ min: 1, max: 1e9, integer: true })),
+      ladder: nullAs(null, nameAmong(Object.keys(rules?.settings.ladder.ladders ?? {}))),
       heldOut: heldOut(rules, 'The rules that matched and were skipped.'),
-      stickyRequisiteRef: nullMeans(null, text('The requisite.')),
+      stickyRequisiteRef: nullAs(null, text('The requisite.')),
       rule: nameAmong([...namesOf(rules?.verdicts), OTHERWISE], {
         description: 'Name of the rule that decides, or otherwise.',
       }),
       reason: text('What the caller reads.'),
-      flags: anyOf(nameAmong(flagsOf(rules)), 'flag', 'The flags beside the verdict.'),
+      flags: listOrEmpty(nameAmong(flagsOf(rules)), 'flag', 'The flags beside the verdict.'),
       ...PAYER,
       ruleVersion: text('The version that decides.'),
     },
@@ -114,7 +114,7 @@ export function readExpectations(
 }
 
 /** What a step may expect depends on what it does. */
-export function expectationSchema(forms: Expectable): JsonSchema | false {
+export function createExpectationSchema(forms: Expectable): JsonSchema | false {
   const members = Object.entries(forms).map(([name, form]) => [name, optional(form)]);
   if (members.length === 0) return false;
   return mapping('What must be answered.', Object.fromEntries(members), () => null).schema;
@@ -122,9 +122,9 @@ export function expectationSchema(forms: Expectable): JsonSchema | false {
 
 /** Names of rules that hold clients out, like `groups/blocked-by-unpaid-chain`. */
 export function heldOut(rules: ParsedRules | null, description: string): Form<readonly string[]> {
-  const names = rules === null ? [] : [...holdoutShares(rules).keys()];
+  const names = rules === null ? [] : [...listHoldoutShares(rules).keys()];
   const rule = nameAmong(names, { pattern: '^(groups|bot-signals|verdicts)/[a-z][a-z0-9-]*$' });
-  return anyOf(rule, 'rule with a holdout', description);
+  return listOrEmpty(rule, 'rule with a holdout', description);
 }
 
 /** What rules conclude, file by file. */
@@ -156,7 +156,7 @@ const TITLES = {
 const DIFFERENCE_CHARACTERS_MAX = 70;
 
 /** A failing case: the step, what was expected and seen, and the rules of that step with their values. */
-export function failureLines(
+export function formatFailure(
   failure: CaseFailure,
   trace: RuleSetTrace | null,
   rules: RuleSet,
@@ -167,7 +167,7 @@ export function failureLines(
   const width = Math.max(...differences.map(({ member }) => member.length));
   return [
     `${paint('fail', '✗')} ${paint('strong', caseName)}`,
-    `  ${join(folder, placeInWords(at))}  ${stepInWords(failure)}`,
+    `  ${join(folder, formatPlace(at))}  ${stepInWords(failure)}`,
     ...differences.flatMap((difference) => differenceLines(difference, width, paint)),
     ...(trace === null ? [] : traceLines(failure, trace, rules, paint)),
   ];
@@ -179,7 +179,7 @@ function differenceLines(
   paint: Paint,
 ): readonly string[] {
   const [wanted, found] = [shown(expected), shown(seen)];
-  const place = paint('faint', placeInWords(at));
+  const place = paint('faint', formatPlace(at));
   const start = `    ${member.padEnd(width)}  expected ${paint('pass', wanted)}`;
   return wanted.length + found.length <= DIFFERENCE_CHARACTERS_MAX
     ? [`${start}, seen ${paint('fail', found)}  ${place}`]
@@ -188,10 +188,10 @@ function differenceLines(
 
 function stepInWords({ step, kind, clientIdKey, times, elapsedMs, platform }: CaseFailure): string {
   const time = times === 1 ? '' : `, time ${times} of ${times}`;
-  const elapsed = secondsInWords(Math.floor(elapsedMs / 1000), 'narrow');
+  const elapsed = formatSeconds(Math.floor(elapsedMs / 1000), 'narrow');
   const when = elapsedMs === 0 ? 'as the case begins' : `${elapsed} after the case began`;
   const where = platform === 'demo' ? '' : ` on platform ${platform}`;
-  return `step ${step}: ${kind} of ${nameText(clientIdKey)}${where}, ${when}${time}`;
+  return `step ${step}: ${kind} of ${formatName(clientIdKey)}${where}, ${when}${time}`;
 }
 
 /** The rules behind the unmet expectations in full, the other rules in a line. */
@@ -210,10 +210,10 @@ function traceLines(
     const others = trace[stage].length - told.length;
     const notAsked =
       stage === 'signals' ? 'did not match' : others === 1 ? 'was not asked' : 'were not asked';
-    const exempt = stage === 'signals' ? exemptLines(trace.exempt, paint) : [];
+    const exempt = stage === 'signals' ? formatExemption(trace.exempt, paint) : [];
     return [
       title,
-      ...[...exempt, ...ruleLines(told, paint)].map((line) => `  ${line}`),
+      ...[...exempt, ...formatRules(told, paint)].map((line) => `  ${line}`),
       ...(others === 0 ? [] : [paint('faint', `    ${others} more ${notAsked}`)]),
     ];
   };
@@ -242,16 +242,16 @@ function signalsInWords({ values }: CaseFailure, { signals, exempt }: RuleSetTra
   if (exempt?.passed === true) return 'none apply, the payer is exempt from all of them';
   const matching = signals.filter(({ matched }) => matched);
   if (matching.length === 0) return 'none matched';
-  const weight = tracedWeight(signals);
+  const weight = sumTracedWeights(signals);
   const isNew = values?.[rules.facts.findIndex(({ name }) => name === 'isNewClient')] === true;
-  const names = matching.map(signalInWords).join(', ');
+  const names = matching.map(formatSignal).join(', ');
   return `${names}; weight ${weight}, ${isNew ? 'but a new client is never a bot' : `a bot from ${rules.signals.threshold} on`}`;
 }
 
 function shown(value: unknown): string {
   if (value === null) return 'absent';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(shown).join(', ');
-  return typeof value === 'string' ? nameText(value) : JSON.stringify(value);
+  return typeof value === 'string' ? formatName(value) : JSON.stringify(value);
 }
 
 /** A test of a rule set: what one or more payers do, and what the rules must answer. */
@@ -290,7 +290,7 @@ export type Action =
       readonly cause: OutcomeCause | null;
       /** How long before its report it happened; null: the report has no moment. */
       readonly agoMs: number | null;
-      /** What was captured or taken back so far, as `moneyText` writes it; null: the report does not say. */
+      /** What was captured or taken back so far, as `formatMoney` writes it; null: the report does not say. */
       readonly money: string | null;
     }
   | { readonly kind: 'binding'; readonly binding: CaseBinding | null }

@@ -1,7 +1,7 @@
 import {
   DECIMAL_PATTERN,
   MONEY_PATTERN,
-  parseMoney,
+  normalizeMoney,
   REQUESTED_CURRENCY_PATTERN,
 } from '#decision/payer/amount.ts';
 import {
@@ -17,38 +17,38 @@ import {
   PLATFORM_NAME_FORM,
   PLATFORM_NAME_PATTERN,
   type PlatformName,
-  platformName,
+  toPlatformName,
 } from '#decision/payer/client-key.ts';
 import { OVERRIDE_GROUPS } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { OUTCOME_CAUSES, OUTCOMES } from '#decision/payer/order.ts';
-import { undeclaredText } from '#decision/rules/parse/fact-refs.ts';
+import { explainUndeclared } from '#decision/rules/parse/fact-refs.ts';
 import {
-  byName,
-  called,
   choice,
   duration,
   type Form,
   LIST_NAME,
   listOf,
-  located,
+  mapByName,
   mapping,
-  nullMeans,
-  numberIn,
+  nullAs,
+  nullable,
+  numberInRange,
   optional,
-  orElse,
-  orNull,
-  parsed,
-  quoted,
-  telling,
+  parsedText,
+  quotedDigits,
   text,
-  unread,
+  uncheckedMapping,
+  withDefault,
+  withMessageName,
+  withNode,
+  withSchema,
   yesNo,
 } from '#decision/rules/parse/form.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import { YamlFile } from '#decision/rules/parse/yaml-file.ts';
 import type { Location, Problem } from '#decision/rules/problem.ts';
-import { isName, listNameRefusal, type ParsedRules } from '#decision/rules/rule-set.ts';
+import { isName, type ParsedRules, refuseListName } from '#decision/rules/rule-set.ts';
 import {
   findContentFault,
   LIST_KINDS,
@@ -60,9 +60,9 @@ import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
 import {
   type Action,
   type CaseStep,
-  expectable,
-  expectationSchema,
+  createExpectationSchema,
   heldOut,
+  listExpectable,
   type RuleCase,
   readExpectations,
   STEP_KINDS,
@@ -89,11 +89,11 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
     'A test of the rules.',
     {
       name: text('What the case shows.'),
-      platform: orElse(PLATFORM, platformName('demo')),
-      startsAt: orElse(START, Date.UTC(2026, 0, 1)),
+      platform: withDefault(PLATFORM, toPlatformName('demo')),
+      startsAt: withDefault(START, Date.UTC(2026, 0, 1)),
       lists: optional(sharedLists(rules)),
-      heldOut: orElse(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
-      steps: called('"steps"', listOf(stepOf(rules), 'a step', 'What happens, in order.')),
+      heldOut: withDefault(heldOut(rules, 'The rules that the clients of the case are held out of.'), []),
+      steps: withMessageName('"steps"', listOf(stepOf(rules), 'a step', 'What happens, in order.')),
     },
     ({ lists, ...own }, { file, node }): RuleCase => ({
       ...own,
@@ -110,17 +110,17 @@ export function caseFile(rules: ParsedRules | null): Form<readonly RuleCase[]> {
       return false;
     },
   );
-  const cases = called('"cases"', listOf(ruleCase, 'a case', 'The cases.'));
+  const cases = withMessageName('"cases"', listOf(ruleCase, 'a case', 'The cases.'));
   return mapping('Tests beside the rules.', { cases }, (file) => file.cases);
 }
 
-const PLATFORM = parsed(
+const PLATFORM = parsedText(
   { pattern: PLATFORM_NAME_PATTERN, description: 'Whose settings hold; demo when left out.' },
   (name) => (isPlatformName(name) ? name : null),
   () => `must have ${PLATFORM_NAME_FORM}`,
 );
 
-const START = parsed(
+const START = parsedText(
   {
     description:
       'When it begins, with its offset, like 2026-07-03T23:30:00+02:00; 1 January 2026, 00:00 UTC when left out.',
@@ -129,7 +129,7 @@ const START = parsed(
   (found) => `must be a moment with its offset, like "2026-07-03T23:30:00+02:00", not "${found}"`,
 );
 
-const LISTED_ATTRIBUTE = parsed(
+const LISTED_ATTRIBUTE = parsedText(
   {
     pattern: ATTRIBUTE_NAME_PATTERN,
     description: 'With kind attribute: of which attribute the entries are values.',
@@ -140,18 +140,18 @@ const LISTED_ATTRIBUTE = parsed(
 
 /** `lists: { blocked-devices: { kind: fingerprint, entries: [device-1] } }` */
 const sharedLists = (rules: ParsedRules | null) =>
-  byName(
+  mapByName(
     'The shared lists while the case runs, by name; others have no entries.',
     LIST_NAME,
     mapping(
       'A shared list.',
       {
         kind: choice(LIST_KINDS, 'What the entries are.'),
-        attribute: orElse(LISTED_ATTRIBUTE, null),
-        entries: called(
+        attribute: withDefault(LISTED_ATTRIBUTE, null),
+        entries: withMessageName(
           '"entries"',
           listOf(
-            located(text('A value, or for ip also a range.')),
+            withNode(text('A value, or for ip also a range.')),
             'an entry',
             'Who or what is on the list.',
           ),
@@ -173,12 +173,12 @@ const sharedLists = (rules: ParsedRules | null) =>
         return false;
       },
     ),
-    { each: () => 'a shared list', refusal: (name) => (isName(name) ? null : listNameRefusal(name)) },
+    { each: () => 'a shared list', refusal: (name) => (isName(name) ? null : refuseListName(name)) },
   );
 
 function whyNeverListed(rules: ParsedRules | null, attribute: string | null): string | null {
   if (rules === null || attribute === null || rules.attributes.has(attribute)) return null;
-  return undeclaredText(attribute, rules.attributes, ', so nobody is on the list');
+  return explainUndeclared(attribute, rules.attributes, ', so nobody is on the list');
 }
 
 type ListEntries = NonNullable<ReturnType<ReturnType<typeof sharedLists>['read']>>;
@@ -192,21 +192,21 @@ function membershipOf(lists: ListEntries, owner: PlatformName): ListMembership {
 }
 
 function stepOf(rules: ParsedRules | null): Form<CaseStep> {
-  const expected = expectable(rules);
+  const expected = listExpectable(rules);
   const step = mapping(
     'Something that happens, and what is expected of it.',
     {
-      after: orElse(duration('Time since the step before.'), 0),
-      client: orElse(text('Who acts; payer-1 when left out.'), 'payer-1'),
+      after: withDefault(duration('Time since the step before.'), 0),
+      client: withDefault(text('Who acts; payer-1 when left out.'), 'payer-1'),
       score: optional(SCORE),
       verdict: optional(VERDICT),
       outcome: optional(OUTCOME),
       binding: optional(BINDING),
       override: optional(OVERRIDE),
-      times: orElse(numberIn({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
-      every: orElse(duration('Time from one time to the next.'), 0),
+      times: withDefault(numberInRange({ min: 1, max: 1000, integer: true }, 'How often it happens.'), 1),
+      every: withDefault(duration('Time from one time to the next.'), 0),
       // What may be expected depends on what happens.
-      expect: optional(unread('What the answer must be; null: the member must be absent.')),
+      expect: optional(uncheckedMapping('What the answer must be; null: the member must be absent.')),
     },
     (read, { file, node, members }): CaseStep | null => {
       const action = STEP_KINDS.map((kind) => read[kind]).find((one) => one !== undefined);
@@ -235,27 +235,27 @@ function stepOf(rules: ParsedRules | null): Form<CaseStep> {
       return false;
     },
   );
-  return telling(step, {
+  return withSchema(step, {
     oneOf: STEP_KINDS.map((kind) => ({ required: [kind] })),
     dependencies: { every: ['times'] },
     allOf: STEP_KINDS.map((kind) => ({
       if: { required: [kind] },
       // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
-      then: { properties: { expect: expectationSchema(expected[kind]) } },
+      then: { properties: { expect: createExpectationSchema(expected[kind]) } },
     })),
   });
 }
 
-const sellPointKey = orElse(text('The point of sale.'), PAYER.sellPointKey);
-const amountRequested = orElse(
-  quoted(DECIMAL_PATTERN, 'a decimal number in quotes, like "25.00"'),
+const sellPointKey = withDefault(text('The point of sale.'), PAYER.sellPointKey);
+const amountRequested = withDefault(
+  quotedDigits(DECIMAL_PATTERN, 'a decimal number in quotes, like "25.00"'),
   PAYER.amountRequested,
 );
-const method = orElse(text('The payment method.'), PAYER.method);
-const orderRef = orElse(text('The order.'), PAYER.orderRef);
+const method = withDefault(text('The payment method.'), PAYER.method);
+const orderRef = withDefault(text('The order.'), PAYER.orderRef);
 const toPayCurrency = optional(
-  orNull(
-    parsed(
+  nullable(
+    parsedText(
       { pattern: REQUESTED_CURRENCY_PATTERN },
       (currency) => (REQUESTED_CURRENCY.test(currency) ? currency : null),
       (currency) => `must be 3 or 4 letters or digits, like EUR, not "${currency}"`,
@@ -263,7 +263,7 @@ const toPayCurrency = optional(
   ),
 );
 const REQUESTED_CURRENCY = new RegExp(REQUESTED_CURRENCY_PATTERN);
-const maybe = optional(orNull(text('Null: none.')));
+const maybe = optional(nullable(text('Null: none.')));
 
 /** A text, a number, or true or false. */
 const SAID: Form<AttributeValue> = {
@@ -278,8 +278,8 @@ const SAID: Form<AttributeValue> = {
 };
 
 const attributes = optional(
-  telling(
-    byName('What the caller says of the payer, by name; of any type, as a caller may send it.', {}, SAID, {
+  withSchema(
+    mapByName('What the caller says of the payer, by name; of any type, as a caller may send it.', {}, SAID, {
       each: (name) => `attribute "${name}"`,
       refusal: () => null,
       most: [ATTRIBUTES_MAX, (size) => `a request has at most ${ATTRIBUTES_MAX} attributes, not ${size}`],
@@ -298,7 +298,7 @@ const SCORE = requested(
       toPayCurrency,
       fingerprint: maybe,
       ip: maybe,
-      userAgent: orElse(orNull(text('The browser; null: none.')), BROWSER),
+      userAgent: withDefault(nullable(text('The browser; null: none.')), BROWSER),
       clientHints: optional(
         mapping(
           'What the page saw.',
@@ -344,14 +344,14 @@ const OUTCOME = mapping(
     orderRef,
     outcome: choice(OUTCOMES, 'The final result of the order.'),
     cause: optional(choice(OUTCOME_CAUSES, 'Why; TECHNICAL counts neither way.')),
-    ago: orElse(
-      orNull(duration('How long before its report it happened; null: the report has no moment.')),
+    ago: withDefault(
+      nullable(duration('How long before its report it happened; null: the report has no moment.')),
       0,
     ),
     amount: optional(
-      parsed(
+      parsedText(
         { pattern: MONEY_PATTERN },
-        parseMoney,
+        normalizeMoney,
         (money) => `must be an amount and a currency, like "25.00 EUR", not "${money}"`,
       ),
     ),
@@ -367,7 +367,7 @@ const OUTCOME = mapping(
   },
 );
 
-const BINDING = nullMeans<Action>(
+const BINDING = nullAs<Action>(
   { kind: 'binding', binding: null },
   mapping(
     'The platform binds the client; null unbinds.',

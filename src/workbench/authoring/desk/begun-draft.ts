@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
-import { type DraftText, draftOf } from '#decision/rules/text/draft-text.ts';
+import { type DraftText, loadDraft } from '#decision/rules/text/draft-text.ts';
 import { type CompletedFiles, restoreOthersPart } from '#decision/rules/text/others-part.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { coverageOf } from '#workbench/authoring/cases/cases.ts';
-import { examine, type Remark } from './examine.ts';
+import { readCoverage } from '#workbench/authoring/cases/cases.ts';
+import { examineRuleSet, type Remark } from './examine.ts';
 
 /** A draft with the version that it was begun with, whose parts of other platforms it keeps. */
 export interface BegunDraft extends DraftText {
@@ -48,7 +48,7 @@ interface FoundInPart {
  * What prevents the release of a draft, in words that its owner may read. A problem of the part that the whole does not
  * have is none.
  */
-export async function problemsOfWhole(
+export async function listReleaseProblems(
   { version, files }: DraftText,
   { problems, failedCases }: FoundInPart,
   completed: CompletedFiles,
@@ -56,14 +56,14 @@ export async function problemsOfWhole(
   if (!completed.ok) return [...problems, ...completed.problems];
   const own: RuleFiles = new Map(files);
   if ([...completed.files].every(([path, text]) => own.get(path) === text)) return problems;
-  const whole = draftOf(version, completed.files);
-  if (!whole.ok) return [...problems, hidden(counted(whole.problems.length, 'problem'))];
-  const all = new Set(examine(whole.ruleSet, completed.files, null).problems.map(nameOf));
+  const whole = loadDraft(version, completed.files);
+  if (!whole.ok) return [...problems, hidden(formatCount(whole.problems.length, 'problem'))];
+  const all = new Set(examineRuleSet(whole.ruleSet, completed.files, null).problems.map(nameOf));
   const shown = problems.filter((one) => all.has(nameOf(one)));
   const unseen = all.difference(new Set(problems.map(nameOf))).size;
-  if (unseen > 0) return [...shown, hidden(counted(unseen, 'problem'))];
-  const { failed } = await coverageOf(whole.ruleSet, completed.files);
-  return failed > failedCases ? [...shown, hidden(counted(failed - failedCases, 'failing case'))] : shown;
+  if (unseen > 0) return [...shown, hidden(formatCount(unseen, 'problem'))];
+  const { failed } = await readCoverage(whole.ruleSet, completed.files);
+  return failed > failedCases ? [...shown, hidden(formatCount(failed - failedCases, 'failing case'))] : shown;
 }
 
 /** Lines differ between the two. */

@@ -4,13 +4,18 @@ import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
 import type { Problem } from '#decision/rules/problem.ts';
-import { type Constant, constantsOf } from '#decision/rules/text/constant.ts';
-import { type DraftText, digestOf, draftOf, type LoadResult } from '#decision/rules/text/draft-text.ts';
-import { ownPart } from '#decision/rules/text/own-part.ts';
+import { type Constant, listConstants } from '#decision/rules/text/constant.ts';
+import {
+  computeDigest,
+  type DraftText,
+  type LoadResult,
+  loadDraft,
+} from '#decision/rules/text/draft-text.ts';
+import { keepOwnPart } from '#decision/rules/text/own-part.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
-  coverageOf,
   type RuleCoverage,
+  readCoverage,
   type UpdatedCases,
   updateCases,
 } from '#workbench/authoring/cases/cases.ts';
@@ -23,17 +28,17 @@ import {
   type SavedDraft,
   saveDraft,
 } from '#workbench/authoring/draft.ts';
-import { brokenPromises } from '#workbench/authoring/promises.ts';
-import { type BegunDraft, completeDraft, problemsOfWhole } from './begun-draft.ts';
+import { findBrokenPromises } from '#workbench/authoring/promises.ts';
+import { type BegunDraft, completeDraft, listReleaseProblems } from './begun-draft.ts';
 import {
-  breachesIn,
-  examine,
+  examineRuleSet,
+  findLostCases,
+  findReleaseObstacle,
   type KnownLists,
   type LostCases,
-  lostCases,
+  listBreaches,
   type ReleaseObstacle,
   type Remark,
-  releaseObstacle,
   writeRelease,
 } from './examine.ts';
 
@@ -55,15 +60,15 @@ async function compare({ before, after, reader }: Compared): Promise<RuleDiff | 
 }
 
 function rulesOf(source: RulesSource, reader: PlatformName): LoadResult {
-  if (typeof source !== 'string') return draftOf(source.version, new Map(source.files));
+  if (typeof source !== 'string') return loadDraft(source.version, new Map(source.files));
   const files = readRuleFiles(source, []) ?? new Map();
   const seen = readBy(reader, files);
-  return seen === files ? loadRuleSet(source) : draftOf(basename(source), seen);
+  return seen === files ? loadRuleSet(source) : loadDraft(basename(source), seen);
 }
 
 /** The owner of the installation reads all platforms' parts. */
 function readBy(reader: PlatformName, files: RuleFiles): RuleFiles {
-  return isInstallation(reader) ? files : ownPart(files, reader);
+  return isInstallation(reader) ? files : keepOwnPart(files, reader);
 }
 
 type Opening = Readonly<{ folder: string; reader: PlatformName }>;
@@ -79,9 +84,9 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
   const opened = {
     files: texts,
     isWhole: problems.length === 0 && texts.every(({ path, text }) => text === seen.get(path)),
-    filesDigest: problems.length === 0 && isAll ? digestOf(files) : null,
+    filesDigest: problems.length === 0 && isAll ? computeDigest(files) : null,
   };
-  const shown = isAll ? loaded : draftOf(basename(folder), seen);
+  const shown = isAll ? loaded : loadDraft(basename(folder), seen);
   if (!loaded.ok || !shown.ok) {
     const found = shown.ok ? [NOT_SHOWN] : [...(isAll ? [] : problems), ...shown.problems];
     return { ...opened, problems: firstOf(found), digest: null, coverage: null, constants: [] };
@@ -90,8 +95,8 @@ async function open({ folder, reader }: Opening): Promise<OpenedFolder | null> {
     ...opened,
     problems: [],
     digest: loaded.ruleSet.digest,
-    coverage: shortened(await coverageOf(shown.ruleSet, seen)),
-    constants: constantsOf(seen),
+    coverage: shortened(await readCoverage(shown.ruleSet, seen)),
+    constants: listConstants(seen),
   };
 }
 
@@ -109,7 +114,7 @@ interface Checking {
 
 async function check({ rulesDir, draft, lists, reader }: Checking): Promise<CheckedDraft> {
   const files: RuleFiles = new Map(draft.files);
-  const made = draftOf(draft.version, files);
+  const made = loadDraft(draft.version, files);
   if (!made.ok)
     return {
       digest: null,
@@ -117,19 +122,19 @@ async function check({ rulesDir, draft, lists, reader }: Checking): Promise<Chec
       notes: [],
       coverage: null,
       lostCases: null,
-      constants: constantsOf(files),
+      constants: listConstants(files),
     };
   const { ruleSet } = made;
-  const { problems, notes } = examine(ruleSet, files, lists);
-  const coverage = await coverageOf(ruleSet, files);
+  const { problems, notes } = examineRuleSet(ruleSet, files, lists);
+  const coverage = await readCoverage(ruleSet, files);
   const found = { problems, failedCases: coverage.failed };
   return {
     digest: ruleSet.digest,
-    problems: firstOf(await problemsOfWhole(draft, found, completeDraft(rulesDir, draft, reader))),
+    problems: firstOf(await listReleaseProblems(draft, found, completeDraft(rulesDir, draft, reader))),
     notes: firstOf(notes),
     coverage: shortened(coverage),
-    lostCases: lostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
-    constants: constantsOf(files),
+    lostCases: findLostCases(join(rulesDir, ruleSet.version), ruleSet, files, (all) => readBy(reader, all)),
+    constants: listConstants(files),
   };
 }
 
@@ -138,13 +143,13 @@ type Completing = Readonly<{ rulesDir: string; draft: BegunDraft; draftOwner: Pl
 function complete({ rulesDir, draft, draftOwner }: Completing): CompletedDraft {
   const completed = completeDraft(rulesDir, draft, draftOwner);
   if (!completed.ok) return { ok: false, problems: firstOf(completed.problems) };
-  return { ok: true, files: [...completed.files], digest: digestOf(completed.files) };
+  return { ok: true, files: [...completed.files], digest: computeDigest(completed.files) };
 }
 
 /** Null when the draft is not sound: its cases say nothing then. */
 function rewriteCases({ version, files: texts }: DraftText): UpdatedCases | null {
   const files: RuleFiles = new Map(texts);
-  const made = draftOf(version, files);
+  const made = loadDraft(version, files);
   return made.ok ? updateCases(made.ruleSet, files) : null;
 }
 
@@ -160,10 +165,10 @@ function release({ folder, digest, isOnlyLook }: Releasing): DeskRelease {
   const files = readRuleFiles(folder, []);
   if (!loaded.ok || files === null || loaded.ruleSet.digest !== digest)
     return { obstacle: { is: 'other files' }, lost: null, breaches: [] };
-  const obstacle = releaseObstacle(folder, loaded.ruleSet, files);
+  const obstacle = findReleaseObstacle(folder, loaded.ruleSet, files);
   if (obstacle === null && !isOnlyLook) orRefused(() => writeRelease(folder, loaded.ruleSet, files));
-  const breaches = breachesIn(brokenPromises(loaded.ruleSet, files));
-  return { obstacle, lost: lostCases(folder, loaded.ruleSet, files), breaches };
+  const breaches = listBreaches(findBrokenPromises(loaded.ruleSet, files));
+  return { obstacle, lost: findLostCases(folder, loaded.ruleSet, files), breaches };
 }
 
 function orRefused<T>(write: () => T): T {

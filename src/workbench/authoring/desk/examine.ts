@@ -4,30 +4,30 @@ import { count, list, named, nullable, type Shape, shape, word } from '#base/sha
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { StoredEntry } from '#checkout/lists/list-entry.ts';
 import type { ListCopy } from '#checkout/lists/list-node.ts';
-import { type Comparison, comparisonsIn } from '#decision/rules/condition.ts';
-import { sharedListsText } from '#decision/rules/condition-text.ts';
+import { type Comparison, listComparisons } from '#decision/rules/condition.ts';
+import { formatSharedLists } from '#decision/rules/condition-text.ts';
 import type { RuleFiles } from '#decision/rules/parse/parse.ts';
-import { nearestName, type Problem, sortProblems } from '#decision/rules/problem.ts';
+import { findNearestName, type Problem, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import type { Example } from '#decision/rules/proof/example.ts';
 import {
   compareRuleVersions,
-  conditionsOf,
   hasDraftName,
+  listConditions,
   type ParsedRules,
   type RuleSet,
   type RuleVersion,
   ruleVersion,
 } from '#decision/rules/rule-set.ts';
 import type { ListContent, ListOwner } from '#decision/shared-lists.ts';
-import { makeRelease, type Release } from '#state/rule-folders/release.ts';
+import { createRelease, type Release } from '#state/rule-folders/release.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { listRuleVersions, RELEASE_FILE } from '#state/rule-folders/rules-dir.ts';
-import { remarksOnCases } from '#workbench/authoring/cases/case-remarks.ts';
+import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
 import { parseCases } from '#workbench/authoring/cases/parse-cases.ts';
-import { brokenPromises } from '#workbench/authoring/promises.ts';
-import { prove } from '#workbench/authoring/prove.ts';
+import { findBrokenPromises } from '#workbench/authoring/promises.ts';
+import { proveRules } from '#workbench/authoring/prove.ts';
 
 /** A remark about a rule set, with facts that show it when there are any, and the promise that it breaks. */
 export type Remark = Problem & { readonly example?: Example | null; readonly promise?: PromiseBreach };
@@ -42,21 +42,21 @@ interface Examined {
  * The remarks about a rule set whose files are sound: what can be proved of its rules together, and whether its cases
  * can be read. `lists` are those of a store; null when it was not asked.
  */
-export function examine(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
+export function examineRuleSet(ruleSet: RuleSet, files: RuleFiles, lists: KnownLists | null): Examined {
   const caseProblems: Problem[] = [];
   parseCases(ruleSet, files, caseProblems);
-  const { findings, notes } = prove(ruleSet, files);
+  const { findings, notes } = proveRules(ruleSet, files);
   const remarks = [
     ...notes,
-    ...brokenPromises(ruleSet, files),
-    ...sharedListNotes(ruleSet, lists),
-    ...remarksOnCases(ruleSet, files),
+    ...findBrokenPromises(ruleSet, files),
+    ...listSharedListRemarks(ruleSet, lists),
+    ...listCaseRemarks(ruleSet, files),
   ];
   return { problems: sortProblems([...findings, ...caseProblems]), notes: sortProblems(remarks) };
 }
 
 /** What breaks a promise, in words, of all that is remarked. */
-export function breachesIn(remarks: readonly Remark[]): readonly string[] {
+export function listBreaches(remarks: readonly Remark[]): readonly string[] {
   return remarks.filter(({ promise }) => promise !== undefined).map(({ message }) => message);
 }
 
@@ -73,7 +73,7 @@ interface KnownList extends Pick<ListContent, 'attribute'> {
 }
 
 /** The lists with entries in a copy, as far as `seenBy` may know of them. */
-export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
+export function findKnownLists(copy: ListCopy, now: number, seenBy: ListOwner): KnownLists {
   const isSeen = ({ owner }: StoredEntry) =>
     seenBy === INSTALLATION || [seenBy, INSTALLATION].includes(owner);
   const isInForce = ({ expiresAt }: StoredEntry) => expiresAt === null || expiresAt > now;
@@ -89,12 +89,12 @@ export function knownLists(copy: ListCopy, now: number, seenBy: ListOwner): Know
  * Remarks about the shared lists that rules ask about: without entries their rules cannot take effect yet. Null when
  * the lists were not read.
  */
-export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
+export function listSharedListRemarks(rules: ParsedRules, known: KnownLists | null): readonly Problem[] {
   const asked = askedLists(rules);
   const [first] = asked.values();
   if (first === undefined) return [];
   if (known !== null) return [...asked].flatMap(([list, { at }]) => noteOn(list, known, at, rules));
-  const which = sharedListsText([...asked.keys()]);
+  const which = formatSharedLists([...asked.keys()]);
   return [
     {
       at: first.at,
@@ -106,7 +106,7 @@ export function sharedListNotes(rules: ParsedRules, known: KnownLists | null): r
 /** Each list with the first comparison that asks about it. */
 function askedLists(rules: ParsedRules): ReadonlyMap<string, Comparison> {
   const asked = new Map<string, Comparison>();
-  for (const comparison of comparisonsIn(conditionsOf(rules))) {
+  for (const comparison of listComparisons(listConditions(rules))) {
     const { list } = comparison.fact;
     if (list !== undefined && !asked.has(list)) asked.set(list, comparison);
   }
@@ -130,7 +130,7 @@ function noteOn(
   }
   if (known.length > 0)
     return [{ at, message: `every entry of the shared list "${list}" is past its end, so nobody is on it` }];
-  const nearest = nearestName(
+  const nearest = findNearestName(
     list,
     lists.map(({ name }) => name),
   );
@@ -148,17 +148,21 @@ export type ReleaseObstacle =
   | { readonly is: 'failed cases'; readonly failed: number };
 
 /** Null when the version in a folder may be released. */
-export function releaseObstacle(folder: string, rules: RuleSet, files: RuleFiles): ReleaseObstacle | null {
+export function findReleaseObstacle(
+  folder: string,
+  rules: RuleSet,
+  files: RuleFiles,
+): ReleaseObstacle | null {
   if (hasDraftName(rules.version)) return { is: 'draft name' };
   if (existsSync(join(folder, RELEASE_FILE))) return { is: 'released' };
-  return foundObstacle(examine(rules, files, null).problems, () => {
+  return toReleaseObstacle(examineRuleSet(rules, files, null).problems, () => {
     const { passed, failures } = runCases(rules, files);
     return { passed, failed: failures.length };
   });
 }
 
 /** Null when neither what was found in a version nor its cases, which are not run before, prevent a release. */
-export function foundObstacle(
+export function toReleaseObstacle(
   problems: readonly Remark[],
   runCases: () => { readonly passed: number; readonly failed: number },
 ): ReleaseObstacle | null {
@@ -185,7 +189,7 @@ export const lostCasesMember = nullable(LostCasesSchema);
  * What the version in a folder lost of the cases of the version released before it, of which `seen` gives what may be
  * told; null where there is nothing to say.
  */
-export function lostCases(
+export function findLostCases(
   folder: string,
   rules: RuleSet,
   files: RuleFiles,
@@ -217,7 +221,7 @@ function caseNames(rules: RuleSet, files: RuleFiles): readonly string[] {
 
 const NAMES_SHOWN = 5;
 
-export function lostCasesText({ before, of, names }: LostCases): string {
+export function formatLostCases({ before, of, names }: LostCases): string {
   const shown = names.slice(0, NAMES_SHOWN).map((name) => `"${name}"`);
   const others = names.length - shown.length;
   const listed = [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(', ');
@@ -226,7 +230,7 @@ export function lostCasesText({ before, of, names }: LostCases): string {
 
 /** Fixes a version for good: from then on a changed file is refused. */
 export function writeRelease(folder: string, { version }: RuleSet, files: RuleFiles): Release {
-  const release = makeRelease(version, files, new Date());
+  const release = createRelease(version, files, new Date());
   writeFileSync(join(folder, RELEASE_FILE), `${JSON.stringify(release, null, 2)}\n`, { flag: 'wx' });
   return release;
 }

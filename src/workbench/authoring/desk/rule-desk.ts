@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { BackgroundWork, type WorkSettings } from '#base/work/background-work.ts';
-import { Turns } from '#base/work/turns.ts';
+import { FairQueue } from '#base/work/turns.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import type { RuleVersion } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
-import { draftNameRefusal } from '#state/rule-folders/release.ts';
+import { refuseDraftName } from '#state/rule-folders/release.ts';
 import type { UpdatedCases } from '#workbench/authoring/cases/cases.ts';
 import type { RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
 import { DraftRefused, type DraftToSave, type SavedDraft } from '#workbench/authoring/draft.ts';
@@ -58,13 +58,13 @@ const THREAD = new URL('./desk-thread.ts', import.meta.url);
 
 /**
  * Opens, compares, checks and keeps rule sets for platforms, each in its turn, in threads of its own: however hard a
- * draft is to read, no request of another platform waits for it. Throws LimitExceeded for too much work, TooManyTurns
+ * draft is to read, no request of another platform waits for it. Throws JobLimitExceeded for too much work, QueueFull
  * for too much at once, and the reason of a signal that ends the work.
  */
 export class RuleDesk {
   readonly rulesDir: string;
   readonly #threads: BackgroundWork<DeskWorks>;
-  readonly #drafts = new Turns(DRAFTS);
+  readonly #drafts = new FairQueue(DRAFTS);
 
   constructor(rulesDir: string, limits: DeskLimits = {}) {
     this.rulesDir = rulesDir;
@@ -135,7 +135,7 @@ export class RuleDesk {
     return orRefused(this.#threads.run('release', { folder, digest, isOnlyLook }, { owner }));
   }
 
-  /** Wraps the work of a request that carries a rule set, its reading included. Throws TooManyTurns at once. */
+  /** Wraps the work of a request that carries a rule set, its reading included. Throws QueueFull at once. */
   atHand<T>(owner: PlatformName, work: () => Promise<T>): Promise<T> {
     return this.#drafts.run(owner, work);
   }
@@ -154,10 +154,10 @@ async function orRefused<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-export function obstacleText(version: RuleVersion, obstacle: DeskObstacle): string {
+export function formatObstacle(version: RuleVersion, obstacle: DeskObstacle): string {
   switch (obstacle.is) {
     case 'draft name':
-      return draftNameRefusal(version);
+      return refuseDraftName(version);
     case 'released':
       return `${version} is released already`;
     case 'other files':
@@ -167,7 +167,7 @@ export function obstacleText(version: RuleVersion, obstacle: DeskObstacle): stri
     case 'no cases':
       return `${version} has no cases; write first what it must answer, or copy the cases of the version before it`;
     case 'failed cases': {
-      const cases = counted(obstacle.failed, 'case');
+      const cases = formatCount(obstacle.failed, 'case');
       return `${cases} of ${version} failed; mend them, or what they expect, first`;
     }
     default:

@@ -1,48 +1,48 @@
 import { isDeepStrictEqual } from 'node:util';
-import { attributeLabel } from '#decision/facts/attribute.ts';
+import { formatAttributeLabel } from '#decision/facts/attribute.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { FactValue } from '#decision/facts/fact.ts';
-import { YES_NO } from '#decision/facts/fact.ts';
+import { BOOLEAN_DOMAIN } from '#decision/facts/fact.ts';
 import type { DeclaredAttributes } from '#decision/payer/attributes.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { type LadderSettings, resetsOf } from '#decision/payer/ladder.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { type LadderSettings, listResetAfterMs } from '#decision/payer/ladder.ts';
 import {
   type Comparison,
   type Condition,
-  comparisonsIn,
   type FactRef,
   type FoldOf,
-  factsNamed,
   foldCondition,
   isFactRef,
+  listComparisons,
+  listFacts,
 } from '#decision/rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import {
   allOf,
   anyOf,
   compare,
+  createInnerFact,
   FactsByName,
   implies,
-  inner,
   not,
 } from '#decision/rules/proof/built-conditions.ts';
-import { relationRefs } from '#decision/rules/proof/formula.ts';
+import { listRelationFacts } from '#decision/rules/proof/formula.ts';
 import {
   type Knowledge,
-  knowledgeOf,
+  listKnowledge,
+  listSignalsUnlessExempt,
   type Moment,
-  signalsUnlessExempt,
 } from '#decision/rules/proof/relations.ts';
 import {
-  decidingConditionsOf,
+  getPlatformSettings,
   type Holdout,
+  listDecidingConditions,
   type ParsedRules,
   type PlatformSettings,
   type Rule,
   type SignalParams,
-  settingsOf,
 } from '#decision/rules/rule-set.ts';
-import { conditionText } from './condition-changes.ts';
+import { formatCondition } from './condition-changes.ts';
 
 /** The rules of two versions over the facts of one payer, in the form that proofs take. */
 export interface BothVersions {
@@ -70,11 +70,11 @@ export interface Place {
 }
 
 /** Every place where one of two versions has other settings than elsewhere, that of unnamed platforms first. */
-export function placesOf(before: ParsedRules, after: ParsedRules): readonly Place[] {
+export function listPlaces(before: ParsedRules, after: ParsedRules): readonly Place[] {
   const named = [...new Set([...before.platforms.keys(), ...after.platforms.keys()])];
   const settingsFor = (name: string) => ({
-    before: settingsOf(before, name),
-    after: settingsOf(after, name),
+    before: getPlatformSettings(before, name),
+    after: getPlatformSettings(after, name),
   });
   const elsewhere = { before: before.settings, after: after.settings };
   const apart = named.filter((name) => !isDeepStrictEqual(settingsFor(name), elsewhere));
@@ -91,13 +91,13 @@ export function placesOf(before: ParsedRules, after: ParsedRules): readonly Plac
  * Combines two versions. What both compute alike is one fact; a fact that they compute differently, such as the
  * payment score under another smoothing, gets another label for the version after.
  */
-export function layOver(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
+export function combineVersions(before: ParsedRules, after: ParsedRules, place: Place): BothVersions {
   const was = withDraws({ ...before, settings: place.before, platforms: new Map() });
   const is = withDraws({ ...after, settings: place.after, platforms: new Map() });
   const apart = new FactsApart(before, after, place);
   const own = apart.relabel(was.rules, is.rules);
   const labels = new Map(after.facts.map((ref) => [ref.label, apart.relabelled(ref).label]));
-  const asked = comparisonsIn([...decidingConditionsOf(was.rules), ...decidingConditionsOf(is.rules)]);
+  const asked = listComparisons([...listDecidingConditions(was.rules), ...listDecidingConditions(is.rules)]);
   const always = [place.is, ...drawsTogether([...was.draws, ...is.draws]), ...apart.together(place, asked)];
   const withFactsOf = (rules: ParsedRules, other: ParsedRules) => {
     const more = other.facts.filter((ref) => !apart.isApart(ref));
@@ -113,20 +113,20 @@ export function layOver(before: ParsedRules, after: ParsedRules, place: Place): 
     labelAfter: (label) => labels.get(label) ?? label,
     skippedBefore: was.skipped,
     skippedAfter: new Map([...is.skipped].map(([label, when]) => [label, apart.condition(when)])),
-    conditions: [...decidingConditionsOf(was.rules), ...decidingConditionsOf(own)],
+    conditions: [...listDecidingConditions(was.rules), ...listDecidingConditions(own)],
     knowledge: (moment) => {
-      const shared = knowledgeOf(withFactsOf(was.rules, own), moment);
-      const ofAfter = knowledgeOf(withFactsOf(own, was.rules), moment);
+      const shared = listKnowledge(withFactsOf(was.rules, own), moment);
+      const ofAfter = listKnowledge(withFactsOf(own, was.rules), moment);
       const defined = new Set(shared.definitions.map(({ of }) => of.label));
       return {
         conditions: [
           ...shared.conditions,
-          ...ofAfter.conditions.filter((condition) => apart.isIn(factsNamed([condition]))),
+          ...ofAfter.conditions.filter((condition) => apart.isIn(listFacts([condition]))),
           ...always,
         ],
         relations: [
           ...shared.relations,
-          ...ofAfter.relations.filter((relation) => apart.isIn(relationRefs(relation))),
+          ...ofAfter.relations.filter((relation) => apart.isIn(listRelationFacts(relation))),
         ],
         definitions: [
           ...shared.definitions,
@@ -186,7 +186,9 @@ class FactsApart {
 
   /** Whether the version after computes the fact differently: its names are those of facts, and labels of attributes. */
   isApart({ name, attribute }: FactRef): boolean {
-    return this.#names.has(name) || (attribute !== undefined && this.#names.has(attributeLabel(attribute)));
+    return (
+      this.#names.has(name) || (attribute !== undefined && this.#names.has(formatAttributeLabel(attribute)))
+    );
   }
 
   relabelled(ref: FactRef): FactRef {
@@ -233,7 +235,7 @@ class FactsApart {
       known.push(anyOf(unnamed, alike(asked, ['currency'])));
     }
     if (this.has('ladderLevel')) {
-      const resetsMs = Math.min(...resetsOf(was.ladder), ...resetsOf(is.ladder));
+      const resetsMs = Math.min(...listResetAfterMs(was.ladder), ...listResetAfterMs(is.ladder));
       const lately = compare(catalogued('secondsSinceLastVerdict'), 'lessThan', resetsMs / 1000);
       known.push(implies(lately, alike([...asked, ...LADDER_LEVELS, ATTEMPT_OPEN], LADDER_FACTS)));
     }
@@ -271,11 +273,11 @@ class FactsApart {
   /** A signal that matches in other cases than its namesake gets a name of its own. */
   #signals(before: ParsedRules, after: ParsedRules): ParsedRules['signals'] {
     const texts = new Map(
-      before.signals.rules.map(({ name, condition }) => [name, conditionText(condition)]),
+      before.signals.rules.map(({ name, condition }) => [name, formatCondition(condition)]),
     );
     const rules = after.signals.rules.map((rule) => {
       const relabelled = this.#within(rule);
-      const same = texts.get(rule.name) === conditionText(relabelled.condition);
+      const same = texts.get(rule.name) === formatCondition(relabelled.condition);
       return same ? relabelled : { ...relabelled, name: `${rule.name}${this.#suffix}` };
     });
     return { ...after.signals, rules };
@@ -297,17 +299,19 @@ function declaredApart(before: DeclaredAttributes, after: DeclaredAttributes): r
     // A unit says which attributes may be compared, and nothing of their values.
     return was !== undefined && !isDeepStrictEqual({ ...was, unit: null }, { ...declared, unit: null });
   });
-  return apart.map(([name]) => attributeLabel(name));
+  return apart.map(([name]) => formatAttributeLabel(name));
 }
 
 function shows({ fact }: FactRef, timeZone: string, now: number): FactValue {
-  return fact.kind === 'circumstantial' ? fact.read({ platform: platformName('any'), timeZone, now }) : false;
+  return fact.kind === 'circumstantial'
+    ? fact.read({ platform: toPlatformName('any'), timeZone, now })
+    : false;
 }
 
 /** Equal texts when two lists of groups have the same form. */
 function ordered({ rules, otherwise }: ParsedRules['groups']): string {
   return JSON.stringify([
-    ...rules.map(({ condition, params }) => [conditionText(condition), params.group]),
+    ...rules.map(({ condition, params }) => [formatCondition(condition), params.group]),
     otherwise,
   ]);
 }
@@ -318,7 +322,7 @@ function ordered({ rules, otherwise }: ParsedRules['groups']): string {
  */
 interface RulesWithDraws {
   readonly rules: ParsedRules;
-  /** By `drawLabel`: when a rule matches and is skipped, which the record says. */
+  /** By `formatDrawLabel`: when a rule matches and is skipped, which the record says. */
   readonly skipped: ReadonlyMap<string, Condition>;
   readonly draws: readonly Draw[];
 }
@@ -330,11 +334,11 @@ interface Draw {
 }
 
 /** The label of the fact that a client is held out of a rule. */
-export function drawLabel({ rule, share }: Draw): string {
+export function formatDrawLabel({ rule, share }: Draw): string {
   return `held out of ${rule} (${Math.round(share * 10_000) / 100}%)`;
 }
 
-/** Being held out of a rule becomes a fact of its own, named by `drawLabel`. */
+/** Being held out of a rule becomes a fact of its own, named by `formatDrawLabel`. */
 function withDraws(rules: ParsedRules): RulesWithDraws {
   const skipped = new Map<string, Condition>();
   const draws: Draw[] = [];
@@ -343,7 +347,7 @@ function withDraws(rules: ParsedRules): RulesWithDraws {
     const draw = { rule: `${file}/${rule.name}`, share: holdout.share };
     const skips = allOf(isDrawn(draw), ...mayBeHeldOut(rules, holdout));
     draws.push(draw);
-    skipped.set(drawLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
+    skipped.set(formatDrawLabel(draw), allOf(rule.condition, skips, ...earlier.map(not)));
     return { ...rule, condition: allOf(rule.condition, not(skips)) };
   };
   const firstOf = <Params>(some: readonly Rule<Params>[], file: string) => {
@@ -366,7 +370,7 @@ function withDraws(rules: ParsedRules): RulesWithDraws {
       signals: {
         ...signals,
         exempt: null,
-        rules: signalsUnlessExempt(signals).map((rule) => drawn(rule, 'bot-signals', [])),
+        rules: listSignalsUnlessExempt(signals).map((rule) => drawn(rule, 'bot-signals', [])),
       },
       verdicts: { ...verdicts, rules: firstOf(verdicts.rules, 'verdicts') },
     },
@@ -385,7 +389,7 @@ function drawsTogether(draws: readonly Draw[]): readonly Condition[] {
 }
 
 function isDrawn(draw: Draw): Condition {
-  return compare(inner(drawLabel(draw), YES_NO), 'equal', true);
+  return compare(createInnerFact(formatDrawLabel(draw), BOOLEAN_DOMAIN), 'equal', true);
 }
 
 /** Never a client whom a person decided about or who is on a shared list, and never for more than the rule allows. */

@@ -5,7 +5,7 @@ import {
   foldCondition,
   isFactRef,
 } from '#decision/rules/condition.ts';
-import { testText } from '#decision/rules/condition-text.ts';
+import { formatTest } from '#decision/rules/condition-text.ts';
 import type { ReasonPart } from '#decision/rules/rule-set.ts';
 
 /** A condition without what makes no difference: where it is written, its order, needless nesting. */
@@ -16,7 +16,7 @@ type PlainCondition =
   | { readonly kind: 'comparison'; readonly fact: FactRef; readonly test: string; readonly text: string };
 
 /** Equal conditions have equal texts. `expand` puts named conditions and lists in full. */
-export function plainCondition(condition: Condition, expand: boolean): PlainCondition {
+export function toPlainCondition(condition: Condition, expand: boolean): PlainCondition {
   return foldCondition(condition, {
     group: (kind, parts) => joined(kind, parts),
     not: (part): PlainCondition => ({ kind: 'not', condition: part, text: `not (${part.text})` }),
@@ -26,8 +26,8 @@ export function plainCondition(condition: Condition, expand: boolean): PlainCond
 }
 
 /** Two conditions with the same form give the same text, whatever names they use. */
-export function conditionText(condition: Condition): string {
-  return plainCondition(condition, true).text;
+export function formatCondition(condition: Condition): string {
+  return toPlainCondition(condition, true).text;
 }
 
 function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): PlainCondition {
@@ -48,7 +48,7 @@ function joined(kind: 'all' | 'any', conditions: readonly PlainCondition[]): Pla
 function plainComparison({ fact, operator, value, list }: Comparison, expand: boolean): PlainCondition {
   // The order of a list makes no difference.
   const expected = typeof value !== 'object' || isFactRef(value) ? value : [...new Set(value)].toSorted();
-  const test = testText(operator, expected, expand ? undefined : list);
+  const test = formatTest(operator, expected, expand ? undefined : list);
   return { kind: 'comparison', fact, test, text: `${fact.label} ${test}` };
 }
 
@@ -56,7 +56,7 @@ function plainComparison({ fact, operator, value, list }: Comparison, expand: bo
  * What changed between two conditions, in as few words as say it: `waitRemainingSeconds > 0 -> > 2`.
  * Empty when they mean the same by their form.
  */
-export function conditionChanges(before: PlainCondition, after: PlainCondition): readonly string[] {
+export function listConditionChanges(before: PlainCondition, after: PlainCondition): readonly string[] {
   if (before.text === after.text) return [];
   const kind = before.kind === 'any' || after.kind === 'any' ? 'any' : 'all';
   if (isOther(before, kind) || isOther(after, kind)) return [`${before.text} -> ${after.text}`];
@@ -111,11 +111,11 @@ function pairChanges(from: PlainCondition, to: PlainCondition): readonly string[
   if (from.kind === 'comparison' && to.kind === 'comparison')
     return [`${from.text} -> ${from.fact.label === to.fact.label ? to.test : to.text}`];
   if (from.kind === 'not' && to.kind === 'not')
-    return conditionChanges(from.condition, to.condition).map((change) => `in not: ${change}`);
-  return conditionChanges(from, to);
+    return listConditionChanges(from.condition, to.condition).map((change) => `in not: ${change}`);
+  return listConditionChanges(from, to);
 }
 
-export function partText(part: ReasonPart): string {
+export function formatReasonPart(part: ReasonPart): string {
   switch (part.kind) {
     case 'words':
       return part.words;

@@ -2,24 +2,24 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { type TObject, Type } from '#base/json-schema.ts';
 import { choice, list, type Shape, shape, yesNo } from '#base/shapes.ts';
 import { type FactReading, type FactValue, factReading } from '#decision/facts/fact.ts';
-import { type Comparison, type Condition, type FactRef, factsNamed } from '#decision/rules/condition.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { type Comparison, type Condition, type FactRef, listFacts } from '#decision/rules/condition.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import { compare } from '#decision/rules/proof/built-conditions.ts';
 import { Reasoner, type WorkLimits } from '#decision/rules/proof/reasoner.ts';
-import { OF_EVERY_REQUEST } from '#decision/rules/proof/relations.ts';
+import { FACTS_OF_EVERY_REQUEST } from '#decision/rules/proof/relations.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
-import { type BothVersions, layOver, placesOf } from './both-versions.ts';
+import { type BothVersions, combineVersions, listPlaces } from './both-versions.ts';
 import {
   ANSWER_MEMBERS,
   AnswerSchema,
   ASKED_FOR,
   type AskedFor,
+  answerTwice,
+  listWaysBetween,
+  listWaysToDiffer,
   type TwoAnswers,
-  twoAnswers,
   type WayToDiffer,
-  waysBetween,
-  waysToDiffer,
 } from './ways-to-differ.ts';
 
 const DiffExampleSchema = shape('A payer whom the two answer differently', {
@@ -51,7 +51,7 @@ const SEARCH_LIMITS: WorkLimits = { questionStepsMax: 100_000, totalStepsMax: 5_
  * Payers whom two rule sets answer differently, on any platform, one for each way of differing, the simplest first.
  * It is a proof where `searched` is true: nobody else is answered differently, now or later.
  */
-export function diffExamples(before: RuleSet, after: RuleSet): DiffExamples {
+export function findDiffExamples(before: RuleSet, after: RuleSet): DiffExamples {
   const search = new ExampleSearch(before, after);
   for (const _asked of search.run());
   return search.found();
@@ -64,7 +64,7 @@ const SLICE_MS = 2;
  * The same search beside other work, for at most `limitMs`: it pauses every few milliseconds, so that
  * requests are answered meanwhile.
  */
-export async function diffExamplesWithin(
+export async function findDiffExamplesWithin(
   before: RuleSet,
   after: RuleSet,
   limitMs: number,
@@ -91,15 +91,15 @@ class ExampleSearch {
   #undecided = false;
 
   constructor(before: RuleSet, after: RuleSet) {
-    this.#before = withHmacs(before, CASE_HMACS);
-    this.#after = withHmacs(after, CASE_HMACS);
+    this.#before = rehashConstants(before, CASE_HMACS);
+    this.#after = rehashConstants(after, CASE_HMACS);
   }
 
   /** Yields after every step, so that the caller may pause or stop. */
   *run(): Generator<void> {
-    for (const place of placesOf(this.#before, this.#after)) {
-      const both = layOver(this.#before, this.#after, place);
-      const ways = [...waysToDiffer(both)];
+    for (const place of listPlaces(this.#before, this.#after)) {
+      const both = combineVersions(this.#before, this.#after, place);
+      const ways = [...listWaysToDiffer(both)];
       for (const request of ['verdict', 'score'] as const) {
         const asked = ways.filter(({ askedFor }) => askedFor === request);
         if (asked.length > 0) yield* this.#ask(request, asked, both);
@@ -120,7 +120,7 @@ class ExampleSearch {
     const reasoner = new Reasoner(knowledge, SEARCH_LIMITS);
     const conditions = ways.flatMap(({ must, mustNot }) => [...must, ...mustNot]);
     reasoner.prepare(conditions);
-    const asked = factsNamed([...conditions, ...both.conditions]).filter(
+    const asked = listFacts([...conditions, ...both.conditions]).filter(
       ({ fact }) => fact.kind !== 'concluded',
     );
     const payer = new OrdinaryPayer(asked, both.place.before.currency, reasoner);
@@ -140,14 +140,14 @@ class ExampleSearch {
       }
       const { platform } = both.place;
       const shown = { ...(platform === null ? {} : { platform }), ...payer.unlike(facts) };
-      const ways = waysBetween(answers, both.place);
+      const ways = listWaysBetween(answers, both.place);
       for (const way of ways) this.#shown.add(way);
       this.#found.set(ways.join('; '), { request, facts: shown, ...answers });
     }
   }
 
   #answers(request: AskedFor, facts: PayerFacts, { place, labelAfter }: BothVersions): TwoAnswers {
-    return twoAnswers(
+    return answerTwice(
       request,
       { rules: this.#before, settings: place.before, factOf: (label) => facts.get(label) },
       { rules: this.#after, settings: place.after, factOf: (label) => facts.get(labelAfter(label)) },
@@ -176,7 +176,7 @@ const ORDINARY: Readonly<Record<string, FactValue>> = {
   lastOutcome: 'NONE',
   paymentScore: 0.5,
   overrideGroup: 'NONE',
-  ...Object.fromEntries(['verdicts', ...OF_EVERY_REQUEST].map((name) => [name, 1])),
+  ...Object.fromEntries(['verdicts', ...FACTS_OF_EVERY_REQUEST].map((name) => [name, 1])),
   distinctFingerprints: 1,
   distinctIps: 1,
   clientsOnFingerprint: 1,

@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { formatDuration } from '#base/duration.ts';
 import { choice, list, named, type Shape, shape, word } from '#base/shapes.ts';
 import type { DeclaredAttribute } from '#decision/payer/attributes.ts';
 import type { LadderSettings } from '#decision/payer/ladder.ts';
-import { type Condition, namedConditions } from '#decision/rules/condition.ts';
-import { valueText } from '#decision/rules/condition-text.ts';
+import { type Condition, collectNamedConditions } from '#decision/rules/condition.ts';
+import { formatExpected } from '#decision/rules/condition-text.ts';
 import {
   EXEMPT,
   type Exemption,
   type FlagParams,
   type GroupParams,
+  getPlatformSettings,
   type Holdout,
   type ParsedRules,
   type PlatformSettings,
@@ -19,11 +20,15 @@ import {
   type RuleSet,
   ruleVersion,
   type SignalParams,
-  settingsOf,
   type VerdictParams,
 } from '#decision/rules/rule-set.ts';
-import { conditionChanges, conditionText, partText, plainCondition } from './condition-changes.ts';
-import { type DiffExamples, diffExamples, diffExamplesWithin, FOUND } from './examples.ts';
+import {
+  formatCondition,
+  formatReasonPart,
+  listConditionChanges,
+  toPlainCondition,
+} from './condition-changes.ts';
+import { type DiffExamples, FOUND, findDiffExamples, findDiffExamplesWithin } from './examples.ts';
 
 const DIFF_PARTS = [
   'settings',
@@ -66,9 +71,9 @@ export const RuleDiffSchema = named(
 export type RuleDiff = Shape<typeof RuleDiffSchema>;
 
 /** Without a limit; most searches take less than a second. */
-export function ruleDiff(before: RuleSet, after: RuleSet): RuleDiff {
+export function computeRuleDiff(before: RuleSet, after: RuleSet): RuleDiff {
   const differences = diffRuleSets(before, after);
-  return told(before, after, differences, differences.length === 0 ? ALIKE : diffExamples(before, after));
+  return told(before, after, differences, differences.length === 0 ? ALIKE : findDiffExamples(before, after));
 }
 
 const ALIKE: DiffExamples = { examples: [], searched: true };
@@ -117,7 +122,7 @@ export class RuleDiffs {
   async #search(before: RuleSet, after: RuleSet): Promise<RuleDiff> {
     const differences = diffRuleSets(before, after);
     const isAlike = differences.length === 0;
-    const found = isAlike ? ALIKE : await diffExamplesWithin(before, after, SEARCH_MS_MAX);
+    const found = isAlike ? ALIKE : await findDiffExamplesWithin(before, after, SEARCH_MS_MAX);
     return told(before, after, differences, found);
   }
 }
@@ -166,11 +171,11 @@ export function diffRuleSets(before: ParsedRules, after: ParsedRules): readonly 
 /** What exempts from all signals, told as the conditions of a rule are. */
 function exemptDifferences(before: Exemption | null, after: Exemption | null): readonly RuleDifference[] {
   if (before !== null && after !== null) {
-    const [was, is] = [before, after].map(({ written }) => plainCondition(written, true));
+    const [was, is] = [before, after].map(({ written }) => toPlainCondition(written, true));
     if (was === undefined || is === undefined) return [];
-    return conditionChanges(was, is).map((change) => changed('bot-signals', EXEMPT, change));
+    return listConditionChanges(was, is).map((change) => changed('bot-signals', EXEMPT, change));
   }
-  const [was, is] = [before, after].map((one) => (one === null ? null : conditionText(one.written)));
+  const [was, is] = [before, after].map((one) => (one === null ? null : formatCondition(one.written)));
   return valueChange('bot-signals', EXEMPT, was ?? null, is ?? null);
 }
 
@@ -183,7 +188,7 @@ function signalParams({ weight, about }: SignalParams): Params {
 function verdictParams({ verdict, ladder, reason, payerText }: VerdictParams): Params {
   const named: Params = ladder === null ? {} : { ladder };
   const said: Params = payerText === null ? {} : { payerText: JSON.stringify(payerText) };
-  return { verdict, ...named, reason: JSON.stringify(reason.map(partText).join('')), ...said };
+  return { verdict, ...named, reason: JSON.stringify(reason.map(formatReasonPart).join('')), ...said };
 }
 
 function holdoutParams(holdout: Holdout | undefined): Params {
@@ -276,7 +281,7 @@ class RulesDiff<P> {
       ([name, value]) => `${name} ${value}`,
     );
     const order = UNORDERED.has(this.#part) ? [] : [`priority ${priority}`];
-    return [...order, `when ${conditionText(written)}`, ...answer].join('; ');
+    return [...order, `when ${formatCondition(written)}`, ...answer].join('; ');
   }
 
   #ruleChanges(was: Rule<P>, is: Rule<P>, orderKept: boolean): readonly RuleDifference[] {
@@ -286,8 +291,11 @@ class RulesDiff<P> {
       const text = `${is.name}: priority ${was.priority} -> ${is.priority}${note}`;
       found.push(this.#difference(is.name, 'reprioritised', text));
     }
-    if (conditionText(was.written) !== conditionText(is.written)) {
-      const changes = conditionChanges(plainCondition(was.written, false), plainCondition(is.written, false));
+    if (formatCondition(was.written) !== formatCondition(is.written)) {
+      const changes = listConditionChanges(
+        toPlainCondition(was.written, false),
+        toPlainCondition(is.written, false),
+      );
       found.push(...changes.map((change) => changed(this.#part, is.name, change)));
     }
     const params = paramChanges(
@@ -303,7 +311,7 @@ class RulesDiff<P> {
     return [...conditionsByName(after)].flatMap(([name, condition]) => {
       const old = was.get(name);
       if (old === undefined) return [];
-      const changes = conditionChanges(plainCondition(old, false), plainCondition(condition, false));
+      const changes = listConditionChanges(toPlainCondition(old, false), toPlainCondition(condition, false));
       return changes.map((change) => changed(this.#part, `condition "${name}"`, change));
     });
   }
@@ -318,7 +326,7 @@ function sameOrder<P>(kept: readonly (readonly [Rule<P>, Rule<P>])[]): boolean {
 }
 
 function conditionsByName<P>(rules: readonly Rule<P>[]): ReadonlyMap<string, Condition> {
-  return namedConditions(rules.map(({ written }) => written));
+  return collectNamedConditions(rules.map(({ written }) => written));
 }
 
 /** The settings, levels or limits of one version, by names for people. */
@@ -382,7 +390,7 @@ function platformDifferences(before: ParsedRules, after: ParsedRules): readonly 
       textDifferences('platforms', textsOf(was), textsOf(is));
     // What a platform only inherits is reported once, as a change of the settings.
     const inherited = new Set(changesBetween(before.settings, after.settings).map(({ text }) => text));
-    return changesBetween(settingsOf(before, name), settingsOf(after, name)).filter(
+    return changesBetween(getPlatformSettings(before, name), getPlatformSettings(after, name)).filter(
       ({ text }) => !inherited.has(text),
     );
   });
@@ -418,14 +426,14 @@ function listDifferences(before: ParsedRules, after: ParsedRules): readonly Rule
 
 function entryCount(list: RuleList | undefined): string | null {
   if (list === undefined) return null;
-  return counted(list.values.length, 'entry', 'entries');
+  return formatCount(list.values.length, 'entry', 'entries');
 }
 
 /** Entries that a difference names one by one. */
 const NAMED_ENTRIES_MAX = 20;
 
 function someOf(values: RuleList['values']): string {
-  const named = values.slice(0, NAMED_ENTRIES_MAX).map(valueText).join(', ');
+  const named = values.slice(0, NAMED_ENTRIES_MAX).map(formatExpected).join(', ');
   const more = values.length - NAMED_ENTRIES_MAX;
   return more > 0 ? `${named} and ${more} more` : named;
 }

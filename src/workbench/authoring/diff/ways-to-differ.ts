@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { count, list, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { type Assessment, conclude } from '#decision/assess.ts';
+import { type Assessment, concludeFromValues } from '#decision/assess.ts';
 import { isBot, OTHERWISE } from '#decision/decision.ts';
 import { CLIENT_GROUPS } from '#decision/decision-words.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { heldOutOf, type IsHeldOut } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { type IsHeldOut, listSkippedRules } from '#decision/holdout.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ClientGroup, clientGroup } from '#decision/payer/client-state.ts';
-import { climb, type Ladder, levelsOf, NO_ATTEMPTS } from '#decision/payer/ladder.ts';
-import { formatPaymentScore, paymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
-import { redecide, typeName } from '#decision/redecision.ts';
+import { climbLadder, getLevels, type Ladder, NO_ATTEMPTS } from '#decision/payer/ladder.ts';
+import { computePaymentScore, formatPaymentScore, type Smoothing } from '#decision/payer/payment-score.ts';
+import { getFactType, redecide } from '#decision/redecision.ts';
 import { type Condition, type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
 import { LADDER_LEVELS_MAX } from '#decision/rules/parse/rule-ladders.ts';
 import { allOf, anyOf, compare, FactsByName, not } from '#decision/rules/proof/built-conditions.ts';
@@ -22,12 +22,12 @@ import {
   verdict,
 } from '#decision/rules/rule-set.ts';
 import { CASE_HMACS } from '#workbench/authoring/case-pseudonym.ts';
-import { type BothVersions, drawLabel, type Place } from './both-versions.ts';
-import { conditionText } from './condition-changes.ts';
+import { type BothVersions, formatDrawLabel, type Place } from './both-versions.ts';
+import { formatCondition } from './condition-changes.ts';
 
 /** Whether there is a payer who is answered differently in one way. */
 export interface WayToDiffer {
-  /** One of `waysBetween` the two answers. */
+  /** One of `listWaysBetween` the two answers. */
   readonly way: string;
   readonly askedFor: AskedFor;
   readonly must: readonly Condition[];
@@ -35,7 +35,7 @@ export interface WayToDiffer {
 }
 
 /** Names the ways in which two answers differ on a platform. */
-export function waysBetween(
+export function listWaysBetween(
   { before: was, after: is, differsIn }: TwoAnswers,
   { platform }: Place,
 ): readonly string[] {
@@ -65,7 +65,7 @@ const scoreWay = (platform: string | null) => `score${on(platform)}`;
  * Every way in which two versions may answer one payer differently. An answer also moves the client on the ladder;
  * where no answer differs, the ladder does not either, so later answers are alike, too.
  */
-export function* waysToDiffer(both: BothVersions): Generator<WayToDiffer> {
+export function* listWaysToDiffer(both: BothVersions): Generator<WayToDiffer> {
   yield* verdictWays(both);
   yield* drawWays(both);
   yield* groupWays(both, 'verdict');
@@ -112,7 +112,7 @@ function verdictsDiffer(before: ParsedRules, after: ParsedRules) {
   const at = ([one, other]: readonly [number, number]) =>
     allOf(compare(was.level, 'equal', one), compare(is.level, 'equal', other));
   const climbs = ({ settings }: ParsedRules, { ladder }: VerdictParams, level: number) =>
-    climb({ ...NO_ATTEMPTS, level }, levelsOf(settings.ladder, ladder), 0, 0);
+    climbLadder({ ...NO_ATTEMPTS, level }, getLevels(settings.ladder, ladder), 0, 0);
   const waitsDiffer = (one: VerdictParams, other: VerdictParams) =>
     pairs.flatMap((pair) => {
       const [a, b] = [climbs(before, one, pair[0]), climbs(after, other, pair[1])];
@@ -145,7 +145,7 @@ function ladderFacts({ facts }: ParsedRules) {
 function* drawWays({ skippedBefore, skippedAfter }: BothVersions): Generator<WayToDiffer> {
   for (const way of new Set([...skippedBefore.keys(), ...skippedAfter.keys()])) {
     const [was, is] = [skippedBefore.get(way) ?? anyOf(), skippedAfter.get(way) ?? anyOf()];
-    if (conditionText(was) === conditionText(is)) continue;
+    if (formatCondition(was) === formatCondition(is)) continue;
     yield { way, askedFor: 'verdict', must: [was], mustNot: [is] };
     yield { way, askedFor: 'verdict', must: [is], mustNot: [was] };
   }
@@ -190,7 +190,7 @@ const ORDERS_TRIED_MAX = 50;
 function firstOrdersScoredApart(was: Smoothing, is: Smoothing) {
   for (let final = 1; final <= ORDERS_TRIED_MAX; final++) {
     for (let paid = final; paid >= 0; paid--) {
-      if (paymentScore(paid, final, was) !== paymentScore(paid, final, is))
+      if (computePaymentScore(paid, final, was) !== computePaymentScore(paid, final, is))
         return { paid, unpaid: final - paid };
     }
   }
@@ -236,8 +236,8 @@ function firstMatches(
 
 /** One demands something that the other rules out, which is usual between versions that differ little. */
 function excludes({ must }: FirstMatch, { mustNot }: FirstMatch): boolean {
-  const texts = new Set(mustNot.map(conditionText));
-  return must.some((condition) => texts.has(conditionText(condition)));
+  const texts = new Set(mustNot.map(formatCondition));
+  return must.some((condition) => texts.has(formatCondition(condition)));
 }
 
 /** Everything in which two answers may differ; reasons and names of rules are only for people. */
@@ -293,7 +293,7 @@ export interface TwoAnswers {
   readonly differsIn: readonly AnswerMember[];
 }
 
-export function twoAnswers(
+export function answerTwice(
   askedFor: AskedFor,
   before: AnsweringVersion,
   after: AnsweringVersion,
@@ -312,10 +312,10 @@ type Told = Omit<Answer, 'text'>;
 
 function answer(askedFor: AskedFor, version: AnsweringVersion): Told {
   const { rules, factOf } = version;
-  const isHeldOut = (rule: string, share: number) => factOf(drawLabel({ rule, share })) === true;
+  const isHeldOut = (rule: string, share: number) => factOf(formatDrawLabel({ rule, share })) === true;
   if (askedFor === 'verdict') return decided(version, isHeldOut);
   const values = rules.facts.map((ref) => asKept(ref, factOf(ref.label) ?? null));
-  return scored(version, conclude(rules, values, factOf('isNewClient') === true, isHeldOut));
+  return scored(version, concludeFromValues(rules, values, factOf('isNewClient') === true, isHeldOut));
 }
 
 function scored({ rules, settings, factOf }: AnsweringVersion, { clientGroup, isBot }: Assessment): Told {
@@ -346,7 +346,7 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
   const facts = Object.fromEntries(
     rules.facts.map((ref) => {
       const known = factOf(ref.label);
-      return [ref.label, asKept(ref, known === undefined ? NO_MATTER_WHAT[typeName(ref.fact)] : known)];
+      return [ref.label, asKept(ref, known === undefined ? NO_MATTER_WHAT[getFactType(ref.fact)] : known)];
     }),
   );
   // Without a wait before, the ladder alone gives the length of this one. The facts include what its clock shows.
@@ -371,7 +371,7 @@ function decided({ rules, settings, factOf }: AnsweringVersion, isHeldOut: IsHel
     clientGroup: assessment.clientGroup,
     isBot: assessment.isBot,
     paymentScore: scoreOf(settings, factOf),
-    heldOut: heldOutOf(drawn).map((held) => drawLabel(held)),
+    heldOut: listSkippedRules(drawn).map((held) => formatDrawLabel(held)),
   };
 }
 
@@ -382,7 +382,7 @@ function asKept(ref: FactRef, value: FactReading): FactReading {
 }
 
 /** The settings of the place are those of the whole rule set, so that no name of a platform matters. */
-const ANY_PLATFORM = platformName('any');
+const ANY_PLATFORM = toPlatformName('any');
 
 /** Values of facts that no rule compares. */
 const NO_MATTER_WHAT = { boolean: false, number: 0, string: '' } as const;
@@ -404,7 +404,7 @@ function ladderText({ level, attemptOpen }: Ladder, name: string | null): string
 
 function scoreOf({ smoothing }: PlatformSettings, factOf: AnsweringVersion['factOf']): string {
   const [paid, unpaid] = [Number(factOf('paidCount') ?? 0), Number(factOf('unpaidCount') ?? 0)];
-  return formatPaymentScore(paymentScore(paid, paid + unpaid, smoothing));
+  return formatPaymentScore(computePaymentScore(paid, paid + unpaid, smoothing));
 }
 
 function memberText(told: Told, member: AnswerMember): string {

@@ -2,36 +2,41 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatDuration } from '#base/duration.ts';
 import { Type } from '#base/json-schema.ts';
 import { list, named, nullable, type Shape, shape, word, yesNo } from '#base/shapes.ts';
-import { flagsRaised } from '#decision/assess.ts';
+import { findRaisedFlags } from '#decision/assess.ts';
 import type { ConcludedVerdict } from '#decision/conclude-verdict.ts';
 import { DECISION_MEMBERS, type Decision, DecisionSchema, isBot, OTHERWISE } from '#decision/decision.ts';
 import type { FactReading } from '#decision/facts/fact.ts';
-import { type DrawnHoldout, heldOutOf, heldOutThen } from '#decision/holdout.ts';
+import { type DrawnHoldout, listSkippedRules, replayHoldouts } from '#decision/holdout.ts';
 import { clientGroup } from '#decision/payer/client-state.ts';
-import { type Ladder, LadderSchema, levelsOf, waitRemainingMs } from '#decision/payer/ladder.ts';
+import { getLevels, getRemainingWaitMs, type Ladder, LadderSchema } from '#decision/payer/ladder.ts';
 import { formatPaymentScore } from '#decision/payer/payment-score.ts';
 import {
+  explainUnknownSecret,
+  getFactType,
   type LackingFacts,
   type Redecided,
   redecide,
-  typeName,
-  unknownSecretText,
 } from '#decision/redecision.ts';
 import { foldCondition } from '#decision/rules/condition.ts';
-import { listText, seenText } from '#decision/rules/condition-text.ts';
+import { formatSeenFact, joinWords } from '#decision/rules/condition-text.ts';
 import {
   type ComparisonTrace,
   ConditionSchema,
   type ConditionTrace,
-  counts,
+  formatSignal,
+  isCounted,
   type RuleTrace,
   RuleTraceSchema,
-  signalInWords,
-  tracedWeight,
+  sumTracedWeights,
   traceRuleSet,
 } from '#decision/rules/evaluate/trace.ts';
-import { type PlatformSettings, type RuleSet, settingsOf, verdict } from '#decision/rules/rule-set.ts';
-import { supportWords } from './support-words.ts';
+import {
+  getPlatformSettings,
+  type PlatformSettings,
+  type RuleSet,
+  verdict,
+} from '#decision/rules/rule-set.ts';
+import { createSupportWords } from './support-words.ts';
 
 const why = word('Why, in a sentence');
 const rules = list(RuleTraceSchema, 'In the order of asking');
@@ -113,11 +118,14 @@ export type Explanation = Shape<typeof ExplanationSchema>;
  * run on them again. A rule set with another digest than the decision's proves nothing and is not
  * asked; the explanation then says which one is missing.
  */
-export async function explain(rules: RuleSet, decision: Decision): Promise<Explanation> {
+export async function explainFromRecord(rules: RuleSet, decision: Decision): Promise<Explanation> {
   if (rules.digest !== decision.digest || rules.version !== decision.ruleVersion) {
-    return explainWithout(decision, `here is ${rules.version} with digest ${shortDigest(rules.digest)}`);
+    return explainWithoutRules(
+      decision,
+      `here is ${rules.version} with digest ${shortenDigest(rules.digest)}`,
+    );
   }
-  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+  const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   if (again.kind === 'lacking') {
     return {
       ...bare(decision, rules),
@@ -126,12 +134,12 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
     };
   }
   if (again.kind === 'unknownSecret')
-    return { ...bare(decision, rules), verification: unknownSecretText(again) };
+    return { ...bare(decision, rules), verification: explainUnknownSecret(again) };
   const { values } = again.assessment;
   const rerun = rerunOf(rules, again);
   const differences = compare(rules, decision, rerun, values);
   const reproduced = differences.length === 0;
-  const source = `${rules.version} (digest ${shortDigest(rules.digest)})`;
+  const source = `${rules.version} (digest ${shortenDigest(rules.digest)})`;
   return {
     ...bare(decision, rules),
     rules: await account(rules, values, rerun, decision),
@@ -147,8 +155,8 @@ export async function explain(rules: RuleSet, decision: Decision): Promise<Expla
  * How a decision differs when its rule set decides again on its facts; empty when it does not. Null where the secret of its
  * pseudonyms is not at hand, so that nobody can say.
  */
-export function rederive(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
-  const again = redecide(rules, decision, heldOutThen(decision.holdout));
+export function rederiveDecision(rules: RuleSet, decision: Decision): readonly RerunDifference[] | null {
+  const again = redecide(rules, decision, replayHoldouts(decision.holdout));
   if (again.kind === 'unknownSecret') return null;
   return again.kind === 'lacking'
     ? damagedMembers(again, decision)
@@ -156,8 +164,8 @@ export function rederive(rules: RuleSet, decision: Decision): readonly RerunDiff
 }
 
 /** An explanation without the rule set that decided; `there` says what is there instead: "there is only p2.v11". */
-export function explainWithout(decision: Decision, there: string): Explanation {
-  const wanted = `${decision.ruleVersion} with digest ${shortDigest(decision.digest)}`;
+export function explainWithoutRules(decision: Decision, there: string): Explanation {
+  const wanted = `${decision.ruleVersion} with digest ${shortenDigest(decision.digest)}`;
   return {
     ...bare(decision, null),
     verification: `The rule set that decided, ${wanted}, is not here: ${there}. Bring its folder back from version control to see its rules.`,
@@ -165,7 +173,7 @@ export function explainWithout(decision: Decision, there: string): Explanation {
 }
 
 /** Enough of a digest to tell rule sets apart by eye. */
-export function shortDigest(digest: string): string {
+export function shortenDigest(digest: string): string {
   return digest.slice(0, 12);
 }
 
@@ -185,7 +193,7 @@ function bare(decision: Decision, rules: RuleSet | null): Explanation {
     reproduced: false,
     differences: [],
     verification: '',
-    ...supportWords(decision, rules),
+    ...createSupportWords(decision, rules),
   };
 }
 
@@ -199,7 +207,7 @@ function damagedMembers({ facts }: LackingFacts, decision: Decision): readonly R
   return facts.map(({ label, fact }) => ({
     member: `facts.${label}`,
     recorded: decision.facts[label] ?? null,
-    rerun: typeName(fact) === 'string' ? 'a text' : `a ${typeName(fact)}`,
+    rerun: getFactType(fact) === 'string' ? 'a text' : `a ${getFactType(fact)}`,
   }));
 }
 
@@ -213,7 +221,7 @@ type Rerun = ConcludedVerdict & {
 function rerunOf(rules: RuleSet, { assessment, concluded, drawn }: Redecided): Rerun {
   const { isBot, signals, clientGroup, values } = assessment;
   const paymentScore = formatPaymentScore(Number(factCalled(rules, values, 'paymentScore')));
-  const flags = flagsRaised(rules, values);
+  const flags = findRaisedFlags(rules, values);
   return { ...concluded, isBot, signals, clientGroup, paymentScore, holdout: drawn, flags };
 }
 
@@ -245,17 +253,17 @@ async function account(
   rerun: Rerun,
   { platform, at }: Decision,
 ): Promise<RulesAccount> {
-  const heldOut = new Set(heldOutOf(rerun.holdout).map((drawn) => drawn.rule));
+  const heldOut = new Set(listSkippedRules(rerun.holdout).map((drawn) => drawn.rule));
   const { groups, signals, verdicts, flags, exempt } = await traceRuleSet(rules, values, heldOut);
   const { clientGroup, isBot, verdict, rule } = rerun;
-  const settings = settingsOf(rules, platform);
+  const settings = getPlatformSettings(rules, platform);
   const wait = verdict === 'WAIT' ? ` Its wait is ${waitInWords(settings, rerun, at)}.` : '';
-  const weight = tracedWeight(signals);
+  const weight = sumTracedWeights(signals);
   const { threshold } = rules.signals;
   return {
     groups: {
       group: clientGroup,
-      rule: groups.find(counts)?.name ?? OTHERWISE,
+      rule: groups.find(isCounted)?.name ?? OTHERWISE,
       why: firstMatchInWords(groups, clientGroup),
       rules: groups,
     },
@@ -280,14 +288,14 @@ async function account(
 
 function flagsInWords(rules: readonly RuleTrace[]): string {
   if (rules.length === 0) return 'The rule set has no flags.';
-  const matching = rules.filter(counts).map(({ name }) => name);
+  const matching = rules.filter(isCounted).map(({ name }) => name);
   if (matching.length === 0) return 'No rule of flags.yaml matched.';
-  return `${listText(matching, 'and')} matched. Flags are for people and change no verdict.`;
+  return `${joinWords(matching, 'and')} matched. Flags are for people and change no verdict.`;
 }
 
 /** "asked-too-early matched, because waitRemainingSeconds is 1, above 0; the 2 rules before it did not." */
 function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
-  const place = rules.findIndex(counts);
+  const place = rules.findIndex(isCounted);
   const first = rules[place];
   const skipped = rules.filter(({ heldOut }) => heldOut === true).length;
   const holdout = heldOutInWords(rules);
@@ -297,18 +305,18 @@ function firstMatchInWords(rules: readonly RuleTrace[], gives: string): string {
   const others = place - skipped;
   const before =
     others === 0 ? 'it is asked first' : `the ${others === 1 ? 'rule' : `${others} rules`} before it did not`;
-  const reason = decisive(first.condition).map(seenText).join('; ');
+  const reason = decisive(first.condition).map(formatSeenFact).join('; ');
   return `${first.name} matched, because ${reason}; ${before}.${holdout}`;
 }
 
 /** "level 2 of the ladder, 5m (ladder.yaml:6)" */
 function waitInWords({ ladder }: PlatformSettings, { ladder: name, ladderAfter }: Rerun, at: number): string {
   const { level } = ladderAfter;
-  const levelMs = levelsOf(ladder, name)[level - 1] ?? 0;
+  const levelMs = getLevels(ladder, name)[level - 1] ?? 0;
   const place = ladder.levelsAt[name ?? '']?.[level - 1];
   const where = place === undefined ? '' : ` (${place.file}:${place.line})`;
   const step = `level ${level} of the ladder${name === null ? '' : ` "${name}"`}, ${formatDuration(levelMs)}`;
-  return `${step}${where}${waitRemainingMs(ladderAfter, at) > levelMs ? LONGER : ''}`;
+  return `${step}${where}${getRemainingWaitMs(ladderAfter, at) > levelMs ? LONGER : ''}`;
 }
 
 const LONGER = '; it is longer, because no wait is shorter than the one before it or ends earlier';
@@ -316,11 +324,13 @@ const LONGER = '; it is longer, because no wait is shorter than the one before i
 /** " The client is held out of blocked-by-unpaid-chain, which matched too.", or nothing. */
 function heldOutInWords(rules: readonly RuleTrace[]): string {
   const names = rules.filter(({ heldOut }) => heldOut === true).map(({ name }) => name);
-  return names.length === 0 ? '' : ` The client is held out of ${listText(names, 'and')}, which matched too.`;
+  return names.length === 0
+    ? ''
+    : ` The client is held out of ${joinWords(names, 'and')}, which matched too.`;
 }
 
 function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: number): string {
-  const matching = rules.filter(counts).map(signalInWords);
+  const matching = rules.filter(isCounted).map(formatSignal);
   const holdout = heldOutInWords(rules);
   if (matching.length === 0)
     return `None of the signals matched; a bot has a weight of ${threshold} or more.${holdout}`;
@@ -331,9 +341,9 @@ function weightInWords(rules: readonly RuleTrace[], weight: number, threshold: n
 /** "No signal applies, because overrideGroup is TRUSTED (bot-signals.yaml:9). honeypot would match." */
 function exemptInWords(exempt: ConditionTrace, signals: readonly RuleTrace[]): string {
   const { file, line } = exempt.at;
-  const because = decisive(exempt).map(seenText).join('; ');
+  const because = decisive(exempt).map(formatSeenFact).join('; ');
   const matching = signals.filter(({ matched }) => matched).map(({ name }) => name);
-  const without = matching.length === 0 ? '' : ` Without it ${listText(matching, 'and')} would match.`;
+  const without = matching.length === 0 ? '' : ` Without it ${joinWords(matching, 'and')} would match.`;
   return `No signal applies: the payer is exempt from all of them, because ${because} (${file}:${line}).${without}`;
 }
 
@@ -344,12 +354,12 @@ function ladderInWords({ level, attemptOpen, waitUntil }: Ladder, at: number, la
   if (waitUntil === null) return level === 0 ? 'as before a first request' : `${step}; no wait is due`;
   const seconds = Math.ceil(Math.abs(waitUntil - at) / 1000);
   return waitUntil > at
-    ? `${step}; its wait has ${seconds} s to go, until ${timeInWords(waitUntil)}`
-    : `${step}; its wait was over ${seconds} s before, at ${timeInWords(waitUntil)}`;
+    ? `${step}; its wait has ${seconds} s to go, until ${formatDateTime(waitUntil)}`
+    : `${step}; its wait was over ${seconds} s before, at ${formatDateTime(waitUntil)}`;
 }
 
 /** `2026-07-03 10:21:44.123 UTC` */
-export function timeInWords(epochMs: number): string {
+export function formatDateTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
 

@@ -1,15 +1,21 @@
 import { type Decision, OTHERWISE } from '#decision/decision.ts';
 import { foldCondition } from '#decision/rules/condition.ts';
-import { listText, nameText, quoted, seenText, valueText } from '#decision/rules/condition-text.ts';
+import {
+  formatExpected,
+  formatName,
+  formatSeenFact,
+  joinWords,
+  quoteText,
+} from '#decision/rules/condition-text.ts';
 import type { ConditionTrace, RuleTrace } from '#decision/rules/evaluate/trace.ts';
 import type { Location } from '#decision/rules/problem.ts';
-import { type Explanation, type RulesAccount, shortDigest, timeInWords } from './explain.ts';
+import { type Explanation, formatDateTime, type RulesAccount, shortenDigest } from './explain.ts';
 
 /**
  * An explanation as an analyst reads it aloud: what was asked and answered, why, by which rules and on
  * which values, what it did to the ladder, and whether it can be reproduced.
  */
-export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN): string {
+export function formatExplanation(explanation: Explanation, paint: Paint = PLAIN_PAINT): string {
   const { decision, rules, ladder, sharedLists, payerText, integratorText } = explanation;
   const title = (text: string) => paint('strong', text);
   return [
@@ -39,14 +45,14 @@ function decisionLines(decision: Decision, title: (text: string) => string): rea
   const role = arm === 'candidate' ? ', the candidate of a rollout' : '';
   return [
     title(`Decision ${decisionId}: ${answerInWords(decision)}`),
-    `  On ${timeInWords(at)} client ${nameText(clientIdKey)} of platform ${platform} asked at ${nameText(sellPointKey)} for order ${nameText(orderRef)}.`,
-    `  The answer was ${answerInWords(decision)}: ${quoted(decision.reason)}`,
-    `  It came from ${source} in ${ruleVersion} (digest ${shortDigest(digest)})${role}.`,
+    `  On ${formatDateTime(at)} client ${formatName(clientIdKey)} of platform ${platform} asked at ${formatName(sellPointKey)} for order ${formatName(orderRef)}.`,
+    `  The answer was ${answerInWords(decision)}: ${quoteText(decision.reason)}`,
+    `  It came from ${source} in ${ruleVersion} (digest ${shortenDigest(digest)})${role}.`,
   ];
 }
 
 function listsLine(lists: readonly string[]): string {
-  return `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${listText(lists, 'and')}.`;
+  return `  The request was on the shared ${lists.length === 1 ? 'list' : 'lists'} ${joinWords(lists, 'and')}.`;
 }
 
 function answerInWords({ verdict, waitSeconds }: Decision): string {
@@ -57,23 +63,23 @@ function rulesLines({ groups, signals, verdicts, flags }: RulesAccount, paint: P
   return [
     paint('strong', `Client group: ${groups.group}`),
     `  ${groups.why}`,
-    ...ruleLines(groups.rules, paint),
+    ...formatRules(groups.rules, paint),
     '',
     paint('strong', `Bot: ${signals.isBot ? 'yes' : 'no'}`),
     `  ${signals.why}`,
-    ...exemptLines(signals.exempt, paint),
-    ...ruleLines(signals.rules, paint),
+    ...formatExemption(signals.exempt, paint),
+    ...formatRules(signals.rules, paint),
     '',
     paint('strong', `Verdict: ${verdicts.verdict}`),
     `  ${verdicts.why}`,
-    ...ruleLines(verdicts.rules, paint),
+    ...formatRules(verdicts.rules, paint),
     ...(flags.rules.length === 0
       ? []
       : [
           '',
           paint('strong', `Flags: ${flags.raised.length === 0 ? 'none' : flags.raised.join(', ')}`),
           `  ${flags.why}`,
-          ...ruleLines(flags.rules, paint),
+          ...formatRules(flags.rules, paint),
         ]),
   ];
 }
@@ -89,7 +95,7 @@ function withoutRules(
     title('On record'),
     `  The client's group was ${clientGroup}. It was ${isBot ? '' : 'not '}flagged as a bot: ${matching}.`,
     '  The rules saw:',
-    ...Object.entries(facts).map(([label, value]) => `    ${label.padEnd(width)}  ${valueText(value)}`),
+    ...Object.entries(facts).map(([label, value]) => `    ${label.padEnd(width)}  ${formatExpected(value)}`),
   ];
 }
 
@@ -109,7 +115,7 @@ function verificationLines(
 }
 
 function shown(value: unknown): string {
-  return value === null ? 'absent' : typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+  return value === null ? 'absent' : typeof value === 'string' ? quoteText(value) : JSON.stringify(value);
 }
 
 /** The meaning of a piece of text, which a terminal may show as a colour. */
@@ -119,7 +125,7 @@ export type Tone = (typeof TONES)[number];
 
 export type Paint = (tone: Tone, text: string) => string;
 
-export const PLAIN: Paint = (_tone, text) => text;
+export const PLAIN_PAINT: Paint = (_tone, text) => text;
 
 /** Places stand in a column of their own, unless the text before them is longer than this. */
 const TEXT_CHARACTERS_MAX = 84;
@@ -131,7 +137,7 @@ interface Row {
 }
 
 /** Rules as aligned lines, each condition below its rule with what it saw and where it is written. */
-export function ruleLines(rules: readonly RuleTrace[], paint: Paint): readonly string[] {
+export function formatRules(rules: readonly RuleTrace[], paint: Paint): readonly string[] {
   const nameWidth = Math.max(0, ...rules.map(({ name }) => name.length));
   return alignPlaces(
     rules.flatMap((rule) => ruleRows(rule, nameWidth)),
@@ -140,7 +146,7 @@ export function ruleLines(rules: readonly RuleTrace[], paint: Paint): readonly s
 }
 
 /** The conditions under which no signal applies, as those of a rule stand below it. */
-export function exemptLines(exempt: ConditionTrace | null, paint: Paint): readonly string[] {
+export function formatExemption(exempt: ConditionTrace | null, paint: Paint): readonly string[] {
   if (exempt === null) return [];
   const { passed, at } = exempt;
   const text = passed ? '  ✓ exempt: no signal applies' : '  ✗ exempt: the signals apply';
@@ -189,7 +195,7 @@ function conditionRows(condition: ConditionTrace, indent: number, asked: boolean
     },
     not: (part, trace) => above(trace, 'not', [part]),
     reference: (name, part, trace) => above(trace, `the condition "${name}"`, [part]),
-    comparison: (trace) => above(trace, seenText(trace), []),
+    comparison: (trace) => above(trace, formatSeenFact(trace), []),
   });
   return rows(indent, true);
 }
@@ -198,11 +204,11 @@ function alignPlaces(rows: readonly Row[], paint: Paint): readonly string[] {
   const width = Math.min(TEXT_CHARACTERS_MAX, Math.max(0, ...rows.map(({ text }) => text.length)));
   return rows.map(({ tone, text, at }) => {
     const padding = ' '.repeat(Math.max(0, width - text.length));
-    return `${paint(tone, text)}${padding}  ${paint('faint', placeInWords(at))}`;
+    return `${paint(tone, text)}${padding}  ${paint('faint', formatPlace(at))}`;
   });
 }
 
 /** `verdicts.yaml:28`: what an editor opens. */
-export function placeInWords({ file, line }: Location): string {
+export function formatPlace({ file, line }: Location): string {
   return `${file}:${line}`;
 }

@@ -1,6 +1,6 @@
-import { secondsInWords } from '#base/duration.ts';
+import { formatSeconds } from '#base/duration.ts';
 import { type Decision, OTHERWISE } from '#decision/decision.ts';
-import { decimalText } from '#decision/payer/amount.ts';
+import { formatDecimal } from '#decision/payer/amount.ts';
 import { PAYER_TEXT_WAIT } from '#decision/rules/parse/payer-text.ts';
 import type { ParsedRules, Verdict } from '#decision/rules/rule-set.ts';
 
@@ -17,10 +17,10 @@ const ACTIONS: Readonly<Record<Verdict, string>> = {
  * caller's people what was decided, when, by what, and what to do. Neither names another payer, and the first leaves
  * out rules, scores and signals. `rules` are those that decided, null when they are not at hand.
  */
-export function supportWords(decision: Decision, rules: ParsedRules | null) {
+export function createSupportWords(decision: Decision, rules: ParsedRules | null) {
   const rule = rules?.verdicts.rules.find(({ name }) => name === decision.rule);
   const params = decision.rule === OTHERWISE ? rules?.verdicts.otherwise : rule?.params;
-  const wait = secondsInWords(decision.waitSeconds ?? 0, 'long');
+  const wait = formatSeconds(decision.waitSeconds ?? 0, 'long');
   return {
     payerText: params?.payerText?.replaceAll(PAYER_TEXT_WAIT, wait) ?? defaultPayerText(decision),
     integratorText: integratorText(decision, rule?.description),
@@ -60,7 +60,7 @@ function amountOf({ facts: { amount, currency } }: Decision): string {
     style: 'currency',
     currency: known,
   }).resolvedOptions();
-  const [whole, fraction = ''] = decimalText(amount).split('.');
+  const [whole, fraction = ''] = formatDecimal(amount).split('.');
   const padded = fraction.padEnd(digits, '0');
   return `${whole}${padded === '' ? '' : `.${padded}`} ${name}`.trimEnd();
 }

@@ -1,9 +1,9 @@
 import { digestWord, list, named, nullable, type Shape, shape, text } from '#base/shapes.ts';
 import { type Decision, DecisionSchema } from '#decision/decision.ts';
-import { heldOutThen } from '#decision/holdout.ts';
-import { lackingLabels, redecide } from '#decision/redecision.ts';
+import { replayHoldouts } from '#decision/holdout.ts';
+import { listLackingLabels, redecide } from '#decision/redecision.ts';
 import { type RuleSet, ruleVersion } from '#decision/rules/rule-set.ts';
-import { explain, RulesAccountSchema } from './explain.ts';
+import { explainFromRecord, RulesAccountSchema } from './explain.ts';
 
 export const WhatIfThenSchema = named(
   'DecisionWhatIf',
@@ -23,15 +23,16 @@ export const WhatIfThenSchema = named(
 export type WhatIfThen = Shape<typeof WhatIfThenSchema>;
 
 /** What a version would have answered then: on the recorded facts, with the ladder as it was. */
-export async function whatIfThen(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
+export async function answerWhatIf(rules: RuleSet, decision: Decision): Promise<WhatIfThen> {
   const { version, digest } = rules;
-  const again = redecide(rules, decision, heldOutThen(decision.holdout));
-  const missing = again.kind === 'decided' ? again.unquoted.map(({ label }) => label) : lackingLabels(again);
+  const again = redecide(rules, decision, replayHoldouts(decision.holdout));
+  const missing =
+    again.kind === 'decided' ? again.unquoted.map(({ label }) => label) : listLackingLabels(again);
   if (again.kind !== 'decided' || missing.length > 0)
     return { version, digest, missing, decision: null, rules: null };
   const { facts } = again;
   const asked = { ...decision, facts, ruleVersion: version, digest };
-  const { rules: account, differences } = await explain(rules, asked);
+  const { rules: account, differences } = await explainFromRecord(rules, asked);
   // Where the rules conclude something else, the explanation says what comes out instead.
   const concluded = differences.filter(({ member }) => member.startsWith('facts.'));
   const others = differences.filter((difference) => !concluded.includes(difference));

@@ -3,22 +3,22 @@ import { KEY_CHARACTERS_MAX } from '#base/key-length.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import type { Fact, FactDomain, WindowedFact } from '#decision/facts/fact.ts';
 import { ATTRIBUTE_CHARACTERS_MAX, ATTRIBUTE_NAME_PATTERN } from '#decision/payer/attributes.ts';
-import { OPERATORS, type OperatorName, operatorsFor } from '#decision/rules/condition.ts';
+import { listOperators, OPERATORS, type OperatorName } from '#decision/rules/condition.ts';
 import { isKnownIn, type RuleStage } from '#decision/rules/parse/comparison.ts';
 import { FactRefs } from '#decision/rules/parse/fact-refs.ts';
 import {
+  createMappingSchema,
   DURATION_TEXT,
   type Form,
   type JsonSchema,
   LIST_NAME,
   MEANINGS,
-  mappingSchema,
 } from '#decision/rules/parse/form.ts';
 import { LIMITS, ruleSetFile } from '#decision/rules/parse/parse.ts';
 import { RuleLadders } from '#decision/rules/parse/rule-ladders.ts';
 import { LIST_FORM, RuleLists } from '#decision/rules/parse/rule-lists.ts';
 import { flagsFile, groupsFile, signalsFile, verdictsFile } from '#decision/rules/parse/rules.ts';
-import { textForm } from '#decision/rules/proof/domain.ts';
+import { findTextForm } from '#decision/rules/proof/domain.ts';
 import { caseFile } from '#workbench/authoring/cases/parse-cases.ts';
 
 /** The kinds of rule files; each has a schema of this name. */
@@ -37,7 +37,7 @@ export type RuleFileKind =
  * JSON Schemas (draft-07) of all kinds of rule files, for editors: they offer the names and values that
  * are allowed and mark what is not. `rules check` knows more; what it accepts, the schemas accept too.
  */
-export function ruleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
+export function createRuleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
   const ladders = new RuleLadders();
   const names = { refs: new FactRefs(), lists: new RuleLists(new Map(), []), ladders };
   const withConditions = (stage: RuleStage, { schema }: Form<unknown>) => {
@@ -58,12 +58,12 @@ export function ruleSchemas(): ReadonlyMap<RuleFileKind, JsonSchema> {
   return new Map(kinds.map((kind) => [kind, { ...HEADER, title: `${kind}.yaml`, ...schemas[kind] }]));
 }
 
-export function schemaText(schema: JsonSchema): string {
+export function formatSchema(schema: JsonSchema): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /** `verdicts.schema.json` */
-export function schemaFileName(kind: RuleFileKind): string {
+export function getSchemaFileName(kind: RuleFileKind): string {
   return `${kind}.schema.json`;
 }
 
@@ -101,7 +101,7 @@ type NamedFact = readonly [name: string, fact: Fact];
 function condition(facts: readonly NamedFact[]): JsonSchema {
   const parts = { type: 'array', items: CONDITION, minItems: 1 };
   const ofFact = { required: ['fact'] };
-  const own = mappingSchema(
+  const own = createMappingSchema(
     {
       all: { ...parts, description: 'Every one must hold.' },
       any: { ...parts, description: 'At least one must hold.' },
@@ -162,7 +162,7 @@ function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
     const window = fact.kind === 'windowed' ? windowLimits(fact) : null;
     const ofSharedList = fact.kind === 'listed';
     const ofAttribute = fact.kind === 'windowed' && fact.ofAttribute !== undefined;
-    const pattern = textForm({ name })?.pattern.source ?? null;
+    const pattern = findTextForm({ name })?.pattern.source ?? null;
     const key = JSON.stringify([domain, absence !== undefined, pattern, window, ofSharedList, ofAttribute]);
     const names = [...(kinds.get(key)?.names ?? []), name];
     const known = absence === undefined ? {} : { absence };
@@ -172,7 +172,7 @@ function byKind(facts: readonly NamedFact[]): readonly FactKind[] {
 }
 
 function comparison({ names, pattern, window, ofSharedList, ofAttribute, ...fact }: FactKind): JsonSchema {
-  const operators = operatorsFor(fact);
+  const operators = listOperators(fact);
   const scalar = scalarOf(fact.domain, pattern ?? NO_BLANK_ENDS);
   const value = valueFor(operators, names.includes('amount') ? { anyOf: [scalar, AN_ATTRIBUTE] } : scalar);
   return {
@@ -194,20 +194,20 @@ const ATTRIBUTE_NAME: JsonSchema = {
   description: MEANINGS.attribute,
 };
 
-const ATTRIBUTE_PARAMS: JsonSchema = mappingSchema(
+const ATTRIBUTE_PARAMS: JsonSchema = createMappingSchema(
   { name: ATTRIBUTE_NAME },
   ['name'],
   'Which attribute is meant.',
 );
 
 /** What a fact of the request may be compared with in place of a constant. */
-const AN_ATTRIBUTE: JsonSchema = mappingSchema(
+const AN_ATTRIBUTE: JsonSchema = createMappingSchema(
   { fact: { const: 'attribute' }, params: ATTRIBUTE_PARAMS },
   ['fact', 'params'],
   'An attribute of the same type and unit.',
 );
 
-const THE_AMOUNT: JsonSchema = mappingSchema(
+const THE_AMOUNT: JsonSchema = createMappingSchema(
   { fact: { const: 'amount' } },
   ['fact'],
   'The requested amount, in currency units.',
@@ -270,7 +270,7 @@ function valuesOf(scalar: JsonSchema): JsonSchema {
   return {
     if: { type: 'object' },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema names it so.
-    then: mappingSchema({ list }, ['list'], 'A list of the rule set.'),
+    then: createMappingSchema({ list }, ['list'], 'A list of the rule set.'),
     else: { type: 'array', items: scalar, minItems: 1 },
   };
 }
@@ -278,7 +278,7 @@ function valuesOf(scalar: JsonSchema): JsonSchema {
 const LIST_PARAMS: JsonSchema = {
   required: ['params'],
   properties: {
-    params: mappingSchema(
+    params: createMappingSchema(
       { list: { ...LIST_NAME, description: MEANINGS.sharedList } },
       ['list'],
       'Which shared list is asked about.',
@@ -302,7 +302,7 @@ function params(limits: WindowLimits | null, ofAttribute: boolean): JsonSchema {
   const members = ofAttribute ? { name: ATTRIBUTE_NAME, window } : { window };
   return {
     required: ['params'],
-    properties: { params: mappingSchema(members, Object.keys(members), MEANINGS.window) },
+    properties: { params: createMappingSchema(members, Object.keys(members), MEANINGS.window) },
   };
 }
 

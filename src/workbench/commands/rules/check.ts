@@ -1,18 +1,23 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { type Location, sortProblems } from '#decision/rules/problem.ts';
 import type { PromiseBreach } from '#decision/rules/promises.ts';
 import { type Example, formatExample } from '#decision/rules/proof/example.ts';
-import { countedAmongRules, countRules, type RuleSet, versionNameRefusal } from '#decision/rules/rule-set.ts';
+import { countRules, explainRuleCount, type RuleSet, refuseVersionName } from '#decision/rules/rule-set.ts';
 import { listMisnamedFolders, loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { examine, type KnownLists, knownLists, type Remark } from '#workbench/authoring/desk/examine.ts';
+import {
+  examineRuleSet,
+  findKnownLists,
+  type KnownLists,
+  type Remark,
+} from '#workbench/authoring/desk/examine.ts';
 import { EXIT, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
 import { withLists } from '#workbench/commands/with-lists.ts';
-import { chosenFolders, fromHere } from './rule-folders.ts';
+import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
 const FORMATS = ['text', 'json', 'github'] as const;
 
@@ -56,14 +61,14 @@ export function checkCommand(rules: Command): void {
 }
 
 async function check(chosen: readonly string[], format: Format, looksAtLists: boolean): Promise<void> {
-  const folders = chosenFolders(chosen);
+  const folders = listChosenFolders(chosen);
   const skipped = chosen.length === 0 ? skippedFolders() : [];
   if (folders.length === 0) {
     const found = skipped.map(({ file, message }) => `\n${file}: ${message}`).join('');
     throw new UsageError(`there is no rule set in RULES_DIR; name a folder to check${found}`);
   }
   const lists = looksAtLists
-    ? await withLists(async ({ node, clock }) => knownLists(node.copy, clock(), INSTALLATION))
+    ? await withLists(async ({ node, clock }) => findKnownLists(node.copy, clock(), INSTALLATION))
     : null;
   const checked = folders.map((folder) => checkFolder(folder, lists));
   const text = inFormat(checked, skipped, format);
@@ -75,10 +80,10 @@ async function check(chosen: readonly string[], format: Format, looksAtLists: bo
 function skippedFolders(): readonly PlacedRemark[] {
   const { rulesDir } = readConfig();
   return listMisnamedFolders(rulesDir).map((name) => ({
-    file: fromHere(join(rulesDir, name)),
+    file: toRelativePath(join(rulesDir, name)),
     line: 1,
     column: 1,
-    message: `the folder is skipped: ${versionNameRefusal(name)}`,
+    message: `the folder is skipped: ${refuseVersionName(name)}`,
   }));
 }
 
@@ -87,13 +92,13 @@ function skippedFolders(): readonly PlacedRemark[] {
  * store; null when nobody has looked.
  */
 function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
-  const name = fromHere(folder);
-  const remarks = (some: readonly Remark[]) => some.map((one) => placed(name, one));
+  const name = toRelativePath(folder);
+  const remarks = (some: readonly Remark[]) => some.map((one) => toPlacedRemark(name, one));
   const loaded = loadRuleSet(folder);
   if (!loaded.ok)
     return { folder: name, rules: null, problems: remarks(sortProblems(loaded.problems)), notes: [] };
   const { ruleSet } = loaded;
-  const { problems, notes } = examine(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
+  const { problems, notes } = examineRuleSet(ruleSet, readRuleFiles(folder, []) ?? new Map(), lists);
   return {
     folder: name,
     rules: rulesText(ruleSet),
@@ -103,7 +108,7 @@ function checkFolder(folder: string, lists: KnownLists | null = null): Checked {
 }
 
 /** A remark with its place as seen from the working folder. */
-export function placed(folder: string, { at, message, example, promise }: Remark): PlacedRemark {
+export function toPlacedRemark(folder: string, { at, message, example, promise }: Remark): PlacedRemark {
   return {
     ...at,
     file: join(folder, at.file),
@@ -118,7 +123,7 @@ function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[],
   const notes = [...skipped, ...checked.flatMap((one) => one.notes)];
   switch (format) {
     case 'text':
-      return [...skipped.map((note) => remarkLine(note, 'note: ')), ...checked.map(inLines)].join('\n');
+      return [...skipped.map((note) => formatRemark(note, 'note: ')), ...checked.map(inLines)].join('\n');
     case 'json':
       return JSON.stringify({ problems, notes });
     case 'github':
@@ -131,29 +136,29 @@ function inFormat(checked: readonly Checked[], skipped: readonly PlacedRemark[],
   }
 }
 
-export function problemLines(problems: Checked['problems']): string {
-  return problems.map((problem) => remarkLine(problem, '')).join('\n');
+export function formatProblemLines(problems: Checked['problems']): string {
+  return problems.map((problem) => formatRemark(problem, '')).join('\n');
 }
 
 function inLines({ folder, rules, problems, notes }: Checked): string {
   return [
-    ...(problems.length === 0 ? [] : [problemLines(problems)]),
-    ...notes.map((note) => remarkLine(note, 'note: ')),
+    ...(problems.length === 0 ? [] : [formatProblemLines(problems)]),
+    ...notes.map((note) => formatRemark(note, 'note: ')),
     `${folder}: ${summary(problems.length, rules)}`,
   ].join('\n');
 }
 
-export function remarkLine({ file, line, column, message, example }: PlacedRemark, kind: string): string {
+export function formatRemark({ file, line, column, message, example }: PlacedRemark, kind: string): string {
   const shown = example === undefined ? '' : `\n    example: ${formatExample(example)}`;
   return `${file}:${line}:${column}  ${kind}${message}${shown}`;
 }
 
 function rulesText(rules: RuleSet): string {
-  return `${counted(countRules(rules), 'rule')}, ${countedAmongRules(rules)}`;
+  return `${formatCount(countRules(rules), 'rule')}, ${explainRuleCount(rules)}`;
 }
 
 function summary(problems: number, rules: string | null): string {
-  const found = counted(problems, 'problem');
+  const found = formatCount(problems, 'problem');
   if (rules === null) return `${found}; rules are compared with each other once these are solved`;
   return problems === 0 ? `sound, ${rules}` : `${found} in ${rules}`;
 }

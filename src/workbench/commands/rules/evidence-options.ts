@@ -5,11 +5,11 @@ import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { JournalFileError } from '#history/archive/ship/journal-file.ts';
 import {
-  cellText,
   type EvidenceTable,
+  formatCell,
+  listSortNames,
   type Presentation,
-  sortedBy,
-  sortNames,
+  sortTables,
 } from '#history/evidence/presentation.ts';
 import type { Answered, RulesAtHand } from '#history/evidence/question.ts';
 import {
@@ -21,10 +21,10 @@ import {
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
-import { leftOutTexts, onPast, readArchiveConfig } from '#workbench/commands/open-archive.ts';
-import { parsePlatform, parseTime, spanOptions } from '#workbench/commands/options.ts';
-import { print, printError, progressBar, table } from '#workbench/commands/print.ts';
-import { keptRules } from '#workbench/verify/verify-segment.ts';
+import { formatUnreadSegments, onPast, readArchiveConfig } from '#workbench/commands/open-archive.ts';
+import { addSpanOptions, parsePlatform, parseTime } from '#workbench/commands/options.ts';
+import { createProgressBar, formatTable, print, printError } from '#workbench/commands/print.ts';
+import { createKeptRules } from '#workbench/verify/verify-segment.ts';
 
 /** The decisions that a figure is about, by the options of a person. */
 export interface EvidenceOptions {
@@ -40,9 +40,9 @@ export interface EvidenceOptions {
 }
 
 /** Adds the options for the source of decisions: the archive unless a journal is named. */
-export function evidenceOptions(command: Command): Command {
+export function addEvidenceOptions(command: Command): Command {
   command.option('--journal <file>', 'what "journal export" wrote; without it the archive is read');
-  return spanOptions(command)
+  return addSpanOptions(command)
     .option('--as-of <time>', 'what was known then: only decisions and reports that had come by this time')
     .option('--platform <name>', 'only of this platform')
     .option('--sort <column>', 'sort every table that has this column by it, largest numbers first')
@@ -50,13 +50,13 @@ export function evidenceOptions(command: Command): Command {
 }
 
 /** Runs `work` on the evidence that the options name, and shows a person its progress. */
-export async function onEvidence<T>(
+export async function withEvidenceOf<T>(
   options: EvidenceOptions,
   reads: EvidenceReach,
   work: (evidence: Evidence, show: (done: number, of: number) => void) => Promise<T>,
 ): Promise<T> {
   const ask = askOf(options);
-  const progress = await progressBar();
+  const progress = await createProgressBar();
   try {
     const show = (some: EvidenceAsk) => withEvidence(some, (evidence) => work(evidence, progress.show));
     return await (ask.place.kind === 'journal'
@@ -77,16 +77,16 @@ function onArchive<T>(
   work: (ask: EvidenceAsk) => Promise<T>,
 ): Promise<T> {
   return onPast(isReadFor(reads, ask), (folder, leftOut, erased) => {
-    for (const text of leftOutTexts(leftOut)) printError(text);
+    for (const text of formatUnreadSegments(leftOut)) printError(text);
     return work({ ...ask, place: { kind: 'archive', folder, erased, leftOut } });
   });
 }
 
 /** Finds rule sets in the archive or RULES_DIR, each only with the digest that was recorded. */
-export function recordedRuleSets(): RulesAtHand['recorded'] {
+export function createRecordedRuleSets(): RulesAtHand['recorded'] {
   const { rulesDir, archiveDir } = readConfig();
   // What asks them gives them the secrets of the evidence.
-  const kept = keptRules(archiveDir ?? '', rulesDir, NO_SECRET);
+  const kept = createKeptRules(archiveDir ?? '', rulesDir, NO_SECRET);
   return ({ ruleVersion, digest }) => (isRuleVersion(ruleVersion) ? kept({ ruleVersion, digest }) : null);
 }
 
@@ -128,17 +128,17 @@ export function printResult(answer: Answered, { json, sort }: Pick<EvidenceOptio
 
 function sorted<Result extends Presentation>(shown: Result, column: string | undefined): Result {
   if (column === undefined) return shown;
-  const found = sortedBy(shown, column);
+  const found = sortTables(shown, column);
   if (found !== null) return found;
-  const names = new Set(shown.tables.flatMap(sortNames).filter((name) => name !== ''));
+  const names = new Set(shown.tables.flatMap(listSortNames).filter((name) => name !== ''));
   throw new UsageError(`--sort is "${column}"; it must be one of ${[...names].join(', ')}`);
 }
 
 /** The table under its title, indented. */
 function tableText({ title, columns, rows }: EvidenceTable): string {
-  const text = table(
+  const text = formatTable(
     columns.map(({ name }) => name.toUpperCase()),
-    rows.map((row) => columns.map(({ kind }, place) => cellText(row[place] ?? null, kind))),
+    rows.map((row) => columns.map(({ kind }, place) => formatCell(row[place] ?? null, kind))),
     { right: columns.flatMap(({ kind }, place) => (kind === 'text' ? [] : [place])) },
   );
   return [title, ...text.split('\n').map((line) => `  ${line}`)].join('\n');

@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { NONE_DECLARED } from '#decision/payer/attributes.ts';
+import { NO_DECLARED_ATTRIBUTES } from '#decision/payer/attributes.ts';
 import { findFacts, type ListedFact } from '#decision/rules/fact-finder.ts';
 import { isRuleVersion } from '#decision/rules/rule-set.ts';
 import { FindingsError } from '#workbench/commands/exit.ts';
-import { print, table } from '#workbench/commands/print.ts';
-import { soundRuleSet } from './rule-folders.ts';
+import { formatTable, print } from '#workbench/commands/print.ts';
+import { loadSoundRuleSet } from './rule-folders.ts';
 
 /** rules facts: what a rule may ask for, by the question that it answers. */
 export function factsCommand(rules: Command): void {
@@ -25,7 +25,7 @@ function facts(first: string | undefined, others: readonly string[], json: boole
   const version = first !== undefined && isRuleVersion(basename(first)) ? first : null;
   const words = version === null && first !== undefined ? [first, ...others] : others;
   const word = words.length === 0 ? null : words.join(' ');
-  const declared = version === null ? NONE_DECLARED : soundRuleSet(version).attributes;
+  const declared = version === null ? NO_DECLARED_ATTRIBUTES : loadSoundRuleSet(version).attributes;
   const questions = findFacts(declared, word);
   if (questions.length === 0)
     throw new FindingsError(
@@ -45,7 +45,7 @@ function questionText({
   return [
     question,
     '',
-    ...indented(table(HEADINGS, facts.map(cells)).split('\n'), 2),
+    ...indented(formatTable(HEADINGS, facts.map(cells)).split('\n'), 2),
     '',
     `  ${exampleIsFor}:`,
     '',

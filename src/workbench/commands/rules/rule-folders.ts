@@ -3,40 +3,40 @@ import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, readConfig } from '#config.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { isRuleVersion, type RuleSet, versionNameRefusal } from '#decision/rules/rule-set.ts';
+import { isRuleVersion, type RuleSet, refuseVersionName } from '#decision/rules/rule-set.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
-import { listRuleVersions, rulesDirRefusal } from '#state/rule-folders/rules-dir.ts';
+import { listRuleVersions, refuseRulesDir } from '#state/rule-folders/rules-dir.ts';
 import { copyVersion, DraftRefused } from '#workbench/authoring/draft.ts';
 import { FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
 
 /** Versions by name, or folders by path; without any, all in RULES_DIR. */
-export function chosenFolders(chosen: readonly string[]): readonly string[] {
+export function listChosenFolders(chosen: readonly string[]): readonly string[] {
   const { rulesDir } = readConfig();
-  const refusal = rulesDirRefusal(rulesDir);
+  const refusal = refuseRulesDir(rulesDir);
   if (refusal !== null) throw new ConfigError(refusal);
   if (chosen.length === 0) return listRuleVersions(rulesDir).map((version) => join(rulesDir, version));
   return chosen.map((name) => {
     const folder = isRuleVersion(name) ? join(rulesDir, name) : resolve(name);
-    if (!isRuleVersion(basename(folder))) throw new UsageError(versionNameRefusal(name));
-    if (!existsSync(folder)) throw new UsageError(`there is no rule set at ${fromHere(folder)}`);
+    if (!isRuleVersion(basename(folder))) throw new UsageError(refuseVersionName(name));
+    if (!existsSync(folder)) throw new UsageError(`there is no rule set at ${toRelativePath(folder)}`);
     return folder;
   });
 }
 
 /** A path as a person standing in the working folder would write it. */
-export function fromHere(path: string): string {
+export function toRelativePath(path: string): string {
   const short = relative(process.cwd(), path);
   return short.startsWith('..') || short === '' ? path : short;
 }
 
 /** The rule set that somebody named on the command line. Throws FindingsError with every problem it has. */
-export function soundRuleSet(chosen: string): RuleSet {
-  const [folder = ''] = chosenFolders([chosen]);
+export function loadSoundRuleSet(chosen: string): RuleSet {
+  const [folder = ''] = listChosenFolders([chosen]);
   const loaded = loadRuleSet(folder);
   if (loaded.ok) return loaded.ruleSet;
   throw new FindingsError(
-    `${basename(folder)} is not sound:\n${formatProblems(fromHere(folder), loaded.problems)}`,
+    `${basename(folder)} is not sound:\n${formatProblems(toRelativePath(folder), loaded.problems)}`,
   );
 }
 
@@ -55,7 +55,7 @@ export function newCommand(rules: Command): void {
 }
 
 function startVersion(version: string, { from, json }: NewOptions): void {
-  const [source = ''] = chosenFolders([from]);
+  const [source = ''] = listChosenFolders([from]);
   const sourceVersion = basename(source);
   const folder = copied(source, version);
   if (json === true) {
@@ -64,7 +64,7 @@ function startVersion(version: string, { from, json }: NewOptions): void {
   }
   print(
     [
-      `${fromHere(folder)} is a draft, a copy of ${sourceVersion}. Edit its files, then:`,
+      `${toRelativePath(folder)} is a draft, a copy of ${sourceVersion}. Edit its files, then:`,
       `  rules check ${version}`,
       `  rules test ${version}`,
       `  rules diff ${sourceVersion} ${version}`,
@@ -76,7 +76,7 @@ function startVersion(version: string, { from, json }: NewOptions): void {
 
 function copied(source: string, version: string): string {
   try {
-    return copyVersion(source, readConfig().rulesDir, version, fromHere);
+    return copyVersion(source, readConfig().rulesDir, version, toRelativePath);
   } catch (error) {
     throw error instanceof DraftRefused ? new UsageError(error.message) : error;
   }

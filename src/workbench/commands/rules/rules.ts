@@ -1,24 +1,28 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { readConfig } from '#config.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { draftNameRefusal } from '#state/rule-folders/release.ts';
+import { refuseDraftName } from '#state/rule-folders/release.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import {
-  breachesIn,
-  lostCases,
-  lostCasesText,
+  findLostCases,
+  findReleaseObstacle,
+  formatLostCases,
+  listBreaches,
   type ReleaseObstacle,
-  releaseObstacle,
   writeRelease,
 } from '#workbench/authoring/desk/examine.ts';
-import { type RuleDiff, ruleDiff } from '#workbench/authoring/diff/rule-diff.ts';
-import { brokenPromises } from '#workbench/authoring/promises.ts';
-import { ruleSchemas, schemaFileName, schemaText } from '#workbench/authoring/schema/rule-schema.ts';
+import { computeRuleDiff, type RuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
+import { findBrokenPromises } from '#workbench/authoring/promises.ts';
+import {
+  createRuleSchemas,
+  formatSchema,
+  getSchemaFileName,
+} from '#workbench/authoring/schema/rule-schema.ts';
 import {
   type ApprovalOption,
   printProposed,
@@ -27,11 +31,11 @@ import {
 } from '#workbench/commands/approval.ts';
 import { EXIT, FindingsError, UsageError } from '#workbench/commands/exit.ts';
 import { print } from '#workbench/commands/print.ts';
-import { checkCommand, placed, problemLines } from './check.ts';
+import { checkCommand, formatProblemLines, toPlacedRemark } from './check.ts';
 import { evidenceCommands } from './evidence.ts';
 import { factsCommand } from './facts.ts';
 import { restoreCommand, rolloutCommands } from './rollout.ts';
-import { chosenFolders, fromHere, newCommand, soundRuleSet } from './rule-folders.ts';
+import { listChosenFolders, loadSoundRuleSet, newCommand, toRelativePath } from './rule-folders.ts';
 import { testCommand } from './test.ts';
 
 /** rules ...: an analyst's way from an edited file to a version that decides. */
@@ -59,7 +63,7 @@ function diffCommand(rules: Command): void {
     )
     .option('--json', 'print {before, after, differences, examples, searched, note}')
     .action((before: string, after: string, options: { json?: true }) => {
-      const diff = ruleDiff(soundRuleSet(before), soundRuleSet(after));
+      const diff = computeRuleDiff(loadSoundRuleSet(before), loadSoundRuleSet(after));
       print(options.json === true ? JSON.stringify(diff) : diffText(diff));
       if (diff.differences.length > 0) process.exitCode = EXIT.findings;
     });
@@ -100,42 +104,44 @@ function releaseCommand(rules: Command): void {
 
 async function release(version: string, options: ReleaseOptions): Promise<void> {
   const json = options.json === true;
-  const [folder = ''] = chosenFolders([version]);
-  const ruleSet = soundRuleSet(version);
+  const [folder = ''] = listChosenFolders([version]);
+  const ruleSet = loadSoundRuleSet(version);
   const files = readRuleFiles(folder, []) ?? new Map<string, string>();
-  const obstacle = releaseObstacle(folder, ruleSet, files);
+  const obstacle = findReleaseObstacle(folder, ruleSet, files);
   if (obstacle !== null) throw refusalOf(obstacle, folder, version, ruleSet);
   const { digest } = ruleSet;
   const change = { what: 'release', version: ruleSet.version, digest, reason: options.reason } as const;
   const proposal = await proposedBy(INSTALLATION, change, options);
   if (proposal !== null) return printProposed(INSTALLATION, proposal, json);
   const made = writeRelease(folder, ruleSet, files);
-  const lost = lostCases(folder, ruleSet, files);
-  const breaches = breachesIn(brokenPromises(ruleSet, files));
+  const lost = findLostCases(folder, ruleSet, files);
+  const breaches = listBreaches(findBrokenPromises(ruleSet, files));
   if (json) return print(JSON.stringify({ ...made, lostCases: lost, brokenPromises: breaches }));
   print(`${version} is released: sha256:${made.digest}`);
   for (const breach of breaches) print(`note: ${breach}`);
-  if (lost !== null) print(`${lostCasesText(lost)}.`);
+  if (lost !== null) print(`${formatLostCases(lost)}.`);
 }
 
 function refusalOf(obstacle: ReleaseObstacle, folder: string, version: string, ruleSet: RuleSet): Error {
   switch (obstacle.is) {
     case 'draft name':
-      return new UsageError(draftNameRefusal(ruleSet.version));
+      return new UsageError(refuseDraftName(ruleSet.version));
     case 'released':
       return new UsageError(`${version} is released already, with digest ${ruleSet.digest}`);
     case 'findings': {
-      const problems = problemLines(obstacle.problems.map((problem) => placed(fromHere(folder), problem)));
+      const problems = formatProblemLines(
+        obstacle.problems.map((problem) => toPlacedRemark(toRelativePath(folder), problem)),
+      );
       return new FindingsError(
         `${version} has findings and is not released; see: rules check ${version}\n${problems}`,
       );
     }
     case 'no cases':
       return new FindingsError(
-        `${version} has no cases and is not released; write into ${fromHere(folder)}/cases what it must answer, or copy the cases of the version before it`,
+        `${version} has no cases and is not released; write into ${toRelativePath(folder)}/cases what it must answer, or copy the cases of the version before it`,
       );
     case 'failed cases': {
-      const cases = counted(obstacle.failed, 'case');
+      const cases = formatCount(obstacle.failed, 'case');
       return new FindingsError(
         `${cases} of ${version} failed; it is not released; see: rules test ${version}`,
       );
@@ -164,12 +170,12 @@ interface WrittenSchema {
 
 function writeSchemas(folder: string): readonly WrittenSchema[] {
   mkdirSync(folder, { recursive: true });
-  return [...ruleSchemas()].map(([kind, schema]) => {
-    const path = join(folder, schemaFileName(kind));
-    const text = schemaText(schema);
+  return [...createRuleSchemas()].map(([kind, schema]) => {
+    const path = join(folder, getSchemaFileName(kind));
+    const text = formatSchema(schema);
     const before = existsSync(path) ? readFileSync(path, 'utf8') : null;
     if (before !== text) writeFileSync(path, text);
     const change = before === null ? 'written' : before === text ? 'unchanged' : 'changed';
-    return { file: fromHere(path), change };
+    return { file: toRelativePath(path), change };
   });
 }

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import type { Location } from '#decision/rules/problem.ts';
 import { formatProblems } from '#decision/rules/problem.ts';
-import { countedAmongRules, type RuleSet } from '#decision/rules/rule-set.ts';
+import { explainRuleCount, type RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet, readRuleFiles } from '#state/rule-folders/rule-folder.ts';
-import { remarksOnCases } from '#workbench/authoring/cases/case-remarks.ts';
+import { listCaseRemarks } from '#workbench/authoring/cases/case-remarks.ts';
 import {
   type CaseReport,
   runCases,
@@ -15,12 +15,12 @@ import {
   updateCases,
 } from '#workbench/authoring/cases/cases.ts';
 import type { Coverage, Share } from '#workbench/authoring/cases/coverage.ts';
-import { failureLines } from '#workbench/authoring/cases/expectations.ts';
-import { type Paint, placeInWords } from '#workbench/authoring/explain/explanation-text.ts';
+import { formatFailure } from '#workbench/authoring/cases/expectations.ts';
+import { formatPlace, type Paint } from '#workbench/authoring/explain/explanation-text.ts';
 import { EXIT, UsageError } from '#workbench/commands/exit.ts';
-import { print, terminalPaint } from '#workbench/commands/print.ts';
-import { placed, remarkLine } from './check.ts';
-import { chosenFolders, fromHere } from './rule-folders.ts';
+import { paintForTerminal, print } from '#workbench/commands/print.ts';
+import { formatRemark, toPlacedRemark } from './check.ts';
+import { listChosenFolders, toRelativePath } from './rule-folders.ts';
 
 interface TestOptions {
   readonly minCoverage?: string;
@@ -46,7 +46,7 @@ async function test(
   { minCoverage, update: isUpdate, json }: TestOptions,
 ): Promise<void> {
   const minPercent = minCoverage === undefined ? 0 : parsePercent(minCoverage);
-  const folders = chosenFolders(versions);
+  const folders = listChosenFolders(versions);
   const updates = isUpdate === true ? folders.flatMap(update) : [];
   const runs = folders.map((folder) => run(folder));
   const reports = runs.map(({ report }) => report);
@@ -58,7 +58,7 @@ async function test(
       }),
     );
   else {
-    const texts = await Promise.all(runs.map((one) => describe(one, minPercent, terminalPaint)));
+    const texts = await Promise.all(runs.map((one) => describe(one, minPercent, paintForTerminal)));
     print([...updates.map(updateText), ...texts].join('\n\n'));
   }
   if (reports.some((report) => !isFine(report, minPercent))) process.exitCode = EXIT.findings;
@@ -79,7 +79,7 @@ function update(folder: string): readonly Updated[] {
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return [];
   const { files, lines, ...cases } = updateCases(loaded.ruleSet, readRuleFiles(folder, []) ?? new Map());
-  const name = fromHere(folder);
+  const name = toRelativePath(folder);
   if (files.size > 0 && loaded.ruleSet.released)
     throw new UsageError(
       `${name} is released and never changes, its cases neither; start a new version: rules new`,
@@ -90,8 +90,8 @@ function update(folder: string): readonly Updated[] {
 }
 
 function updateText({ folder, lines, written, left }: Updated): string {
-  const wrote = `${folder}: ${written === 0 ? 'no case' : counted(written, 'case')} rewritten`;
-  const others = `${counted(left.length, 'case')} left alone, because more than the length of a wait differs`;
+  const wrote = `${folder}: ${written === 0 ? 'no case' : formatCount(written, 'case')} rewritten`;
+  const others = `${formatCount(left.length, 'case')} left alone, because more than the length of a wait differs`;
   const texts = lines.map(
     ({ file, line, before, after }) => `${file}:${line}\n- ${before.trim()}\n+ ${after.trim()}`,
   );
@@ -116,7 +116,7 @@ interface Run {
 }
 
 function run(folder: string): Run {
-  const name = fromHere(folder);
+  const name = toRelativePath(folder);
   const loaded = loadRuleSet(folder);
   if (!loaded.ok) return unsound(name, formatProblems(name, loaded.problems));
   const files = readRuleFiles(folder, []) ?? new Map<string, string>();
@@ -124,7 +124,9 @@ function run(folder: string): Run {
   if (report.problems.length > 0) return unsound(name, formatProblems(name, report.problems));
   const { passed, failures, coverage } = report;
   const failed = failures.length;
-  const notes = remarksOnCases(loaded.ruleSet, files).map((one) => remarkLine(placed(name, one), 'note: '));
+  const notes = listCaseRemarks(loaded.ruleSet, files).map((one) =>
+    formatRemark(toPlacedRemark(name, one), 'note: '),
+  );
   return {
     report: { folder: name, problems: [], notes, passed, failed, failures, coverage },
     rules: loaded.ruleSet,
@@ -174,9 +176,9 @@ async function describe({ report, rules }: Run, minPercent: number, paint: Paint
   if (rules === null || coverage === null) return problems.join('\n');
   const lines: string[] = [];
   for (const failure of failures) {
-    lines.push(...failureLines(failure, await traceFailure(rules, failure), rules, folder, paint), '');
+    lines.push(...formatFailure(failure, await traceFailure(rules, failure), rules, folder, paint), '');
   }
-  const cases = `${folder}: ${counted(passed, 'case')} passed, ${failed} failed`;
+  const cases = `${folder}: ${formatCount(passed, 'case')} passed, ${failed} failed`;
   lines.push(...notes);
   lines.push(paint(failed === 0 ? 'pass' : 'fail', cases), ...coverageLines(coverage, rules, paint));
   if (!reaches(coverage.rules, minPercent))
@@ -194,7 +196,7 @@ function coverageLines(coverage: Coverage, ruleSet: RuleSet, paint: Paint): read
   const shareLine = (what: string, { tested, total, percent }: Share, meaning: string) =>
     `  ${what}  ${String(percent).padStart(3)} %  ${String(tested).padStart(width)} of ${String(total).padStart(width)}  ${meaning}`;
   return [
-    shareLine('rules     ', rules, `decided in a case, ${countedAmongRules(ruleSet)}`),
+    shareLine('rules     ', rules, `decided in a case, ${explainRuleCount(ruleSet)}`),
     shareLine('conditions', conditions, 'were seen both true and false'),
     ...section(
       '  Rules without a test:',
@@ -232,7 +234,7 @@ function section(
     title,
     ...entries.map(({ words, at }) => {
       const columns = words.map((word, column) => word.padEnd(widths[column] ?? 0));
-      return `    ${columns.join('  ')}  ${paint('faint', placeInWords(at))}`;
+      return `    ${columns.join('  ')}  ${paint('faint', formatPlace(at))}`;
     }),
   ];
 }

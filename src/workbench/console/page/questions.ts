@@ -1,5 +1,5 @@
 import type { TSchema } from '#base/json-schema.ts';
-import type { Shape, Written } from '#base/shapes.ts';
+import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
 import type { Experiment as ExperimentData } from '#history/evidence/experiment/experiment-report.ts';
 import type { Presentation as PresentationData } from '#history/evidence/presentation.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
@@ -33,7 +33,7 @@ import type { SettingsSchema } from '#workbench/platform/settings.ts';
 export type { DecisionWhatIf, Reporting, RuleDiff };
 
 /** An answer as the API's document describes it. */
-type Answered<Declared extends TSchema> = Written<Shape<Declared>>;
+type Answered<Declared extends TSchema> = WithMomentsAsText<Shape<Declared>>;
 
 export type Session = Answered<typeof SessionSchema>;
 export type SignIn = Answered<typeof SignInSchema>;
@@ -64,9 +64,9 @@ export interface Worked<Result> {
   readonly result: Result | null;
 }
 
-export type Presentation = Written<PresentationData>;
-export type RulesReport = Written<Report> & Presentation;
-export type Experiment = Written<ExperimentData> & Presentation;
+export type Presentation = WithMomentsAsText<PresentationData>;
+export type RulesReport = WithMomentsAsText<Report> & Presentation;
+export type Experiment = WithMomentsAsText<ExperimentData> & Presentation;
 
 export type { FactReading, FactValue } from '#decision/facts/fact.ts';
 export type { EvidenceTable, OrderCounts } from '#history/evidence/presentation.ts';

@@ -3,7 +3,7 @@ import { type TProperties, Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { DecisionSchema, ScoreAnswerSchema } from '#decision/decision.ts';
 import { BindingSchema, OverrideSchema } from '#decision/payer/client-state.ts';
-import { DatedReportSchema, OrderOutcomeSchema, sameResult, turnedAway } from '#decision/payer/order.ts';
+import { DatedReportSchema, isSameResult, OrderOutcomeSchema, turnedAway } from '#decision/payer/order.ts';
 import type { ScoreRequest } from '#decision/requests.ts';
 import { ruleVersion } from '#decision/rules/rule-set.ts';
 import type { HistoryPage } from '#history/archive/read/decision-lookup.ts';
@@ -27,7 +27,7 @@ const ScoredRequestSchema = s.shape('What the caller asked with', {
 
 function happened<const Kind extends string, P extends TProperties>(kind: Kind, told: string, members: P) {
   const name = `History${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
-  return s.named(name, s.shape(told, { kind: s.always(kind), at, ...members }));
+  return s.named(name, s.shape(told, { kind: s.literal(kind), at, ...members }));
 }
 
 export const HAPPENED = {
@@ -79,13 +79,13 @@ type ScoredRequest = s.Shape<typeof ScoredRequestSchema>;
 export type HistoryEntry = s.Shape<typeof HistoryEntrySchema>;
 
 /** What happened to a client as the platform sees it, newest first. No HMACs. */
-export function viewOfHistory(
+export function toHistoryView(
   clientIdKey: string,
   { entries, complete, next }: HistoryPage,
 ): s.Shape<typeof ClientHistorySchema> {
   return {
     clientIdKey,
-    entries: withoutRepeats(entries).map(viewOfEntry),
+    entries: withoutRepeats(entries).map(toHistoryEntry),
     next: next === null ? null : [next.at, next.place.ms, next.place.seq].join('-'),
     complete,
   };
@@ -111,13 +111,13 @@ function withoutRepeats(entries: readonly JournalEntry[]): readonly JournalEntry
       const before = held.get(orderRef);
       const after = { ...order, settledAmount, turnedAway };
       held.set(orderRef, after);
-      return !isDeepStrictEqual(before, after) || !sameResult(report, order);
+      return !isDeepStrictEqual(before, after) || !isSameResult(report, order);
     })
     .toReversed();
 }
 
 /** An entry of the journal as the platform sees it. */
-export function viewOfEntry(entry: JournalEntry): HistoryEntry {
+export function toHistoryEntry(entry: JournalEntry): HistoryEntry {
   const { at } = entry;
   switch (entry.kind) {
     case 'score': {

@@ -1,11 +1,20 @@
-import { type Asked, type Declared, type KeyedSpec, operation } from '#checkout/http/operation/operation.ts';
-import { type GatedSpec, type GateParts, gatedOperation } from '#workbench/platform/gated-operation.ts';
+import {
+  type DeclaredOperation,
+  declareOperation,
+  type GrantedRequest,
+  type KeyedSpec,
+} from '#checkout/http/operation/operation.ts';
+import {
+  declareGatedOperation,
+  type GatedSpec,
+  type GateParts,
+} from '#workbench/platform/gated-operation.ts';
 import { requiredText } from '#workbench/platform/parameters.ts';
 
 /** The client that a request is about. Its id may be `..` or hold a slash, which no path carries unchanged. */
 const CLIENT_ID_KEY = requiredText('clientIdKey', 'As the caller chose it');
 
-export type AskedAboutClient<Body> = Asked<Body> & { readonly clientIdKey: string };
+export type AskedAboutClient<Body> = GrantedRequest<Body> & { readonly clientIdKey: string };
 
 /** An operation about one client; its parameter for the client is added. */
 interface ClientSpec<Parts, Body> extends Omit<KeyedSpec<Parts, Body>, 'answer'> {
@@ -17,18 +26,20 @@ interface GatedClientSpec<Parts, Body> extends ClientSpec<Parts, Body> {
 }
 
 /** Declares an operation about the client that the query names. */
-export function clientOperation<Parts, Body = never>(spec: ClientSpec<Parts, Body>): Declared<Parts> {
-  return operation(withClient(spec));
+export function declareClientOperation<Parts, Body = never>(
+  spec: ClientSpec<Parts, Body>,
+): DeclaredOperation<Parts> {
+  return declareOperation(withClient(spec));
 }
 
 /** The same of an operation whose change somebody else may have to approve. */
-export function gatedClientOperation<Parts extends GateParts, Body = never>({
+export function declareGatedClientOperation<Parts extends GateParts, Body = never>({
   gate,
   ...spec
-}: GatedClientSpec<Parts, Body>): Declared<Parts> {
-  return gatedOperation({
+}: GatedClientSpec<Parts, Body>): DeclaredOperation<Parts> {
+  return declareGatedOperation({
     ...withClient(spec),
-    gate: async (asked: Asked<Body>, parts: Parts) => gate(aboutClient(asked), parts),
+    gate: async (asked: GrantedRequest<Body>, parts: Parts) => gate(aboutClient(asked), parts),
   });
 }
 
@@ -44,6 +55,6 @@ function withClient<Parts, Body>({
   };
 }
 
-function aboutClient<Body>(asked: Asked<Body>): AskedAboutClient<Body> {
+function aboutClient<Body>(asked: GrantedRequest<Body>): AskedAboutClient<Body> {
   return { ...asked, clientIdKey: CLIENT_ID_KEY.read(asked.ctx) };
 }

@@ -2,11 +2,16 @@ import { Readable } from 'node:stream';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { chapter, DONE, jsonAnswer, jsonBody } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, notFound, refusal, tooMany } from '#checkout/http/request/problems.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  NO_CONTENT,
+} from '#checkout/http/operation/operation.ts';
+import { declareRefusal, HttpProblem, notFound, tooManyRequests } from '#checkout/http/request/problems.ts';
 import { BY_PERSON_MAX } from '#checkout/scoring/ended-waits.ts';
 import type { BeforeAndAfter } from '#checkout/scoring/scoring.ts';
-import { factsByLabel } from '#decision/assess.ts';
+import { labelFactValues } from '#decision/assess.ts';
 import { DecisionSchema, isBot, paymentScoreText } from '#decision/decision.ts';
 import { type FactReading, factReading } from '#decision/facts/fact.ts';
 import { REQUEST_FACTS } from '#decision/facts/request.ts';
@@ -15,25 +20,34 @@ import type { PlatformName } from '#decision/payer/client-key.ts';
 import {
   BindingSchema,
   clientGroup,
-  live,
+  keepIfValid,
   OverrideSchema,
   overrideGroup,
 } from '#decision/payer/client-state.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
 import { LadderSchema } from '#decision/payer/ladder.ts';
-import { lastPaidAt, lastUnpaidAt } from '#decision/payer/outcomes.ts';
-import { formatPaymentScore, paymentScore } from '#decision/payer/payment-score.ts';
-import { ruleVersion, settingsOf } from '#decision/rules/rule-set.ts';
+import { findLastPaidAt, findLastUnpaidAt } from '#decision/payer/outcomes.ts';
+import { computePaymentScore, formatPaymentScore } from '#decision/payer/payment-score.ts';
+import { getPlatformSettings, ruleVersion } from '#decision/rules/rule-set.ts';
 import { unreadDecisions } from '#history/archive/unread-decisions.ts';
 import { ClientExportSchema } from '#workbench/payers/client-export.ts';
-import { ClientLinksSchema, LINKS_DEFAULT, LINKS_MAX, linksAsk } from '#workbench/payers/client-links.ts';
+import {
+  ClientLinksSchema,
+  createLinksAsk,
+  LINKS_DEFAULT,
+  LINKS_MAX,
+} from '#workbench/payers/client-links.ts';
 import type { ClientView } from '#workbench/payers/records.ts';
-import { DECISION_REFUSALS, decisionOfId, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
+import { DECISION_REFUSALS, findDecision, UNKNOWN_DECISION } from '#workbench/platform/decisions.ts';
 import * as query from '#workbench/platform/parameters.ts';
 import type { PlatformParts } from '#workbench/platform/parts.ts';
 import { TOO_MANY_CHANGES } from '#workbench/platform/refusals.ts';
-import { ClientHistorySchema, HISTORY_PLACES, viewOfHistory } from './client-history.ts';
-import { type AskedAboutClient, clientOperation, gatedClientOperation } from './client-id-key.ts';
+import { ClientHistorySchema, HISTORY_PLACES, toHistoryView } from './client-history.ts';
+import {
+  type AskedAboutClient,
+  declareClientOperation,
+  declareGatedClientOperation,
+} from './client-id-key.ts';
 
 const ClientSchema = s.named(
   'Client',
@@ -73,12 +87,12 @@ function viewOfClient(
 ): s.Shape<typeof ClientSchema> {
   const { outcomes } = state;
   const finalCount = outcomes.paidCount + outcomes.unpaidCount;
-  const { smoothing } = settingsOf(rules, platform);
+  const { smoothing } = getPlatformSettings(rules, platform);
   return {
     clientIdKey,
     ruleVersion: rules.version,
     clientGroup: facts.clientGroup,
-    paymentScore: formatPaymentScore(paymentScore(outcomes.paidCount, finalCount, smoothing)),
+    paymentScore: formatPaymentScore(computePaymentScore(outcomes.paidCount, finalCount, smoothing)),
     isBot: facts.isBot,
     signals: facts.signals,
     firstSeenAt: state.firstSeenAt,
@@ -88,12 +102,12 @@ function viewOfClient(
     outcomes: {
       paidCount: outcomes.paidCount,
       unpaidCount: outcomes.unpaidCount,
-      lastPaidAt: lastPaidAt(outcomes),
-      lastUnpaidAt: lastUnpaidAt(outcomes),
+      lastPaidAt: findLastPaidAt(outcomes),
+      lastUnpaidAt: findLastUnpaidAt(outcomes),
     },
-    binding: live(state.binding, now),
-    override: live(state.override, now),
-    facts: withoutRequest(factsByLabel(rules, facts.values)),
+    binding: keepIfValid(state.binding, now),
+    override: keepIfValid(state.override, now),
+    facts: withoutRequest(labelFactValues(rules, facts.values)),
     decisions,
     ...(unread.length === 0 ? {} : { unread }),
   };
@@ -122,16 +136,16 @@ async function audited<T>(
 const AFTER = query.after(HISTORY_PLACES);
 const LIMIT = query.limit();
 
-const UNKNOWN_CLIENT = refusal('unknown-client', 'Nothing is known of the client.', () =>
+const UNKNOWN_CLIENT = declareRefusal('unknown-client', 'Nothing is known of the client.', () =>
   notFound('Nothing is known of this client.'),
 );
 
-const readClient = clientOperation({
+const readClient = declareClientOperation({
   route: 'get /v1/platform/client',
   summary: 'What is known of a client',
   description: 'State in words, facts now, last decisions. Fingerprints and IPs are not kept.',
   grant: 'clients:read',
-  answers: jsonAnswer('As it stands', ClientSchema),
+  answers: declareJsonAnswer('As it stands', ClientSchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ caller, clientIdKey }, { records, audit, clientKeys }: PlatformParts) => {
     const { platform } = caller;
@@ -142,7 +156,7 @@ const readClient = clientOperation({
   },
 });
 
-const readClientHistory = clientOperation({
+const readClientHistory = declareClientOperation({
   route: 'get /v1/platform/client/history',
   summary: 'What happened to a client',
   description:
@@ -150,7 +164,7 @@ const readClientHistory = clientOperation({
   grant: 'clients:read',
   isSearch: true,
   parameters: [AFTER, LIMIT],
-  answers: jsonAnswer(
+  answers: declareJsonAnswer(
     'As far back as is kept and wanted; `complete` says whether that is all',
     ClientHistorySchema,
   ),
@@ -161,7 +175,7 @@ const readClientHistory = clientOperation({
     const history = await records.history(platform, clientIdKey, page);
     if (history === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(caller.actor.text, clientKeys.of(platform, clientIdKey));
-    return viewOfHistory(clientIdKey, history);
+    return toHistoryView(clientIdKey, history);
   },
 });
 
@@ -184,7 +198,7 @@ const AS_OF = query.instant(
 
 const CLIENTS = query.limit({ default: LINKS_DEFAULT.clients, max: LINKS_MAX.clients });
 
-const readClientLinks = clientOperation({
+const readClientLinks = declareClientOperation({
   route: 'get /v1/platform/client/links',
   summary: 'Who shares devices and addresses with a client',
   description:
@@ -192,13 +206,13 @@ const readClientLinks = clientOperation({
   grant: 'clients:read',
   isSearch: true,
   parameters: [DAYS, DEPTH, AS_OF, CLIENTS],
-  answers: jsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
+  answers: declareJsonAnswer('As far as was looked; `cut` says what is not shown', ClientLinksSchema),
   refusals: [UNKNOWN_CLIENT],
   answer: async ({ ctx, caller, clientIdKey }, parts: PlatformParts) => {
     const { records, lists, names, audit, clientKeys, clock } = parts;
     const { platform, actor } = caller;
     const wanted = { days: DAYS.read(ctx), depth: DEPTH.read(ctx), clients: CLIENTS.read(ctx) };
-    const ask = linksAsk(wanted, AS_OF.read(ctx), clock());
+    const ask = createLinksAsk(wanted, AS_OF.read(ctx), clock());
     const links = await records.links(platform, clientIdKey, ask, { lists: lists.copy, names });
     if (links === null) throw UNKNOWN_CLIENT.problem();
     await audit.noteReading(actor.text, clientKeys.of(platform, clientIdKey));
@@ -206,13 +220,13 @@ const readClientLinks = clientOperation({
   },
 });
 
-const exportClient = clientOperation({
+const exportClient = declareClientOperation({
   route: 'get /v1/platform/client/export',
   summary: 'All that is held on a client, as one document',
   description:
     'State, entries of shared lists, proposals, audit, decisions, and what else happened, from store and archive. It is written while it is read: a document without its end is not whole.',
   grant: 'clients:read',
-  answers: jsonAnswer('Also when nothing is held', ClientExportSchema),
+  answers: declareJsonAnswer('Also when nothing is held', ClientExportSchema),
   answer: async ({ ctx, caller, clientIdKey, inTurn, isStillGranted }, parts: PlatformParts) => {
     const client = parts.clientKeys.of(caller.platform, clientIdKey);
     const pieces = parts.records.export(parts, client, caller.actor.text);
@@ -247,13 +261,13 @@ const TRACES_LEFT = {
   content: { 'application/json': TracesLeftSchema },
 };
 
-const eraseClient = clientOperation({
+const eraseClient = declareClientOperation({
   route: 'delete /v1/platform/client',
   summary: 'Forgets a client',
   description:
     'State, decisions, outcomes, stored answers, journal entries, entries of shared lists, and kept backtests that may name its orders: all that is kept.',
   grant: 'erase',
-  answers: { ...DONE, 202: TRACES_LEFT },
+  answers: { ...NO_CONTENT, 202: TRACES_LEFT },
   answer: async ({ ctx, caller, clientIdKey }, { erasure, clientKeys }: PlatformParts) => {
     const traces = await erasure.erase(caller.actor.text, clientKeys.of(caller.platform, clientIdKey));
     if (traces === null) return undefined;
@@ -269,13 +283,13 @@ const BindingBodySchema = Type.Object({
   expiresAt: Type.Optional(s.instant),
 });
 
-const bindClient = clientOperation({
+const bindClient = declareClientOperation({
   route: 'put /v1/platform/client/binding',
   summary: 'Binds a client to a requisite',
   description: 'The client becomes STICKY, and is shown this requisite when no wait is due.',
   grant: 'clients',
-  body: jsonBody('BindingBody', BindingBodySchema),
-  answers: jsonAnswer('The binding as it is kept', BindingSchema),
+  body: declareJsonBody('BindingBody', BindingBodySchema),
+  answers: declareJsonAnswer('The binding as it is kept', BindingSchema),
   answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
     const { requisiteRef, acceptorKeys, method, expiresAt } = await body();
     const binding = { requisiteRef, acceptorKeys, method: method ?? null, expiresAt: toEpochMs(expiresAt) };
@@ -284,12 +298,12 @@ const bindClient = clientOperation({
   },
 });
 
-const unbindClient = clientOperation({
+const unbindClient = declareClientOperation({
   route: 'delete /v1/platform/client/binding',
   summary: 'Lifts a binding',
   description: 'The client is no longer bound.',
   grant: 'clients',
-  answers: DONE,
+  answers: NO_CONTENT,
   answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
     const change = await parts.service.setBinding(caller.platform, clientIdKey, null);
     await audited(parts, caller, 'binding', clientIdKey, change);
@@ -302,13 +316,13 @@ const OverrideBodySchema = Type.Object({
   expiresAt: Type.Optional(s.instant),
 });
 
-const overrideClient = gatedClientOperation({
+const overrideClient = declareGatedClientOperation({
   route: 'put /v1/platform/client/override',
   summary: 'Blocks or trusts a client by decision',
   description: "A person's decision, which goes before what the rules count. It lifts no wait.",
   grant: 'clients',
-  body: jsonBody('OverrideBody', OverrideBodySchema),
-  answers: jsonAnswer('The override as it is kept', OverrideSchema),
+  body: declareJsonBody('OverrideBody', OverrideBodySchema),
+  answers: declareJsonAnswer('The override as it is kept', OverrideSchema),
   refusals: [TOO_MANY_CHANGES],
   gate: (asked) => overrideOf(asked),
   answer: async (asked, { approvals }: PlatformParts) => {
@@ -322,12 +336,12 @@ async function overrideOf({ body, clientIdKey }: AskedAboutClient<s.Shape<typeof
   return { what: 'override', clientIdKey, ...override, expiresAt: toEpochMs(expiresAt) } as const;
 }
 
-const liftOverride = clientOperation({
+const liftOverride = declareClientOperation({
   route: 'delete /v1/platform/client/override',
   summary: 'Lifts an override',
   description: 'The rules decide about the client again.',
   grant: 'clients',
-  answers: DONE,
+  answers: NO_CONTENT,
   refusals: [TOO_MANY_CHANGES],
   answer: async ({ caller, clientIdKey }, parts: PlatformParts) => {
     parts.audit.admit(caller.actor.text, 'override');
@@ -345,11 +359,11 @@ const WaitEndSchema = s.named(
 
 const DECISION_ID = '0Zr2qR0m3bqLJ1hVtYHcKg.4.mb2k3j8w';
 
-const NO_WAIT_DUE = refusal('no-wait-due', 'The client has no wait to end.', () =>
+const NO_WAIT_DUE = declareRefusal('no-wait-due', 'The client has no wait to end.', () =>
   noSuchWait('No wait of this client is due: it may ask again now. Nothing was changed.'),
 );
 
-const NEWER_WAIT = refusal(
+const NEWER_WAIT = declareRefusal(
   'newer-wait',
   'The client waits because of another decision.',
   (decisionId: string) =>
@@ -365,34 +379,35 @@ function noSuchWait(detail: string): HttpProblem {
 
 const TOO_MANY_OF_PAYER = `${ENDED_WAITS_MAX} waits of this client were ended in the last 24 hours, which is the limit`;
 
-const TOO_MANY_WAITS_ENDED = refusal(
+const TOO_MANY_WAITS_ENDED = declareRefusal(
   'too-many-waits-ended',
   'Too many waits were ended in 24 hours, of this client or by this person.',
-  (whose: string) => tooMany(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
+  (whose: string) =>
+    tooManyRequests(`${whose}; nothing was changed. The payer waits until the wait is over.`, 3600),
   TOO_MANY_OF_PAYER,
 );
 
-const endWait = clientOperation({
+const endWait = declareClientOperation({
   route: 'post /v1/platform/client/wait/end',
   summary: 'Ends a wait of a client now',
   description: `The client may ask again at once, for a requisite if the rules have no other reason to refuse it. Level of
 the ladder, open attempt, counters and a block stay. The page of the payer does not know it: tell the payer to
 ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by a person may be ended in 24 hours.`,
   grant: 'waits',
-  body: jsonBody(
+  body: declareJsonBody(
     'WaitEndBody',
     Type.Object({
       decisionId: s.key('The WAIT that is to end, as in X-Decision-Id', DECISION_ID),
       reason: s.text(1000, 'Why, for whoever reads it later', 'the payer called'),
     }),
   ),
-  answers: jsonAnswer('Also when it was ended before', WaitEndSchema),
+  answers: declareJsonAnswer('Also when it was ended before', WaitEndSchema),
   refusals: [...DECISION_REFUSALS, NO_WAIT_DUE, NEWER_WAIT, TOO_MANY_WAITS_ENDED],
   answer: async ({ caller, body, clientIdKey }, parts: PlatformParts) => {
     const { service, records } = parts;
     const { platform, actor } = caller;
     const { decisionId, reason } = await body();
-    const decision = await decisionOfId(platform, decisionId, records);
+    const decision = await findDecision(platform, decisionId, records);
     if (decision.clientIdKey !== clientIdKey) throw UNKNOWN_DECISION.problem();
     if (decision.verdict !== 'WAIT') throw NO_WAIT_DUE.problem();
     const effect = await service.endWait(decision, reason, actor);
@@ -421,7 +436,7 @@ ask again. At most ${ENDED_WAITS_MAX} waits of a client and ${BY_PERSON_MAX} by 
   },
 });
 
-export const CLIENT_OPERATIONS = chapter('Clients', {
+export const CLIENT_OPERATIONS = createChapter('Clients', {
   readClient,
   readClientHistory,
   readClientLinks,

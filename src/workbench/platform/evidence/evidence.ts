@@ -2,14 +2,19 @@ import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { chapter, DONE, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareOperation,
+  NO_CONTENT,
+} from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import {
+  declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
   notFound,
-  refusal,
-  tooMany,
+  tooManyRequests,
   unavailable,
 } from '#checkout/http/request/problems.ts';
 import { toEpochMs } from '#decision/payer/instant.ts';
@@ -24,18 +29,22 @@ import {
   PLATFORM_WAITING_MAX,
 } from '#workbench/evidence/evidence-desk.ts';
 import { type EvidenceJob, JOB_STATES } from '#workbench/evidence/evidence-task.ts';
-import { hangUp } from '#workbench/platform/hang-up.ts';
-import { kindBody } from '#workbench/platform/kind-body.ts';
+import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
+import { declareKindBody } from '#workbench/platform/kind-body.ts';
 import { pathText } from '#workbench/platform/parameters.ts';
 import type { EvidenceParts } from '#workbench/platform/parts.ts';
-import { DRAFT_UNSOUND, draftText, draftUnsound } from '#workbench/platform/rules/drafts/draft-body.ts';
 import {
-  soundVersion,
+  DRAFT_UNSOUND,
+  refuseUnsoundDraft,
+  toDraftText,
+} from '#workbench/platform/rules/drafts/draft-body.ts';
+import {
+  parseBodyVersion,
+  requireSoundVersion,
+  runWithinLimits,
   TOO_HEAVY,
   UNKNOWN_VERSION,
   UNSOUND_VERSION,
-  versionInBody,
-  withinLimits,
 } from '#workbench/platform/rules/rule-version.ts';
 
 const KINDS = QUESTIONS.map(({ kind }) => kind);
@@ -110,14 +119,14 @@ const OpenedEvidenceSchema = s.named(
   }),
 );
 
-const NO_ARCHIVE = refusal(
+const NO_ARCHIVE = declareRefusal(
   'no-archive',
   "There is no archive on this node, or not this store's, so there is nothing to work evidence out from.",
   (why: string) => new HttpProblem(409, 'no archive', why),
   'There is no archive on this node, because ARCHIVE_DIR is off.',
 );
 
-const DESK_BUSY = refusal(
+const DESK_BUSY = declareRefusal(
   'evidence-busy',
   'The node works on one at a time, and its queue for all platforms is full.',
   () =>
@@ -126,8 +135,8 @@ const DESK_BUSY = refusal(
     ),
 );
 
-const QUEUE_FULL = refusal('evidence-queue-full', 'The queue of the platform is full.', () =>
-  tooMany(
+const QUEUE_FULL = declareRefusal('evidence-queue-full', 'The queue of the platform is full.', () =>
+  tooManyRequests(
     `A node works on one question at a time, and ${PLATFORM_WAITING_MAX} of a platform may wait. Try again when one of yours is done, or cancel one.`,
     10,
   ),
@@ -144,7 +153,7 @@ const SPAN_MEMBERS = {
   }),
 } as const;
 
-const BODY = kindBody(
+const BODY = declareKindBody(
   'EvidenceBody',
   'kind',
   Object.fromEntries(
@@ -153,7 +162,7 @@ const BODY = kindBody(
       {
         name: `${kind[0]?.toUpperCase()}${kind.slice(1)}Body`,
         schema: Type.Object({
-          kind: s.always(kind),
+          kind: s.literal(kind),
           ...Object.fromEntries(
             options.map((one) => [one.name, one.isRequired ? one.schema : Type.Optional(one.schema)]),
           ),
@@ -165,20 +174,20 @@ const BODY = kindBody(
   ),
 );
 
-const askEvidence = operation({
+const askEvidence = declareOperation({
   route: 'post /v1/platform/evidence',
   summary: 'A question to recorded decisions',
   description:
     'Asks for what the command "rules" of the kind prints. It is worked out from the archive in a process of its own. A version is one in RULES_DIR, or a draft that the platform keeps. The same question within ten minutes leads to the same job.',
   grant: 'rules',
   body: BODY,
-  answers: jsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
+  answers: declareJsonAnswer('The job, new or already under way or done', EvidenceJobSchema),
   refusals: [UNSOUND_VERSION, UNKNOWN_VERSION, DRAFT_UNSOUND, TOO_HEAVY, NO_ARCHIVE, DESK_BUSY, QUEUE_FULL],
   answer: async ({ ctx, caller, body }, parts: EvidenceParts) => {
     const { kind, value } = await body();
     const question = QUESTIONS.find((one) => one.kind === kind);
     if (question === undefined) throw new Error(`no question ${kind} was declared`);
-    return jobFor(caller, question, value, parts, hangUp(ctx));
+    return jobFor(caller, question, value, parts, createHangUpSignal(ctx));
   },
 });
 
@@ -197,9 +206,9 @@ async function jobFor(
   for (const { name, kind } of asked) {
     const version = options[name];
     if (kind !== 'version' || typeof version !== 'string') continue;
-    const named = versionInBody(name, version);
+    const named = parseBodyVersion(name, version);
     const kept = await keptDraft(caller, named, parts, hungUp);
-    if (kept === null) ruleSets[version] = soundVersion(named, parts.loadedRules).digest;
+    if (kept === null) ruleSets[version] = requireSoundVersion(named, parts.loadedRules).digest;
     else [draft, ruleSets[version]] = [kept.draft, kept.digest];
   }
   // Nobody would hear of the job.
@@ -222,10 +231,10 @@ async function keptDraft(
 ): Promise<{ readonly draft: DraftText; readonly digest: string } | null> {
   const opened = await drafts.open(platform, version);
   if (opened === null) return null;
-  const draft = draftText({ version, files: opened.files });
+  const draft = toDraftText({ version, files: opened.files });
   const begun = { ...draft, from: null };
-  const { digest, problems } = await withinLimits(() => desk.check(platform, begun, null, hungUp));
-  if (digest === null) throw draftUnsound(draft.version, 'tried', problems);
+  const { digest, problems } = await runWithinLimits(() => desk.check(platform, begun, null, hungUp));
+  if (digest === null) throw refuseUnsoundDraft(draft.version, 'tried', problems);
   return { draft, digest };
 }
 
@@ -241,7 +250,7 @@ function spanOf({ platform }: Caller, given: Readonly<Record<string, unknown>>) 
   return { platform: isInstallation(platform) ? null : platform, ...span };
 }
 
-const UNKNOWN_JOB = refusal('unknown-job', 'The platform has no such job, or it was long ago.', () =>
+const UNKNOWN_JOB = declareRefusal('unknown-job', 'The platform has no such job, or it was long ago.', () =>
   notFound('There is no such job; what was worked out is kept for seven days. Ask again.'),
 );
 
@@ -255,26 +264,26 @@ const SHOWN_QUESTIONS = QUESTIONS.map(({ kind, title, options }) => ({
   }),
 }));
 
-const listEvidence = operation({
+const listEvidence = declareOperation({
   route: 'get /v1/platform/evidence',
   summary: 'What was worked out of late',
   description:
     'Jobs of this platform on all nodes, with how far they are; for the owner of the installation also what is under way of all others.',
   grant: 'rules',
-  answers: jsonAnswer('Newest first', EvidenceJobListSchema),
+  answers: declareJsonAnswer('Newest first', EvidenceJobListSchema),
   answer: async ({ caller }, { evidence }: EvidenceParts) => ({
     questions: SHOWN_QUESTIONS,
     jobs: (await evidence.jobStore.seenBy(caller.platform)).map(jobView),
   }),
 });
 
-const readEvidence = operation({
+const readEvidence = declareOperation({
   route: 'get /v1/platform/evidence/{jobId}',
   summary: 'How far a job is, and what it came to',
   description: 'Any node answers, whichever works on it. Kept for seven days, across restarts.',
   grant: 'rules',
   parameters: [JOB_ID],
-  answers: jsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
+  answers: declareJsonAnswer('The job; with its result when it is done', OpenedEvidenceSchema),
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     const job = await requiredJob(ctx, caller, parts);
@@ -285,14 +294,14 @@ const readEvidence = operation({
   },
 });
 
-const removeEvidence = operation({
+const removeEvidence = declareOperation({
   route: 'delete /v1/platform/evidence/{jobId}',
   summary: 'Stop a job, or forget what it came to',
   description:
     'One that is under way ends within a second or two, on whichever node; one that is over is forgotten. The owner of the installation stops what is under way of any platform.',
   grant: 'rules',
   parameters: [JOB_ID],
-  answers: DONE,
+  answers: NO_CONTENT,
   refusals: [UNKNOWN_JOB],
   answer: async ({ ctx, caller }, parts: EvidenceParts) => {
     await parts.evidence.remove(await requiredJob(ctx, caller, parts));
@@ -323,7 +332,7 @@ function jobView({
   return { ...asked, ...job, ruleSets: named };
 }
 
-export const EVIDENCE_OPERATIONS = chapter('Evidence', {
+export const EVIDENCE_OPERATIONS = createChapter('Evidence', {
   askEvidence,
   listEvidence,
   readEvidence,

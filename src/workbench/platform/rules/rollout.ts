@@ -1,22 +1,33 @@
 import { Type } from '#base/json-schema.ts';
 import { meaning, type Shape, text } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, MALFORMED_BODY, orRefused, refusal } from '#checkout/http/request/problems.ts';
-import { givenOf, objectiveMembers } from '#decision/objective.ts';
-import { versionText } from '#decision/rules/rule-set.ts';
-import { gatedOperation } from '#workbench/platform/gated-operation.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+  type GrantedRequest,
+} from '#checkout/http/operation/operation.ts';
+import {
+  declareRefusal,
+  HttpProblem,
+  MALFORMED_BODY,
+  refuseKnownErrors,
+} from '#checkout/http/request/problems.ts';
+import { objectiveMembers, pickObjective } from '#decision/objective.ts';
+import { versionTextSchema } from '#decision/rules/rule-set.ts';
+import { declareGatedOperation } from '#workbench/platform/gated-operation.ts';
 import type { RolloutParts } from '#workbench/platform/parts.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
 import {
   FollowingSchema,
   RolloutRefused,
   RolloutStatusSchema,
+  readRolloutStatus,
   rollBack,
-  rolloutStatus,
 } from '#workbench/rollout/change-rollout.ts';
-import { ALSO_MAX, BadGoal, CANARY_MEMBERS, goalOf } from '#workbench/rollout/goal.ts';
-import { versionInBody } from './rule-version.ts';
+import { ALSO_MAX, BadGoal, CANARY_MEMBERS, parseGoal } from '#workbench/rollout/goal.ts';
+import { parseBodyVersion } from './rule-version.ts';
 
 const percentage = Type.Number({ exclusiveMinimum: 0, maximum: 100 });
 
@@ -32,13 +43,13 @@ const ReasonSchema = Type.Object({
 });
 
 const RollbackBodySchema = Type.Object({
-  version: Type.Optional(versionText('The one candidate to take back; absent: all of them')),
+  version: Type.Optional(versionTextSchema('The one candidate to take back; absent: all of them')),
   ...ReasonSchema.properties,
 });
 
 const RolloutBodySchema = Type.Object(
   {
-    version: versionText('The rule set, like p2.v11'),
+    version: versionTextSchema('The rule set, like p2.v11'),
     mode: meaning(
       {
         shadow: 'decides on a copy and is only compared',
@@ -56,7 +67,7 @@ const RolloutBodySchema = Type.Object(
       }),
     ),
     also: Type.Optional(
-      Type.Array(Type.Object({ version: versionText('Another candidate'), percent: percentage }), {
+      Type.Array(Type.Object({ version: versionTextSchema('Another candidate'), percent: percentage }), {
         maxItems: ALSO_MAX,
         description: 'Candidates beside `version`, in one draw with it: no client is in two of them',
       }),
@@ -89,24 +100,24 @@ const RolloutBodySchema = Type.Object(
   },
 );
 
-const ROLLOUT_REFUSED = refusal(
+const ROLLOUT_REFUSED = declareRefusal(
   'rollout-refused',
   'The state of the fleet is in the way; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'rollout refused', detail),
   'p2.v10 is active already',
 );
 
-const FOLLOWING = jsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
+const FOLLOWING = declareJsonAnswer('The changed rollout, and which nodes follow it', FollowingSchema);
 
-const readRollout = operation({
+const readRollout = declareOperation({
   route: 'get /v1/platform/rules',
   summary: 'Which version decides',
   description:
     'The rollout, and what was seen of a trial under way. A key of a platform sees the figures and orders of that platform; the nodes, and the figures of all, are shown to keys of the whole installation.',
   grant: 'rules:read',
-  answers: jsonAnswer('As it stands', RolloutStatusSchema),
+  answers: declareJsonAnswer('As it stands', RolloutStatusSchema),
   answer: ({ caller: { platform } }, { fleet, store, records }: RolloutParts) =>
-    rolloutStatus(fleet, store.tallies, {
+    readRolloutStatus(fleet, store.tallies, {
       platform: isInstallation(platform) ? null : platform,
       decisionOf: async (decisionId) =>
         isInstallation(platform)
@@ -115,12 +126,12 @@ const readRollout = operation({
     }),
 });
 
-const changeRollout = gatedOperation({
+const changeRollout = declareGatedOperation({
   route: 'post /v1/platform/rules/rollout',
   summary: 'Brings a version to shadow, canary or active',
   description: `${CANARY_MEMBERS.join(', ')} and what a trial is judged by go only with a canary, which needs a percent, and a guard shares below 100 in all. What is on trial and not named ends. A draft may only be shadowed. Candidates of more than 20 % in all are compared with what the active version answered in the last day.`,
   grant: 'operate',
-  body: jsonBody('RolloutBody', RolloutBodySchema),
+  body: declareJsonBody('RolloutBody', RolloutBodySchema),
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
   gate: (asked) => rolloutOf(asked),
@@ -128,48 +139,48 @@ const changeRollout = gatedOperation({
     const { platform, actor } = asked.caller;
     const change = await rolloutOf(asked);
     const rollOut = () => approvals.rollOut({ platform, who: actor.text }, change);
-    return orRefused(rollOut, ROLLOUT_REFUSED.problem, RolloutRefused);
+    return refuseKnownErrors(rollOut, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
 
-async function rolloutOf({ body }: Asked<Shape<typeof RolloutBodySchema>>) {
+async function rolloutOf({ body }: GrantedRequest<Shape<typeof RolloutBodySchema>>) {
   const given = await body();
   const { reason, revision = null, acceptDifference = false, emergency = false } = given;
-  const [version, goal] = [versionInBody('version', given.version), goalInBody(given)];
+  const [version, goal] = [parseBodyVersion('version', given.version), goalInBody(given)];
   return { what: 'rollout', version, goal, reason, revision, acceptDifference, emergency } as const;
 }
 
-const takeBack = operation({
+const takeBack = declareOperation({
   route: 'post /v1/platform/rules/rollback',
   summary: 'Takes the last step back',
   description:
     'Takes the candidate back that `version` names, or all; or without any returns to the version that was active before, never to one that was taken back since. Send `revision` where two people may do so at the same time.',
   grant: 'operate',
-  body: jsonBody('RollbackBody', RollbackBodySchema),
+  body: declareJsonBody('RollbackBody', RollbackBodySchema),
   answers: FOLLOWING,
   refusals: [ROLLOUT_REFUSED],
   answer: async ({ caller, body }, { fleet, loadedRules, clock }: RolloutParts) => {
     const { reason, revision = null, version: named } = await body();
     // Who did it is the key, never what the body says.
     const change = { who: caller.actor.text, at: clock(), reason, revision };
-    const version = named === undefined ? null : versionInBody('version', named);
+    const version = named === undefined ? null : parseBodyVersion('version', named);
     const rollback = () => rollBack(fleet, loadedRules.rulesDir, change, version);
-    return orRefused(rollback, ROLLOUT_REFUSED.problem, RolloutRefused);
+    return refuseKnownErrors(rollback, ROLLOUT_REFUSED.problem, RolloutRefused);
   },
 });
 
 function goalInBody(body: Shape<typeof RolloutBodySchema>): Goal {
   const { mode, percent, guard } = body;
-  const also = body.also?.map((one) => ({ ...one, version: versionInBody('also', one.version) }));
-  const version = versionInBody('version', body.version);
+  const also = body.also?.map((one) => ({ ...one, version: parseBodyVersion('also', one.version) }));
+  const version = parseBodyVersion('version', body.version);
   try {
-    return goalOf({ version, mode, percent, guard, also, judged: givenOf(body) });
+    return parseGoal({ version, mode, percent, guard, also, judged: pickObjective(body) });
   } catch (error) {
     throw error instanceof BadGoal ? MALFORMED_BODY.problem(`/${error.member}`, error.message) : error;
   }
 }
 
-export const ROLLOUT_OPERATIONS = chapter('Rules', {
+export const ROLLOUT_OPERATIONS = createChapter('Rules', {
   readRollout,
   rollOut: changeRollout,
   rollBack: takeBack,

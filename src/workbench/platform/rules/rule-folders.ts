@@ -3,8 +3,14 @@ import { access } from 'node:fs/promises';
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
-import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+  type GrantedRequest,
+} from '#checkout/http/operation/operation.ts';
+import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import { DOMAINS } from '#decision/facts/fact.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
@@ -23,10 +29,10 @@ import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { RuleCoverageSchema } from '#workbench/authoring/cases/cases.ts';
 import { lostCasesMember } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
-import { gatedOperation } from '#workbench/platform/gated-operation.ts';
-import { hangUp } from '#workbench/platform/hang-up.ts';
+import { declareGatedOperation } from '#workbench/platform/gated-operation.ts';
+import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { BAD_VERSION, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH, withinLimits } from './rule-version.ts';
+import { BAD_VERSION, runWithinLimits, TOO_HEAVY, UNKNOWN_VERSION, VERSION_IN_PATH } from './rule-version.ts';
 
 const RuleFolderSchema = s.named(
   'RuleFolder',
@@ -118,12 +124,12 @@ export const OpenedRuleFolderSchema = s.named(
   }),
 );
 
-const listRuleFolders = operation({
+const listRuleFolders = declareOperation({
   route: 'get /v1/platform/rules/versions',
   summary: 'The rule sets on this node',
   description: 'Newest first, also those that are refused because they have problems.',
   grant: 'rules:read',
-  answers: jsonAnswer('All of RULES_DIR', RuleFolderListSchema),
+  answers: declareJsonAnswer('All of RULES_DIR', RuleFolderListSchema),
   answer: async (_asked, { loadedRules }: RuleParts) => ({
     versions: loadedRules
       .versions()
@@ -136,14 +142,14 @@ const listRuleFolders = operation({
   }),
 });
 
-const readRuleFolder = operation({
+const readRuleFolder = declareOperation({
   route: 'get /v1/platform/rules/versions/{version}',
   summary: 'A rule set with its files',
   description:
     'Its files as text, its problems or its ladder, rules, facts and coverage by cases. A key of a platform is shown neither the sections nor the cases of other platforms: the files say so in their first line.',
   grant: 'rules:read',
   parameters: [VERSION_IN_PATH],
-  answers: jsonAnswer(
+  answers: declareJsonAnswer(
     'The rule set; one that is not sound has problems instead of ladder and coverage',
     OpenedRuleFolderSchema,
   ),
@@ -153,7 +159,7 @@ const readRuleFolder = operation({
     { loadedRules, desk }: RuleParts,
   ): Promise<s.Shape<typeof OpenedRuleFolderSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
-    const opened = await withinLimits(() => desk.open(caller.platform, version, hangUp(ctx)));
+    const opened = await runWithinLimits(() => desk.open(caller.platform, version, createHangUpSignal(ctx)));
     if (opened === null) throw UNKNOWN_VERSION.problem(version);
     const { files, filesDigest, isWhole, problems, digest, coverage, constants } = opened;
     const ruleSet = digest === null ? null : loadedRules.withDigest(digest);
@@ -223,7 +229,7 @@ function outlineOf(ruleSet: RuleSet, reader: PlatformName) {
 }
 
 const ReleaseBodySchema = Type.Object({
-  digest: s.showing(
+  digest: s.withExample(
     Type.String({ pattern: DIGEST_PATTERN, description: 'Of the files that were looked at' }),
     s.DIGEST_EXAMPLE,
   ),
@@ -239,35 +245,39 @@ const ReleasedVersionSchema = s.named(
   }),
 );
 
-const RELEASE_REFUSED = refusal(
+const RELEASE_REFUSED = declareRefusal(
   'release-refused',
   'It cannot be released: it has findings, failed cases or none, is released already, or was changed meanwhile.',
   (detail: string) => new HttpProblem(409, 'release refused', detail),
   '2 cases of p2.v11 failed; mend them, or what they expect, first',
 );
 
-const releaseVersion = gatedOperation({
+const releaseVersion = declareGatedOperation({
   route: 'post /v1/platform/rules/versions/{version}/release',
   summary: 'Fixes a version for good',
   description:
     'As the command "rules release": when nothing is found in it and all its cases pass. From then on it may decide, once somebody rolls it out, and its files never change.',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
-  body: jsonBody('ReleaseBody', ReleaseBodySchema),
-  answers: jsonAnswer('It is released', ReleasedVersionSchema),
+  body: declareJsonBody('ReleaseBody', ReleaseBodySchema),
+  answers: declareJsonAnswer('It is released', ReleasedVersionSchema),
   refusals: [BAD_VERSION, RELEASE_REFUSED, TOO_HEAVY],
   gate: async (asked) => releaseOf(asked),
   answer: async (asked, { approvals }: RuleParts) => {
     const change = await releaseOf(asked);
     const { platform, actor } = asked.caller;
-    const release = () => withinLimits(() => approvals.release({ platform, who: actor.text }, change));
-    const lost = await orRefused(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
+    const release = () => runWithinLimits(() => approvals.release({ platform, who: actor.text }, change));
+    const lost = await refuseKnownErrors(release, RELEASE_REFUSED.problem, DraftRefused, ProposalRefused);
     return { version: change.version, digest: change.digest, lostCases: lost };
   },
 });
 
-async function releaseOf({ ctx, body }: Asked<s.Shape<typeof ReleaseBodySchema>>) {
+async function releaseOf({ ctx, body }: GrantedRequest<s.Shape<typeof ReleaseBodySchema>>) {
   return { what: 'release', version: VERSION_IN_PATH.read(ctx), ...(await body()) } as const;
 }
 
-export const RULE_FOLDER_OPERATIONS = chapter('Rules', { listRuleFolders, readRuleFolder, releaseVersion });
+export const RULE_FOLDER_OPERATIONS = createChapter('Rules', {
+  listRuleFolders,
+  readRuleFolder,
+  releaseVersion,
+});

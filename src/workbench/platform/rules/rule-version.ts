@@ -1,12 +1,12 @@
-import { LimitExceeded } from '#base/work/background-work.ts';
-import { badParameter, type Parameter } from '#checkout/http/operation/parameter.ts';
+import { JobLimitExceeded } from '#base/work/background-work.ts';
+import { type Parameter, refuseParameter } from '#checkout/http/operation/parameter.ts';
 import {
   badRequest,
+  declareRefusal,
   HttpProblem,
   MALFORMED_BODY,
   notFound,
-  orRefused,
-  refusal,
+  refuseKnownErrors,
 } from '#checkout/http/request/problems.ts';
 import type { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import {
@@ -18,7 +18,7 @@ import {
 } from '#decision/rules/rule-set.ts';
 import * as query from '#workbench/platform/parameters.ts';
 
-export const BAD_VERSION = refusal(
+export const BAD_VERSION = declareRefusal(
   'bad-version',
   'The version in the path is not written as one.',
   (version: string) =>
@@ -28,7 +28,7 @@ export const BAD_VERSION = refusal(
   'before',
 );
 
-export const UNSOUND_VERSION = refusal(
+export const UNSOUND_VERSION = declareRefusal(
   'unsound-version',
   'The version has problems.',
   (version: string) =>
@@ -36,7 +36,7 @@ export const UNSOUND_VERSION = refusal(
   'p2.v12',
 );
 
-export const UNKNOWN_VERSION = refusal(
+export const UNKNOWN_VERSION = declareRefusal(
   'unknown-version',
   'This node has no such rule set.',
   (version: string) => notFound(`There is no rule set ${version} on this node.`),
@@ -54,33 +54,33 @@ export const VERSION_IN_PATH: Parameter<RuleVersion> = {
 };
 
 /** A version in a query; null when it is absent. */
-export function queryVersion(name: string, description: string): Parameter<RuleVersion | null> {
+export function versionParameter(name: string, description: string): Parameter<RuleVersion | null> {
   const text = query.text(name, description, PATTERN);
   const read: Parameter<RuleVersion | null>['read'] = (ctx) => {
     const version = text.read(ctx);
     if (version === null || isRuleVersion(version)) return version;
-    throw badParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
+    throw refuseParameter(`The parameter ${name} must be ${RULE_VERSION_FORM}.`);
   };
   return { ...text, read };
 }
 
 /** The same that must be there. */
-export function requiredVersion(name: string, description: string): Parameter<RuleVersion> {
-  const version = queryVersion(name, description);
+export function requiredVersionParameter(name: string, description: string): Parameter<RuleVersion> {
+  const version = versionParameter(name, description);
   const read: Parameter<RuleVersion>['read'] = (ctx) => {
     const given = version.read(ctx);
     if (given !== null) return given;
-    throw badParameter(`The parameter ${name} is required.`);
+    throw refuseParameter(`The parameter ${name} is required.`);
   };
   return { ...version, required: true, read };
 }
 
-export function versionInBody(member: string, text: string): RuleVersion {
+export function parseBodyVersion(member: string, text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
   throw MALFORMED_BODY.problem(`/${member}`, `must be ${RULE_VERSION_FORM}`);
 }
 
-export const TOO_HEAVY = refusal(
+export const TOO_HEAVY = declareRefusal(
   'rule-set-too-heavy',
   'Work on the rule set took more computing time or memory than a node gives it.',
   (limit: string) =>
@@ -93,12 +93,12 @@ export const TOO_HEAVY = refusal(
 );
 
 /** Work on rule files; TOO_HEAVY when it takes too much. */
-export function withinLimits<T>(work: () => Promise<T>): Promise<T> {
-  return orRefused(work, TOO_HEAVY.problem, LimitExceeded);
+export function runWithinLimits<T>(work: () => Promise<T>): Promise<T> {
+  return refuseKnownErrors(work, TOO_HEAVY.problem, JobLimitExceeded);
 }
 
 /** The rule set of a version; 400 when it cannot be compared, 404 when there is none. */
-export function soundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
+export function requireSoundVersion(version: RuleVersion, loadedRules: LoadedRules): RuleSet {
   const ruleSet = loadedRules.get(version);
   if (ruleSet !== null) return ruleSet;
   const isRefused = loadedRules.refused().some((one) => one.version === version);

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseOnce } from '#checkout/http/request/body.ts';
+import { parseUniqueMembers } from '#checkout/http/request/body.ts';
 import type { Documents } from '#state/documents.ts';
 import type { Store } from '#state/store.ts';
-import { bodyLines } from '#workbench/platform/body-lines.ts';
+import { readBodyLines } from '#workbench/platform/body-lines.ts';
 import { until } from '../../../servers/until.ts';
 import { call, type Problem } from '../../../service/http-call.ts';
 import { scoreBody, verdictBody } from '../../../service/request-bodies.ts';
@@ -285,7 +285,7 @@ async function* chunksOf(...texts: readonly string[]): AsyncGenerator<Buffer> {
 
 async function linesOf(bytesMax: number, ...texts: readonly string[]): Promise<readonly (string | null)[]> {
   const lines: (string | null)[] = [];
-  for await (const line of bodyLines(chunksOf(...texts), bytesMax)) lines.push(line?.toString() ?? null);
+  for await (const line of readBodyLines(chunksOf(...texts), bytesMax)) lines.push(line?.toString() ?? null);
   return lines;
 }
 
@@ -366,8 +366,9 @@ describe('a text of JSON', () => {
   it('is read as JSON.parse reads it, and refused exactly when an object has a member twice', () => {
     fc.assert(
       fc.property(drawnJson, ({ text, hasMemberTwice }) => {
-        if (hasMemberTwice) expect(() => parseOnce(text)).to.throw(/^The body has the member ".*" twice\.$/);
-        else expect(parseOnce(text)).to.deep.equal(JSON.parse(text));
+        if (hasMemberTwice)
+          expect(() => parseUniqueMembers(text)).to.throw(/^The body has the member ".*" twice\.$/);
+        else expect(parseUniqueMembers(text)).to.deep.equal(JSON.parse(text));
       }),
       { numRuns: 500 },
     );

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { callerAddress } from '#checkout/http/request/rate-limit.ts';
+import { findCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { type BucketSettings, LocalRateBuckets, takeToken } from '#state/rate-buckets.ts';
 import { listening } from '../../../servers/listening.ts';
 import { call } from '../../../service/http-call.ts';
@@ -132,7 +132,7 @@ describe('the caller address of a request', () => {
     address = async (forwarded, trustedProxies) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       server.once('request', (req, res) => {
-        resolve(callerAddress(req, trustedProxies));
+        resolve(findCallerAddress(req, trustedProxies));
         res.end();
       });
       const lines = forwarded.map((value) => `X-Forwarded-For: ${value}\r\n`).join('');

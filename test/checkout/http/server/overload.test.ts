@@ -2,13 +2,8 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { pino } from 'pino';
-import { TooManyTurns } from '#base/work/turns.ts';
-import {
-  answerProblems,
-  NOTHING_THERE,
-  OVERLOADED,
-  TOO_MANY_AT_ONCE,
-} from '#checkout/http/request/refusals.ts';
+import { QueueFull } from '#base/work/turns.ts';
+import { answerProblems, NOT_FOUND, OVERLOADED, TOO_MANY_AT_ONCE } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { countWork, delayRefusals, shedOverload } from '#checkout/http/server/overload.ts';
 import { WorkLimit } from '#checkout/http/server/work-limit.ts';
@@ -115,8 +110,8 @@ describe('an overloaded service', () => {
     const refusals: Readonly<Record<string, Error>> = {
       key: TOO_MANY_AT_ONCE.problem('access key'),
       listener: OVERLOADED.problem(),
-      turns: new TooManyTurns('2 of shop are under way'),
-      nothing: NOTHING_THERE.problem('nothing'),
+      turns: new QueueFull('2 of shop are under way'),
+      nothing: NOT_FOUND.problem('nothing'),
     };
     const pauses: number[] = [];
     const app = new Koa<RequestState>();

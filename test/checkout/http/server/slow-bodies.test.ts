@@ -8,17 +8,17 @@ import { createLog } from '#base/log.ts';
 import { AccessKeys } from '#checkout/access/access-keys.ts';
 import {
   addOperations,
-  chapter,
-  jsonBody,
+  createChapter,
+  createSearchQueue,
+  createStrictRouter,
+  declareJsonBody,
   mountRoutes,
-  searchTurns,
-  strictRouter,
 } from '#checkout/http/operation/operation.ts';
 import { answerProblems } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { cutOffLateBodies } from '#checkout/http/server/listener.ts';
 import { PLATFORM_SHARES } from '#workbench/platform/listener-shares.ts';
-import { openOperation } from '#workbench/platform/open-operation.ts';
+import { declareOpenOperation } from '#workbench/platform/open-operation.ts';
 import { listening, serving } from '../../../servers/listening.ts';
 import { until } from '../../../servers/until.ts';
 import { call } from '../../../service/http-call.ts';
@@ -99,29 +99,29 @@ describe('a request that is answered before its body came', () => {
 });
 
 describe('the body of an operation that needs no key', () => {
-  const open = openOperation({
+  const open = declareOpenOperation({
     route: 'post /open',
     label: 'open',
     summary: '',
     description: '',
     answers: {},
     refusals: [],
-    body: jsonBody('Open', Type.Object({}), {}),
+    body: declareJsonBody('Open', Type.Object({}), {}),
     answer: (_ctx, _parts, body) => body(),
   });
   const { store, remove } = temporarySqlite();
   after(remove);
 
   it('is refused when it does not come in time', async () => {
-    const router = strictRouter('');
-    addOperations(router, chapter('', { open }), null, {
+    const router = createStrictRouter('');
+    addOperations(router, createChapter('', { open }), null, {
       keys: new AccessKeys(store.documents, Date.now),
       browsers: null,
       isStrict: false,
       whileReading: (_ctx, read) => read(),
       own: () => {},
       openBodyMs: 20,
-      searches: searchTurns(),
+      searches: createSearchQueue(),
     });
     const app = new Koa<RequestState>();
     app.use(answerProblems(createLog('silent')));

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { verdictRule } from '#decision/assess.ts';
+import { findVerdictRule } from '#decision/assess.ts';
 import { type FactReading, NO_QUESTION } from '#decision/facts/fact.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import { type FactRef, keepsPseudonym } from '#decision/rules/condition.ts';
-import { withHmacs } from '#decision/rules/evaluate/compile.ts';
+import { rehashConstants } from '#decision/rules/evaluate/compile.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { DECLARING, randomVerdicts, readingsOf, valuesOf } from '../../../rule-fixtures/random-rules.ts';
 import { edited, whole } from '../../../rule-fixtures/sound-rules.ts';
@@ -14,11 +14,11 @@ const RULES_A_RUN = 20;
 const RUNS = 100;
 
 function withVerdicts(verdicts: string): RuleSet {
-  return withHmacs(edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }), HMACS);
+  return rehashConstants(edited({ 'verdicts.yaml': whole(verdicts), 'ruleset.yaml': DECLARING }), HMACS);
 }
 
 /** While the secret of pseudonyms changes. */
-const HMACS = attributeHmacsUnder(['the present secret', 'the secret before']);
+const HMACS = createAttributeHmacs(['the present secret', 'the secret before']);
 
 /** The values with those of pseudonyms as decisions have them, under either secret. */
 function asKept(ref: FactRef, values: readonly FactReading[]): readonly FactReading[] {
@@ -149,7 +149,7 @@ describe('compiled rules', () => {
     expect(JSON.stringify(rule?.condition)).to.include('411111').and.not.to.include('hmac:');
     let asked = 0;
     const counting = { ...HMACS, keptAs: (text: string) => [text, String(++asked)] };
-    const ready = withHmacs(rules, counting).verdicts.rules[0];
+    const ready = rehashConstants(rules, counting).verdicts.rules[0];
     const once = asked;
     for (let time = 0; time < 3; time++) ready?.matches(rules.facts.map(() => null));
     expect([once, asked]).to.deep.equal([1, 1]);
@@ -157,7 +157,7 @@ describe('compiled rules', () => {
 
   it('stay what they are where no pseudonym is compared with a constant', () => {
     const rules = edited({});
-    expect(withHmacs(rules, HMACS)).to.equal(rules);
+    expect(rehashConstants(rules, HMACS)).to.equal(rules);
   });
 
   it('compare two attributes, and nothing where one of them is not known', async () => {
@@ -203,7 +203,7 @@ describe('compiled rules', () => {
           const first = rules.verdicts.rules
             .filter(({ name }) => engine.get(name) === true)
             .toSorted((a, b) => b.priority - a.priority)[0];
-          expect(verdictRule(rules, values).rule).to.equal(first?.name ?? 'otherwise');
+          expect(findVerdictRule(rules, values).rule).to.equal(first?.name ?? 'otherwise');
           pairs += RULES_A_RUN;
           matched += matching.length;
         },

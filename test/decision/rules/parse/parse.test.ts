@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parse } from '#decision/rules/parse/parse.ts';
+import { parseRuleSet } from '#decision/rules/parse/parse.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { editsOf, itTellsOfEdits } from '../../../rule-fixtures/rule-edits.ts';
 import {
@@ -270,7 +270,7 @@ describe('parsing a rule set', () => {
         fc.array(careless, { minLength: 1, maxLength: 4 }),
         (path, changes) => {
           const text = changes.reduce((edited, change) => change(edited), SOUND_FILES.get(path) ?? '');
-          const result = parse(SOUND_VERSION, new Map(SOUND_FILES).set(path, text));
+          const result = parseRuleSet(SOUND_VERSION, new Map(SOUND_FILES).set(path, text));
           if (result.ok) return;
           refused++;
           expect(result.problems).to.not.be.empty;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { NO_SECRET } from '#decision/payer/attribute-hmacs.ts';
-import { seenText } from '#decision/rules/condition-text.ts';
+import { formatSeenFact } from '#decision/rules/condition-text.ts';
 import { traceCondition } from '#decision/rules/evaluate/trace.ts';
-import { matcher } from '#decision/rules/matcher.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
 import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
-import { prove } from '#workbench/authoring/prove.ts';
+import { proveRules } from '#workbench/authoring/prove.ts';
 import { editsOf, itTellsOfEdits } from '../../../rule-fixtures/rule-edits.ts';
 import { edited, editedFiles } from '../../../rule-fixtures/sound-rules.ts';
 
@@ -26,15 +26,17 @@ describe('a list of a rule set', () => {
     const method = rules.facts.find(({ name }) => name === 'method');
     if (rule === undefined || method === undefined) throw new Error('the rule or the fact is missing');
     const values = (seen: string) => rules.facts.map(({ name }) => (name === 'method' ? seen : false));
-    expect(matcher(rule.condition)(values('wallet'))).to.equal(true);
-    expect(matcher(rule.condition)(values('transfer'))).to.equal(false);
+    expect(createMatcher(rule.condition)(values('wallet'))).to.equal(true);
+    expect(createMatcher(rule.condition)(values('transfer'))).to.equal(false);
     expect([...rules.lists.values()]).to.deep.equal([
       { name: 'fast-methods', description: 'Settled at once.', values: ['card', 'wallet'] },
     ]);
     const [seen] = partsOf(traceCondition(rule.condition, values('wallet'), NO_SECRET));
-    expect(seen && seenText(seen)).to.equal('method is wallet, an entry of the list fast-methods');
+    expect(seen && formatSeenFact(seen)).to.equal('method is wallet, an entry of the list fast-methods');
     const [other] = partsOf(traceCondition(rule.condition, values('transfer'), NO_SECRET));
-    expect(other && seenText(other)).to.equal('method is transfer, none of those on the list fast-methods');
+    expect(other && formatSeenFact(other)).to.equal(
+      'method is transfer, none of those on the list fast-methods',
+    );
   });
 
   it('is part of the proofs', () => {
@@ -42,7 +44,9 @@ describe('a list of a rule set', () => {
       '- condition: { fact: method, operator: in, value: { list: fast-methods } }\\n        - { fact: method, operator: equal, value: transfer }',
       '- lists/fast-methods.yaml = entries: [card, wallet]\\n',
     ]);
-    expect(prove(edited(changes), editedFiles(changes)).findings.map(({ message }) => message)).to.include(
+    expect(
+      proveRules(edited(changes), editedFiles(changes)).findings.map(({ message }) => message),
+    ).to.include(
       '"client-blocked" can never match: method in the list fast-methods (line 10) and method = transfer (line 11) cannot hold together',
     );
   });

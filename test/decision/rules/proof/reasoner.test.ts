@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FactReading } from '#decision/facts/fact.ts';
 import type { Condition, FactRef } from '#decision/rules/condition.ts';
-import { matcher } from '#decision/rules/matcher.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
 import { allOf, anyOf, compare, not } from '#decision/rules/proof/built-conditions.ts';
 import { type Answer, Reasoner } from '#decision/rules/proof/reasoner.ts';
-import { knowledgeOf, NOTHING_KNOWN, type Relation } from '#decision/rules/proof/relations.ts';
-import { weightOfSignals } from '#decision/rules/rule-set.ts';
+import { listKnowledge, NOTHING_KNOWN, type Relation } from '#decision/rules/proof/relations.ts';
+import { sumSignalWeights } from '#decision/rules/rule-set.ts';
 import { CHECKOUT_ATTRIBUTES, declaring } from '../../../rule-fixtures/declared-attributes.ts';
 import {
   allAssignments,
@@ -53,8 +53,8 @@ describe('a reasoner', () => {
       fc.array(anyCondition(SMALL_FACTS, 2), { maxLength: 3 }),
       (must, mustNot) => {
         const holds = (values: readonly FactReading[]) =>
-          must.every((condition) => matcher(condition)(values)) &&
-          !mustNot.some((condition) => matcher(condition)(values));
+          must.every((condition) => createMatcher(condition)(values)) &&
+          !mustNot.some((condition) => createMatcher(condition)(values));
         const answer = new Reasoner().find(must, mustNot);
         const possible = ASSIGNMENTS.some(holds);
         expect(answer.kind).to.equal(possible ? 'witness' : 'none');
@@ -90,8 +90,8 @@ describe('a reasoner', () => {
       fc.array(any, { maxLength: 3 }),
       (must, mustNot) => {
         const holds = (values: readonly FactReading[]) =>
-          must.every((condition) => matcher(condition)(values)) &&
-          !mustNot.some((condition) => matcher(condition)(values));
+          must.every((condition) => createMatcher(condition)(values)) &&
+          !mustNot.some((condition) => createMatcher(condition)(values));
         const answer = new Reasoner().find(must, mustNot);
         expect(answer.kind).to.equal(assignments.some(holds) ? 'witness' : 'none');
         if (answer.kind === 'witness')
@@ -145,7 +145,8 @@ describe('a reasoner', () => {
       ([a, b, sum, c]) => Number(a) + Number(b) === sum && Number(c) + 1 <= Number(b),
     );
     const property = fc.property(fc.array(anyCondition(facts, 2), { minLength: 1, maxLength: 4 }), (must) => {
-      const holds = (values: readonly FactReading[]) => must.every((condition) => matcher(condition)(values));
+      const holds = (values: readonly FactReading[]) =>
+        must.every((condition) => createMatcher(condition)(values));
       const answer = new Reasoner({ ...NOTHING_KNOWN, relations }).find(must);
       expect(answer.kind).to.equal(related.some(holds) ? 'witness' : 'none');
       if (answer.kind === 'witness') {
@@ -192,8 +193,8 @@ describe('a reasoner', () => {
         const answer = reasoner.find([...must, compare(total, 'greaterThanInclusive', limit)]);
         const possible = allAssignments(flags).some(
           (values) =>
-            must.every((condition) => matcher(condition)(values)) &&
-            weightOfSignals(signals.filter((_, index) => values[index] === true)) >= limit,
+            must.every((condition) => createMatcher(condition)(values)) &&
+            sumSignalWeights(signals.filter((_, index) => values[index] === true)) >= limit,
         );
         expect(answer.kind).to.equal(possible ? 'witness' : 'none');
       },
@@ -266,8 +267,8 @@ describe('a reasoner', () => {
 });
 
 describe('a reasoner with relations of facts', () => {
-  const verdict = new Reasoner(knowledgeOf(RULES, 'a verdict'));
-  const request = new Reasoner(knowledgeOf(RULES, 'any request'));
+  const verdict = new Reasoner(listKnowledge(RULES, 'a verdict'));
+  const request = new Reasoner(listKnowledge(RULES, 'any request'));
 
   for (const [title, ...conditions] of [
     ['more unpaid orders in a row than in all', ['unpaidChain', 'equal', 3], ['unpaidCount', 'lessThan', 3]],
@@ -368,7 +369,7 @@ describe('a reasoner over a large rule set', () => {
 
   it('decides for each of a hundred rules whether it can be first', () => {
     const conditions = manyConditions();
-    const reasoner = new Reasoner(knowledgeOf(RULES, 'a verdict'));
+    const reasoner = new Reasoner(listKnowledge(RULES, 'a verdict'));
     const kinds = conditions.map((condition, n) => reasoner.find([condition], conditions.slice(0, n)).kind);
     expect(new Set(kinds)).to.deep.equal(new Set(['witness', 'none']));
   });

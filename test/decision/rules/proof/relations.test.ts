@@ -4,12 +4,12 @@ import { parseDuration } from '#base/duration.ts';
 import type { Decision } from '#decision/decision.ts';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import { type Fact, type FactReading, NO_SIGHTINGS } from '#decision/facts/fact.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { paymentScore } from '#decision/payer/payment-score.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { computePaymentScore } from '#decision/payer/payment-score.ts';
 import type { VerdictRequest } from '#decision/requests.ts';
 import type { FactRef } from '#decision/rules/condition.ts';
-import { matcher } from '#decision/rules/matcher.ts';
-import { knowledgeOf, type Moment, type Relation } from '#decision/rules/proof/relations.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
+import { listKnowledge, type Moment, type Relation } from '#decision/rules/proof/relations.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Simulation } from '#decision/simulation.ts';
 import { declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -61,7 +61,7 @@ function relationHolds(relation: Relation, values: Values): boolean {
     case 'payment score': {
       const paid = number(values, relation.paid);
       const final = paid + number(values, relation.unpaid);
-      const scores = relation.smoothings.map((smoothing) => paymentScore(paid, final, smoothing));
+      const scores = relation.smoothings.map((smoothing) => computePaymentScore(paid, final, smoothing));
       return scores.includes(number(values, relation.score));
     }
     case 'weight':
@@ -75,12 +75,12 @@ function relationHolds(relation: Relation, values: Values): boolean {
 function broken(facts: Readonly<Record<string, FactReading>>, moment: Moment): readonly string[] {
   const byLabel = new Map(Object.entries(facts));
   const values = RULES.facts.map(({ label }) => byLabel.get(label) ?? null);
-  const { conditions, relations, definitions } = knowledgeOf(RULES, moment);
+  const { conditions, relations, definitions } = listKnowledge(RULES, moment);
   const defined = definitions.flatMap((definition) =>
     definition.of.name === 'botWeight' ? [] : definition.conditions,
   );
   return [
-    ...[...conditions, ...defined].filter((condition) => !matcher(condition)(values)),
+    ...[...conditions, ...defined].filter((condition) => !createMatcher(condition)(values)),
     ...relations.filter((relation) => !relationHolds(relation, byLabel)),
   ].map((item) => JSON.stringify(item));
 }
@@ -93,7 +93,7 @@ function withCard(request: VerdictRequest): VerdictRequest {
 
 /** The fact values at each verdict of a simulated life, whose happenings two clients with the same devices share. */
 function simulated(happenings: Life['happenings']): readonly Decision['facts'][] {
-  const simulation = new Simulation(RULES, platformName('sandbox'));
+  const simulation = new Simulation(RULES, toPlatformName('sandbox'));
   let now = NOW;
   return happenings.flatMap((happened, number) => {
     const clientIdKey = `payer-${number % 2}`;

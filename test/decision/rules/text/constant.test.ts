@@ -1,8 +1,13 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Constant, constantAtPath, constantsOf, withConstants } from '#decision/rules/text/constant.ts';
-import { draftOf } from '#decision/rules/text/draft-text.ts';
+import {
+  type Constant,
+  findConstant,
+  listConstants,
+  replaceConstants,
+} from '#decision/rules/text/constant.ts';
+import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
 
@@ -10,7 +15,7 @@ describe('the constants of a rule set', () => {
   const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
 
   it('are named by file, rule and fact', () => {
-    const constants = new Map(constantsOf(files).map(({ path, text }) => [path, text]));
+    const constants = new Map(listConstants(files).map(({ path, text }) => [path, text]));
     const some = {
       'groups.blocked-by-unpaid-chain.unpaidChain': '4',
       'bot-signals.threshold': '4',
@@ -28,7 +33,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('say where they stand, what may stand there, what that means, and which rule goes by it', () => {
-    const { from, to, ...told } = constantAtPath(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
+    const { from, to, ...told } = findConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChain');
     expect(files.get('groups.yaml')?.slice(from, to)).to.equal('4');
     expect(told).to.deep.equal({
       path: 'groups.blocked-by-unpaid-chain.unpaidChain',
@@ -51,7 +56,7 @@ describe('the constants of a rule set', () => {
       ],
       ['verdicts.yaml', 'rules: [{ name: wait, event: { params: { verdict: WAIT, ladder: slow } } }]'],
     ]);
-    const told = constantsOf(own).map(({ path, text, owner, usedBy }) => [path, text, owner, ...usedBy]);
+    const told = listConstants(own).map(({ path, text, owner, usedBy }) => [path, text, owner, ...usedBy]);
     expect(told).to.deep.include.members([
       ['ladder.ladders.slow.levels[1]', '2m', 'ladder.ladders.slow', 'wait'],
       ['ladder.ladders.slow.resetAfter', '2h', 'ladder.ladders.slow', 'wait'],
@@ -60,7 +65,7 @@ describe('the constants of a rule set', () => {
   });
 
   it('stand in named conditions, ladders, sections of platforms, and lists of values, too', () => {
-    const told = constantsOf(manifold()).map(
+    const told = listConstants(manifold()).map(
       ({ path, text, usedBy }) => `${path}=${text} (${usedBy.join(', ')})`,
     );
     for (const one of [
@@ -80,18 +85,20 @@ describe('the constants of a rule set', () => {
   it('take what the check takes: any other value is refused where the constant stands', () => {
     for (const sound of [files, manifold()]) {
       expect(problemsOf(sound)).to.deep.equal([]);
-      const texts = constantsOf(sound).flatMap((one) => outsideOf(one).map((value) => [one, value] as const));
+      const texts = listConstants(sound).flatMap((one) =>
+        outsideOf(one).map((value) => [one, value] as const),
+      );
       for (const [constant, value] of texts) {
-        const places = problemsOf(withConstants(sound, [[constant, value]])).map(({ at }) => at);
+        const places = problemsOf(replaceConstants(sound, [[constant, value]])).map(({ at }) => at);
         expect(places, `${constant.path}=${value}`).to.deep.include(constant.at);
       }
     }
   });
 
   it('take either end of their range', () => {
-    for (const constant of constantsOf(manifold())) {
+    for (const constant of listConstants(manifold())) {
       for (const value of endsOf(constant)) {
-        const edited = withConstants(manifold(), [[constant, value]]);
+        const edited = replaceConstants(manifold(), [[constant, value]]);
         const messages = problemsOf(edited).map(({ message }) => message);
         expect(messages.join('\n'), `${constant.path}=${value}`).not.to.match(
           /must be (?:from|a |one|true|at most)|looks back/,
@@ -102,7 +109,7 @@ describe('the constants of a rule set', () => {
 
   it('are listed from all other files where one cannot be read', () => {
     const broken = new Map([...files, ['groups.yaml', 'rules: [ { name']]);
-    const named = new Set(constantsOf(broken).map(({ at }) => at.file));
+    const named = new Set(listConstants(broken).map(({ at }) => at.file));
     expect([...named]).to.deep.equal(['bot-signals.yaml', 'verdicts.yaml', 'ladder.yaml', 'ruleset.yaml']);
   });
 
@@ -111,23 +118,25 @@ describe('the constants of a rule set', () => {
   - name: between
     conditions: { all: [{ fact: paidCount, operator: greaterThan, value: 1 }, { fact: paidCount, operator: lessThan, value: 9 }] }
     event: { params: { group: PAYING } }`;
-    const paths = constantsOf(new Map([['groups.yaml', groups]])).map(({ path, text }) => `${path}=${text}`);
+    const paths = listConstants(new Map([['groups.yaml', groups]])).map(
+      ({ path, text }) => `${path}=${text}`,
+    );
     expect(paths).to.deep.equal(['groups.between.paidCount[0]=1', 'groups.between.paidCount[1]=9']);
   });
 
   it('are replaced where they stand, and nothing else in the file', () => {
     fc.assert(
-      fc.property(fc.shuffledSubarray([...constantsOf(files)], { minLength: 1 }), (some) => {
-        const same = withConstants(
+      fc.property(fc.shuffledSubarray([...listConstants(files)], { minLength: 1 }), (some) => {
+        const same = replaceConstants(
           files,
           some.map((constant) => [constant, constant.text]),
         );
         expect([...same]).to.deep.equal([...files]);
-        const marked = withConstants(
+        const marked = replaceConstants(
           files,
           some.map((constant) => [constant, 'changed']),
         );
-        const values = new Map(constantsOf(marked).map(({ path, text }) => [path, text]));
+        const values = new Map(listConstants(marked).map(({ path, text }) => [path, text]));
         for (const { path } of some) expect(values.get(path)).to.equal('changed');
       }),
       { numRuns: 20 },
@@ -141,9 +150,9 @@ describe('the constants of a rule set', () => {
         'rules: [{ name: bins, conditions: { all: [{ fact: method, operator: in, value: ["411111", \'card\', "true", "a: b"] }] } }]',
       ],
     ]);
-    const found = constantsOf(bins).filter(({ path }) => path.includes('method'));
+    const found = listConstants(bins).filter(({ path }) => path.includes('method'));
     expect(found.map(({ text }) => text)).to.deep.equal(['411111', 'card', 'true', 'a: b']);
-    const same = withConstants(
+    const same = replaceConstants(
       bins,
       found.map((constant) => [constant, constant.text]),
     );
@@ -151,14 +160,14 @@ describe('the constants of a rule set', () => {
   });
 
   it('that are not there are refused with the nearest name', () => {
-    expect(() => constantAtPath(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
+    expect(() => findConstant(files, 'groups.blocked-by-unpaid-chain.unpaidChan')).to.throw(
       'there is no constant groups.blocked-by-unpaid-chain.unpaidChan; did you mean "groups.blocked-by-unpaid-chain.unpaidChain"?',
     );
   });
 
   it('make a rule set that decides by them', () => {
     const path = 'ladder.levels[0]';
-    const draft = draftOf('p2.v10', withConstants(files, [[constantAtPath(files, path), '20s']]));
+    const draft = loadDraft('p2.v10', replaceConstants(files, [[findConstant(files, path), '20s']]));
     expect(draft.ok && draft.ruleSet.settings.ladder.levelsMs[0]).to.equal(20_000);
     expect(draft.ok && draft.ruleSet.released).to.equal(false);
   });
@@ -187,7 +196,7 @@ function manifold(): ReadonlyMap<string, string> {
 }
 
 function problemsOf(files: ReadonlyMap<string, string>) {
-  const draft = draftOf(files.get('ruleset.yaml')?.match(/ruleVersion: (\S+)/)?.[1] ?? '', files);
+  const draft = loadDraft(files.get('ruleset.yaml')?.match(/ruleVersion: (\S+)/)?.[1] ?? '', files);
   return draft.ok ? [] : draft.problems;
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { Duck, quote, textOf } from '#history/archive/duck.ts';
-import { readingLinks } from '#history/archive/read/linked-clients.ts';
+import { QueryEngine, quote, toTextOrNull } from '#history/archive/duck.ts';
+import { readLinks } from '#history/archive/read/linked-clients.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { newClient, newPlatform, T0, verdict } from '../../../state/clients.ts';
 import { ArchivedStore } from '../archived-store.ts';
@@ -9,16 +9,16 @@ import { ArchivedStore } from '../archived-store.ts';
 const TEXTS = ['a\0b', '\0', "'", "''; SELECT 1 --", '$1', '\\', '"', 'é', '💳', '\u0001', 'a\nb'];
 
 describe('the query engine', () => {
-  let duck: Duck;
+  let duck: QueryEngine;
   before('opens', async () => {
-    duck = await Duck.open({ threads: 1, memoryMiB: 64, temporaryFolder: temporaryDirectory() });
+    duck = await QueryEngine.open({ threads: 1, memoryMiB: 64, temporaryFolder: temporaryDirectory() });
   });
   after('closes', () => duck?.close());
 
   it('keeps every text, as a value and within SQL', async () => {
     for (const text of TEXTS) {
       const [row = {}] = await duck.rows((bind) => `SELECT ${bind(text)} AS value, ${quote(text)} AS quoted`);
-      expect([textOf(row['value']), textOf(row['quoted'])]).to.deep.equal([text, text]);
+      expect([toTextOrNull(row['value']), toTextOrNull(row['quoted'])]).to.deep.equal([text, text]);
     }
   });
 });
@@ -59,7 +59,7 @@ describe('payers and orders that are called anything at all', () => {
 
   it('have links', async () => {
     const parts = { store: place.store, archive: place.reader() };
-    const orders = await readingLinks(parts, platform, { from: 0, asOf: null }, (reading) =>
+    const orders = await readLinks(parts, platform, { from: 0, asOf: null }, (reading) =>
       reading.ordersOf(TEXTS, 10),
     );
     expect(orders.map(({ orderRef }) => orderRef).toSorted()).to.deep.equal(TEXTS.toSorted());

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveWatch } from '#history/archive/read/archive-watch.ts';
 import type { Store } from '#state/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
@@ -88,7 +88,7 @@ const WITH_FEW_FILES = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh'];
 describe('the engine that reads the archive', () => {
   it('is started by the next question after a failed start', async () => {
     const place = await ArchivedStore.open();
-    await verdict(place.store, newClient(platformName('shop')), 'order-1', T0);
+    await verdict(place.store, newClient(toPlatformName('shop')), 'order-1', T0);
     await place.shipAll();
     await place.close();
     const asked = await runNode(['--input-type=module', '-e', ASKER], {

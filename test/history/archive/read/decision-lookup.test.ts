@@ -1,11 +1,11 @@
 import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { type DecisionFilter, fitsFilter } from '#decision/decision-filter.ts';
+import { type DecisionFilter, matchesFilter } from '#decision/decision-filter.ts';
 import type { FilterName } from '#decision/filter-members.ts';
 import {
   type ClientKey,
-  decisionId,
+  formatDecisionId,
   type PlatformName,
   parseDecisionId,
 } from '#decision/payer/client-key.ts';
@@ -19,10 +19,10 @@ import {
   LOOKED_AT_DECISIONS_MAX,
   PAGE_DECISIONS_MAX,
 } from '#history/archive/read/found-decisions.ts';
-import { filterCondition } from '#history/archive/read/past.ts';
+import { createFilterCondition } from '#history/archive/read/past.ts';
 import { SegmentWriter } from '#history/archive/segment-writer.ts';
 import type { TableName } from '#history/archive/tables.ts';
-import { unreadText } from '#history/archive/unread-decisions.ts';
+import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
 import { clientKey, TEST_SALT } from '../../../decision/payer/client-keys.ts';
@@ -78,7 +78,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
 
   it("are never called complete or missing by a node without the fleet's archive", async () => {
     const other = place.reader(temporaryDirectory());
-    const unknown = decisionId(client.hash, 99, T0);
+    const unknown = formatDecisionId(client.hash, 99, T0);
     const none = ArchiveReader.withoutArchive(store());
     for (const lookup of [new DecisionLookup(store(), none), new DecisionLookup(store(), other)]) {
       for (const { unread } of [
@@ -86,7 +86,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
         await lookup.ofOrder(platform, 'order-99'),
         await lookup.ofClient(newClient(platform), 10),
       ])
-        expect(unread.map(unreadText)).to.deep.equal([
+        expect(unread.map(formatUnread)).to.deep.equal([
           'decisions lie in an archive that this node does not have (ARCHIVE_DIR)',
         ]);
       expect((await lookup.find(platform, {}, 10)).lookedAt.complete).to.equal(false);
@@ -97,7 +97,7 @@ describeOnStores('decisions in hot store and archive', (store) => {
 
   it('are not found by the id of another client or by a malformed id', async () => {
     const stranger = clientKey(platform, 'bob').hash;
-    for (const id of [decisionId(stranger, 1, T0), decisionId(client.hash, 99, T0), 'no id'])
+    for (const id of [formatDecisionId(stranger, 1, T0), formatDecisionId(client.hash, 99, T0), 'no id'])
       expect(await cold.decision(id, null)).to.deep.equal({ decision: null, unread: [] });
   });
 
@@ -273,14 +273,16 @@ describeOnStores('decisions by what they have in common', (store) => {
       facts: { method: 'card', amount: 25 },
     });
     const filters: readonly DecisionFilter[] = Object.values(wantedOf(other)).flat();
-    const inMemory = [plain, other].map((decision) => filters.map((filter) => fitsFilter(decision, filter)));
+    const inMemory = [plain, other].map((decision) =>
+      filters.map((filter) => matchesFilter(decision, filter)),
+    );
     expect(inMemory[1]).to.deep.equal(filters.map((_, index) => index % 2 === 0));
     for (const isShipped of [false, true]) {
       if (isShipped) await place.shipAll();
       // One question for all of them, because each takes a while.
       const rows = await place.reader().reading((past) =>
         past.rows((source, bind) => {
-          const answers = filters.map((filter) => filterCondition(filter, bind));
+          const answers = filters.map((filter) => createFilterCondition(filter, bind));
           return `SELECT [${answers.map((sql) => `coalesce(${sql}, false)`)}]::VARCHAR AS fits
             FROM ${source('decisions', { platform: fresh.platform })} ORDER BY seq`;
         }),
@@ -308,7 +310,7 @@ describeOnStores('decisions by what they have in common', (store) => {
         { amountMin: 1_000_000 },
       ])
         expect((await lookup.find(platform, filter, 10)).decisions, JSON.stringify(filter)).to.deep.equal(
-          made.filter((decision) => fitsFilter(decision, filter)),
+          made.filter((decision) => matchesFilter(decision, filter)),
         );
     }
   });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
-import { erasedClients } from '#history/archive/archive.ts';
+import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
+import { readErasedClients } from '#history/archive/archive.ts';
 import { whileHere } from '#history/archive/frozen-archive.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
 import { UnshippedRows } from '#history/archive/read/unshipped-rows.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
-import { makeInputView } from '#history/evidence/source/shared-devices.ts';
+import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import type { Store } from '#state/store.ts';
 import { StoreUnavailable } from '#state/store-errors.ts';
 import { describeWithServer } from '../../../servers/needed-programs.ts';
@@ -63,9 +63,9 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
   });
 
   it('is not in evidence', async () => {
-    const erasedNow = await erasedClients(store());
+    const erasedNow = await readErasedClients(store());
     const look = async (evidence: Evidence) => {
-      await makeInputView(evidence, []);
+      await createInputView(evidence, []);
       const clientsIn = async (view: string) =>
         (await evidence.duck.rows(`SELECT DISTINCT client_hash AS number FROM ${view}`)).map(({ number }) =>
           String(number),
@@ -75,12 +75,12 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
     const seen = await whileHere(place.node(), EVERYTHING, (folder) =>
       withEvidence(all({ kind: 'archive', folder, erased: erasedNow }), look),
     );
-    const bob = [clientNumber(other.hash)];
+    const bob = [toClientNumber(other.hash)];
     expect(seen).to.deep.equal([bob, bob, bob, bob]);
   });
 
   it('is not in answers to SQL', async () => {
-    const ask = (sql: string) => erasedClients(store()).then((clients) => answer(sql, place, clients));
+    const ask = (sql: string) => readErasedClients(store()).then((clients) => answer(sql, place, clients));
     expect(await ask(CLIENTS)).to.deep.equal(['bob']);
     expect(await ask('SELECT client_id_key FROM outcomes')).to.deep.equal(['bob']);
   });
@@ -89,7 +89,7 @@ describeOnArchives('an erased client before the archive is rewritten', (store, o
     const returned = await verdict(store(), erased, 'order-3', T0 + 10);
     expect((await lookup.ofClient(erased, 10)).decisions).to.deep.equal([returned]);
     await place.shipAll();
-    expect(await erasedClients(store())).to.deep.equal([]);
+    expect(await readErasedClients(store())).to.deep.equal([]);
     const found = await reader.decisionsOfClient(erased, 10, Number.MAX_SAFE_INTEGER);
     expect(found.decisions).to.deep.equal([returned]);
   });
@@ -123,7 +123,7 @@ describeOnArchives('what is decided and not shipped yet', (store, open) => {
       (segment) => segment.platform === platform,
       (folder) =>
         withEvidence({ ...all({ kind: 'archive', folder }), platform }, async (evidence) => {
-          await makeInputView(evidence, []);
+          await createInputView(evidence, []);
           const texts = async (column: string, view: string) => {
             const rows = await evidence.duck.rows(
               `SELECT ${column}::VARCHAR AS text FROM ${view} ORDER BY ALL`,

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { NotAQuery, QueryTooSlow } from '#history/archive/duck.ts';
+import { QueryRefused, QueryTooSlow } from '#history/archive/duck.ts';
 import { exportQuery, queryArchive } from '#history/archive/read/query.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { newClient, T0, verdict } from '../../../state/clients.ts';
@@ -67,7 +67,7 @@ describe('a query over the archive', () => {
     'CALL pragma_version()',
   ]) {
     it(`refuses ${sql}`, async () => {
-      expect(await ask(sql).catch((error: unknown) => error)).to.be.instanceOf(NotAQuery);
+      expect(await ask(sql).catch((error: unknown) => error)).to.be.instanceOf(QueryRefused);
     });
   }
 

@@ -9,12 +9,12 @@ import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
 import { queryArchive } from '#history/archive/read/query.ts';
 import { Bucket } from '#history/archive/s3/bucket.ts';
 import { HEAD_REGISTER } from '#history/archive/s3/bucket-home.ts';
-import { openArchive, openStoreOf } from '#history/archive/s3/open-archive.ts';
-import { unreadText } from '#history/archive/unread-decisions.ts';
+import { openArchive, openStoreWithSalt } from '#history/archive/s3/open-archive.ts';
+import { formatUnread } from '#history/archive/unread-decisions.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
-import { leftOutTexts } from '#workbench/commands/open-archive.ts';
+import { formatUnreadSegments } from '#workbench/commands/open-archive.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { BUCKET, type S3Server, s3Environment, s3Place, startS3 } from '../../../servers/s3.ts';
 import { type S3Proxy, startS3Proxy } from '../../../servers/s3-proxy.ts';
@@ -55,7 +55,8 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     await place.shipAll();
     return decision;
   };
-  const leftOutOf = (node: Archive) => whileHere(node, EVERYTHING, async (_, files) => leftOutTexts(files));
+  const leftOutOf = (node: Archive) =>
+    whileHere(node, EVERYTHING, async (_, files) => formatUnreadSegments(files));
   const environment = () => ({ DATA_DIR: dataDir, REDIS_URL: '', ...s3Environment(proxy.port, prefix) });
   const command = (...args: readonly string[]) => scoring(['archive', ...args], environment());
 
@@ -208,7 +209,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const lookup = lookupOf(small);
     const unread = [{ from: T0, to: T0, decisions: 1, why: 'noRoom' as const }];
     expect((await lookup.find(platform, {}, 10)).lookedAt).to.deep.include({ complete: false, unread });
-    expect(unread.map(unreadText)).to.deep.equal([
+    expect(unread.map(formatUnread)).to.deep.equal([
       '1 decision from 2026-11-01T00:00:00.000Z to 2026-11-01T00:00:00.000Z lies in a file of the archive that does not fit into this node beside what else was asked for: set ARCHIVE_CACHE_MAX higher, or ask about less',
     ]);
     expect(await leftOutOf(small)).to.deep.equal([
@@ -278,7 +279,7 @@ describe('an archive in S3 of nodes without a shared disk', () => {
     const decision = await shipped('order-1');
     await place.store.close();
     dataDir = temporaryDirectory();
-    const store = await openStoreOf(
+    const store = await openStoreWithSalt(
       {
         redisUrl: null,
         dataDir,

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import { type ExportedRecord, importJournal } from '#history/archive/ship/journal-file.ts';
 import { TABLE_NAMES } from '#history/archive/tables.ts';
@@ -18,7 +18,7 @@ describe('an imported journal', () => {
   }
 
   function erasureOf({ platform, hash }: ClientKey): ExportedRecord {
-    return { kind: 'erasure', at: T0 + 10, platform, clientNumber: clientNumber(hash) };
+    return { kind: 'erasure', at: T0 + 10, platform, clientNumber: toClientNumber(hash) };
   }
 
   async function imported(lines: readonly object[]): Promise<Archive> {

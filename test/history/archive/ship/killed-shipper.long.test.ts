@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Archive } from '#history/archive/archive.ts';
-import { Duck } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
 import { openArchive } from '#history/archive/s3/open-archive.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import type { Store } from '#state/store.ts';
@@ -77,7 +77,7 @@ async function shipped(archive: Archive, rows: number): Promise<void> {
 
 /** The number of rows; fails when a decision is there twice. */
 async function archivedIds(archive: Archive, folder: string): Promise<number> {
-  const duck = await Duck.open({ threads: 1, memoryMiB: 256, temporaryFolder: join(folder, 'spill') });
+  const duck = await QueryEngine.open({ threads: 1, memoryMiB: 256, temporaryFolder: join(folder, 'spill') });
   const segments = archive.segments(archive.read(), { table: 'decisions' });
   expect(await archive.bring(segments)).to.deep.equal([]);
   const source = archive.source(segments);

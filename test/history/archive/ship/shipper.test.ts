@@ -1,11 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type ClientKey, clientNumber } from '#decision/payer/client-key.ts';
+import { type ClientKey, toClientNumber } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
 import type { DuckRow } from '#history/archive/duck.ts';
-import { AnotherArchive, Lease, leaseHolder, shippingTroubles } from '#history/archive/ship/lease.ts';
-import { entryOf, TABLE_NAMES } from '#history/archive/tables.ts';
+import { AnotherArchive, findLeaseHolder, Lease, listShippingTroubles } from '#history/archive/ship/lease.ts';
+import { TABLE_NAMES, toJournalEntry } from '#history/archive/tables.ts';
 import { ARCHIVE_REGISTER } from '#state/archive-register.ts';
 import type { JournalRecord } from '#state/journal.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -84,10 +84,10 @@ describeOnArchives('shipping the journal', (store, open) => {
     expect(Object.keys(tombstone ?? {}).join(' ')).to.equal(
       'journal_partition journal_ms journal_seq erased_at platform client_number rows_removed',
     );
-    expect(tombstone?.['client_number']).to.equal(clientNumber(client.hash));
+    expect(tombstone?.['client_number']).to.equal(toClientNumber(client.hash));
     const times = await place.reader(place.archive).erasureTimes();
-    expect(times.get(clientNumber(client.hash))).to.be.a('number');
-    expect(times.has(clientNumber(other.hash))).to.equal(false);
+    expect(times.get(toClientNumber(client.hash))).to.be.a('number');
+    expect(times.has(toClientNumber(other.hash))).to.equal(false);
   });
 
   it('removes an erased client although the journal lost the erasure', async () => {
@@ -97,7 +97,7 @@ describeOnArchives('shipping the journal', (store, open) => {
     await store().erase(erased);
     await place.shipAll(place.shipper({ store: forgetfulJournal(store()) }));
     expect(await numbersOf(place, erased)).to.deep.equal([]);
-    const told = await rowsOf(place, 'erasures', `client_number = '${clientNumber(erased.hash)}'`);
+    const told = await rowsOf(place, 'erasures', `client_number = '${toClientNumber(erased.hash)}'`);
     expect(told.map((row) => [row['platform'], row['rows_removed']])).to.deep.equal([[erased.platform, 1n]]);
     expect(await numbersOf(place, other)).to.deep.equal([1]);
   });
@@ -162,9 +162,9 @@ describeOnArchives('shipping the journal', (store, open) => {
       await failureOf(place.shipper({ holder, archive }).step());
       await new Lease(store().registers, 'tester', () => performance.now()).release();
       expect(await failureOf(place.shipper({ holder, archive }).step())).to.be.instanceOf(Error);
-      expect(await leaseHolder(store().registers)).to.equal(null);
+      expect(await findLeaseHolder(store().registers)).to.equal(null);
     }
-    const troubles = (await shippingTroubles(store().documents)).filter(({ name }) => name !== 'tester');
+    const troubles = (await listShippingTroubles(store().documents)).filter(({ name }) => name !== 'tester');
     expect(troubles.map(({ name }) => name)).to.deep.equal(['elsewhere', 'unwritable']);
     expect(troubles[0]?.why).to.include('set ARCHIVE_DIR to the folder that the fleet shares');
     expect(troubles[1]?.why).to.match(/ENOTDIR|EEXIST/);
@@ -263,7 +263,7 @@ async function archivedEntries(place: ArchivedStore, client: ClientKey): Promise
   for (const table of TABLE_NAMES.filter((name) => name !== 'erasures')) {
     const rows = await rowsOf(place, table, `client_id_key = '${client.clientIdKey}'`);
     for (const row of rows) {
-      const entry = entryOf(table, row, TEST_KEYS);
+      const entry = toJournalEntry(table, row, TEST_KEYS);
       if (entry !== null) entries.push(entry);
     }
   }

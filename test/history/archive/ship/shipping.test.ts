@@ -2,16 +2,16 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { exactSystemClock } from '#base/clock.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
-import { commonDay } from '#history/archive/period.ts';
-import { readSetAside } from '#history/archive/set-aside.ts';
+import { findCommonDay } from '#history/archive/period.ts';
+import { readQuarantine } from '#history/archive/set-aside.ts';
 import { ArchivedRuleSets } from '#history/archive/ship/archived-rule-sets.ts';
-import { nextMerge } from '#history/archive/ship/next-merge.ts';
+import { findNextMerge } from '#history/archive/ship/next-merge.ts';
 import type { ShippingTurn } from '#history/archive/ship/shipper.ts';
 import { keepShipping } from '#history/archive/ship/shipping.ts';
-import { storeClock } from '#state/clock-offset.ts';
-import { journalKey, partitionOf } from '#state/keys.ts';
+import { createStoreClock } from '#state/clock-offset.ts';
+import { getPartition, journalKey } from '#state/keys.ts';
 import { openRedisStore } from '#state/redis/store.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
@@ -28,7 +28,7 @@ import { openPatiently } from '../../../stores/temporary-store.ts';
 import { ArchivedStore } from '../archived-store.ts';
 
 describe('shipping with new entries at every step', () => {
-  const platform = platformName('shop');
+  const platform = toPlatformName('shop');
   let place: ArchivedStore;
   let orders = 0;
   beforeEach(async () => {
@@ -128,7 +128,7 @@ describeWithServer('redis-server', 'a node whose clock jumps two years ahead', (
     await verdict(right, newClient(), 'order-1', Date.now());
     await right.close();
     const place = await ArchivedStore.open(await openPatiently(url, { clock }));
-    const shipping = { clock: storeClock(clock, place.store), keepMs: 400 * DAY_MS };
+    const shipping = { clock: createStoreClock(clock, place.store), keepMs: 400 * DAY_MS };
     try {
       await place.shipAll(place.shipper(shipping));
       aheadMs = 730 * DAY_MS;
@@ -156,7 +156,7 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     const client = newClient();
     const { store, archive } = place;
     const port = servers.nodes[0]?.port ?? 0;
-    const key = journalKey(partitionOf(client.hash));
+    const key = journalKey(getPartition(client.hash));
     const add = (text: string) =>
       command(port, ['XADD', key, '*', 'entry', `${client.platform} ${client.hash} ${text}`]);
     await verdict(store, client, 'order-1');
@@ -171,7 +171,7 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     await place.shipAll();
     expect(archive.segments(archive.read(), { table: 'decisions' })[0]?.rows).to.equal(2);
     expect(archive.contents().setAsideEntries).to.equal(2);
-    const [newer, damaged] = readSetAside(archive.folder);
+    const [newer, damaged] = readQuarantine(archive.folder);
     expect(newer?.text).to.equal('z["of a newer version"]');
     expect(newer?.why).to.equal('no journal entry is stored as z["of a newer version"]');
     expect(damaged?.text).to.equal('o[1,');
@@ -181,13 +181,13 @@ describeWithServer('redis-server', 'an entry of the journal that cannot be read'
     const client = newClient();
     const port = servers.nodes[0]?.port ?? 0;
     await verdict(place.store, client, 'order-1');
-    const key = journalKey(partitionOf(client.hash));
+    const key = journalKey(getPartition(client.hash));
     await command(port, ['XADD', key, '*', 'entry', `${client.platform} ${client.hash} z`]);
     await place.shipAll();
-    const before = readSetAside(place.archive.folder).length;
+    const before = readQuarantine(place.archive.folder).length;
     await place.store.erase(client);
     await place.shipAll();
-    expect(readSetAside(place.archive.folder)).to.have.length(before - 1);
+    expect(readQuarantine(place.archive.folder)).to.have.length(before - 1);
   });
 
   it('whose record is damaged is set aside, too', async () => {
@@ -209,30 +209,33 @@ const TODAY = '2026-11-21';
 describe('the segments that are merged', () => {
   it('are those of a day that is over', () => {
     const day = [segment('a', '2026-11-20', 5), segment('b', '2026-11-20', 7)];
-    expect(nextMerge([...day, segment('c', '2026-11-19', 5)], TODAY)).to.deep.equal(day);
+    expect(findNextMerge([...day, segment('c', '2026-11-19', 5)], TODAY)).to.deep.equal(day);
   });
 
   it("are today's once there are ten of about the same size", () => {
     const ten = Array.from({ length: 10 }, (_, index) => segment(`s-${index}`, TODAY, 10 + index));
-    expect(nextMerge(ten.slice(1), TODAY)).to.equal(null);
-    expect(nextMerge([...ten, segment('large', TODAY, 1000)], TODAY)).to.deep.equal(ten);
+    expect(findNextMerge(ten.slice(1), TODAY)).to.equal(null);
+    expect(findNextMerge([...ten, segment('large', TODAY, 1000)], TODAY)).to.deep.equal(ten);
   });
 
   it("are today's small ones also beside ten that are as large as a segment may be", () => {
     const large = Array.from({ length: 10 }, (_, index) => segment(`l-${index}`, TODAY, 2_000_000));
     const small = Array.from({ length: 10 }, (_, index) => segment(`s-${index}`, TODAY, 5000));
-    expect(nextMerge(large, TODAY)).to.equal(null);
-    expect(nextMerge([...large, ...small], TODAY)).to.deep.equal(small);
+    expect(findNextMerge(large, TODAY)).to.equal(null);
+    expect(findNextMerge([...large, ...small], TODAY)).to.deep.equal(small);
   });
 
   it('are those of quiet days of a month that is over', () => {
     const [quiet, also] = [segment('a', '2026-10-03', 200), segment('b', '2026-10-31', 50_000)];
-    expect(nextMerge([quiet, also, segment('c', '2026-10-04', 50_001)], TODAY)).to.deep.equal([quiet, also]);
+    expect(findNextMerge([quiet, also, segment('c', '2026-10-04', 50_001)], TODAY)).to.deep.equal([
+      quiet,
+      also,
+    ]);
     for (const [day, other] of [
       ['2026-11-03', '2026-11-04'],
       ['2026-10-03', '2026-09-03'],
     ] as const)
-      expect(nextMerge([segment('a', day, 200), segment('b', other, 200)], TODAY)).to.equal(null);
+      expect(findNextMerge([segment('a', day, 200), segment('b', other, 200)], TODAY)).to.equal(null);
   });
 
   it('are those of quiet days of erasures only when these name nobody any more', () => {
@@ -240,12 +243,12 @@ describe('the segments that are merged', () => {
       ...segment(day, day, 3),
       table: 'erasures' as const,
     }));
-    expect(nextMerge(days, TODAY)).to.equal(null);
+    expect(findNextMerge(days, TODAY)).to.equal(null);
     const nameless = days.map((one) => ({ ...one, nameless: true as const }));
-    expect(nextMerge(nameless, TODAY)).to.deep.equal(nameless);
+    expect(findNextMerge(nameless, TODAY)).to.deep.equal(nameless);
     const [first, second] = days.map((one) => ({ ...one, day: '2026-11-20' }));
     if (first === undefined || second === undefined) throw new Error('no segments');
-    expect(nextMerge([first, { ...second, nameless: true }], TODAY)).to.equal(null);
+    expect(findNextMerge([first, { ...second, nameless: true }], TODAY)).to.equal(null);
   });
 
   it('are never those of two platforms or tables', () => {
@@ -254,19 +257,19 @@ describe('the segments that are merged', () => {
       { ...one, name: 'b', platform: 'other' },
       { ...one, name: 'c', table: 'scores' } as const,
     ];
-    expect(nextMerge([one, ...others], TODAY)).to.equal(null);
+    expect(findNextMerge([one, ...others], TODAY)).to.equal(null);
   });
 
   it('have at most two million rows together', () => {
     const rows = { a: 1_500_000, b: 600_000, c: 9 };
     const day = Object.entries(rows).map(([name, some]) => segment(name, '2026-11-20', some));
-    expect(nextMerge(day, TODAY)?.map(({ name }) => name)).to.deep.equal(['c', 'b']);
+    expect(findNextMerge(day, TODAY)?.map(({ name }) => name)).to.deep.equal(['c', 'b']);
   });
 
   it('are named by their day, or else by their month', () => {
-    expect(commonDay(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
-    expect(commonDay(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
-    expect(commonDay(['2026-10', '2026-10-04'])).to.equal('2026-10');
+    expect(findCommonDay(['2026-10-03', '2026-10-03'])).to.equal('2026-10-03');
+    expect(findCommonDay(['2026-10-03', '2026-10-04'])).to.equal('2026-10');
+    expect(findCommonDay(['2026-10', '2026-10-04'])).to.equal('2026-10');
   });
 });
 

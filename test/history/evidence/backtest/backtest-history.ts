@@ -2,12 +2,12 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { fixedRules } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { type HoldoutDraw, NO_HOLDOUTS } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { OutcomeCause } from '#decision/payer/order.ts';
-import { hmacPseudonym } from '#decision/pseudonym.ts';
+import { createPseudonymizer } from '#decision/pseudonym.ts';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -18,7 +18,7 @@ import { SIGNAL_SECRET } from '../../../service/running-service.ts';
 import { scoringService } from '../../../service/scoring-service.ts';
 import { scoring } from '../../../workbench/commands/scoring.ts';
 
-export const PLATFORM = platformName('demo');
+export const PLATFORM = toPlatformName('demo');
 export const JULY = Date.UTC(2026, 6, 1);
 
 /** A replacement in one file of a rule set. */
@@ -104,7 +104,11 @@ export class History {
   readonly #service: ScoringService;
 
   constructor(store: Store, rules: RuleSet = currentRules(), holdoutDraw: HoldoutDraw = NO_HOLDOUTS) {
-    const parts = { ruleSource: fixedRules(rules), pseudonym: hmacPseudonym('secret'), holdoutDraw };
+    const parts = {
+      ruleSource: createFixedRules(rules),
+      pseudonym: createPseudonymizer('secret'),
+      holdoutDraw,
+    };
     this.#service = scoringService(store, () => this.now, parts);
   }
 

@@ -1,16 +1,16 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { type Input, inputsOf } from '#history/evidence/backtest/input.ts';
-import { paretoFront } from '#history/evidence/backtest/order-outcomes.ts';
-import { variationsOf } from '#history/evidence/backtest/variations.ts';
+import { type Input, readInputs } from '#history/evidence/backtest/input.ts';
+import { findParetoFront } from '#history/evidence/backtest/order-outcomes.ts';
+import { createVariations } from '#history/evidence/backtest/variations.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
-import { makeInputView } from '#history/evidence/source/shared-devices.ts';
+import { createInputView } from '#history/evidence/source/shared-devices.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { currentRules, RULES_FOLDER } from '../../../service/current-rules.ts';
 import { SIGNAL_SECRET } from '../../../service/running-service.ts';
@@ -42,16 +42,16 @@ describe('a backtest', () => {
     const rules = place.rules(version);
     const files = readRuleFiles(`${place.rulesDir}/${version}`, []) ?? new Map();
     const ask = {
-      tried: vary.length === 0 ? ([{ rules, values: {} }] as const) : variationsOf(rules, files, vary),
+      tried: vary.length === 0 ? ([{ rules, values: {} }] as const) : createVariations(rules, files, vary),
       against: against === null ? null : place.rules(against),
       rulesOf: () => place.rules('p2.v10'),
     };
-    return onJournal((evidence) => backtest(evidence, ask), path);
+    return onJournal((evidence) => runBacktest(evidence, ask), path);
   }
 
   const recorded = async (version: string, against: string) => {
     const [rules, base] = [place.rules(version), place.rules(against)];
-    const found = await onJournal((evidence) => report(evidence, { rules, against: base, by: null }));
+    const found = await onJournal((evidence) => createReport(evidence, { rules, against: base, by: null }));
     return found.against ?? expect.fail('nothing was compared');
   };
   const moves = ({ changes }: Pick<BacktestReport, 'changes'>) =>
@@ -202,7 +202,7 @@ describe('the inputs of a history', () => {
   function read<T>(work: (evidence: Evidence) => Promise<T>): Promise<T> {
     const journal = { kind: 'journal', path: place.path('j') } as const;
     return withEvidence(all(journal), async (evidence) => {
-      await makeInputView(evidence, []);
+      await createInputView(evidence, []);
       return work(evidence);
     });
   }
@@ -212,7 +212,7 @@ describe('the inputs of a history', () => {
     where: string,
     orderedAtOnceMax: number,
   ): Promise<readonly Input[]> {
-    return (await Array.fromAsync(inputsOf(duck, where, orderedAtOnceMax))).flat();
+    return (await Array.fromAsync(readInputs(duck, where, orderedAtOnceMax))).flat();
   }
 
   for (const where of ['true', `"at" > ${JULY + 38_000}`]) {
@@ -260,11 +260,11 @@ describe('a replay under rules with holdouts', () => {
   it('holds out the clients of live traffic, in every variation, and says how many', async () => {
     const files = readRuleFiles(place.path('rules', 'p2.v20'), []) ?? new Map();
     const rules = place.rules('p2.v20');
-    const tried = variationsOf(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=3,6']);
+    const tried = createVariations(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=3,6']);
     for (const where of [sources.archive, sources.journal]) {
       const ask = { ...all(where), holdoutSecret: SIGNAL_SECRET };
       const found = await withEvidence(ask, (evidence) =>
-        backtest(evidence, { tried, against: null, rulesOf: () => rules }),
+        runBacktest(evidence, { tried, against: null, rulesOf: () => rules }),
       );
       const skipped = { rule: RULE, share: 0.5, decisions: heldOut, clients: heldOut };
       expect(found.heldOut).to.deep.equal([skipped]);
@@ -280,7 +280,7 @@ describe('a replay under rules with holdouts', () => {
   it('holds nobody out without the secret of the draw', async () => {
     const rules = place.rules('p2.v20');
     const { reproduced } = await withEvidence(all(sources.archive), (evidence) =>
-      backtest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
+      runBacktest(evidence, { tried: [{ rules, values: {} }], against: null, rulesOf: () => rules }),
     );
     expect(reproduced).to.equal(PAYERS - heldOut);
   });
@@ -290,7 +290,7 @@ describe('the variation of a version', () => {
   const files = readRuleFiles(RULES_FOLDER, []) ?? new Map();
   const chain = 'groups.blocked-by-unpaid-chain.unpaidChain';
   const varied = (...vary: readonly string[]) =>
-    variationsOf(currentRules(), files, vary).map(({ values }) => Object.values(values).join(' '));
+    createVariations(currentRules(), files, vary).map(({ values }) => Object.values(values).join(' '));
 
   it('is a range, a range with steps, or a list; the version as it is comes first', () => {
     expect(varied(`${chain}=2..5`)).to.deep.equal(['4', '2', '3', '5']);
@@ -342,7 +342,7 @@ describe('the front of trade-offs', () => {
     const figures = fc.array(fc.tuple(fc.nat(4), fc.nat(4), fc.nat(4)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(figures, (all) => {
-        const front = paretoFront(all.map(tradeOff));
+        const front = findParetoFront(all.map(tradeOff));
         for (const [place, [stopped, refused, heldBack]] of all.entries()) {
           const betters = all.some(
             ([s, r, h]) =>

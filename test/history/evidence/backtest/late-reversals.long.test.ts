@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type BacktestReport, presentBacktest } from '#history/evidence/backtest/backtest-report.ts';
-import { variationsOf } from '#history/evidence/backtest/variations.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createVariations } from '#history/evidence/backtest/variations.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { Store } from '#state/store.ts';
@@ -56,9 +56,9 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
   const on = (day: number): Promise<BacktestReport> => {
     const files = readRuleFiles(`${place.rulesDir}/p2.v11`, []) ?? new Map();
     const rules = place.rules('p2.v11');
-    const tried = variationsOf(rules, files, [`${WINDOW}=7d`]);
+    const tried = createVariations(rules, files, [`${WINDOW}=7d`]);
     return withEvidence({ ...all(sources), asOf: JULY + day * DAY }, (evidence) =>
-      backtest(evidence, { tried, against: null, rulesOf: () => rules }),
+      runBacktest(evidence, { tried, against: null, rulesOf: () => rules }),
     );
   };
 
@@ -90,7 +90,7 @@ describe('a backtest of the window on shared devices, where chargebacks come 14 
       amount,
       slices = [],
     } = await withEvidence({ ...all(sources), asOf: JULY + 90 * DAY }, (evidence) =>
-      report(evidence, { rules, by: 'cause' }),
+      createReport(evidence, { rules, by: 'cause' }),
     );
     expect(reversals.causes).to.deep.equal([{ cause: 'REVERSED', currency: 'EUR', orders: 34, amount: 357 }]);
     expect(reversals.immature).to.deep.equal([{ currency: 'EUR', orders: 77, amount: 808.5 }]);

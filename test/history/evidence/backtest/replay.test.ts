@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import { isGrant } from '#decision/conclude-verdict.ts';
 import { NO_SIGHTINGS } from '#decision/facts/fact.ts';
 import { NO_HOLDOUTS } from '#decision/holdout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Exposure } from '#decision/payer/order.ts';
 import { Simulation } from '#decision/simulation.ts';
 import type { AskedInput, Input } from '#history/evidence/backtest/input.ts';
 import { Replays } from '#history/evidence/backtest/replay.ts';
 import { SeenDevices } from '#history/evidence/source/shared-devices.ts';
-import { recordedExposure } from '#state/journal.ts';
+import { readRecordedExposure } from '#state/journal.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 
-const PLATFORM = platformName('demo');
+const PLATFORM = toPlatformName('demo');
 const HOUR_MS = 3_600_000;
 const START = Date.UTC(2026, 6, 1);
 
@@ -173,7 +173,7 @@ function recordedBySimulation(steps: readonly Step[]): readonly Input[] {
       granted.set(orderOfClient, isGrant(verdict) || granted.get(orderOfClient) === true);
       return { ...request, verdict };
     }
-    const exposure = recordedExposure(granted.get(orderOfClient) === false ? true : undefined);
+    const exposure = readRecordedExposure(granted.get(orderOfClient) === false ? true : undefined);
     const reported = outcome(at, client, order, kind === 'paid', exposure);
     simulation.outcome(client, order, reported.report, at);
     return reported;

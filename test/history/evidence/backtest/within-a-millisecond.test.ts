@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import { DecisionLookup } from '#history/archive/read/decision-lookup.ts';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
-import { rebuiltState } from '#workbench/payers/rebuild.ts';
+import { rebuildState } from '#workbench/payers/rebuild.ts';
 import { clientKey } from '../../../decision/payer/client-keys.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import { scoreBody, verdictBody } from '../../../service/request-bodies.ts';
@@ -71,7 +71,7 @@ describeOnStores('events within a millisecond', (store) => {
   function again(from: EvidencePlace, platform: PlatformName) {
     const rules = currentRules();
     return withEvidence({ ...all(from), platform }, async (evidence) => {
-      const { compared, reproduced } = await backtest(evidence, {
+      const { compared, reproduced } = await runBacktest(evidence, {
         tried: [{ rules, values: {} }],
         against: null,
         rulesOf: () => rules,
@@ -121,7 +121,7 @@ describeOnStores('events within a millisecond', (store) => {
           const accepted = [...before, ...(await readAll(store(), end, 1000)).entries];
           const { entries } = await lookup.history(client, 100);
           expect(entries.map(({ place: _, ...entry }) => entry)).to.deep.equal(accepted.toReversed());
-          expect(rebuiltState(entries.toReversed())).to.deep.equal((await store().load(client)).state);
+          expect(rebuildState(entries.toReversed())).to.deep.equal((await store().load(client)).state);
           await place.shipAll(place.shipper({ kept }));
           expect((await lookup.history(client, 100)).entries).to.deep.equal(entries);
         },

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { AccessKeys, INSTALLATION } from '#checkout/access/access-keys.ts';
-import { callerOfKey } from '#checkout/access/caller.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { toCaller } from '#checkout/access/caller.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { presentReport } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -28,7 +28,7 @@ import { History, Workplace } from '../backtest/backtest-history.ts';
 import { liveBusyMonth } from '../report/busy-month.ts';
 import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
 
-const SHOP = platformName('shop');
+const SHOP = toPlatformName('shop');
 
 describe('the evidence desk', () => {
   let sources: RecordedEvidence;
@@ -44,7 +44,7 @@ describe('the evidence desk', () => {
   describeOnStores('with its jobs in the store', (store, on) => {
     let now = Date.UTC(2026, 0, 1);
     const issue = async (platform: PlatformName): Promise<EvidenceAsker> =>
-      callerOfKey(
+      toCaller(
         (await new AccessKeys(store().documents, () => now).issue(platform, ['rules'], KEY_LIFETIME_MS))
           .record,
       );
@@ -97,7 +97,7 @@ describe('the evidence desk', () => {
       const done = await over(desk, asked);
       expect([done.state, done.trouble]).to.deep.equal(['done', null]);
       const expected = await withEvidence(all(sources.archive), (evidence) =>
-        report(evidence, { rules: place.rules('p2.v10'), by: null }),
+        createReport(evidence, { rules: place.rules('p2.v10'), by: null }),
       );
       expect(await desk.jobStore.result(asked)).to.deep.equal({ ...expected, ...presentReport(expected) });
       expect((await open().ask(shop, task(0))).jobId).to.equal(asked.jobId);
@@ -114,7 +114,7 @@ describe('the evidence desk', () => {
         KEY_LIFETIME_MS,
       );
       const desk = open(unshipped, join(temporaryDirectory(), 'archive'));
-      const asked = await over(desk, await desk.ask(callerOfKey(record), task(0)));
+      const asked = await over(desk, await desk.ask(toCaller(record), task(0)));
       expect(await decisionsOf(desk, asked)).to.equal(1);
       await desk.close();
       await unshipped.close();
@@ -182,7 +182,7 @@ describe('the evidence desk', () => {
       }
       const kept = await desk.jobStore.list(SHOP);
       expect([kept.length, kept[0]?.jobId, kept.at(-1)?.jobId]).to.deep.equal([40, 'job-44', 'job-5']);
-      expect(await desk.jobStore.list(platformName('another'))).to.deep.equal([]);
+      expect(await desk.jobStore.list(toPlatformName('another'))).to.deep.equal([]);
     });
 
     // The rest is decided above the store.
@@ -218,7 +218,7 @@ describe('the evidence desk', () => {
     it('takes turns by platform, so that a busy one delays only itself', async () => {
       const { desk, goOn } = stalled();
       const [first, second] = await fill(desk, shop, 1000, 2);
-      const [neighbours] = await fill(desk, await issue(platformName('neighbour')), 1100, 1);
+      const [neighbours] = await fill(desk, await issue(toPlatformName('neighbour')), 1100, 1);
       goOn();
       const begun = [];
       for (const job of [first, neighbours, second])
@@ -231,8 +231,8 @@ describe('the evidence desk', () => {
       const owner = await issue(INSTALLATION);
       const [held] = await fill(desk, shop, 2000, 1 + PLATFORM_WAITING_MAX);
       for (let place = 0; place < ALL_WAITING_MAX - PLATFORM_WAITING_MAX; place++)
-        await desk.ask(await issue(platformName(`shop-${place}`)), task(2100 + place));
-      const late = await issue(platformName('late'));
+        await desk.ask(await issue(toPlatformName(`shop-${place}`)), task(2100 + place));
+      const late = await issue(toPlatformName('late'));
       expect(await refusal(desk.ask(late, task(2200)))).to.be.instanceOf(EvidenceDeskBusy);
       const own = await desk.ask(owner, task(2300));
       const seen = await open().jobStore.seenBy(INSTALLATION);
@@ -301,7 +301,7 @@ describe('the evidence desk', () => {
       const desk = open();
       const [known] = await desk.jobStore.list(SHOP);
       const job = known ?? expect.fail('no job');
-      const other = platformName('other-shop');
+      const other = toPlatformName('other-shop');
       for (const platform of [SHOP, INSTALLATION, other])
         for (const kind of ['drift', 'report', 'backtest']) {
           const ended = { state: 'done', askedAt: now } as const;

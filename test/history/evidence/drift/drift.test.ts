@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { timeText } from '#decision/payer/instant.ts';
-import { drift } from '#history/evidence/drift.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import { measureDrift } from '#history/evidence/drift.ts';
 import { type Drift, presentDrift } from '#history/evidence/drift-report.ts';
-import { type ScoredClusters, scoreFigures } from '#history/evidence/score-figures.ts';
+import { computeScoreFigures, type ScoredClusters } from '#history/evidence/score-figures.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
-import { populationStability } from '#history/statistics/distributions.ts';
-import { clusteredInterval } from '#history/statistics/intervals.ts';
+import { computePopulationStability } from '#history/statistics/distributions.ts';
+import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 import type { Store } from '#state/store.ts';
 import { History, JULY } from '../backtest/backtest-history.ts';
 import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
@@ -59,7 +59,8 @@ const liveWithOneWhoAsksMost = twoWeeks(19, (number, isLater) => ({
 describe('drift', () => {
   let sources: RecordedEvidence;
   let found: Drift;
-  const driftOf = (where: EvidencePlace) => withEvidence(all(where), (evidence) => drift(evidence, null));
+  const driftOf = (where: EvidencePlace) =>
+    withEvidence(all(where), (evidence) => measureDrift(evidence, null));
   before(async () => {
     sources = await recordedEvidence(live);
     found = await driftOf(sources.archive);
@@ -71,7 +72,7 @@ describe('drift', () => {
 
   it('compares the decisions of one version alone, without calling those of others a gap', async () => {
     const ask = (where: EvidencePlace, decidedBy: string) =>
-      withEvidence({ ...all(where), decidedBy }, (evidence) => drift(evidence, null));
+      withEvidence({ ...all(where), decidedBy }, (evidence) => measureDrift(evidence, null));
     for (const place of [sources.archive, sources.journal]) {
       expect(await ask(place, 'p2.v10')).to.deep.equal({ ...found, version: 'p2.v10' });
       const { earlier, later, gaps } = await ask(place, 'p2.v9');
@@ -128,7 +129,7 @@ describe('drift', () => {
     const size = 19 ** 2 / 109;
     const byChance = facts.find(({ fact }) => fact === 'verdicts(1h)')?.byChance ?? 0;
     const bins = [2, 3, 4, 5, 6, 7, 8, 9, 10].map((count) =>
-      populationStability(new Array(count).fill(1), new Array(count).fill(1), [size, size]),
+      computePopulationStability(new Array(count).fill(1), new Array(count).fill(1), [size, size]),
     );
     expect(bins.some((one) => Math.abs(one.byChance - byChance) < 1e-9)).to.equal(true);
   });
@@ -159,7 +160,7 @@ describe('drift', () => {
   it('says when it compares with a store that began empty, and not where the earlier part begins later', async () => {
     const ask = async (from: number | null, split: number | null) => {
       const later = await withEvidence({ ...all(sources.archive), from }, (evidence) =>
-        drift(evidence, split),
+        measureDrift(evidence, split),
       );
       const notes = presentDrift(later).notes.filter((note) => note.includes('began empty'));
       return [later.beganAt, notes] as const;
@@ -168,7 +169,7 @@ describe('drift', () => {
     expect(await ask(null, null)).to.deep.equal([
       began,
       [
-        `The earlier part compares with a store that began empty: the first decision that is kept was made at ${timeText(began)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
+        `The earlier part compares with a store that began empty: the first decision that is kept was made at ${formatTime(began)}, and whoever asked then looked new because nobody was known. Let it begin later (from).`,
       ],
     ]);
     expect(await ask(JULY + 20_000, null)).to.deep.equal([null, []]);
@@ -202,7 +203,7 @@ function worldOf(seed: number, error: number): readonly ScoredClusters[] {
 describe('the figures of a score', () => {
   it('have an interval that contains the true calibration error, with right scores and too high ones', () => {
     for (const error of [0, 0.05, 0.12]) {
-      const worlds = Array.from({ length: 25 }, (_, seed) => scoreFigures(worldOf(seed + 1, error)));
+      const worlds = Array.from({ length: 25 }, (_, seed) => computeScoreFigures(worldOf(seed + 1, error)));
       const covered = worlds.filter(
         ({ calibrationError }) =>
           calibrationError !== null && calibrationError.low <= error && error <= calibrationError.high,
@@ -218,17 +219,17 @@ describe('the figures of a score', () => {
       const paid = cluster % 2 === 0 ? 4 : 0;
       return { cluster, score: cluster < 20 ? 0.3 : 0.9, paid, unpaid: 4 - paid };
     });
-    const { reliability } = scoreFigures(groups);
+    const { reliability } = computeScoreFigures(groups);
     const counts = groups.map(({ paid }) => ({ part: paid, whole: 4 }));
     expect(reliability.map(({ from, paidShare }) => [from, paidShare])).to.deep.equal([
-      [0.3, clusteredInterval(counts.slice(0, 20))],
-      [0.9, clusteredInterval(counts.slice(20))],
+      [0.3, estimateClusteredShares(counts.slice(0, 20))],
+      [0.9, estimateClusteredShares(counts.slice(20))],
     ]);
   });
 
   it('are unknown for one client, who cannot be resampled', () => {
     const one = [{ cluster: 7, score: 0.6, paid: 3, unpaid: 2 }];
-    const { orders, brier, auc, calibrationError } = scoreFigures(one);
+    const { orders, brier, auc, calibrationError } = computeScoreFigures(one);
     expect([orders, brier, auc, calibrationError]).to.deep.equal([5, null, null, null]);
   });
 });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { MONEY_ALONE } from '#decision/objective.ts';
+import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
 import {
   type Experiment,
-  experimentOf,
+  evaluateExperiment,
   presentExperiment,
 } from '#history/evidence/experiment/experiment-report.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -12,7 +12,7 @@ import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 import { type SimulatedClient, TrialWorld } from './trial-world.ts';
 import { CLIENTS_A_DAY, experimentsOn, simulatedTrial, trueDifferences } from './two-ladders.ts';
 
-const NOTHING = experimentOf(
+const NOTHING = evaluateExperiment(
   { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
   null,
   [],
@@ -53,7 +53,7 @@ describeOnStores('an experiment', (store) => {
     await world.live(1, CLIENTS + 49 * 60, 1);
     await world.stop();
     const to = T0 + (CLIENTS / 2) * 60_000;
-    const otherwise = { ...MONEY_ALONE, margin: 0.5, windowDays: 1 };
+    const otherwise = { ...DEFAULT_OBJECTIVE, margin: 0.5, windowDays: 1 };
     // A time that begins within the trial, between the orders of a client, when some have come and been paid.
     const asks = [
       { asOf: to + 48 * 3_600_000 },
@@ -61,8 +61,8 @@ describeOnStores('an experiment', (store) => {
       { to },
       { to, asOf: world.now },
       { from: to + 45_000 },
-      { otherwise: { ...MONEY_ALONE, currency: 'USD', windowDays: 1 } },
-      { otherwise: { ...MONEY_ALONE, currency: 'USD', windowDays: 1, rates: { EUR: 0.5 } } },
+      { otherwise: { ...DEFAULT_OBJECTIVE, currency: 'USD', windowDays: 1 } },
+      { otherwise: { ...DEFAULT_OBJECTIVE, currency: 'USD', windowDays: 1, rates: { EUR: 0.5 } } },
     ];
     [found = NOTHING, halfway = NOTHING, other = NOTHING, ...asked] = await experimentsOn(
       store(),
@@ -175,7 +175,7 @@ describeOnStores('an experiment', (store) => {
 
   it('writes amounts above the cap as money', () => {
     const arm = found.arms[0];
-    const objective = { ...MONEY_ALONE, currency: 'EUR', reversalDays: 1, cap: 1234.5 };
+    const objective = { ...DEFAULT_OBJECTIVE, currency: 'EUR', reversalDays: 1, cap: 1234.5 };
     if (arm === undefined) expect.fail('there is no arm');
     const capped = { ...found, objective, arms: [{ ...arm, capped: 166.694 }] };
     expect(presentExperiment(capped).notes).to.include(

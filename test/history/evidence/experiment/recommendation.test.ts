@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import {
   type ArmTotals,
-  differencesOf,
+  computeDifferences,
+  findVetoes,
   type Metric,
-  recommendationOf,
+  recommend,
   type Veto,
-  vetoesOf,
 } from '#history/evidence/experiment/recommendation.ts';
 
 /** An arm of 4,000 clients in which so many of each thousand have one of each, and nobody more. */
@@ -28,7 +28,7 @@ const PRICED = { reversals: true, requisites: true };
 const UNPRICED = { reversals: false, requisites: false };
 
 const recommended = (vetoes: readonly Veto[], ...candidates: readonly ArmTotals[]) => {
-  const { version, takeBack } = recommendationOf(ACTIVE, candidates, vetoes);
+  const { version, takeBack } = recommend(ACTIVE, candidates, vetoes);
   return { version, takeBack };
 };
 
@@ -57,14 +57,14 @@ describe('the recommendation of an experiment', () => {
 
   it('goes by the value alone: what it counts as a cost is no other reason', () => {
     const milder = arm('p2.v11', { value: 580, unpaidRequisites: 400, reversals: 200, reversedAmount: 200 });
-    expect(vetoesOf(ACTIVE, [milder], PRICED)).to.deep.equal([]);
+    expect(findVetoes(ACTIVE, [milder], PRICED)).to.deep.equal([]);
     expect(recommended([], milder).version).to.equal('p2.v11');
   });
 
   it('lets harm without a price, and less lasting money, veto a candidate, but no taking back', () => {
     const harmful = { unpaidRequisites: 400, reversals: 300, reversedAmount: 300, amount: 400 };
     const candidate = arm('p2.v11', { value: 580, ...harmful });
-    const vetoes = vetoesOf(ACTIVE, [candidate], UNPRICED);
+    const vetoes = findVetoes(ACTIVE, [candidate], UNPRICED);
     expect(vetoes.map(({ veto, why }) => [veto, why])).to.deep.equal([
       ['money', 'lasting money 400 against 500 for each 1,000 clients'],
       [
@@ -82,18 +82,18 @@ describe('the recommendation of an experiment', () => {
     expect(recommended([all], worse)).to.deep.equal({ version: null, takeBack: [] });
     const unreported = (sum: number) => ({ clients: 4000, seen: 900, sum, size: 900, squares: 900 });
     const one = { ...worse, unknown: 900, unreported: unreported(400) };
-    const vetoes = vetoesOf({ ...ACTIVE, unknown: 100, unreported: unreported(-400) }, [one], PRICED);
+    const vetoes = findVetoes({ ...ACTIVE, unknown: 100, unreported: unreported(-400) }, [one], PRICED);
     const missing = 'outcomesMissing: 900 of p2.v11, 100 of p2.v10';
     expect(vetoes.map(({ veto, why }) => `${veto}: ${why}`)).to.include(missing);
     expect(recommended(vetoes, one, better)).to.deep.equal({ version: 'p2.v12', takeBack: [] });
   });
 
   it('is empty without clients of the active version', () => {
-    expect(recommendationOf(null, [ACTIVE])).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
+    expect(recommend(null, [ACTIVE])).to.deep.equal({ version: null, takeBack: [], errorBound: 0.01 });
   });
 
   it('compares every candidate with the active version by every metric that clients have', () => {
-    const told = differencesOf(ACTIVE, [good]);
+    const told = computeDifferences(ACTIVE, [good]);
     expect(told.map(({ metric }) => metric)).to.deep.equal(['value', 'amount']);
     expect(told[0]?.value).to.be.closeTo(0.08, 1e-9);
   });

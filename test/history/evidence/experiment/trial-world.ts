@@ -1,10 +1,10 @@
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { fixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
 import type { ScoringService } from '#checkout/scoring/scoring.ts';
 import { isGrant } from '#decision/conclude-verdict.ts';
-import { objectiveText } from '#decision/objective.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { encodeObjective } from '#decision/objective.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { isRuleVersion, type RuleVersion } from '#decision/rules/rule-set.ts';
 import type { Store } from '#state/store.ts';
 import { rollOut } from '#workbench/rollout/change-rollout.ts';
@@ -14,7 +14,7 @@ import { scoringService } from '../../../service/scoring-service.ts';
 import { seeded } from '../../../simulation/seeded-random.ts';
 import { T0 } from '../../../state/clients.ts';
 
-export const SHOP: PlatformName = platformName('shop');
+export const SHOP: PlatformName = toPlatformName('shop');
 
 /** What one client did, and how it was answered. */
 export interface SimulatedClient {
@@ -66,7 +66,7 @@ export class TrialWorld {
   async begin(percent: number, ofTheSame = 0): Promise<void> {
     const node = this.#first();
     const also = ofTheSame === 0 ? [] : [{ version: version('p2.v12'), percent: ofTheSame }];
-    const objective = objectiveText({ windowDays: 1, reversalDays: 1, reversalCost: 5 }) ?? '';
+    const objective = encodeObjective({ windowDays: 1, reversalDays: 1, reversalCost: 5 }) ?? '';
     const goal = { mode: 'canary', percent, guardPoints: null, objective, also } as const;
     const change = { who: 'ann', at: this.now, reason: 'a test', revision: null, acceptDifference: true };
     const store = this.#store;
@@ -122,7 +122,7 @@ export class TrialWorld {
   async liveUnder(name: string, seed: number, clients: number): Promise<readonly SimulatedClient[]> {
     const rules = this.#first().rules.get(name);
     if (rules === null) throw new Error(`there is no ${name}`);
-    const service = this.#service(fixedRules(rules));
+    const service = this.#service(createFixedRules(rules));
     const simulated: SimulatedClient[] = [];
     for (let client = 0; client < clients; client++) simulated.push(await this.#life(service, seed, client));
     return simulated;

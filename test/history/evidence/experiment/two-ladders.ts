@@ -1,5 +1,5 @@
-import { MONEY_ALONE, type Objective } from '#decision/objective.ts';
-import { experiment } from '#history/evidence/experiment/experiment.ts';
+import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
+import { runExperiment } from '#history/evidence/experiment/experiment.ts';
 import { type Experiment, presentExperiment } from '#history/evidence/experiment/experiment-report.ts';
 import { type EvidenceAsk, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -23,7 +23,9 @@ export async function experimentsOn(
     await archived.shipAll();
     const place = { kind: 'archive', folder: archived.archive.folder } as const;
     const ask = ({ otherwise = null, ...more }: AskedAfter) =>
-      withEvidence({ ...all(place), ...more }, (evidence) => experiment(evidence, [], () => {}, otherwise));
+      withEvidence({ ...all(place), ...more }, (evidence) =>
+        runExperiment(evidence, [], () => {}, otherwise),
+      );
     const told = [await ask({})];
     for (const more of told.flatMap(asksAfter)) told.push(await ask(more));
     return told;
@@ -70,7 +72,7 @@ export function askedTrial(seed: number, clients = CLIENTS) {
     await world.live(seed, clients + 49 * 60, 1);
     const [whole, within, elsewhere] = await experimentsOn(store, () => [
       { from: T0 + (clients / 2) * 60_000 },
-      { otherwise: { ...MONEY_ALONE, currency: 'USD', windowDays: 1, reversalDays: 1 } },
+      { otherwise: { ...DEFAULT_OBJECTIVE, currency: 'USD', windowDays: 1, reversalDays: 1 } },
     ]);
     if (whole === undefined || within === undefined || elsewhere === undefined)
       throw new Error('a question has no answer');

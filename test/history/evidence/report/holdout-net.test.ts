@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { MONEY_ALONE, type Objective } from '#decision/objective.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { DEFAULT_OBJECTIVE, type Objective } from '#decision/objective.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
 import { all, type RecordedEvidence, recordedEvidence } from '../source/recorded-evidence.ts';
@@ -24,9 +24,9 @@ describe('the net of a rule by its holdout', () => {
   });
 
   async function found(objective: Partial<Objective> = {}): Promise<Report> {
-    const told = { ...MONEY_ALONE, reversalDays: REVERSAL_DAYS, ...objective };
+    const told = { ...DEFAULT_OBJECTIVE, reversalDays: REVERSAL_DAYS, ...objective };
     return withEvidence(all(sources.archive), (evidence) =>
-      report(evidence, { rules: HELD_OUT_RULES, by: null, objective: told }),
+      createReport(evidence, { rules: HELD_OUT_RULES, by: null, objective: told }),
     );
   }
   const chainOf = ({ rules: all }: Report) =>

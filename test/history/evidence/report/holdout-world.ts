@@ -1,5 +1,5 @@
 import { HOLDOUT_PERIOD_MS, type HoldoutDraw } from '#decision/holdout.ts';
-import { plus } from '#history/statistics/sums.ts';
+import { addSums } from '#history/statistics/sums.ts';
 import type { Store } from '#state/store.ts';
 import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { seeded } from '../../../simulation/seeded-random.ts';
@@ -46,12 +46,12 @@ export async function liveHoldoutWorld(
   const history = new History(store, HELD_OUT_RULES, HALF);
   const draw = seeded(seed);
   let old = NOTHING;
-  for (let payer = 0; payer < OLD_PAYERS; payer++) old = plus(old, await livePayer(history, payer, draw));
+  for (let payer = 0; payer < OLD_PAYERS; payer++) old = addSums(old, await livePayer(history, payer, draw));
   const end = JULY + HOLDOUT_PERIOD_MS + (REVERSAL_DAYS + 3) * DAY;
   history.now = end - 10 * DAY;
   let all = old;
   for (let payer = 0; payer < YOUNG_PAYERS; payer++)
-    all = plus(all, await livePayer(history, OLD_PAYERS + payer, draw));
+    all = addSums(all, await livePayer(history, OLD_PAYERS + payer, draw));
   history.now = end;
   await history.verdict('last', 'last');
   return { all, old };

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { MONEY_ALONE } from '#decision/objective.ts';
-import { comparisonsIn } from '#decision/rules/condition.ts';
-import { matcher } from '#decision/rules/matcher.ts';
-import { decidingConditionsOf } from '#decision/rules/rule-set.ts';
-import { factColumn } from '#history/archive/fact-columns.ts';
-import { type Experiment, experimentOf } from '#history/evidence/experiment/experiment-report.ts';
+import { DEFAULT_OBJECTIVE } from '#decision/objective.ts';
+import { listComparisons } from '#decision/rules/condition.ts';
+import { createMatcher } from '#decision/rules/matcher.ts';
+import { listDecidingConditions } from '#decision/rules/rule-set.ts';
+import { toFactColumn } from '#history/archive/fact-columns.ts';
+import { type Experiment, evaluateExperiment } from '#history/evidence/experiment/experiment-report.ts';
 import type { OrderCounts } from '#history/evidence/presentation.ts';
-import { armNet, onlyRuleLacking } from '#history/evidence/report/arm-net.ts';
-import { factCells, judgeOf } from '#history/evidence/report/fact-cells.ts';
-import { makeJudged, readOrdersInBatches, talliesOf } from '#history/evidence/report/order-batches.ts';
+import { computeArmNet, findOnlyMissingRule } from '#history/evidence/report/arm-net.ts';
+import { createJudge, readFactCells } from '#history/evidence/report/fact-cells.ts';
+import { createJudgements, readOrdersInBatches, sumTallies } from '#history/evidence/report/order-batches.ts';
 import {
   type Report,
   type RuleReport,
@@ -17,7 +17,7 @@ import {
   type SliceName,
 } from '#history/evidence/report/rule-report.ts';
 import { withEvidence } from '#history/evidence/source/evidence.ts';
-import { clusteredInterval } from '#history/statistics/intervals.ts';
+import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 import { edited, swap, whole } from '../../../rule-fixtures/sound-rules.ts';
 import { currentRules } from '../../../service/current-rules.ts';
 import type { MovableClock } from '../../../service/movable-clock.ts';
@@ -93,7 +93,7 @@ describe('the report on rules', () => {
       [found.unpaidShare, await byClient('true')],
       [paidBefore, await byClient('fact_paidCount >= 1')],
     ] as const) {
-      const expected = clusteredInterval(clients);
+      const expected = estimateClusteredShares(clients);
       expect(clients.some(({ whole }) => whole > 1)).to.equal(true);
       expect(share?.value).to.be.closeTo(expected?.value ?? 0, 1e-9);
       expect(share?.low).to.be.closeTo(expected?.low ?? 0, 1e-9);
@@ -249,7 +249,7 @@ describe('the interval of a rule about shared devices', () => {
       whole: others,
     }));
     expect(signal?.orders.paid).to.equal((RINGS * others * 2) / 3);
-    expect(signal?.unpaidShare).to.deep.equal(clusteredInterval(rings));
+    expect(signal?.unpaidShare).to.deep.equal(estimateClusteredShares(rings));
   });
 });
 
@@ -328,7 +328,7 @@ describe('the passes over orders', () => {
       withEvidence(all(sources.archive), async (evidence) => {
         const { duck, span } = evidence;
         await duck.run("CREATE TEMP TABLE places AS SELECT 1 AS place, 'EUR' AS currency, '' AS shown");
-        await makeJudged(duck, JUDGED);
+        await createJudgements(duck, JUDGED);
         const counted: number[] = [];
         const parts = {
           cell: '(fact_paidCount > 0)::UBIGINT',
@@ -342,7 +342,7 @@ describe('the passes over orders', () => {
         );
         expect(counted.at(-1)).to.equal(span.decisions);
         const byDevice = Array.from({ length: RULES }, (_, rule) => rule === 70);
-        const tallies = await talliesOf(duck, byDevice);
+        const tallies = await sumTallies(duck, byDevice);
         return {
           passes: counted.length,
           found: Array.from({ length: RULES + 1 }, (_, rule) => tallies(rule, '')),
@@ -368,28 +368,28 @@ describe('the cells of facts', () => {
     });
     const rules = place.rules('p2.v14');
     place.end();
-    const comparisons = comparisonsIn(decidingConditionsOf(rules));
+    const comparisons = listComparisons(listDecidingConditions(rules));
     const sources = await recordedEvidence(liveBusyMonth);
     await withEvidence(all(sources.archive), async ({ duck }) => {
-      const { sql, cells } = await factCells(duck, rules);
+      const { sql, cells } = await readFactCells(duck, rules);
       const answersTo = (readFact: (label: string) => unknown) => {
         const values = rules.facts.map(({ label }) => {
           const value = readFact(label);
           if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
           return Number(value);
         });
-        return comparisons.map((comparison) => matcher(comparison)(values)).join();
+        return comparisons.map((comparison) => createMatcher(comparison)(values)).join();
       };
       const byCell = new Map(
         cells.map(({ cell, recorded }) => [cell, answersTo((label) => recorded.facts[label])]),
       );
       expect(new Set(byCell.values()).size).to.be.above(20);
       // What was not known is no reason why a decision cannot be made again.
-      const judge = judgeOf(rules);
+      const judge = createJudge(rules);
       expect(cells.filter((cell) => 'lacking' in judge(cell))).to.deep.equal([]);
       const decisions = await duck.rows(`SELECT *, ${sql} AS cell FROM decisions`);
       for (const row of decisions)
-        expect(answersTo((label) => row[factColumn(label)])).to.equal(byCell.get(String(row['cell'])));
+        expect(answersTo((label) => row[toFactColumn(label)])).to.equal(byCell.get(String(row['cell'])));
     });
   });
 });
@@ -401,8 +401,8 @@ const WITHOUT = edited({ 'groups.yaml': without });
 
 describe('two versions that a trial compares', () => {
   it('differ in one rule alone where the other lacks it, wherever the rest is written', () => {
-    expect(onlyRuleLacking(SOUND, WITHOUT)).to.equal('groups/blocked-by-unpaid-chain');
-    expect(onlyRuleLacking(WITHOUT, SOUND)).to.equal(null);
+    expect(findOnlyMissingRule(SOUND, WITHOUT)).to.equal('groups/blocked-by-unpaid-chain');
+    expect(findOnlyMissingRule(WITHOUT, SOUND)).to.equal(null);
   });
 
   it('differ in more where a rule is another, two are gone, or the ladder is longer', () => {
@@ -411,13 +411,13 @@ describe('two versions that a trial compares', () => {
     });
     const ladder = { 'ladder.yaml': swap('[30s, 5m, 30m]', '[30s, 5m, 40m]') };
     for (const other of [SOUND, stricter, edited(ladder), edited({ ...ladder, 'groups.yaml': without })])
-      expect(onlyRuleLacking(SOUND, other)).to.equal(null);
+      expect(findOnlyMissingRule(SOUND, other)).to.equal(null);
   });
 });
 
 describe('the net of a rule by a trial', () => {
   const figures = { value: 2, low: -1, high: 4, clientsToGo: null };
-  const nothing = experimentOf(
+  const nothing = evaluateExperiment(
     { from: null, to: null, decisions: 0, gaps: [], silences: [], torn: false },
     null,
     [],
@@ -429,7 +429,7 @@ describe('the net of a rule by a trial', () => {
   const found: Experiment = {
     ...nothing,
     version: 'p2.v10',
-    objective: { ...MONEY_ALONE, currency: 'EUR' },
+    objective: { ...DEFAULT_OBJECTIVE, currency: 'EUR' },
     arms: [
       { ...arm, orders, version: 'p2.v10', clients: 100 },
       { ...arm, orders, version: 'p2.v11', clients: 10 },
@@ -440,7 +440,7 @@ describe('the net of a rule by a trial', () => {
   const unknown = { amount: null, reversals: null, requisites: null };
 
   it('is what the other arm did more, for each client of the arm that has the rule', () => {
-    expect(armNet(found, 'p2.v11', true)).to.deep.equal({
+    expect(computeArmNet(found, 'p2.v11', true)).to.deep.equal({
       by: 'trial',
       currency: 'EUR',
       clients: 100,
@@ -448,7 +448,7 @@ describe('the net of a rule by a trial', () => {
       payments: { value: 200, low: -100, high: 400 },
       value: { value: -200, low: -400, high: 100 },
     });
-    expect(armNet(found, 'p2.v11', false)).to.deep.equal({
+    expect(computeArmNet(found, 'p2.v11', false)).to.deep.equal({
       by: 'trial',
       currency: 'EUR',
       clients: 10,
@@ -460,11 +460,11 @@ describe('the net of a rule by a trial', () => {
 
   it('is not known where arms cannot be compared, nor without a value; harm is no obstacle', () => {
     const vetoed = (veto: 'sharedDevices' | 'outcomesMissing' | 'money', version: string | null) =>
-      armNet({ ...found, vetoes: [{ veto, version, why: '' }] }, 'p2.v11', true);
+      computeArmNet({ ...found, vetoes: [{ veto, version, why: '' }] }, 'p2.v11', true);
     expect(vetoed('sharedDevices', null)).to.equal(null);
     expect(vetoed('outcomesMissing', 'p2.v11')).to.equal(null);
     expect(vetoed('outcomesMissing', 'p2.v12')).not.to.equal(null);
     expect(vetoed('money', 'p2.v11')).not.to.equal(null);
-    expect(armNet({ ...found, differences: [] }, 'p2.v11', true)).to.equal(null);
+    expect(computeArmNet({ ...found, differences: [] }, 'p2.v11', true)).to.equal(null);
   });
 });

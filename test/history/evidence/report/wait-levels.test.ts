@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { DuckRow } from '#history/archive/duck.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
-import { waitLevelsTable } from '#history/evidence/report/wait-levels.ts';
+import { createWaitLevelsTable } from '#history/evidence/report/wait-levels.ts';
 import { type Evidence, withEvidence } from '#history/evidence/source/evidence.ts';
 import type { Store } from '#state/store.ts';
 import { currentRules } from '../../../service/current-rules.ts';
@@ -71,7 +71,7 @@ describe('the cost of a wait by level', () => {
     const levels = await levelsOf(async (history) => {
       for (const order of ['1', '2']) await history.verdict('new', order, '10.00');
     });
-    const [row = []] = waitLevelsTable(levels).rows;
+    const [row = []] = createWaitLevelsTable(levels).rows;
     expect(row.slice(3, 7)).to.deep.equal(['EUR', 'unknown', 'unknown', 'unknown']);
   });
 
@@ -119,7 +119,7 @@ describe('the cost of a wait by level', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (days) => {
         const ask = { ...all(archive), asOf: JULY + days * DAY };
         const { found, byHand } = await withEvidence(ask, async (evidence) => ({
-          found: await report(evidence, { rules, by: null }),
+          found: await createReport(evidence, { rules, by: null }),
           byHand: await countByHand(evidence),
         }));
         expect(figuresOf(found)).to.deep.equal(byHand);

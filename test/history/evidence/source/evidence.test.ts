@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { namesIn } from '#history/archive/archive-log.ts';
+import { listNames } from '#history/archive/archive-log.ts';
 import type { DuckRow } from '#history/archive/duck.ts';
 import { TABLE_NAMES, type TableName } from '#history/archive/tables.ts';
-import { type AskedInput, inputsOf } from '#history/evidence/backtest/input.ts';
-import { spanNotes } from '#history/evidence/presentation.ts';
-import { questionOf } from '#history/evidence/questions.ts';
+import { type AskedInput, readInputs } from '#history/evidence/backtest/input.ts';
+import { listSpanNotes } from '#history/evidence/presentation.ts';
+import { findQuestion } from '#history/evidence/questions.ts';
 import {
   type EvidenceAsk,
   type EvidencePlace,
@@ -16,8 +16,12 @@ import {
   isReadFor,
   withEvidence,
 } from '#history/evidence/source/evidence.ts';
-import { reversalNotes } from '#history/evidence/source/reversals.ts';
-import { countSharedDevices, makeInputView, sharingOf } from '#history/evidence/source/shared-devices.ts';
+import { listReversalNotes } from '#history/evidence/source/reversals.ts';
+import {
+  countSharedDevices,
+  createInputView,
+  listSharingQuestions,
+} from '#history/evidence/source/shared-devices.ts';
 import type { Store } from '#state/store.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
 import { currentRules } from '../../../service/current-rules.ts';
@@ -126,7 +130,7 @@ describe('evidence', () => {
     it(`is limited to a platform, from the ${kind}`, async () => {
       for (const [platform, n] of [
         [PLATFORM, 5],
-        [platformName('other'), 0],
+        [toPlatformName('other'), 0],
       ] as const) {
         const count = 'SELECT count(*)::INT AS n FROM decisions';
         expect(await rowsOf({ ...all(sources[kind]), platform }, count)).to.deep.equal([{ n }]);
@@ -180,7 +184,7 @@ describe('evidence', () => {
     const filter = { from: JULY + 48 * HOUR, to: JULY + 72 * HOUR, platform: PLATFORM };
     const reads = (kind: string, from: number) =>
       isReadFor(
-        questionOf(kind)?.reads ?? 'span',
+        findQuestion(kind)?.reads ?? 'span',
         filter,
       )({ ...SEGMENT, table: 'decisions', from, to: from });
     const times = [JULY, JULY + 50 * HOUR, JULY + 90 * HOUR, JULY + 200 * HOUR];
@@ -247,10 +251,10 @@ describe('evidence', () => {
 
   it('leaves nothing behind in the archive', async () => {
     const { archive, ask } = await ownArchive();
-    const before = namesIn(archive.staging());
-    const during = await withEvidence(ask, async () => namesIn(archive.staging()));
+    const before = listNames(archive.staging());
+    const during = await withEvidence(ask, async () => listNames(archive.staging()));
     expect(during.length).to.equal(before.length + 1);
-    expect(namesIn(archive.staging())).to.deep.equal(before);
+    expect(listNames(archive.staging())).to.deep.equal(before);
   });
 
   it('passes on errors unchanged', async () => {
@@ -289,7 +293,10 @@ describe('evidence of a time in which a platform told nothing', () => {
   };
   const silencesOf = async (from: number, to: number) => {
     const { archive } = await recordedEvidence(silent(from, to));
-    return withEvidence(all(archive), async ({ span }) => ({ found: span.silences, notes: spanNotes(span) }));
+    return withEvidence(all(archive), async ({ span }) => ({
+      found: span.silences,
+      notes: listSpanNotes(span),
+    }));
   };
 
   it('says so, with the orders of that time', async () => {
@@ -316,9 +323,9 @@ describe('what a reader must know of reversals', () => {
   it('counts one order in the singular', () => {
     const immature = [{ currency: 'EUR', orders: 1, amount: 10 }];
     const seen = { causes: [], seen: 1, immature, expected: null };
-    const [, young] = reversalNotes({ ...seen, maturityDays: 33 });
+    const [, young] = listReversalNotes({ ...seen, maturityDays: 33 });
     expect(young).to.match(/^Immature: 1 paid order is younger than 33 days, /);
-    const [, unknown] = reversalNotes({ ...seen, maturityDays: null });
+    const [, unknown] = listReversalNotes({ ...seen, maturityDays: null });
     expect(unknown).to.match(/ 1 paid order may yet be reversed: do not judge by that yet\.$/);
   });
 });
@@ -353,8 +360,8 @@ describe('the number of clients on a device', () => {
 
   function verdictsIn(place: EvidencePlace): Promise<readonly AskedInput[]> {
     return withEvidence(all(place), async (evidence) => {
-      await makeInputView(evidence, [rules]);
-      const inputs = (await Array.fromAsync(inputsOf(evidence.duck))).flat();
+      await createInputView(evidence, [rules]);
+      const inputs = (await Array.fromAsync(readInputs(evidence.duck))).flat();
       return inputs.filter((input) => input.kind === 'verdict');
     });
   }
@@ -381,9 +388,9 @@ describe('the number of clients on a device', () => {
 
   it('is counted once for rule sets that ask about the same windows, and anew for others', () =>
     withEvidence(all(sources.archive), async (evidence) => {
-      await makeInputView(evidence, [rules]);
+      await createInputView(evidence, [rules]);
       const { duck } = evidence;
-      const questions = sharingOf([rules, rules]);
+      const questions = listSharingQuestions([rules, rules]);
       await duck.run('DELETE FROM shared_devices');
       const rows = async () => (await duck.rows('SELECT * FROM shared_devices')).length;
       await countSharedDevices(duck, questions);

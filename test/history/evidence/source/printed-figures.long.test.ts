@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { clientNumber } from '#decision/payer/client-key.ts';
-import { timeText } from '#decision/payer/instant.ts';
-import { backtest } from '#history/evidence/backtest/backtest.ts';
+import { toClientNumber } from '#decision/payer/client-key.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import { runBacktest } from '#history/evidence/backtest/backtest.ts';
 import type { BacktestReport } from '#history/evidence/backtest/backtest-report.ts';
-import { variationsOf } from '#history/evidence/backtest/variations.ts';
-import { drift } from '#history/evidence/drift.ts';
+import { createVariations } from '#history/evidence/backtest/variations.ts';
+import { measureDrift } from '#history/evidence/drift.ts';
 import type { Drift } from '#history/evidence/drift-report.ts';
-import { experiment } from '#history/evidence/experiment/experiment.ts';
+import { runExperiment } from '#history/evidence/experiment/experiment.ts';
 import type { Experiment } from '#history/evidence/experiment/experiment-report.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import { presentReport, type Report } from '#history/evidence/report/rule-report.ts';
 import { type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
@@ -100,8 +100,8 @@ describe('figures of the past', () => {
     const { hash } = store.clientKeys.of(PLATFORM, 'client-1');
     const rows = await withEvidence(all(archiveOf(archived)), async ({ duck }) => {
       const [row = {}] = await duck.rows(
-        `SELECT (SELECT count(*) FROM decisions WHERE client_hash = ${clientNumber(hash)})
-           + (SELECT count(*) FROM outcomes WHERE client_hash = ${clientNumber(hash)}) AS n`,
+        `SELECT (SELECT count(*) FROM decisions WHERE client_hash = ${toClientNumber(hash)})
+           + (SELECT count(*) FROM outcomes WHERE client_hash = ${toClientNumber(hash)}) AS n`,
       );
       return Number(row['n']);
     });
@@ -112,7 +112,7 @@ describe('figures of the past', () => {
     expect(told.asOf).to.deep.include({ at: first.at, erasedPayers: 1 });
     expect(told.asOf?.erasedRows).to.be.at.least(rows);
     expect(presentReport(told).notes.slice(1, 3)).to.deep.equal([
-      `As known at ${timeText(first.at)}.`,
+      `As known at ${formatTime(first.at)}.`,
       `Payers who were erased since: 1. They were counted then and are no more, with ${told.asOf?.erasedRows} rows of all times.`,
     ]);
   });
@@ -237,14 +237,14 @@ function figuresOf(
 ): Promise<readonly Figures[]> {
   const rules = place.rules('p2.v10');
   return withEvidence({ ...all(looked), asOf }, async (evidence) => [
-    await report(evidence, { rules, against: place.rules('p2.v13'), by: 'week' }),
-    await backtest(evidence, {
+    await createReport(evidence, { rules, against: place.rules('p2.v13'), by: 'week' }),
+    await runBacktest(evidence, {
       tried: [{ rules: place.rules('p2.v13'), values: {} }],
       against: rules,
       rulesOf: () => rules,
     }),
-    await drift(evidence, null),
-    await experiment(evidence, []),
+    await measureDrift(evidence, null),
+    await runExperiment(evidence, []),
   ]);
 }
 
@@ -256,8 +256,8 @@ function replayedFiguresOf(
 ): Promise<readonly Figures[]> {
   const files = readRuleFiles(`${place.rulesDir}/p2.v10`, []) ?? new Map();
   const rules = place.rules('p2.v10');
-  const tried = variationsOf(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=2,3']);
+  const tried = createVariations(rules, files, ['groups.blocked-by-unpaid-chain.unpaidChain=2,3']);
   return withEvidence({ ...all(looked), asOf }, async (evidence) => [
-    await backtest(evidence, { tried, against: null, rulesOf: () => rules }),
+    await runBacktest(evidence, { tried, against: null, rulesOf: () => rules }),
   ]);
 }

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { exported } from '#history/archive/ship/journal-file.ts';
-import { report } from '#history/evidence/report/report.ts';
+import { toExportedRecord } from '#history/archive/ship/journal-file.ts';
+import { createReport } from '#history/evidence/report/report.ts';
 import type { Report, SliceName } from '#history/evidence/report/rule-report.ts';
 import { type EvidenceAsk, type EvidencePlace, withEvidence } from '#history/evidence/source/evidence.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
@@ -39,7 +39,10 @@ export async function exportedJournal(
 ): Promise<RecordedEvidence['journal']> {
   const { entries } = await readJournal(after, 100_000);
   const path = join(temporaryDirectory(), 'journal[1].ndjson');
-  writeFileSync(path, entries.map((entry) => `${JSON.stringify(exported(entry, clientKeys))}\n`).join(''));
+  writeFileSync(
+    path,
+    entries.map((entry) => `${JSON.stringify(toExportedRecord(entry, clientKeys))}\n`).join(''),
+  );
   return { kind: 'journal', path };
 }
 
@@ -64,5 +67,5 @@ export function all(place: EvidencePlace): EvidenceAsk {
 }
 
 export function reportOn(place: EvidencePlace, rules: RuleSet, by: SliceName | null = null): Promise<Report> {
-  return withEvidence(all(place), (evidence) => report(evidence, { rules, by }));
+  return withEvidence(all(place), (evidence) => createReport(evidence, { rules, by }));
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
 import { Archive } from '#history/archive/archive.ts';
-import { Duck } from '#history/archive/duck.ts';
+import { QueryEngine } from '#history/archive/duck.ts';
 import {
   addVerifications,
   NOTHING_VERIFIED,
@@ -61,7 +61,11 @@ describe('verifying archived decisions', () => {
 
   async function verify(by: RuleSet | null): Promise<Verification> {
     const archive = new Archive(folder);
-    const duck = await Duck.open({ threads: 1, memoryMiB: 512, temporaryFolder: temporaryDirectory() });
+    const duck = await QueryEngine.open({
+      threads: 1,
+      memoryMiB: 512,
+      temporaryFolder: temporaryDirectory(),
+    });
     try {
       let sum = NOTHING_VERIFIED;
       for (const segment of archive.segments(archive.read(), { table: 'decisions' }))

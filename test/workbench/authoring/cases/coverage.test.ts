@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { compile } from '#decision/rules/evaluate/compile.ts';
-import { parse } from '#decision/rules/parse/parse.ts';
+import { compileRuleSet } from '#decision/rules/evaluate/compile.ts';
+import { parseRuleSet } from '#decision/rules/parse/parse.ts';
 import { countRules } from '#decision/rules/rule-set.ts';
 import { loadRuleSet } from '#state/rule-folders/rule-folder.ts';
 import { runCases } from '#workbench/authoring/cases/cases.ts';
@@ -63,9 +63,9 @@ function coverageOf(verdicts: string, caseLines: readonly string[], signals = SI
     'verdicts.yaml': whole(verdicts),
     'cases/it.yaml': whole(['cases:', '  - name: a case', ...caseLines].join('\n')),
   });
-  const parsed = parse(SOUND_VERSION, files);
+  const parsed = parseRuleSet(SOUND_VERSION, files);
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-  const report = runCases(compile(parsed.rules, 'digest', false), files);
+  const report = runCases(compileRuleSet(parsed.rules, 'digest', false), files);
   expect(report.problems).to.deep.equal([]);
   return report.coverage;
 }

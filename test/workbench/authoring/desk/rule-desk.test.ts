@@ -1,15 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { TooManyTurns } from '#base/work/turns.ts';
+import { QueueFull } from '#base/work/turns.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
-import { encodeEntry, entryId, type ListEntry } from '#checkout/lists/list-entry.ts';
+import { encodeEntry, hashEntryId, type ListEntry } from '#checkout/lists/list-entry.ts';
 import { ListCopy } from '#checkout/lists/list-node.ts';
-import { type PlatformName, platformName } from '#decision/payer/client-key.ts';
+import { type PlatformName, toPlatformName } from '#decision/payer/client-key.ts';
 import { formatProblem } from '#decision/rules/problem.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { CASE_PSEUDONYM } from '#workbench/authoring/case-pseudonym.ts';
-import { type KnownLists, knownLists, sharedListNotes } from '#workbench/authoring/desk/examine.ts';
+import { findKnownLists, type KnownLists, listSharedListRemarks } from '#workbench/authoring/desk/examine.ts';
 import { RuleDesk } from '#workbench/authoring/desk/rule-desk.ts';
 import { addVersion, rulesDirectory, versionOf } from '../../../checkout/rollout/rule-folders.ts';
 import { declaring } from '../../../rule-fixtures/declared-attributes.ts';
@@ -17,7 +17,7 @@ import { edited, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { currentRules, RULES_FOLDER } from '../../../service/current-rules.ts';
 import { T0 } from '../../../state/clients.ts';
 
-const [SHOP, OTHER, THIRD] = ['shop', 'other', 'third'].map(platformName);
+const [SHOP, OTHER, THIRD] = ['shop', 'other', 'third'].map(toPlatformName);
 
 const [V11, V12, V13] = [versionOf('p2.v11'), versionOf('p2.v12'), versionOf('p2.v13')];
 
@@ -57,7 +57,7 @@ describe('the rule desk', () => {
       );
     const all = Array.from({ length: TOO_MANY }, () => ask(SHOP));
     const other = ask(OTHER);
-    expect(await all.at(-1)).to.be.instanceOf(TooManyTurns);
+    expect(await all.at(-1)).to.be.instanceOf(QueueFull);
     expect([await all.at(0), await other]).to.deep.equal(['opened', 'opened']);
   });
 
@@ -92,7 +92,7 @@ describe('the rule desk', () => {
       return { problems: opened[1]?.problems, opened, diff };
     };
     try {
-      const [shop, acme, all] = [await told(SHOP), await told(platformName('acme')), await told()];
+      const [shop, acme, all] = [await told(SHOP), await told(toPlatformName('acme')), await told()];
       expect(JSON.stringify(shop)).not.to.match(/acme|sandbox|4[13]s|43000|77h/);
       expect(shop.diff?.differences.map(({ text }) => text)).to.deep.equal(['ladder level 1: 30s -> 35s']);
       expect(shop.problems?.map(({ message }) => message)).to.deep.equal([
@@ -125,19 +125,19 @@ type Lists = KnownLists['lists'];
 const seen = (lists: Lists = [], seenBy: KnownLists['seenBy'] = '*'): KnownLists => ({ seenBy, lists });
 
 const notes = (lists: Lists | null, ...asked: readonly string[]) =>
-  sharedListNotes(asking(...asked), lists === null ? null : seen(lists)).map((note) =>
+  listSharedListRemarks(asking(...asked), lists === null ? null : seen(lists)).map((note) =>
     formatProblem(note).replace(/^.*?:\d+:\d+\s+/, ''),
   );
 
 describe('notes on shared lists', () => {
   it('are none for rules without shared lists', () => {
-    expect(sharedListNotes(edited({}), null)).to.deep.equal([]);
-    expect(sharedListNotes(edited({}), seen())).to.deep.equal([]);
+    expect(listSharedListRemarks(edited({}), null)).to.deep.equal([]);
+    expect(listSharedListRemarks(edited({}), seen())).to.deep.equal([]);
   });
 
   it('are told of a list that only a flag asks about', () => {
     const flags = `rules: [{ name: a, conditions: { all: [${onList('review')}] }, event: { type: flag, params: { flag: a } } }]`;
-    const asked = sharedListNotes(edited({ 'flags.yaml': () => flags }), seen());
+    const asked = listSharedListRemarks(edited({ 'flags.yaml': () => flags }), seen());
     expect(asked.map(({ message }) => message)).to.deep.equal([
       'no platform has anything on the shared list "review"',
     ]);
@@ -188,13 +188,13 @@ describe('notes on shared lists', () => {
         '{ fact: listed, params: { list: wallets }, operator: equal, value: true }',
       ),
     });
-    expect(sharedListNotes(rules, seen([wallets]))).to.deep.equal([]);
+    expect(listSharedListRemarks(rules, seen([wallets]))).to.deep.equal([]);
   });
 
   it('take an entry to have ended from its end on', () => {
     const copy = new ListCopy(CASE_PSEUDONYM);
     const entry: ListEntry = {
-      owner: platformName('shop'),
+      owner: toPlatformName('shop'),
       list: 'blocked-devices',
       kind: 'method',
       attribute: null,
@@ -205,14 +205,14 @@ describe('notes on shared lists', () => {
       addedAt: T0,
       expiresAt: T0 + 2,
     };
-    copy.take({ id: entryId(entry), version: 1, text: encodeEntry(entry) });
+    copy.take({ id: hashEntryId(entry), version: 1, text: encodeEntry(entry) });
     const isInForce = (now: number) =>
-      knownLists(copy, now, INSTALLATION).lists.map((list) => list.isInForce);
+      findKnownLists(copy, now, INSTALLATION).lists.map((list) => list.isInForce);
     expect([T0 + 1, T0 + 2].map(isInForce)).to.deep.equal([[true], [false]]);
   });
 
   it('are at the first use of the list', () => {
-    const [note] = sharedListNotes(asking('blocked-devices', 'blocked-devices'), seen());
+    const [note] = listSharedListRemarks(asking('blocked-devices', 'blocked-devices'), seen());
     expect(note?.at.file).to.equal('verdicts.yaml');
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { diffExamples } from '#workbench/authoring/diff/examples.ts';
+import { findDiffExamples } from '#workbench/authoring/diff/examples.ts';
 import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
 import { asking, declaring } from '../../../rule-fixtures/declared-attributes.ts';
 import { edited } from '../../../rule-fixtures/sound-rules.ts';
@@ -33,7 +33,7 @@ describe('two versions that declare attributes', () => {
   });
 
   it('differ in their answers to a payer whose attributes are as long as they may be', () => {
-    const { examples } = diffExamples(
+    const { examples } = findDiffExamples(
       edited({ 'ruleset.yaml': declaring(COUNTRIES(1)) }),
       edited(asking(OTHER_COUNTRY, COUNTRIES(1))),
     );
@@ -44,7 +44,7 @@ describe('two versions that declare attributes', () => {
   });
 
   it('differ in no answer where no rule asks for what is declared otherwise', () => {
-    const found = diffExamples(
+    const found = findDiffExamples(
       edited({ 'ruleset.yaml': declaring(COUNTRIES(1)) }),
       edited({ 'ruleset.yaml': declaring(COUNTRIES(2)) }),
     );
@@ -56,7 +56,7 @@ describe('two versions that declare attributes', () => {
       const asks = `{ fact: attribute, params: { name: bin }, operator: equal, value: "${bin}" }`;
       return edited(asking(asks, '{ bin: { type: text, pseudonym: true } }'));
     };
-    const { examples, searched } = diffExamples(bins('411111'), bins('400000'));
+    const { examples, searched } = findDiffExamples(bins('411111'), bins('400000'));
     expect(searched).to.equal(true);
     expect(
       examples.map(({ facts, before, after }) => [facts['attribute(bin)'], before.verdict, after.verdict]),
@@ -78,7 +78,7 @@ describe('two versions that declare attributes', () => {
       const asks = `{ fact: attribute, params: { name: one }, operator: ${operator}, value: ${other} }`;
       return edited(asking(asks, declared));
     };
-    const { examples, searched } = diffExamples(comparing('equal'), comparing('notEqual'));
+    const { examples, searched } = findDiffExamples(comparing('equal'), comparing('notEqual'));
     expect(searched).to.equal(true);
     const told = examples.map(({ facts, before, after }) => {
       const isSame = facts['attribute(one)'] === facts['attribute(other)'];
@@ -91,7 +91,7 @@ describe('two versions that declare attributes', () => {
   });
 
   it('differ in their answers where one reads a longer text than the other', () => {
-    const { examples } = diffExamples(
+    const { examples } = findDiffExamples(
       edited(asking(OTHER_COUNTRY, COUNTRIES(1))),
       edited(asking(OTHER_COUNTRY, COUNTRIES(2))),
     );

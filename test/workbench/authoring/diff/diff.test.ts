@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { diffExamples, diffExamplesWithin } from '#workbench/authoring/diff/examples.ts';
+import { findDiffExamples, findDiffExamplesWithin } from '#workbench/authoring/diff/examples.ts';
 import { diffRuleSets } from '#workbench/authoring/diff/rule-diff.ts';
 import { edited, edits, SOUND_FILES, swap } from '../../../rule-fixtures/sound-rules.ts';
 import { itTells } from '../../../rule-fixtures/told.ts';
@@ -142,7 +142,7 @@ describe('the difference between two rule sets', () => {
 
   it('finds the fact values at the moved threshold', () => {
     const { before, after } = compare(LATER);
-    const [example] = diffExamples(before, after).examples;
+    const [example] = findDiffExamples(before, after).examples;
     expect(example?.facts['waitRemainingSeconds']).to.be.oneOf([1, 2]);
     expect([example?.before.text, example?.after.text]).to.deep.equal([
       'WAIT 300 s by asked-too-early, NEW, no bot',
@@ -163,7 +163,7 @@ describe('the difference between two rule sets', () => {
         'unpaidChain, operator: greaterThanInclusive, value: 5',
       ],
     );
-    const { examples } = diffExamples(before, after);
+    const { examples } = findDiffExamples(before, after);
     const groups = examples.map((example) => `${example.before.clientGroup} -> ${example.after.clientGroup}`);
     expect(groups).to.include.members(['TRUSTED -> PAYING', 'BLOCKED -> NEW']);
     const trusted = examples.find((example) => example.before.clientGroup === 'TRUSTED');
@@ -175,28 +175,28 @@ describe('the difference between two rule sets', () => {
     const { before, after } = compare(LATER);
     let turns = 0;
     const turn = setInterval(() => turns++, 0);
-    const found = await diffExamplesWithin(before, after, 60_000);
+    const found = await findDiffExamplesWithin(before, after, 60_000);
     clearInterval(turn);
-    expect(found).to.deep.equal(diffExamples(before, after));
+    expect(found).to.deep.equal(findDiffExamples(before, after));
     expect(found.searched).to.equal(true);
     expect(turns).to.be.above(1);
   });
 
   it('stops the search when its time is up, and says so', async () => {
     const { before, after } = compare(LATER);
-    expect(await diffExamplesWithin(before, after, 0)).to.deep.equal({ examples: [], searched: false });
+    expect(await findDiffExamplesWithin(before, after, 0)).to.deep.equal({ examples: [], searched: false });
   });
 
   it('proves that a change without effect has no example', () => {
     const { before, after } = compare(['verdicts.yaml', 'priority: 80', 'priority: 65']);
     expect(diffRuleSets(before, after)).to.have.lengthOf(1);
     // A waiting client has no open attempt, so the order of the two rules makes no difference.
-    expect(diffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
+    expect(findDiffExamples(before, after)).to.deep.equal({ examples: [], searched: true });
   });
 
   it('shows payers whom only one version exempts from the signals', () => {
     const { before, after } = compare(['bot-signals.yaml', TRUSTED, `${TRUSTED}\n    - { ${BOUND} }`]);
-    const { examples } = diffExamples(before, after);
+    const { examples } = findDiffExamples(before, after);
     expect(examples.length).to.be.above(0);
     for (const { facts, before: was, after: is } of examples) {
       expect(facts).to.include({ hasBinding: true });
@@ -214,7 +214,7 @@ describe('the difference between two rule sets', () => {
           (start) => `${start}        - { fact: overrideGroup, operator: notEqual, value: TRUSTED }\n`,
         );
     const before = edited({ 'bot-signals.yaml': spelledOut });
-    const found = diffExamples(before, edited({}));
+    const found = findDiffExamples(before, edited({}));
     expect(found).to.deep.equal({ examples: [], searched: true });
   });
 
@@ -224,14 +224,14 @@ describe('the difference between two rule sets', () => {
     const rule = (conditions: string) =>
       `rules:\n  - { name: round, priority: 95, conditions: { all: [${conditions}] }, event: { type: verdict, params: { verdict: BLOCK, reason: "r" } } }\n`;
     const { before, after } = compare(['verdicts.yaml', 'rules:\n', rule(`${round}, ${isOver}`)]);
-    const { examples } = diffExamples(before, after);
+    const { examples } = findDiffExamples(before, after);
     expect(examples.map(({ facts }) => facts['amount'])).to.include(3000);
     for (const { facts } of examples) expect(Number(facts['amount']) % 1000).to.equal(0);
   });
 
   it('lets each version compute its own values, such as the payment score', () => {
     const { before, after } = compare(['ruleset.yaml', 'prior: 0.5, weight: 0.4', 'prior: 0.5, weight: 3']);
-    const { examples } = diffExamples(before, after);
+    const { examples } = findDiffExamples(before, after);
     expect(
       examples.map((example) => [example.facts, example.before.text, example.after.text]),
     ).to.deep.include([
@@ -243,7 +243,7 @@ describe('the difference between two rule sets', () => {
 
   it('shows a payer for each rule whose verdict a lower bot threshold changes', () => {
     const { before, after } = compare(['bot-signals.yaml', 'threshold: 4', 'threshold: 3']);
-    const { examples, searched } = diffExamples(before, after);
+    const { examples, searched } = findDiffExamples(before, after);
     expect(searched).to.equal(true);
     for (const example of examples) {
       expect([example.before.isBot, example.after.isBot]).to.deep.equal([false, true]);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { RuleSet } from '#decision/rules/rule-set.ts';
-import { diffExamples } from '#workbench/authoring/diff/examples.ts';
-import { ruleDiff } from '#workbench/authoring/diff/rule-diff.ts';
+import { findDiffExamples } from '#workbench/authoring/diff/examples.ts';
+import { computeRuleDiff } from '#workbench/authoring/diff/rule-diff.ts';
 import type { AnswerMember } from '#workbench/authoring/diff/ways-to-differ.ts';
 import { anyLife, type Life, live } from '../../../rule-fixtures/random-life.ts';
 import { type Edit, edited, edits, swap } from '../../../rule-fixtures/sound-rules.ts';
@@ -205,7 +205,7 @@ const CHANGES: readonly (readonly [file: string, edit: Edit])[] = Object.entries
 describe('payers with different answers of two versions', () => {
   for (const [member, change, before, after, texts] of PLANTED) {
     it(`are found by ${change}: ${member}`, () => {
-      const { examples } = diffExamples(edited(before), edited(after));
+      const { examples } = findDiffExamples(edited(before), edited(after));
       const shown = examples.filter(({ differsIn }) => differsIn.includes(member));
       expect(shown.map((example) => [example.before.text, example.after.text])).to.deep.include(texts);
     });
@@ -213,7 +213,7 @@ describe('payers with different answers of two versions', () => {
 
   it('are named with their platform where only that one has another ladder', () => {
     const after = edited({ 'ruleset.yaml': swap('[10s, 1m, 10m]', '[10s, 2m, 10m]') });
-    const { examples } = diffExamples(edited({}), after);
+    const { examples } = findDiffExamples(edited({}), after);
     expect(examples.map(({ facts }) => facts['platform'])).to.deep.equal(['sandbox', 'sandbox']);
   });
 
@@ -225,13 +225,13 @@ describe('payers with different answers of two versions', () => {
 `;
     const [cards, transfers] = [waiting('cards', 'card'), waiting('transfers', 'transfer')];
     const asking = (rules: string) => edited({ 'verdicts.yaml': swap('rules:\n', `rules:\n${rules}`) });
-    const { differences, examples } = ruleDiff(asking(cards + transfers), asking(transfers + cards));
+    const { differences, examples } = computeRuleDiff(asking(cards + transfers), asking(transfers + cards));
     expect(differences.map(({ text }) => text)).to.deep.equal(['cards: asked after transfers now']);
     expect(examples).to.deep.equal([]);
   });
 
   it('are none where only names and reasons differ', () => {
-    const { note, differences } = ruleDiff(
+    const { note, differences } = computeRuleDiff(
       edited({}),
       edited({ 'verdicts.yaml': swap('The client is blocked.', 'Blocked.') }),
     );
@@ -254,7 +254,7 @@ describe('payers with different answers of two versions', () => {
         draws,
         (before, after, lives, drawn) => {
           fc.pre(before !== null && after !== null);
-          const { examples, searched } = diffExamples(before, after);
+          const { examples, searched } = findDiffExamples(before, after);
           fc.pre(examples.length === 0 && searched);
           const holdoutDraw = () => (_rule: string, share: number) => drawn < share;
           for (const life of lives) {

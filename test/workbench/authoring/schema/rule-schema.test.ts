@@ -6,10 +6,10 @@ import fc from 'fast-check';
 import { parse as parseYaml } from 'yaml';
 import { FACTS } from '#decision/facts/catalogue.ts';
 import {
+  createRuleSchemas,
+  formatSchema,
+  getSchemaFileName,
   type RuleFileKind,
-  ruleSchemas,
-  schemaFileName,
-  schemaText,
 } from '#workbench/authoring/schema/rule-schema.ts';
 import { randomVerdicts } from '../../../rule-fixtures/random-rules.ts';
 import { editedRulesIn } from '../../../rule-fixtures/rule-edits.ts';
@@ -28,7 +28,7 @@ const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false })
 // For editors: what each name of an enum means.
 ajv.addVocabulary(['enumDescriptions']);
 const VALIDATORS = new Map<string, ValidateFunction>(
-  [...ruleSchemas()].map(([kind, schema]) => [kind, ajv.compile(schema)]),
+  [...createRuleSchemas()].map(([kind, schema]) => [kind, ajv.compile(schema)]),
 );
 
 function kindOf(path: string): string {
@@ -50,10 +50,10 @@ const BLOCKED = '{ fact: clientGroup, operator: equal, value: BLOCKED }';
 const condition = (text: string): readonly [string, Edit] => ['verdicts.yaml', swap(BLOCKED, text)];
 
 describe('the schemas of rule files', () => {
-  for (const [kind, schema] of ruleSchemas()) {
+  for (const [kind, schema] of createRuleSchemas()) {
     it(`for ${kind} are committed as they are generated; run "rules schema" after a change`, () => {
-      const committed = readFileSync(join(RULES_DIR, 'schema', schemaFileName(kind)), 'utf8');
-      expect(committed === schemaText(schema), `${schemaFileName(kind)} is stale`).to.equal(true);
+      const committed = readFileSync(join(RULES_DIR, 'schema', getSchemaFileName(kind)), 'utf8');
+      expect(committed === formatSchema(schema), `${getSchemaFileName(kind)} is stale`).to.equal(true);
     });
   }
 
@@ -66,10 +66,10 @@ describe('the schemas of rule files', () => {
   for (const [path, text] of SOUND_FILES) {
     if (path.startsWith('cases/')) continue;
     it(`are named by the first line of ${path}`, () => {
-      const kinds: readonly RuleFileKind[] = [...ruleSchemas().keys()];
+      const kinds: readonly RuleFileKind[] = [...createRuleSchemas().keys()];
       const kind = kinds.find((one) => one === kindOf(path));
       expect(text.split('\n')[0]).to.equal(
-        `# yaml-language-server: $schema=../schema/${kind === undefined ? '' : schemaFileName(kind)}`,
+        `# yaml-language-server: $schema=../schema/${kind === undefined ? '' : getSchemaFileName(kind)}`,
       );
     });
   }
@@ -131,7 +131,7 @@ describe('the schemas of rule files', () => {
   });
 
   it('describe each fact', () => {
-    const text = JSON.stringify(ruleSchemas().get('verdicts'));
+    const text = JSON.stringify(createRuleSchemas().get('verdicts'));
     for (const [name, { description }] of FACTS) {
       expect(text, name).to.contain(JSON.stringify(name));
       expect(text, name).to.contain(JSON.stringify(description).slice(1, -1));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type ExportedRecord, exported } from '#history/archive/ship/journal-file.ts';
+import { type ExportedRecord, toExportedRecord } from '#history/archive/ship/journal-file.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { History, playJuly, Workplace } from '../../../history/evidence/backtest/backtest-history.ts';
@@ -194,7 +194,7 @@ async function everything(place: Workplace): Promise<readonly ExportedRecord[]> 
   const store = openSqliteStore(place.dataDir, { salt: TEST_SALT });
   const { entries } = await store.readJournal(null, 1_000_000);
   await store.close();
-  return entries.map((entry) => exported(entry, store.clientKeys));
+  return entries.map((entry) => toExportedRecord(entry, store.clientKeys));
 }
 
 async function addVerdicts(place: Workplace, count: number): Promise<void> {

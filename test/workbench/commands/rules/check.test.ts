@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
+  createRuleSchemas,
+  formatSchema,
+  getSchemaFileName,
   type RuleFileKind,
-  ruleSchemas,
-  schemaFileName,
-  schemaText,
 } from '#workbench/authoring/schema/rule-schema.ts';
 import { editsOf } from '../../../rule-fixtures/rule-edits.ts';
 import { editedCopy, TemporaryRules } from '../../../rule-fixtures/rule-folders.ts';
@@ -60,9 +60,9 @@ describe('rules check and rules schema', () => {
 
   it('write a schema for each kind of rule file, and say which files changed', async () => {
     await run(['rules', 'schema']);
-    const pathOf = (kind: RuleFileKind) => join(rules.folder, 'schema', schemaFileName(kind));
-    for (const [kind, made] of ruleSchemas())
-      expect(readFileSync(pathOf(kind), 'utf8')).to.equal(schemaText(made));
+    const pathOf = (kind: RuleFileKind) => join(rules.folder, 'schema', getSchemaFileName(kind));
+    for (const [kind, made] of createRuleSchemas())
+      expect(readFileSync(pathOf(kind), 'utf8')).to.equal(formatSchema(made));
     writeFileSync(pathOf('limits'), '{}\n');
     const { stdout } = await run(['rules', 'schema']);
     expect(stdout).to.match(/^schema\/limits\.schema\.json: changed$/m);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Rollout } from '#checkout/rollout/rollout.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { PlatformClient, ProposedError } from '#sdk/client.ts';
-import { actorOfPerson } from '#workbench/access/actors.ts';
+import { toPersonActor } from '#workbench/access/actors.ts';
 import { Audit } from '#workbench/access/audit.ts';
 import { type Proposal, Proposals } from '#workbench/approvals/proposals.ts';
 import type { Answer, Problem } from '../../../service/http-call.ts';
@@ -222,13 +222,13 @@ describeOnStores('with APPROVALS=required', (store) => {
   });
 
   it('a person and a key with that person as its owner count as one', async () => {
-    const { id: person, owner } = actorOfPerson({ sub: '248', email: null });
+    const { id: person, owner } = toPersonActor({ sub: '248', email: null });
     const change = { what: 'override', clientIdKey: 'payer-5', group: 'TRUSTED' } as const;
     const { clientKeys, registers, auditLog } = eyes.store;
     const now = eyes.clock.now;
     const proposals = new Proposals(registers, new Audit(auditLog, now), clientKeys, now);
     const { proposalId } = await proposals.add(
-      platformName('shop'),
+      toPlatformName('shop'),
       { ...change, reason: 'knows us', expiresAt: null },
       { subject: 'payer-5', basis: 'no override', lines: [], versions: null },
       { text: person, owner },

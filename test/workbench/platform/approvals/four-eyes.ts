@@ -4,7 +4,7 @@ import { type Application, startApplication } from '#application.ts';
 import { INSTALLATION, OPERATIONS, type Operation } from '#checkout/access/access-keys.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
 import type { RolloutNode } from '#checkout/rollout/rollout-node.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import type { Store } from '#state/store.ts';
 import { parseRoles } from '#workbench/access/roles.ts';
 import { Sessions } from '#workbench/access/sessions.ts';
@@ -85,7 +85,7 @@ export async function startFourEyes(
     clock,
     rulesDir,
     person: async (owner, platform, operations = OPERATIONS) => {
-      const whose = platform === '*' ? INSTALLATION : platformName(platform);
+      const whose = platform === '*' ? INSTALLATION : toPlatformName(platform);
       const { key } = await application.keys.issue(whose, operations, KEY_LIFETIME_MS, owner);
       return new Tenant(application, key);
     },

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { type Operation as Grant, grantable, INSTALLATION } from '#checkout/access/access-keys.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { exampleOf } from '#workbench/openapi/example.ts';
+import { type Operation as Grant, INSTALLATION, listGrantable } from '#checkout/access/access-keys.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { createExample } from '#workbench/openapi/example.ts';
 import { PLATFORM_OPERATIONS } from '#workbench/platform/platform-operations.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { temporarySqlite } from '../../../stores/temporary-store.ts';
@@ -87,7 +87,7 @@ function bodiesOf(
   return Object.entries(content).flatMap(([type, { name, example }]) => {
     const properties: unknown = Reflect.get(shapes[name] ?? {}, 'properties');
     const members = Object.keys(typeof properties === 'object' && properties !== null ? properties : {});
-    const shown = example ?? exampleOf(shapes[name] ?? {});
+    const shown = example ?? createExample(shapes[name] ?? {});
     let variants: object[] = [typeof shown === 'object' && shown !== null ? shown : {}];
     for (const member of members.filter((one) => one in WANTED || one === 'digest')) {
       variants = variants.flatMap((one) => wanted(member).map((value) => ({ ...one, [member]: value })));
@@ -117,7 +117,9 @@ async function keysOf(eyes: FourEyes) {
   ];
   const plain: Asker[] = [];
   for (const platform of ['shop', '*']) {
-    const grants: readonly Grant[] = grantable(platform === '*' ? INSTALLATION : platformName(platform));
+    const grants: readonly Grant[] = listGrantable(
+      platform === '*' ? INSTALLATION : toPlatformName(platform),
+    );
     mighty.push(await eyes.person(SELF, platform, grants));
     for (const one of grants) plain.push(await eyes.person(SELF, platform, [one]));
   }

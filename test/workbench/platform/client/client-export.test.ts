@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { networkKeys, parseAddress } from '#decision/addresses.ts';
+import { deriveNetworkKeys, parseAddress } from '#decision/addresses.ts';
 import type { Decision } from '#decision/decision.ts';
-import { platformName } from '#decision/payer/client-key.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
 import { type ListedDevice, listDevices, noteDevice } from '#decision/payer/known-devices.ts';
-import { hmacPseudonym, platformNames } from '#decision/pseudonym.ts';
+import { createDeviceNames, createPseudonymizer } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { openSqliteStore } from '#state/sqlite/store.ts';
 import { Audit } from '#workbench/access/audit.ts';
@@ -57,7 +57,7 @@ describeOnStores('the export of a client', (store) => {
     const proposals = new Proposals(registers, new Audit(auditLog, now), clientKeys, now);
     const override = { group: 'TRUSTED', reason: 'knows us', expiresAt: null } as const;
     await proposals.add(
-      platformName('shop'),
+      toPlatformName('shop'),
       { what: 'override', clientIdKey, ...override },
       { subject: clientIdKey, basis: 'nothing', lines: [], versions: null },
       { text: 'key shop 1', owner: 'key shop 1' },
@@ -127,7 +127,7 @@ describeOnStores('the export of a client', (store) => {
 
   it('says that it is not complete when an entry of the audit about the client cannot be read', async () => {
     await shop.override('fay', 'BLOCKED');
-    const { hash: clientHash } = store().clientKeys.of(platformName('shop'), 'fay');
+    const { hash: clientHash } = store().clientKeys.of(toPlatformName('shop'), 'fay');
     await store().auditLog.append({ at: 0, entry: 'changed', payer: { clientHash, detail: {} } });
     const { audit, complete } = await exported('fay');
     expect(audit.map(({ action }) => action)).to.deep.equal(['override', 'client read']);
@@ -144,21 +144,21 @@ describeOnStores('the export of a client', (store) => {
       texts.push(JSON.stringify(await exported('eve', one)));
     }
     const kept = [
-      hmacPseudonym(SIGNAL_SECRET)('fingerprint', device.fingerprint),
-      hmacPseudonym(SIGNAL_SECRET)('ip', device.ip),
+      createPseudonymizer(SIGNAL_SECRET)('fingerprint', device.fingerprint),
+      createPseudonymizer(SIGNAL_SECRET)('ip', device.ip),
       ...[parseAddress(device.ip)].flatMap((address) =>
-        address === null ? [] : networkKeys(address, hmacPseudonym(SIGNAL_SECRET)),
+        address === null ? [] : deriveNetworkKeys(address, createPseudonymizer(SIGNAL_SECRET)),
       ),
     ];
-    const { nameOf } = platformNames(SIGNAL_SECRET);
+    const { nameOf } = createDeviceNames(SIGNAL_SECRET);
     const [known] = (await exported('eve')).state?.knownDevices.fingerprints ?? [];
     const [ofFingerprint = ''] = kept;
     const begins = listDevices(noteDevice('', { id: ofFingerprint, formerId: null }, 0), 0)[0]?.id ?? '';
-    expect(known?.id).to.equal(nameOf(platformName('shop'), begins));
+    expect(known?.id).to.equal(nameOf(toPlatformName('shop'), begins));
     expect(known?.id).not.to.equal(begins);
     for (const pseudonym of kept) {
       for (const text of texts) expect(text).not.to.include(pseudonym.slice(0, 6));
-      const own = [platformName('shop'), platformName('bank')].map((one) => nameOf(one, pseudonym));
+      const own = [toPlatformName('shop'), toPlatformName('bank')].map((one) => nameOf(one, pseudonym));
       for (const [place, name] of own.entries()) expect(texts[place]).to.include(name);
     }
   });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'chai';
 import { openSqliteStore } from '#state/sqlite/store.ts';
-import type { HistoryEntry, viewOfHistory } from '#workbench/platform/client/client-history.ts';
+import type { HistoryEntry, toHistoryView } from '#workbench/platform/client/client-history.ts';
 import { expectHidden } from '../../../checkout/http/hidden-device.ts';
 import { TEST_SALT } from '../../../decision/payer/client-keys.ts';
 import { temporaryDirectory } from '../../../servers/temporary-directory.ts';
@@ -11,7 +11,7 @@ import { serviceOfSuite, startService } from '../../../service/running-service.t
 import type { Tenant } from '../../../service/tenant.ts';
 import { describeOnStores } from '../../../stores/describe-on-stores.ts';
 
-type History = ReturnType<typeof viewOfHistory>;
+type History = ReturnType<typeof toHistoryView>;
 
 function historyOf(shop: Tenant, clientIdKey: string, query = '') {
   const path = `client/history?clientIdKey=${encodeURIComponent(clientIdKey)}`;

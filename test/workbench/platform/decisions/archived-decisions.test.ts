@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Decision } from '#decision/decision.ts';
-import { platformName } from '#decision/payer/client-key.ts';
-import { touch } from '#decision/payer/client-state.ts';
+import { toPlatformName } from '#decision/payer/client-key.ts';
+import { recordActivity } from '#decision/payer/client-state.ts';
 import type { Segment } from '#history/archive/archive-log.ts';
 import { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import type { FoundDecisions } from '#history/archive/read/found-decisions.ts';
@@ -105,9 +105,9 @@ describe('decisions that the archive alone keeps', () => {
   });
 
   it('are missing from the last ones of a client, which is said there', async () => {
-    const client = clientKey(platformName('shop'), 'ann');
+    const client = clientKey(toPlatformName('shop'), 'ann');
     const snapshot = await forgetful.load(client);
-    await forgetful.commit(changeTo(client, snapshot, touch(snapshot.state, damaged.from)));
+    await forgetful.commit(changeTo(client, snapshot, recordActivity(snapshot.state, damaged.from)));
     expect((await shop.client('ann')).body).to.deep.include({ decisions: [], unread: unread() });
   });
 

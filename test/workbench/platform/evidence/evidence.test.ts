@@ -6,7 +6,7 @@ import { QUESTIONS } from '#history/evidence/questions.ts';
 import type { Report } from '#history/evidence/report/rule-report.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import type { JobView } from '#workbench/platform/evidence/evidence.ts';
-import { platformDocument } from '#workbench/platform/platform-operations.ts';
+import { createPlatformDocument } from '#workbench/platform/platform-operations.ts';
 import { type SeededConsole, startSeededConsole } from '../../../../scripts/screenshots/seeded-console.ts';
 import { until } from '../../../servers/until.ts';
 import { RULES_FOLDER } from '../../../service/current-rules.ts';
@@ -14,7 +14,7 @@ import { timeTold } from '../../../service/http-call.ts';
 import { Tenant } from '../../../service/tenant.ts';
 import { DescribedApi } from '../../openapi/described-api.ts';
 
-const described = new DescribedApi(platformDocument());
+const described = new DescribedApi(createPlatformDocument());
 const RESULT = { $ref: '#/components/schemas/OpenedEvidence' };
 
 describe('POST /v1/platform/evidence', () => {

@@ -1,34 +1,34 @@
 import { Type } from '#base/json-schema.ts';
 import * as s from '#base/shapes.ts';
-import { chapter, jsonAnswer, operation } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import { createChapter, declareJsonAnswer, declareOperation } from '#checkout/http/operation/operation.ts';
+import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import type { Fleet } from '#checkout/rollout/fleet.ts';
 import { ProblemSchema } from '#decision/rules/problem.ts';
 import { formatExample } from '#decision/rules/proof/example.ts';
-import { type RuleVersion, ruleVersion, versionText } from '#decision/rules/rule-set.ts';
+import { type RuleVersion, ruleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { ConstantSchema } from '#decision/rules/text/constant.ts';
 import { ChangedLineSchema, RuleCoverageSchema } from '#workbench/authoring/cases/cases.ts';
-import { knownLists, lostCasesMember, type Remark } from '#workbench/authoring/desk/examine.ts';
+import { findKnownLists, lostCasesMember, type Remark } from '#workbench/authoring/desk/examine.ts';
 import { DraftRefused } from '#workbench/authoring/draft.ts';
-import { hangUp } from '#workbench/platform/hang-up.ts';
+import { createHangUpSignal } from '#workbench/platform/hang-up.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import {
   BAD_VERSION,
+  parseBodyVersion,
+  runWithinLimits,
   TOO_HEAVY,
   VERSION_IN_PATH,
-  versionInBody,
-  withinLimits,
 } from '#workbench/platform/rules/rule-version.ts';
 import { waitUntilTakenUp } from '#workbench/rollout/taken-up.ts';
 import {
-  atDesk,
   DESK_FULL,
   DRAFT_FILES,
   DRAFT_MEMBERS,
   DRAFT_UNSOUND,
-  draftBody,
-  draftText,
-  draftUnsound,
+  declareDraftBody,
+  refuseUnsoundDraft,
+  runAtDesk,
+  toDraftText,
 } from './draft-body.ts';
 
 const RemarkSchema = s.shape('A remark about a rule file', {
@@ -55,28 +55,31 @@ export const CheckedDraftSchema = s.named(
 const CheckDraftBodySchema = Type.Object({
   ...DRAFT_MEMBERS,
   from: Type.Optional(
-    versionText(
+    versionTextSchema(
       'The version that it was begun with, whose sections and cases of other platforms its release keeps; absent: they are not looked at',
     ),
   ),
 });
 
-const checkDraft = operation({
+const checkDraft = declareOperation({
   route: 'post /v1/platform/rules/drafts/check',
   summary: 'The remarks about a draft',
   description:
     'As the commands "rules check" and "rules test" tell it, about files that lie nowhere yet, in words that the platform may read. Nothing is kept.',
   grant: 'rules',
-  body: draftBody('CheckDraftBody', CheckDraftBodySchema),
-  answers: jsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
+  body: declareDraftBody('CheckDraftBody', CheckDraftBodySchema),
+  answers: declareJsonAnswer('Its problems with their places, and what its cases say', CheckedDraftSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk, lists, clock }: RuleParts) =>
-    atDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
+    runAtDesk(desk, caller, async (): Promise<s.Shape<typeof CheckedDraftSchema>> => {
       const { from, ...members } = await body();
-      const draft = { ...draftText(members), from: from === undefined ? null : versionInBody('from', from) };
-      const known = knownLists(lists.copy, clock(), caller.platform);
-      const { digest, problems, notes, ...rest } = await withinLimits(() =>
-        desk.check(caller.platform, draft, known, hangUp(ctx)),
+      const draft = {
+        ...toDraftText(members),
+        from: from === undefined ? null : parseBodyVersion('from', from),
+      };
+      const known = findKnownLists(lists.copy, clock(), caller.platform);
+      const { digest, problems, notes, ...rest } = await runWithinLimits(() =>
+        desk.check(caller.platform, draft, known, createHangUpSignal(ctx)),
       );
       return {
         sound: digest !== null,
@@ -101,19 +104,21 @@ export const RewrittenCasesSchema = s.named(
   }),
 );
 
-const rewriteCases = operation({
+const rewriteCases = declareOperation({
   route: 'post /v1/platform/rules/drafts/cases',
   summary: 'The cases of a draft with the lengths of waits that it gives now',
   description:
     'As "rules test --update" writes them: the case files that change, comments and layout kept. A draft that is not sound has none. Nothing is kept.',
   grant: 'rules',
-  body: draftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
-  answers: jsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
+  body: declareDraftBody('RewriteCasesBody', Type.Object(DRAFT_MEMBERS)),
+  answers: declareJsonAnswer('The files that change, and line by line in what', RewrittenCasesSchema),
   refusals: [TOO_HEAVY, DESK_FULL],
   answer: ({ ctx, body, caller }, { desk }: RuleParts) =>
-    atDesk(desk, caller, async (): Promise<s.Shape<typeof RewrittenCasesSchema>> => {
-      const draft = draftText(await body());
-      const rewritten = await withinLimits(() => desk.rewriteCases(caller.platform, draft, hangUp(ctx)));
+    runAtDesk(desk, caller, async (): Promise<s.Shape<typeof RewrittenCasesSchema>> => {
+      const draft = toDraftText(await body());
+      const rewritten = await runWithinLimits(() =>
+        desk.rewriteCases(caller.platform, draft, createHangUpSignal(ctx)),
+      );
       const { files = new Map(), lines = [], left = [] } = rewritten ?? {};
       return { files: Object.fromEntries(files), lines, left: left.length };
     }),
@@ -135,34 +140,34 @@ export const SavedDraftSchema = s.named(
   }),
 );
 
-const DRAFT_REFUSED = refusal(
+const DRAFT_REFUSED = declareRefusal(
   'draft-refused',
   'It may not be kept like this; nothing was changed.',
   (detail: string) => new HttpProblem(409, 'draft refused', detail),
   'p2.v11 is released and never changes; choose another version',
 );
 
-const saveDraft = operation({
+const saveDraft = declareOperation({
   route: 'put /v1/platform/rules/versions/{version}',
   summary: 'Keeps a draft in RULES_DIR',
   description:
     'On the node that answers; other nodes have it when they share the folder. Only when it is sound, never in place of a released version or of one on trial, and of another draft only when `replaces` names what lies there. A draft decides nothing until it is released.',
   grant: 'operate',
   parameters: [VERSION_IN_PATH],
-  body: draftBody('SaveDraftBody', SaveDraftBodySchema),
-  answers: jsonAnswer('What is kept now', SavedDraftSchema),
+  body: declareDraftBody('SaveDraftBody', SaveDraftBodySchema),
+  answers: declareJsonAnswer('What is kept now', SavedDraftSchema),
   refusals: [BAD_VERSION, DRAFT_REFUSED, DRAFT_UNSOUND, TOO_HEAVY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, fleet, loadedRules, audit }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
-    const { saved, before } = await atDesk(desk, caller, async () => {
+    const { saved, before } = await runAtDesk(desk, caller, async () => {
       const { files, replaces = null } = await body();
       const draft = { version, files: Object.entries(files), replaces };
       await refuseOnTrial(version, fleet);
-      const save = () => withinLimits(() => desk.save(caller.platform, draft));
-      const saved = await orRefused(save, DRAFT_REFUSED.problem, DraftRefused);
+      const save = () => runWithinLimits(() => desk.save(caller.platform, draft));
+      const saved = await refuseKnownErrors(save, DRAFT_REFUSED.problem, DraftRefused);
       return { saved, before: draft.replaces };
     });
-    if (!saved.ok) throw draftUnsound(version, 'kept', saved.problems);
+    if (!saved.ok) throw refuseUnsoundDraft(version, 'kept', saved.problems);
     const { digest } = saved;
     const change = { before: before && { digest: before }, after: { digest } };
     await audit.note({ who: caller.actor.text, action: 'draft', subject: version, ...change });
@@ -184,4 +189,4 @@ async function refuseOnTrial(version: RuleVersion, fleet: Fleet): Promise<void> 
   );
 }
 
-export const CHECK_OPERATIONS = chapter('Rules', { checkDraft, rewriteCases, saveDraft });
+export const CHECK_OPERATIONS = createChapter('Rules', { checkDraft, rewriteCases, saveDraft });

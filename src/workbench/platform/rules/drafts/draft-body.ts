@@ -1,11 +1,16 @@
 import { type TSchema, Type } from '#base/json-schema.ts';
-import { showing } from '#base/shapes.ts';
-import { TooManyTurns } from '#base/work/turns.ts';
+import { withExample } from '#base/shapes.ts';
+import { QueueFull } from '#base/work/turns.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { jsonBody } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, orRefused, refusal, unavailable } from '#checkout/http/request/problems.ts';
+import { declareJsonBody } from '#checkout/http/operation/operation.ts';
+import {
+  declareRefusal,
+  HttpProblem,
+  refuseKnownErrors,
+  unavailable,
+} from '#checkout/http/request/problems.ts';
 import { formatProblem, type Problem } from '#decision/rules/problem.ts';
-import { type RuleVersion, versionText } from '#decision/rules/rule-set.ts';
+import { type RuleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
 import type { DraftText } from '#decision/rules/text/draft-text.ts';
 import {
   DRAFTS_AT_HAND_MAX,
@@ -13,7 +18,7 @@ import {
   type RuleDesk,
 } from '#workbench/authoring/desk/rule-desk.ts';
 import type { DraftFiles } from '#workbench/authoring/drafts.ts';
-import { versionInBody } from '#workbench/platform/rules/rule-version.ts';
+import { parseBodyVersion } from '#workbench/platform/rules/rule-version.ts';
 
 /** Twice what a version's files may come to when they are opened, for what JSON adds. */
 export const DRAFT_BYTES_MAX = 1024 * 1024;
@@ -31,7 +36,7 @@ const FILES_EXAMPLE = {
   'ladder.yaml': 'levels: [40s, 5m, 30m]\nresetAfter: 24h\n',
 };
 
-export const DRAFT_FILES = showing(
+export const DRAFT_FILES = withExample(
   Type.Record(Type.String({ wellFormed: true }), {
     description: 'Texts by path, like verdicts.yaml or cases/ladder.yaml',
   }),
@@ -40,11 +45,11 @@ export const DRAFT_FILES = showing(
 
 /** A rule set that somebody works on, as a body carries it. */
 export const DRAFT_MEMBERS = {
-  version: versionText('What the draft is called, like p2.v11'),
+  version: versionTextSchema('What the draft is called, like p2.v11'),
   files: DRAFT_FILES,
 } as const;
 
-export const DRAFT_UNSOUND = refusal(
+export const DRAFT_UNSOUND = declareRefusal(
   'draft-unsound',
   'It has problems; only what is sound is kept, or tried.',
   (version: string, done: string, problems: string) =>
@@ -59,7 +64,7 @@ export const DRAFT_UNSOUND = refusal(
 );
 
 /** The answer for a draft that is not sound; `done` says what was to happen to it. */
-export function draftUnsound(
+export function refuseUnsoundDraft(
   version: RuleVersion,
   done: 'kept' | 'tried',
   problems: readonly Problem[],
@@ -68,16 +73,16 @@ export function draftUnsound(
 }
 
 /** A body that brings the files of a draft along, so that it may be larger than others. */
-export function draftBody<S extends TSchema>(name: string, schema: S) {
-  return jsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
+export function declareDraftBody<S extends TSchema>(name: string, schema: S) {
+  return declareJsonBody(name, schema, undefined, DRAFT_BYTES_MAX);
 }
 
 /** Throws 400 when the draft has no name of a version. */
-export function draftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
-  return { version: versionInBody('version', version), files: Object.entries(files) };
+export function toDraftText({ version, files }: Readonly<{ version: string; files: DraftFiles }>): DraftText {
+  return { version: parseBodyVersion('version', version), files: Object.entries(files) };
 }
 
-export const DESK_FULL = refusal(
+export const DESK_FULL = declareRefusal(
   'desk-full',
   'The node has no room for another draft, of all platforms or of this one.',
   () =>
@@ -87,10 +92,10 @@ export const DESK_FULL = refusal(
 );
 
 /** Works on a draft when its turn at the desk has come; 503 when too many wait already. */
-export function atDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
-  return orRefused(
+export function runAtDesk<T>(desk: RuleDesk, { platform }: Caller, work: () => Promise<T>): Promise<T> {
+  return refuseKnownErrors(
     () => desk.atHand(platform, work),
     () => DESK_FULL.problem(),
-    TooManyTurns,
+    QueueFull,
   );
 }

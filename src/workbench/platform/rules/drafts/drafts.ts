@@ -2,18 +2,24 @@ import { Type } from '#base/json-schema.ts';
 import { count, list, named, nextPlace, type Shape, shape, text } from '#base/shapes.ts';
 import { isInstallation } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { chapter, DONE, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+  NO_CONTENT,
+} from '#checkout/http/operation/operation.ts';
 import type { Parameter } from '#checkout/http/operation/parameter.ts';
 import {
   badRequest,
+  declareRefusal,
   HttpProblem,
   notFound,
-  refusal,
-  orRefused as refusedOr,
+  refuseKnownErrors as refusedOr,
 } from '#checkout/http/request/problems.ts';
 import { isPlatformName, PLATFORM_NAME_PATTERN, type PlatformName } from '#decision/payer/client-key.ts';
-import { type RuleVersion, versionText } from '#decision/rules/rule-set.ts';
-import { ProposalRefused, ProposalSchema, proposalView } from '#workbench/approvals/proposals.ts';
+import { type RuleVersion, versionTextSchema } from '#decision/rules/rule-set.ts';
+import { ProposalRefused, ProposalSchema, toProposalView } from '#workbench/approvals/proposals.ts';
 import {
   DRAFT_DAYS_MAX,
   DRAFTS_MAX,
@@ -25,14 +31,14 @@ import {
 import { AT_EXAMPLE } from '#workbench/openapi/example.ts';
 import {
   BAD_PARAMETER,
+  cutPageInTime,
   PAGE_IN_TIME,
-  pageInTime,
   text as parameterText,
 } from '#workbench/platform/parameters.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { PROPOSAL_REFUSED } from '#workbench/platform/proposals.ts';
-import { BAD_VERSION, VERSION_IN_PATH, versionInBody } from '#workbench/platform/rules/rule-version.ts';
-import { atDesk, DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, draftBody } from './draft-body.ts';
+import { BAD_VERSION, parseBodyVersion, VERSION_IN_PATH } from '#workbench/platform/rules/rule-version.ts';
+import { DESK_FULL, DRAFT_BYTES_MAX, DRAFT_FILES, declareDraftBody, runAtDesk } from './draft-body.ts';
 
 /** The drafts of a platform that are not in RULES_DIR yet, kept on the server with a revision. */
 
@@ -54,7 +60,7 @@ export const DraftSchema = named(
 
 const IF_MATCH_FORM = 'If-Match must be the ETag of the draft, once, like "7".';
 
-const BAD_REVISION = refusal(
+const BAD_REVISION = declareRefusal(
   'bad-revision',
   'If-Match is not written as a revision.',
   (detail: string) => badRequest(detail),
@@ -77,7 +83,7 @@ const IF_MATCH: Parameter<number | null> = {
   },
 };
 
-const UNKNOWN_DRAFT = refusal(
+const UNKNOWN_DRAFT = declareRefusal(
   'unknown-draft',
   'The platform has no such draft.',
   (version: string) =>
@@ -87,7 +93,7 @@ const UNKNOWN_DRAFT = refusal(
   'p2.v11',
 );
 
-const NOT_PROPOSED = refusal(
+const NOT_PROPOSED = declareRefusal(
   'draft-not-proposed',
   'No proposal to release such a draft of the platform is open.',
   (version: string, platform: string) =>
@@ -98,14 +104,14 @@ const NOT_PROPOSED = refusal(
   'shop',
 );
 
-const DRAFT_CHANGED = refusal(
+const DRAFT_CHANGED = declareRefusal(
   'draft-changed',
   'It is not at the revision that If-Match names; nothing was changed.',
   (detail: string) => new HttpProblem(412, 'draft changed', detail),
   changedText('p2.v11', { changedBy: 'person:248289761001 (ann@example.com)', changedAt: AT_EXAMPLE }, 6),
 );
 
-const TOO_MANY = refusal(
+const TOO_MANY = declareRefusal(
   'too-many-drafts',
   'The platform has as many drafts as it may; nothing was changed.',
   (platform: string) =>
@@ -129,18 +135,19 @@ function changedText(
   return `${version} was changed by ${now.changedBy} at ${when}. Open it again, or keep yours under another name.`;
 }
 
-const listDrafts = operation({
+const listDrafts = declareOperation({
   route: 'get /v1/platform/rules/drafts',
   summary: 'Rule sets that people work on',
   description: `Of the platform of the key, without their files. A draft decides nothing; what nobody changes for ${DRAFT_DAYS_MAX} days is forgotten.`,
   grant: 'rules',
   parameters: PAGE_IN_TIME,
-  answers: jsonAnswer('A page', DraftListSchema),
+  answers: declareJsonAnswer('A page', DraftListSchema),
   answer: async ({ ctx, caller }, { drafts }: RuleParts): Promise<Shape<typeof DraftListSchema>> => {
-    const { page, next } = pageInTime(ctx, await drafts.list(caller.platform), ({ changedAt, version }) => [
-      changedAt,
-      version,
-    ]);
+    const { page, next } = cutPageInTime(
+      ctx,
+      await drafts.list(caller.platform),
+      ({ changedAt, version }) => [changedAt, version],
+    );
     return { drafts: page, next, bytesMax: DRAFT_BYTES_MAX };
   },
 });
@@ -151,14 +158,14 @@ const PLATFORM = parameterText(
   { pattern: PLATFORM_NAME_PATTERN },
 );
 
-const readDraft = operation({
+const readDraft = declareOperation({
   route: 'get /v1/platform/rules/drafts/{version}',
   summary: 'A draft with its files',
   description:
     'As it was written last. The owner of the installation reads a proposed draft of a platform as it would be released: with the sections and cases of other platforms, from the version that it was begun with.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, PLATFORM],
-  answers: withETag(jsonAnswer('The draft', DraftSchema)),
+  answers: withETag(declareJsonAnswer('The draft', DraftSchema)),
   refusals: [BAD_VERSION, UNKNOWN_DRAFT, NOT_PROPOSED, PROPOSAL_REFUSED],
   answer: async ({ ctx, caller }, { drafts, approvals }: RuleParts): Promise<Shape<typeof DraftSchema>> => {
     const version = VERSION_IN_PATH.read(ctx);
@@ -188,26 +195,26 @@ function otherPlatform(named: string | null, { platform }: Caller): PlatformName
 }
 
 const WriteBodySchema = Type.Object({
-  from: versionText('The version that it was begun with'),
+  from: versionTextSchema('The version that it was begun with'),
   files: DRAFT_FILES,
 });
 
-const writeDraft = operation({
+const writeDraft = declareOperation({
   route: 'put /v1/platform/rules/drafts/{version}',
   summary: 'Keeps what was typed',
   description: `Sound or not, in the store and not in RULES_DIR. Only if nobody changed it since the revision that If-Match names; without If-Match only if there is none yet. A platform has ${DRAFTS_MAX} drafts at most.`,
   grant: 'rules',
   parameters: [VERSION_IN_PATH, IF_MATCH],
-  body: draftBody('WriteDraftBody', WriteBodySchema),
-  answers: withETag(jsonAnswer('As it is kept now', SummarySchema)),
+  body: declareDraftBody('WriteDraftBody', WriteBodySchema),
+  answers: withETag(declareJsonAnswer('As it is kept now', SummarySchema)),
   refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED, TOO_MANY, DESK_FULL],
   answer: async ({ ctx, caller, body }, { desk, drafts }: RuleParts): Promise<DraftSummary> => {
     const version = VERSION_IN_PATH.read(ctx);
     const basis = IF_MATCH.read(ctx);
     const { platform, actor } = caller;
-    const draft = await atDesk(desk, caller, async () => {
+    const draft = await runAtDesk(desk, caller, async () => {
       const { from, files } = await body();
-      const written = { version, from: versionInBody('from', from), files };
+      const written = { version, from: parseBodyVersion('from', from), files };
       return orRefused(version, platform, basis, () => drafts.write(platform, written, basis, actor.text));
     });
     ctx.set('ETag', `"${draft.revision}"`);
@@ -215,15 +222,15 @@ const writeDraft = operation({
   },
 });
 
-const proposeDraft = operation({
+const proposeDraft = declareOperation({
   route: 'post /v1/platform/rules/drafts/{version}/proposal',
   summary: 'Proposes the release of a draft',
   description:
     'To the installation, whose operators see what it would change and release or return it, whether APPROVALS is required or not. Only as it is at the revision that If-Match names, sound and with cases that pass. Its release keeps the sections and cases of other platforms, as the version has them that it was begun with.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
-  body: jsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
-  answers: jsonAnswer('What waits for an operator', ProposalSchema),
+  body: declareJsonBody('ProposeDraftBody', Type.Object({ reason: text(1000, 'Why', 'fewer waits') })),
+  answers: declareJsonAnswer('What waits for an operator', ProposalSchema),
   refusals: [BAD_VERSION, BAD_REVISION, PROPOSAL_REFUSED, DESK_FULL],
   answer: async ({ ctx, caller, body }, { approvals, desk }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
@@ -231,19 +238,19 @@ const proposeDraft = operation({
     if (revision === null) throw BAD_REVISION.problem(IF_MATCH_FORM);
     const { platform, actor } = caller;
     const asked = { version, platform, revision, ...(await body()) };
-    const propose = () => atDesk(desk, caller, () => approvals.proposeDraft(asked, actor));
-    return proposalView(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
+    const propose = () => runAtDesk(desk, caller, () => approvals.proposeDraft(asked, actor));
+    return toProposalView(await refusedOr(propose, PROPOSAL_REFUSED.problem, ProposalRefused));
   },
 });
 
-const discardDraft = operation({
+const discardDraft = declareOperation({
   route: 'delete /v1/platform/rules/drafts/{version}',
   summary: 'Discards a draft',
   description:
     'Only if nobody changed it since the revision that If-Match names. What lies in RULES_DIR stays.',
   grant: 'rules',
   parameters: [VERSION_IN_PATH, { ...IF_MATCH, required: true }],
-  answers: DONE,
+  answers: NO_CONTENT,
   refusals: [BAD_VERSION, BAD_REVISION, DRAFT_CHANGED],
   answer: async ({ ctx, caller }, { drafts, audit }: RuleParts) => {
     const version = VERSION_IN_PATH.read(ctx);
@@ -258,7 +265,7 @@ const discardDraft = operation({
   },
 });
 
-function withETag(answers: ReturnType<typeof jsonAnswer>) {
+function withETag(answers: ReturnType<typeof declareJsonAnswer>) {
   return { 200: { ...answers[200], headers: ['ETag'] as const } };
 }
 
@@ -276,7 +283,7 @@ async function orRefused<T>(
   }
 }
 
-export const DRAFT_OPERATIONS = chapter('Rules', {
+export const DRAFT_OPERATIONS = createChapter('Rules', {
   listDrafts,
   readDraft,
   writeDraft,
