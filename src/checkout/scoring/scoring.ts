@@ -42,7 +42,7 @@ import { getPlatformSettings, type RuleSet } from '#decision/rules/rule-set.ts';
 import { recordScore } from '#decision/score-hints.ts';
 import { NO_LISTS, type SharedLists } from '#decision/shared-lists.ts';
 import { RETENTION } from '#state/retention.ts';
-import type { Store, StoredAnswer } from '#state/store.ts';
+import type { Store } from '#state/store.ts';
 import { type ArchivedOrders, ExpectedOrders } from './archived-orders.ts';
 import { type DecideBy, decideByChoice, decideByShadow } from './chosen-rules.ts';
 import {
@@ -189,11 +189,11 @@ export class ScoringService {
     let seen: SightingsSeen | null = null;
     const turn = { operation: 'verdict', client, also, admitted: context.admitted };
     const decide = async ({ state, now, answer }: LoadedClient) => {
-      if (answer !== null) return replayOf(answer);
+      if (answer !== null) return { result: { ...answer, replayed: true, verdicts: null }, change: null };
       const asking = { client, choice: ask.choice, state, sent: body.attributes, now };
       seen = showsNothing(asking) ? NO_DEVICES : await recordVerdictSightings(this.#parts, asking, seen);
       const standing = this.#standing({ client, state, sightings: seen.sightings, now });
-      return stepOf(ask, this.#decide(ask, standing), seen);
+      return toCommittedVerdict(ask, this.#decide(ask, standing), seen);
     };
     const { verdicts, ...answered } = await this.#turns.take(turn, decide, (unsure) => {
       if (unsure.verdicts !== null) this.#parts.ruleSource.observe(unsure.verdicts, false);
@@ -418,17 +418,12 @@ export class ScoringService {
   }
 
   #standing(standing: Omit<DecisionInput, 'lists' | 'holdoutDraw' | 'secrets'>): DecisionInput {
-    const { secrets } = this.#parts;
-    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets };
+    return { ...standing, lists: this.#lists, holdoutDraw: this.#holdoutDraw, secrets: this.#parts.secrets };
   }
 }
 
-function replayOf(stored: StoredAnswer): ClientChange<VerdictStepResult> {
-  return { result: { ...stored, replayed: true, verdicts: null }, change: null };
-}
-
 /** The answer to a verdict request, and all that is committed with it. */
-function stepOf(
+function toCommittedVerdict(
   { idempotencyKey }: VerdictAsk,
   verdicts: Verdicts,
   { attributes: notedAttributes }: SightingsSeen,
@@ -438,10 +433,8 @@ function stepOf(
   const entry = { kind: 'verdict', at, platform, clientIdKey, decision } as const;
   const byKey = idempotencyKey === null ? {} : { idempotencyKey };
   const result = { answer: toVerdictAnswer(decision), decisionId, replayed: false, verdicts };
-  return {
-    result,
-    change: { state, entry, decision, shape: getRecordShape(rules), notedAttributes, ...byKey },
-  };
+  const shape = getRecordShape(rules);
+  return { result, change: { state, entry, decision, shape, notedAttributes, ...byKey } };
 }
 
 /** What asking for the end of a wait came to. */

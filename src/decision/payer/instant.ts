@@ -20,6 +20,6 @@ export function formatTime(at: number): string {
 }
 
 /** Turns a time into its age at `lastAt`, and an age into its time: how a payer's state stores times. */
-export function toggleAge(momentOrAge: number | null, lastAt: number): number | null {
+export function toAgeOrTime(momentOrAge: number | null, lastAt: number): number | null {
   return momentOrAge === null ? null : lastAt - momentOrAge;
 }

@@ -1,6 +1,6 @@
 import { readMoney } from './amount.ts';
 import { DIGITS, formatBase64Number, parseBase64Number } from './client-key.ts';
-import { toggleAge } from './instant.ts';
+import { toAgeOrTime } from './instant.ts';
 import type { KnownOrder } from './order.ts';
 import { decodeReports, decodeResult, encodeReports, encodeResult, RESULT_CODES } from './order-text.ts';
 import { NO_OUTCOMES, type OutcomeTally, type RecentOrder } from './outcomes.ts';
@@ -45,12 +45,13 @@ export function encodeOutcomes(tally: OutcomeTally, lastAt: number): OutcomesRow
     reportsRows(orders),
     older === NO_OUTCOMES.older
       ? 0
-      : [toggleAge(older.lastPaidAt, lastAt), toggleAge(older.lastUnpaidAt, lastAt), older.unpaidChain],
+      : [toAgeOrTime(older.lastPaidAt, lastAt), toAgeOrTime(older.lastUnpaidAt, lastAt), older.unpaidChain],
   ];
   while (row.length > 3 && row.at(-1) === 0) row.pop();
   return row;
 }
 
+/** The tally that `encodeOutcomes` stored in a state of `lastAt`. */
 export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
   if (row === 0) return NO_OUTCOMES;
   const [paidCount, unpaidCount, neitherCount, newestAge = 0, orders, amounts, reports, older] = row;
@@ -66,8 +67,8 @@ export function decodeOutcomes(row: OutcomesRow, lastAt: number): OutcomeTally {
     recent: recent.reverse(),
     older: older
       ? {
-          lastPaidAt: toggleAge(older[0], lastAt),
-          lastUnpaidAt: toggleAge(older[1], lastAt),
+          lastPaidAt: toAgeOrTime(older[0], lastAt),
+          lastUnpaidAt: toAgeOrTime(older[1], lastAt),
           unpaidChain: older[2],
         }
       : NO_OUTCOMES.older,

@@ -2,7 +2,7 @@ import { NO_ATTRIBUTE_VALUES } from './attribute-values.ts';
 import type { ClientState, StageMark, VerdictEvent } from './client-state.ts';
 import { NO_DAY_TALLIES } from './day-tallies.ts';
 import { decodeHints, encodeHints, type HintsRow } from './hints-document.ts';
-import { toggleAge } from './instant.ts';
+import { toAgeOrTime } from './instant.ts';
 import { type Ladder, NO_ATTEMPTS } from './ladder.ts';
 import { decodeOutcomes, encodeOutcomes, type OutcomesRow } from './outcomes-text.ts';
 
@@ -52,8 +52,8 @@ export function encodeClientState(state: ClientState): string {
     FORMAT,
     state.seq,
     state.lastAt,
-    toggleAge(state.firstSeenAt, state.lastAt),
-    toggleAge(state.lastVerdictAt, state.lastAt),
+    toAgeOrTime(state.firstSeenAt, state.lastAt),
+    toAgeOrTime(state.lastVerdictAt, state.lastAt),
     state.changes,
     encodeLadder(state),
     state.events.map((event, index) => encodeEvent(event, state.events[index - 1], state.lastAt)),
@@ -110,9 +110,9 @@ export function decodeClientState(text: string): ClientState {
   }
   return {
     seq,
-    firstSeenAt: toggleAge(firstSeenAge, lastAt),
+    firstSeenAt: toAgeOrTime(firstSeenAge, lastAt),
     lastAt,
-    lastVerdictAt: toggleAge(lastVerdictAge, lastAt),
+    lastVerdictAt: toAgeOrTime(lastVerdictAge, lastAt),
     lastVerdictBlocked: lastVerdictBlocked === 1,
     changes,
     ladder: decodeLadder(ladder),

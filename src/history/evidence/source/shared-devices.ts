@@ -191,11 +191,10 @@ export async function countSharedDevices(
   );
   const devices = new SeenDevices(questions);
   const appender = await duck.appender('shared_devices');
-  const spans = await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX);
-  for (const span of spans) {
+  const counted = { columns, ofValues };
+  for (const span of await timeSpans(duck, 'device_events', ORDERED_AT_ONCE_MAX)) {
     const sql = `SELECT * FROM device_events WHERE ${span} ORDER BY "at", ${JOURNAL_ORDER_SQL}, client_hash`;
-    for await (const batch of duck.batches(sql))
-      addShared(new Events(batch), devices, { columns, ofValues }, appender);
+    for await (const batch of duck.batches(sql)) addShared(new Events(batch), devices, counted, appender);
   }
   appender.close();
   return names;

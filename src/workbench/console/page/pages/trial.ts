@@ -1,4 +1,4 @@
-import { shareInterval } from '#history/statistics/intervals.ts';
+import { estimateShare } from '#history/statistics/intervals.ts';
 import { ask, may } from '#workbench/console/page/api.ts';
 import { h, html, useMemo, useState } from '#workbench/console/page/html.ts';
 import { Chart } from '#workbench/console/page/parts/chart.ts';
@@ -48,7 +48,7 @@ function shadowDifferences({ shadow }: TrialCounts, active: string, candidate: s
   const columns = [...numbers('count'), `${active} → ${candidate}`, 'groups', 'sample orders'];
   return html`<p>
       <b class="num">${count(different)}</b> of <b class="num">${count(compared)}</b> verdicts differ:
-      ${' '}${intervalText(shareInterval(different, compared))}.
+      ${' '}${intervalText(estimateShare(different, compared))}.
     </p>
     ${
       differences.length > 0 &&

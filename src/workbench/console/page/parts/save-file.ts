@@ -1,4 +1,4 @@
-import { csvCell } from '#base/csv.ts';
+import { formatCsvCell } from '#base/csv.ts';
 import { html } from '#workbench/console/page/html.ts';
 import { useAttempt } from './notice.ts';
 
@@ -14,7 +14,7 @@ export function saveFile(name: string, type: string, content: BlobPart) {
 /** Rows as CSV, the names of their columns first. */
 export function csvText(rows: readonly object[]) {
   const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
-  return lines.map((cells) => `${cells.map((value) => csvCell(value)).join(',')}\r\n`).join('');
+  return lines.map((cells) => `${cells.map((value) => formatCsvCell(value)).join(',')}\r\n`).join('');
 }
 
 /** A line of JSON each. */
