@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { AccessKeys } from './checkout/access/access-keys.ts';
 import type { LostKey } from './checkout/access/admitted-keys.ts';
-import { type CallerApiParts, callerApi } from './checkout/caller/caller-api.ts';
-import { certificateEndsMs } from './checkout/http/server/certificate.ts';
+import { type CallerApiParts, createCallerApi } from './checkout/caller/caller-api.ts';
+import { readCertificateEndMs } from './checkout/http/server/certificate.ts';
 import {
   type Address,
   closeListener,
@@ -35,13 +35,13 @@ import {
   watchShipping,
   watchStore,
 } from './workbench/monitoring/node-gauges.ts';
-import { documentRoutes, servedDocument } from './workbench/openapi/docs.ts';
+import { createDocumentRoutes, prepareDocument } from './workbench/openapi/docs.ts';
 import type { Erasure } from './workbench/payers/erasure.ts';
-import { callerDocument } from './workbench/platform/caller-document.ts';
+import { createCallerDocument } from './workbench/platform/caller-document.ts';
 import type { Readiness, RolloutView } from './workbench/platform/parts.ts';
 import { platformApi } from './workbench/platform/platform-api.ts';
-import { whileStoreIsLate } from './workbench/upkeep/store-start.ts';
-import { healthTexts, StoreWatch, servesClients } from './workbench/upkeep/store-watch.ts';
+import { retryWhileStoreIsLate } from './workbench/upkeep/store-start.ts';
+import { isServing, listHealthProblems, StoreWatch } from './workbench/upkeep/store-watch.ts';
 
 export interface ApplicationParts extends CompositionParts {
   readonly rollout: (RolloutView & { readonly report: () => NodeReport }) | null;
@@ -99,19 +99,19 @@ export async function startApplication(parts: ApplicationParts): Promise<Applica
     if (draining) return { ready: false, why: 'the service is shutting down' };
     const health = await watch.health();
     const texts = [
-      ...healthTexts(health),
+      ...listHealthProblems(health),
       ...keys.lost().map(lostKeyText),
       ...rolloutTexts(parts.rollout?.report().trouble ?? null),
       ...(hasStaleLists() ? [STALE_LISTS] : []),
     ];
-    return { ready: servesClients(health), why: texts.join(' ') };
+    return { ready: isServing(health), why: texts.join(' ') };
   };
   const isDraining = () => draining;
   const shared = { ...parts, ...composed };
-  const document = servedDocument(callerDocument(parts.basePath));
+  const document = prepareDocument(createCallerDocument(parts.basePath));
   const ofCallers = {
     ...shared,
-    documentRoutes: documentRoutes(document, parts.basePath),
+    documentRoutes: createDocumentRoutes(document, parts.basePath),
     rateBuckets: store.rateBuckets,
   };
   const callers = callerListener(ofCallers, parts, isDraining);
@@ -151,7 +151,7 @@ function callerListener(
   isDraining: () => boolean,
 ): Server {
   const workLimit = new WorkLimit();
-  const answer = callerApi({ ...api, workLimit }).callback();
+  const answer = createCallerApi({ ...api, workLimit }).callback();
   return createListener(
     caller,
     shedOverload(workLimit, api.metrics, basePath, answer, ({ headersDistinct }) =>
@@ -165,7 +165,7 @@ function callerListener(
 
 /** Before anybody is served: a store that was put back knows who was erased since. */
 async function repeatErasures(erasure: Erasure, log: Logger): Promise<void> {
-  const { clients, unreadable, waitsForArchive } = await whileStoreIsLate(
+  const { clients, unreadable, waitsForArchive } = await retryWhileStoreIsLate(
     () => erasure.repeat(),
     ({ message }) => log.warn({ store: message }, 'the erasures of the ledger wait for the store'),
   );
@@ -219,7 +219,7 @@ function watchedStore({ store, log }: ApplicationParts): StoreWatch {
 /** From now on this node's copy of the shared lists follows the store. */
 async function startLists(lists: ListNode, log: Logger): Promise<void> {
   const onTrouble = tellTrouble(log);
-  await whileStoreIsLate(
+  await retryWhileStoreIsLate(
     () => lists.start(),
     (error) => onTrouble('the shared lists are late', error),
   );
@@ -238,7 +238,7 @@ function nodeMetrics(
   const certificateOf =
     ({ tls }: Address) =>
     () =>
-      tls === undefined ? null : certificateEndsMs(tls);
+      tls === undefined ? null : readCertificateEndMs(tls);
   watchCertificates(metrics.registry, { caller: certificateOf(caller), platform: certificateOf(platform) });
   watchStore(metrics.registry, () => ({ health: watch.known, clockOffsetMs: store.clockOffsetMs() }));
   return metrics;

@@ -4,12 +4,17 @@ import { ListNode } from '#checkout/lists/list-node.ts';
 import type { Metrics } from '#checkout/metrics/metrics.ts';
 import type { RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { ArchivedOrders } from '#checkout/scoring/archived-orders.ts';
-import type { Pace } from '#checkout/scoring/client-turns.ts';
+import type { ProcessClock } from '#checkout/scoring/client-turns.ts';
 import { KnownErasures } from '#checkout/scoring/known-erasures.ts';
 import { ScoringService } from '#checkout/scoring/scoring.ts';
-import { holdoutDraw } from '#decision/holdout.ts';
+import { createHoldoutDraw } from '#decision/holdout.ts';
 import type { AttributeHmacs } from '#decision/payer/attribute-hmacs.ts';
-import { attributeHmacsUnder, hmacPseudonym, nodeSecrets, platformNames } from '#decision/pseudonym.ts';
+import {
+  createAttributeHmacs,
+  createDeviceNames,
+  createPseudonymizer,
+  identifyNodeSecrets,
+} from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { EventFeed } from '#history/archive/read/event-feed.ts';
 import type { Store } from '#state/store.ts';
@@ -36,7 +41,7 @@ export interface CompositionParts extends NodeParts {
   readonly attributeHmacs?: AttributeHmacs;
   readonly erasureLedger?: ErasureLedger | null;
   /** The process's own when absent. */
-  readonly pace?: Pace;
+  readonly pace?: ProcessClock;
 }
 
 /**
@@ -53,17 +58,17 @@ export function compose(parts: CompositionParts, metrics: Metrics) {
   );
   const sessions = new Sessions(store.documents, keys, parts.provider?.roles ?? [], clock);
   const audit = new Audit(store.auditLog, clock);
-  const pseudonym = hmacPseudonym(signalSecret);
-  const names = platformNames(signalSecret);
-  const formerPseudonym = former === null ? null : hmacPseudonym(former);
+  const pseudonym = createPseudonymizer(signalSecret);
+  const names = createDeviceNames(signalSecret);
+  const formerPseudonym = former === null ? null : createPseudonymizer(former);
   const attributeHmacs =
-    parts.attributeHmacs ?? attributeHmacsUnder([signalSecret, former].filter((one) => one !== null));
+    parts.attributeHmacs ?? createAttributeHmacs([signalSecret, former].filter((one) => one !== null));
   const lists = new ListNode({ listLog, pseudonym, formerPseudonym, clock, onTrouble });
   const listEditor = new ListEditor({ listLog, node: lists, pseudonym, names, audit, clientKeys, clock });
   const decides = {
     lists,
-    holdoutDraw: holdoutDraw(signalSecret),
-    secrets: nodeSecrets(signalSecret, former),
+    holdoutDraw: createHoldoutDraw(signalSecret),
+    secrets: identifyNodeSecrets(signalSecret, former),
   };
   const reporting = new ReportingWatch({
     registers: store.registers,

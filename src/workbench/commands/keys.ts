@@ -1,16 +1,16 @@
 import { type Command, Option } from 'commander';
-import type { Shape, Written } from '#base/shapes.ts';
+import type { Shape, WithMomentsAsText } from '#base/shapes.ts';
 import {
-  grantable,
   INSTALLATION,
   isInstallation,
   KEY_DAYS_MAX,
   KeyRefused,
+  listGrantable,
   OPERATIONS,
   type Operation,
 } from '#checkout/access/access-keys.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { type AccessKeySchema, keyView } from '#workbench/access/key-views.ts';
+import { type AccessKeySchema, toKeyView } from '#workbench/access/key-views.ts';
 import type { StoredProposal } from '#workbench/approvals/proposals.ts';
 import { issueKey, type KeyListSchema, listKeys, revokeKey } from '#workbench/platform/keys.ts';
 import { UsageError } from './exit.ts';
@@ -18,7 +18,7 @@ import { type Asking, addOperationCommand, proposedText } from './operation-comm
 import { itemTable } from './operation-table.ts';
 import { parseLifetime } from './options.ts';
 
-type KeyView = Written<Shape<typeof AccessKeySchema>>;
+type KeyView = WithMomentsAsText<Shape<typeof AccessKeySchema>>;
 
 /** A forgotten key ends by itself. */
 const DEFAULT_LIFETIME = '365d';
@@ -57,7 +57,7 @@ export function keysCommands(program: Command): void {
     },
   });
 
-  addOperationCommand<Written<Shape<typeof KeyListSchema>>>(keys, {
+  addOperationCommand<WithMomentsAsText<Shape<typeof KeyListSchema>>>(keys, {
     operation: listKeys,
     text: (list) =>
       list.keys.length === 0
@@ -90,7 +90,7 @@ async function issue({ parts, platform, options, caller }: Asking): Promise<Issu
     const change = { what: 'key', record } as const;
     const proposal = await approvals.propose(INSTALLATION, change, caller.actor);
     if (proposal === null) await approvals.key({ platform, who: caller.actor.text }, change);
-    return { key, record: keyView(record, clock()), proposal };
+    return { key, record: toKeyView(record, clock()), proposal };
   });
 }
 
@@ -127,11 +127,11 @@ function parseOwner(text: string): string {
 function grantedOperations(list: string, whose: PlatformName): readonly Operation[] {
   const names = list.split(',').map((name) => name.trim());
   return names.map((name) => {
-    const operation = grantable(whose).find((one) => one === name);
+    const operation = listGrantable(whose).find((one) => one === name);
     if (operation !== undefined) return operation;
     throw new UsageError(
       isInstallation(whose)
-        ? `keys of the whole installation may have ${grantable(whose).join(', ')}; issue a key of a platform for "${name}"`
+        ? `keys of the whole installation may have ${listGrantable(whose).join(', ')}; issue a key of a platform for "${name}"`
         : `"${name}" concerns every platform; it is granted to keys of the whole installation alone: --platform '*'`,
     );
   });

@@ -1,9 +1,9 @@
 import { createLog } from '#base/log.ts';
 import { Metrics } from '#checkout/metrics/metrics.ts';
 import { Fleet } from '#checkout/rollout/fleet.ts';
-import { fixedRules, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
+import { createFixedRules, LoadedRules, type RuleSource } from '#checkout/rollout/loaded-rules.ts';
 import { type Config, readConfig, signalSecretOf, signalSecretsAtHand } from '#config.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
 import type { ArchiveReader } from '#history/archive/read/archive-reader.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
@@ -64,7 +64,7 @@ type Secrets = Awaited<ReturnType<typeof secretsFor>>;
 /** Under another secret than the nodes' no fingerprint and no address would be recognised. */
 async function secretsFor({ lists = false }: Needs, config: Config, store: Store, now: number) {
   const atHand = signalSecretsAtHand(config);
-  const attributeHmacs = attributeHmacsUnder(atHand);
+  const attributeHmacs = createAttributeHmacs(atHand);
   if (!lists) return { signalSecret: atHand[0] ?? '', signalSecretPrevious: null, attributeHmacs };
   const isNoted = (await store.registers.read(SECRET_REGISTER)) !== null;
   const signalSecret = signalSecretOf(config);
@@ -74,7 +74,7 @@ async function secretsFor({ lists = false }: Needs, config: Config, store: Store
   return {
     signalSecret,
     signalSecretPrevious,
-    attributeHmacs: attributeHmacsUnder(signalSecretsAtHand(config)),
+    attributeHmacs: createAttributeHmacs(signalSecretsAtHand(config)),
   };
 }
 
@@ -118,7 +118,7 @@ function composed({ config, needs, store, clock, archive, loadedRules, secrets }
 /** The newest released rule set decides what a command changes of a payer. */
 function rulesOf(loadedRules: LoadedRules): RuleSource {
   return {
-    choose: (client) => fixedRules(loadedRules.deciding(null)).choose(client),
+    choose: (client) => createFixedRules(loadedRules.deciding(null)).choose(client),
     observe: () => {},
     observeOutcome: () => {},
     candidateFailed: () => {},

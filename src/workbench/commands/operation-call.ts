@@ -5,13 +5,18 @@ import { Readable } from 'node:stream';
 import Koa from 'koa';
 import { OPERATIONS } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { type Declared, type Listener, searchTurns, toldAnswer } from '#checkout/http/operation/operation.ts';
+import {
+  createSearchQueue,
+  type DeclaredOperation,
+  type Listener,
+  toldAnswer,
+} from '#checkout/http/operation/operation.ts';
 import type { RouteContext } from '#checkout/http/operation/parameter.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
-import { userActor } from '#workbench/access/actors.ts';
+import { createUserActor } from '#workbench/access/actors.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { platformProblemOf } from '#workbench/platform/refusals.ts';
+import { toPlatformProblem } from '#workbench/platform/refusals.ts';
 
 /** What an operation is asked with, as a request has it. */
 export interface Given {
@@ -32,7 +37,7 @@ export interface Answer {
 
 /** The user of the operating system, who may do everything, with the eyes of a platform. */
 export function systemUser(platform: PlatformName, note = ''): Caller {
-  const actor = userActor();
+  const actor = createUserActor();
   return {
     actor: { ...actor, text: `${actor.text}${note}` },
     platform,
@@ -47,7 +52,7 @@ export function systemUser(platform: PlatformName, note = ''): Caller {
  * the operation refuses with, as HttpProblem.
  */
 export async function callOperation(
-  operation: Declared<RuleParts>,
+  operation: DeclaredOperation<RuleParts>,
   parts: RuleParts,
   caller: Caller,
   given: Given = {},
@@ -60,14 +65,14 @@ export async function callOperation(
     whileReading: (_ctx, read) => read(),
     own: () => {},
     openBodyMs: 0,
-    searches: searchTurns(),
+    searches: createSearchQueue(),
   };
   try {
     const answer = toldAnswer(ctx, operation.answers, await operation.run(ctx, parts, listener));
     const stream = answer instanceof Readable ? answer : null;
     return { status: ctx.status, json: stream === null ? jsonOf(answer) : null, stream };
   } catch (error) {
-    throw platformProblemOf(error) ?? error;
+    throw toPlatformProblem(error) ?? error;
   }
 }
 
@@ -79,7 +84,10 @@ function jsonOf(told: unknown): string | null {
 
 const koa = new Koa<RequestState>();
 
-function contextOf({ route }: Declared<RuleParts>, { path = {}, query = {}, body }: Given): RouteContext {
+function contextOf(
+  { route }: DeclaredOperation<RuleParts>,
+  { path = {}, query = {}, body }: Given,
+): RouteContext {
   const [method = '', place = ''] = route.split(' ');
   const req = new IncomingMessage(new Socket());
   req.method = method.toUpperCase();

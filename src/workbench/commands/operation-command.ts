@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import type { CommandSpec, Declared } from '#checkout/http/operation/operation.ts';
+import type { CommandSpec, DeclaredOperation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { readConfig } from '#config.ts';
 import { PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
@@ -19,7 +19,7 @@ import {
   readInput,
   withLowerFirst,
 } from './operation-inputs.ts';
-import { parsePlatform, parseWhose } from './options.ts';
+import { parseListOwner, parsePlatform } from './options.ts';
 import { print } from './print.ts';
 
 /** With whose eyes a command looks. */
@@ -48,7 +48,7 @@ export interface Asking {
   readonly caller: Caller;
   /** Throws what an operation refuses with, for people. */
   readonly ask: (
-    operation: Declared<RuleParts>,
+    operation: DeclaredOperation<RuleParts>,
     given: Readonly<Record<string, unknown>>,
     platform?: PlatformName,
   ) => Promise<Answer>;
@@ -56,7 +56,7 @@ export interface Asking {
 
 /** The command of an operation. Its words, options and help follow from the operation; this is what people see of the answer. */
 export interface OperationCommand<Told> {
-  readonly operation: Declared<RuleParts>;
+  readonly operation: DeclaredOperation<RuleParts>;
   /** Absent: the whole installation, without an option. */
   readonly platform?: keyof typeof PLATFORM_OPTIONS;
   readonly needs?: Needs;
@@ -122,7 +122,7 @@ function attributeOf(input: OperationInput): string {
   return input.option().attributeName();
 }
 
-function helpOf({ summary, description }: Declared<RuleParts>, spec: CommandSpec): string {
+function helpOf({ summary, description }: DeclaredOperation<RuleParts>, spec: CommandSpec): string {
   const first = spec.summary ?? summary;
   const about = spec.description ?? description;
   const said = `${first.slice(0, 1).toUpperCase()}${first.slice(1)}.`;
@@ -137,7 +137,7 @@ function platformOption(kind: keyof typeof PLATFORM_OPTIONS): Option {
 
 function whoseEyes(kind: keyof typeof PLATFORM_OPTIONS | undefined, given: unknown): PlatformName {
   if (kind === undefined) return INSTALLATION;
-  return kind === 'named' ? parsePlatform(String(given)) : parseWhose(String(given));
+  return kind === 'named' ? parsePlatform(String(given)) : parseListOwner(String(given));
 }
 
 async function run<Told>(
@@ -185,7 +185,7 @@ export async function onParts<T>(
 }
 
 /** Puts what is given where the operation reads it. */
-function requestOf(operation: Declared<RuleParts>, given: Readonly<Record<string, unknown>>) {
+function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Record<string, unknown>>) {
   const inputs = inputsOf(operation);
   const at = (place: InputPlace) =>
     Object.fromEntries(
@@ -202,7 +202,7 @@ function requestOf(operation: Declared<RuleParts>, given: Readonly<Record<string
 
 /** All pages of a list as one, unless the command bounds it. */
 async function restOf(
-  operation: Declared<RuleParts>,
+  operation: DeclaredOperation<RuleParts>,
   { json }: Answer,
   given: Readonly<Record<string, unknown>>,
   { ask }: Asking,
@@ -261,7 +261,7 @@ export function proposedText(proposalId: string, lines: readonly string[]): stri
 }
 
 /** What an operation refuses with, with the options of the command for the names of the interface. */
-function forPeople(error: unknown, operation: Declared<RuleParts>): unknown {
+function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unknown {
   if (!(error instanceof HttpProblem)) return error;
   const { status, message, errors } = error;
   const flags = new Map(inputsOf(operation).map((input) => [input.name, input.shown]));

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import { isJsonObject } from '#base/files/json-object.ts';
 import { Type } from '#base/json-schema.ts';
-import type { Declared } from '#checkout/http/operation/operation.ts';
-import { suggest } from '#decision/rules/problem.ts';
+import type { DeclaredOperation } from '#checkout/http/operation/operation.ts';
+import { suggestName } from '#decision/rules/problem.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
 import { UsageError } from './exit.ts';
 import { flagOf, parseLifetime, parseReason, parseTime } from './options.ts';
@@ -22,7 +22,11 @@ export interface OperationInput {
 }
 
 /** All that an operation takes, but for places in lists. */
-export function inputsOf({ parameters = [], body, command }: Declared<RuleParts>): readonly OperationInput[] {
+export function inputsOf({
+  parameters = [],
+  body,
+  command,
+}: DeclaredOperation<RuleParts>): readonly OperationInput[] {
   const inParameters = parameters.flatMap(({ name, in: place, required, description, schema }) =>
     place === 'header' ? [] : [{ name, in: place, isRequired: required, description, schema }],
   );
@@ -120,7 +124,7 @@ export function readInput({ name, schema, shown }: OperationInput, given: unknow
 
 function oneOf(text: string, name: string, values: readonly string[]): string {
   if (values.includes(text)) return text;
-  throw new UsageError(`unknown ${name} "${text}"${suggest(text, values)}`);
+  throw new UsageError(`unknown ${name} "${text}"${suggestName(text, values)}`);
 }
 
 function valuesIn(schema: object): readonly string[] {

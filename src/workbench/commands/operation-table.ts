@@ -1,12 +1,12 @@
 import { isJsonObject } from '#base/files/json-object.ts';
-import type { Declared } from '#checkout/http/operation/operation.ts';
-import { timeText, toEpochMs } from '#decision/payer/instant.ts';
+import type { DeclaredOperation } from '#checkout/http/operation/operation.ts';
+import { formatTime, toEpochMs } from '#decision/payer/instant.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
-import { table } from './print.ts';
+import { formatTable } from './print.ts';
 
 /** The table of the items that an operation lists, by the columns of its command. `missing`: what a member that is null shows. */
 export function itemTable(
-  { command }: Declared<RuleParts>,
+  { command }: DeclaredOperation<RuleParts>,
   items: readonly object[],
   missing: Readonly<Record<string, string>> = {},
 ): string {
@@ -14,7 +14,7 @@ export function itemTable(
   const rows = items.map((item) => columns.map(([, member]) => cellOf(item, member, missing[member] ?? '')));
   const isNumber = (member: string) => items.some((item) => typeof Reflect.get(item, member) === 'number');
   const right = columns.flatMap(([, member], place) => (isNumber(member) ? [place] : []));
-  return table(
+  return formatTable(
     columns.map(([heading]) => heading),
     rows,
     { right },
@@ -35,5 +35,5 @@ const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 function momentText(value: string): string {
   const at = MOMENT.test(value) ? toEpochMs(value) : null;
-  return at === null ? value : timeText(at);
+  return at === null ? value : formatTime(at);
 }

@@ -4,13 +4,13 @@ import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
 import {
   type AnswerSpec,
-  type Asked,
-  type Declared,
+  type DeclaredOperation,
+  declareOperation,
+  type GrantedRequest,
   type KeyedSpec,
   type OperationSpec,
-  operation,
 } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import { declareRefusal, HttpProblem, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import type { PlatformName } from '#decision/payer/client-key.ts';
 import type { Approvals } from '#workbench/approvals/approvals.ts';
 import { ProposalRefused, type ProposedChange } from '#workbench/approvals/proposals.ts';
@@ -25,25 +25,25 @@ export interface GateParts {
 
 export interface GatedSpec<Parts, Body> extends KeyedSpec<Parts, Body> {
   /** The change that it asks for. */
-  readonly gate: (asked: Asked<Body>, parts: Parts) => Promise<GatedChange>;
+  readonly gate: (asked: GrantedRequest<Body>, parts: Parts) => Promise<GatedChange>;
 }
 
-/** Declares an operation whose change somebody else may have to approve: it then answers 202 with the proposal. */
-export function gatedOperation<Parts extends GateParts, Body = never>({
+/** Declares an declareOperation whose change somebody else may have to approve: it then answers 202 with the proposal. */
+export function declareGatedOperation<Parts extends GateParts, Body = never>({
   gate,
   answer,
   answers,
   refusals = [],
   ...rest
-}: GatedSpec<Parts, Body>): Declared<Parts> {
-  return operation<Parts, Body>({
+}: GatedSpec<Parts, Body>): DeclaredOperation<Parts> {
+  return declareOperation<Parts, Body>({
     ...rest,
     answers: { ...answers, ...PROPOSED },
     refusals: [...refusals, NOT_PROPOSED],
     answer: async (asked, parts) => {
       const { secret: key, ...change } = await gate(asked, parts);
       const propose = () => parts.approvals.propose(approverOf(asked.caller), change, asked.caller.actor);
-      const proposal = await orRefused(propose, NOT_PROPOSED.problem, ProposalRefused);
+      const proposal = await refuseKnownErrors(propose, NOT_PROPOSED.problem, ProposalRefused);
       if (proposal === null) return answer(asked, parts);
       asked.ctx.status = 202;
       return { proposalId: proposal.proposalId, expiresAt: proposal.expiresAt, ...(key && { key }) };
@@ -56,7 +56,7 @@ function approverOf({ platform, credential }: Caller): PlatformName {
   return credential.kind === 'user' ? INSTALLATION : platform;
 }
 
-/** Whether somebody else may have to approve what the operation changes. */
+/** Whether somebody else may have to approve what the declareOperation changes. */
 export function isGated({ answers }: Pick<OperationSpec, 'answers'>): boolean {
   return answers[202] === PROPOSED[202];
 }
@@ -79,7 +79,7 @@ const PROPOSED: Readonly<Record<202, AnswerSpec>> = {
   },
 };
 
-const NOT_PROPOSED = refusal(
+const NOT_PROPOSED = declareRefusal(
   'not-proposed',
   'It needs the approval of somebody else, and cannot be proposed like this.',
   (detail: string) => new HttpProblem(409, 'not proposed', detail),

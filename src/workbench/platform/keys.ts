@@ -11,12 +11,24 @@ import {
   OPERATIONS,
 } from '#checkout/access/access-keys.ts';
 import type { Caller } from '#checkout/access/caller.ts';
-import { type Asked, chapter, jsonAnswer, jsonBody, operation } from '#checkout/http/operation/operation.ts';
-import { HttpProblem, notFound, orRefused, refusal } from '#checkout/http/request/problems.ts';
+import {
+  createChapter,
+  declareJsonAnswer,
+  declareJsonBody,
+  declareOperation,
+  type GrantedRequest,
+} from '#checkout/http/operation/operation.ts';
+import { declareRefusal, HttpProblem, notFound, refuseKnownErrors } from '#checkout/http/request/problems.ts';
 import { isPerson } from '#workbench/access/actors.ts';
-import { AccessKeySchema, KEY_EXAMPLE, keyNote, keyView, mayGive } from '#workbench/access/key-views.ts';
-import { gatedOperation } from './gated-operation.ts';
-import { PAGE_IN_TIME, pageInTime, pathText } from './parameters.ts';
+import {
+  AccessKeySchema,
+  createKeyNote,
+  KEY_EXAMPLE,
+  listGivableOperations,
+  toKeyView,
+} from '#workbench/access/key-views.ts';
+import { declareGatedOperation } from './gated-operation.ts';
+import { cutPageInTime, PAGE_IN_TIME, pathText } from './parameters.ts';
 import type { PlatformParts } from './parts.ts';
 
 export const KeyListSchema = named(
@@ -43,7 +55,7 @@ export const IssuedKeySchema = named(
   }),
 );
 
-const NOT_YOURS_TO_GIVE = refusal(
+const NOT_YOURS_TO_GIVE = declareRefusal(
   'not-yours-to-give',
   'A key may be given what whoever makes it may do; to operate and to approve is given by roles, or with the command "keys issue".',
   (operation: string, given: string) =>
@@ -56,7 +68,7 @@ const NOT_YOURS_TO_GIVE = refusal(
   'score, verdict',
 );
 
-const TOO_MANY_KEYS = refusal(
+const TOO_MANY_KEYS = declareRefusal(
   'too-many-keys',
   'The platform has too many live keys.',
   (detail: string) => new HttpProblem(409, 'too many keys', detail),
@@ -65,7 +77,7 @@ const TOO_MANY_KEYS = refusal(
 
 const KEY_IN_PATH = pathText('keyId', 'The id of the key, which is no secret');
 
-const NO_SUCH_KEY = refusal(
+const NO_SUCH_KEY = declareRefusal(
   'no-such-key',
   'There is no such key of the platform.',
   (id: string) => notFound(`There is no key "${id.slice(0, 64)}" here; the list of keys has the ids.`),
@@ -77,7 +89,7 @@ async function keysOf({ platform }: Caller, keys: AccessKeys): Promise<readonly 
   return (await keys.list()).filter((one) => platform === INSTALLATION || one.platform === platform);
 }
 
-export const listKeys = operation({
+export const listKeys = declareOperation({
   route: 'get /v1/platform/keys',
   command: {
     name: 'keys list',
@@ -97,15 +109,15 @@ export const listKeys = operation({
     'Without their secrets, which nobody keeps; those of all platforms for the whole installation. Ended ones stay for 30 days.',
   grant: 'keys',
   parameters: PAGE_IN_TIME,
-  answers: jsonAnswer('Newest first', KeyListSchema),
+  answers: declareJsonAnswer('Newest first', KeyListSchema),
   answer: async ({ ctx, caller }, { keys, clock }: PlatformParts): Promise<Shape<typeof KeyListSchema>> => {
     const placeOf = ({ issuedAt, id }: AccessKey) => [Date.parse(issuedAt), id] as const;
-    const { page, next } = pageInTime(ctx, await keysOf(caller, keys), placeOf);
-    return { keys: page.map((one) => keyView(one, clock())), next, mayGive: mayGive(caller) };
+    const { page, next } = cutPageInTime(ctx, await keysOf(caller, keys), placeOf);
+    return { keys: page.map((one) => toKeyView(one, clock())), next, mayGive: listGivableOperations(caller) };
   },
 });
 
-export const issueKey = gatedOperation({
+export const issueKey = declareGatedOperation({
   route: 'post /v1/platform/keys',
   command: {
     name: 'keys issue',
@@ -117,8 +129,8 @@ export const issueKey = gatedOperation({
   description:
     'For the platform of whoever asks, who answers for the key: its owner is theirs, so that nobody approves what they proposed with another key. It ends no later than the key that asks for it, and one that a person issues within 90 days, or when he signs in without a role that keeps keys there. The secret is shown in this answer alone. Where approval is required, a key with `outcomes` or `keys` is let in when somebody else has approved it.',
   grant: 'keys',
-  body: jsonBody('IssueKeyBody', IssueKeyBodySchema),
-  answers: jsonAnswer('Let in on every node within a second', IssuedKeySchema),
+  body: declareJsonBody('IssueKeyBody', IssueKeyBodySchema),
+  answers: declareJsonAnswer('Let in on every node within a second', IssuedKeySchema),
   refusals: [NOT_YOURS_TO_GIVE, TOO_MANY_KEYS],
   gate: async (asked, parts: PlatformParts) => {
     const { key, record } = await newKey(asked, parts);
@@ -128,18 +140,18 @@ export const issueKey = gatedOperation({
     const { platform, actor } = asked.caller;
     const { key, record } = await newKey(asked, parts);
     const keep = () => parts.approvals.key({ platform, who: actor.text }, { what: 'key', record });
-    await orRefused(keep, TOO_MANY_KEYS.problem, KeyRefused);
-    return { key, record: keyView(record, parts.clock()) };
+    await refuseKnownErrors(keep, TOO_MANY_KEYS.problem, KeyRefused);
+    return { key, record: toKeyView(record, parts.clock()) };
   },
 });
 
 /** The key that is asked for, which nobody keeps yet. */
 async function newKey(
-  { caller, body }: Asked<Shape<typeof IssueKeyBodySchema>>,
+  { caller, body }: GrantedRequest<Shape<typeof IssueKeyBodySchema>>,
   { keys, clock }: PlatformParts,
 ): Promise<IssuedKey> {
   const { operations, days } = await body();
-  const given = mayGive(caller);
+  const given = listGivableOperations(caller);
   const other = operations.find((one) => !given.includes(one));
   if (other !== undefined) throw NOT_YOURS_TO_GIVE.problem(other, given.join(', '));
   const { platform, actor, credential, expiresAt } = caller;
@@ -148,11 +160,11 @@ async function newKey(
   const endsAt = credential.kind === 'key' && expiresAt !== null ? Date.parse(expiresAt) : Infinity;
   const daysMax = isPerson(actor) ? PERSON_KEY_DAYS_MAX : KEY_DAYS_MAX;
   const lifetimeMs = Math.min(Math.min(days, daysMax) * DAY_MS, endsAt - now);
-  await orRefused(() => keys.requirePlace(platform), TOO_MANY_KEYS.problem, KeyRefused);
+  await refuseKnownErrors(() => keys.requirePlace(platform), TOO_MANY_KEYS.problem, KeyRefused);
   return keys.make(platform, operations, lifetimeMs, actor.owner ?? undefined);
 }
 
-export const revokeKey = operation({
+export const revokeKey = declareOperation({
   route: 'delete /v1/platform/keys/{keyId}',
   command: {
     name: 'keys revoke',
@@ -164,7 +176,7 @@ export const revokeKey = operation({
   description: 'It is refused on every node within a second, and the sessions that it opened end.',
   grant: 'keys',
   parameters: [KEY_IN_PATH],
-  answers: jsonAnswer('As it is kept for 30 days', AccessKeySchema),
+  answers: declareJsonAnswer('As it is kept for 30 days', AccessKeySchema),
   refusals: [NO_SUCH_KEY],
   answer: async ({ ctx, caller }, { keys, audit, clock }: PlatformParts) => {
     const id = KEY_IN_PATH.read(ctx);
@@ -172,9 +184,9 @@ export const revokeKey = operation({
     const isOwn = caller.platform === INSTALLATION || before?.platform === caller.platform;
     const after = isOwn ? await keys.revoke(id) : null;
     if (after === null) throw NO_SUCH_KEY.problem(id);
-    await audit.note({ ...keyNote('key revoked', before, after, clock()), who: caller.actor.text });
-    return keyView(after, clock());
+    await audit.note({ ...createKeyNote('key revoked', before, after, clock()), who: caller.actor.text });
+    return toKeyView(after, clock());
   },
 });
 
-export const KEY_OPERATIONS = chapter('Access', { listKeys, issueKey, revokeKey });
+export const KEY_OPERATIONS = createChapter('Access', { listKeys, issueKey, revokeKey });

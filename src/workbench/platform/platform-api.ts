@@ -1,22 +1,27 @@
 import Koa from 'koa';
-import { addOperations, mountRoutes, searchTurns, strictRouter } from '#checkout/http/operation/operation.ts';
-import { hiddenAddress } from '#checkout/http/request/rate-limit.ts';
+import {
+  addOperations,
+  createSearchQueue,
+  createStrictRouter,
+  mountRoutes,
+} from '#checkout/http/operation/operation.ts';
+import { hashCallerAddress } from '#checkout/http/request/rate-limit.ts';
 import { answerProblems } from '#checkout/http/request/refusals.ts';
 import type { RequestState } from '#checkout/http/request/request-state.ts';
 import { REQUEST_TIMEOUT_MS } from '#checkout/http/server/listener.ts';
 import { delayRefusals } from '#checkout/http/server/overload.ts';
 import { logBrokenAnswers, logRequests } from '#checkout/http/server/request-log.ts';
 import { IdentityProvider } from '#workbench/access/identity-provider.ts';
-import { consoleRoutes } from '#workbench/console/routes.ts';
-import { docsRoutes, type ServedDocument, servedDocument } from '#workbench/openapi/docs.ts';
+import { createConsoleRoutes } from '#workbench/console/routes.ts';
+import { createDocsRoutes, prepareDocument, type ServedDocument } from '#workbench/openapi/docs.ts';
 import { compressAnswers } from './compress-answers.ts';
 import { HEALTH_PATHS } from './health.ts';
 import { ListenerShares, PLATFORM_SHARES } from './listener-shares.ts';
 import type { PlatformApiParts } from './parts.ts';
-import { PLATFORM_OPERATIONS, platformDocument } from './platform-operations.ts';
+import { createPlatformDocument, PLATFORM_OPERATIONS } from './platform-operations.ts';
 import { platformParts } from './platform-parts.ts';
-import { providerRoutes } from './provider-routes.ts';
-import { platformProblemOf } from './refusals.ts';
+import { createProviderRoutes } from './provider-routes.ts';
+import { toPlatformProblem } from './refusals.ts';
 
 /** The same for every listener of a process. */
 let ownDocument: ServedDocument | null = null;
@@ -27,8 +32,8 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
   const { trustedProxies } = parts.rateLimit;
   const app = new Koa<RequestState>();
   logBrokenAnswers(app, log);
-  app.use(logRequests(log, metrics, (req) => hiddenAddress(parts.pseudonym, req, trustedProxies)));
-  app.use(answerProblems(log, platformProblemOf));
+  app.use(logRequests(log, metrics, (req) => hashCallerAddress(parts.pseudonym, req, trustedProxies)));
+  app.use(answerProblems(log, toPlatformProblem));
   app.use(delayRefusals());
   const shares = new ListenerShares(PLATFORM_SHARES, HEALTH_PATHS, trustedProxies);
   app.use(shares.limit);
@@ -41,21 +46,27 @@ export function platformApi(parts: PlatformApiParts): Koa<RequestState> {
     whileReading: <T>(_ctx: unknown, read: () => Promise<T>) => read(),
     own: shares.own.bind(shares),
     openBodyMs: REQUEST_TIMEOUT_MS,
-    searches: searchTurns(),
+    searches: createSearchQueue(),
   };
-  const router = strictRouter('');
+  const router = createStrictRouter('');
   const { always, withRollout, withRuleFolders, withEvidence } = PLATFORM_OPERATIONS;
   addOperations(router, always, groups.always, listener);
   if (groups.withRollout !== null) addOperations(router, withRollout, groups.withRollout, listener);
   if (groups.withRuleFolders !== null)
     addOperations(router, withRuleFolders, groups.withRuleFolders, listener);
   if (groups.withEvidence !== null) addOperations(router, withEvidence, groups.withEvidence, listener);
-  ownDocument ??= servedDocument(platformDocument());
+  ownDocument ??= prepareDocument(createPlatformDocument());
   const { consoleUrl = null, provider = null } = parts;
   const toProvider =
     provider === null || consoleUrl === null
       ? []
-      : [providerRoutes(new IdentityProvider(provider, consoleUrl), groups.always)];
-  mountRoutes(app, router, ...toProvider, docsRoutes(ownDocument, parts.callerDocument), consoleRoutes());
+      : [createProviderRoutes(new IdentityProvider(provider, consoleUrl), groups.always)];
+  mountRoutes(
+    app,
+    router,
+    ...toProvider,
+    createDocsRoutes(ownDocument, parts.callerDocument),
+    createConsoleRoutes(),
+  );
   return app;
 }

@@ -1,4 +1,4 @@
-import { Shares } from '#base/work/turns.ts';
+import { CountsByOwner } from '#base/work/turns.ts';
 import { LocalRateBuckets } from '#state/rate-buckets.ts';
 import { Approvals } from '#workbench/approvals/approvals.ts';
 import { Proposals } from '#workbench/approvals/proposals.ts';
@@ -27,7 +27,7 @@ export function platformParts(parts: GivenParts): PartsOfGroups {
     ...parts,
     approvals: approvalsOf(parts, desk),
     browsers: new BrowserSessions(parts.sessions, consoleUrl),
-    waiting: new Shares(),
+    waiting: new CountsByOwner(),
     refusedSignIns: new LocalRateBuckets(() => performance.now()),
     providerHost: provider?.issuer.host ?? null,
   };

@@ -1,19 +1,19 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Command, Option as CommandOption } from 'commander';
-import { isRuleVersion, versionNameRefusal } from '#decision/rules/rule-set.ts';
+import { isRuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
 import { BadQuestion, type Option, type Question, type RulesAtHand } from '#history/evidence/question.ts';
 import { QUESTIONS } from '#history/evidence/questions.ts';
 import { readRuleFiles } from '#state/rule-folders/rule-folder.ts';
 import { UsageError } from '#workbench/commands/exit.ts';
 import { flagOf, parseTime } from '#workbench/commands/options.ts';
 import {
+  addEvidenceOptions,
+  createRecordedRuleSets,
   type EvidenceOptions,
-  evidenceOptions,
-  onEvidence,
   printResult,
-  recordedRuleSets,
+  withEvidenceOf,
 } from './evidence-options.ts';
-import { chosenFolders, soundRuleSet } from './rule-folders.ts';
+import { listChosenFolders, loadSoundRuleSet } from './rule-folders.ts';
 
 /** rules report, rules backtest and so on: a command for each question. */
 export function evidenceCommands(rules: Command): void {
@@ -22,7 +22,7 @@ export function evidenceCommands(rules: Command): void {
 
 function evidenceCommand(rules: Command, question: Question): void {
   const argument = question.options.find(({ isArgument }) => isArgument);
-  const command = evidenceOptions(
+  const command = addEvidenceOptions(
     rules.command([question.kind, ...(argument === undefined ? [] : [argumentText(argument)])].join(' ')),
   ).description(question.description);
   for (const option of question.options) if (option !== argument) command.addOption(commandOption(option));
@@ -73,7 +73,7 @@ async function answer(
   const asked = Object.fromEntries(question.options.map((option) => [option.name, checked(option, given)]));
   const decidedBy = question.decidedBy?.read(asked) ?? null;
   try {
-    return await onEvidence(
+    return await withEvidenceOf(
       decidedBy === null ? options : { ...options, decidedBy },
       question.reads,
       (evidence, onProgress) => question.answer({ evidence, options: asked, rules: rulesHere(), onProgress }),
@@ -98,7 +98,7 @@ export function checked(
   }
   if (kind === 'versions')
     for (const version of Array.isArray(value) ? value : [])
-      if (!isRuleVersion(version)) throw new UsageError(versionNameRefusal(version));
+      if (!isRuleVersion(version)) throw new UsageError(refuseVersionName(version));
   return value;
 }
 
@@ -108,8 +108,8 @@ function fits(schema: Option<unknown>['schema'], value: number): boolean {
 
 function rulesHere(): RulesAtHand {
   return {
-    named: soundRuleSet,
-    files: (version) => readRuleFiles(chosenFolders([version])[0] ?? '', []) ?? new Map(),
-    recorded: recordedRuleSets(),
+    named: loadSoundRuleSet,
+    files: (version) => readRuleFiles(listChosenFolders([version])[0] ?? '', []) ?? new Map(),
+    recorded: createRecordedRuleSets(),
   };
 }

@@ -1,23 +1,23 @@
 import { type Command, Option } from 'commander';
-import { counted } from '#base/counted.ts';
+import { formatCount } from '#base/counted.ts';
 import { INSTALLATION } from '#checkout/access/access-keys.ts';
 import { Fleet, type NodeView } from '#checkout/rollout/fleet.ts';
-import { statusCounts } from '#checkout/rollout/guard.ts';
+import { formatClientCounts } from '#checkout/rollout/guard.ts';
 import { LoadedRules } from '#checkout/rollout/loaded-rules.ts';
 import type { Candidate, RolloutEntry, Share } from '#checkout/rollout/rollout.ts';
 import { recallRollout } from '#checkout/rollout/rollout-memory.ts';
 import { readConfig, signalSecretsAtHand } from '#config.ts';
-import { earliestAnswer, objectiveInWords, objectiveOf } from '#decision/objective.ts';
-import { timeText } from '#decision/payer/instant.ts';
-import { attributeHmacsUnder } from '#decision/pseudonym.ts';
-import { isRuleVersion, type RuleVersion, versionNameRefusal } from '#decision/rules/rule-set.ts';
-import { givenObjective, TRIAL_OPTIONS } from '#history/evidence/objective-options.ts';
-import { shareText } from '#history/evidence/presentation.ts';
+import { findEarliestResult, formatObjective, parseObjective } from '#decision/objective.ts';
+import { formatTime } from '#decision/payer/instant.ts';
+import { createAttributeHmacs } from '#decision/pseudonym.ts';
+import { isRuleVersion, type RuleVersion, refuseVersionName } from '#decision/rules/rule-set.ts';
+import { readGivenObjective, TRIAL_OPTIONS } from '#history/evidence/objective-options.ts';
+import { formatShare } from '#history/evidence/presentation.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
-import { shareInterval } from '#history/statistics/intervals.ts';
+import { estimateShare } from '#history/statistics/intervals.ts';
 import { ThreadedReader } from '#state/rule-folders/rule-reader.ts';
 import type { Store } from '#state/store.ts';
-import { actorOfUser } from '#workbench/access/actors.ts';
+import { formatUserActor } from '#workbench/access/actors.ts';
 import {
   type ApprovalOption,
   printProposed,
@@ -26,21 +26,21 @@ import {
   whoChanges,
 } from '#workbench/commands/approval.ts';
 import { EXIT, UsageError } from '#workbench/commands/exit.ts';
-import { decidedLatelyOn } from '#workbench/commands/open-archive.ts';
+import { readDecidedLately } from '#workbench/commands/open-archive.ts';
 import { withOpenStore } from '#workbench/commands/open-store.ts';
 import { flagOf, parseReason } from '#workbench/commands/options.ts';
-import { print, printError, table } from '#workbench/commands/print.ts';
+import { formatTable, print, printError } from '#workbench/commands/print.ts';
 import type { Goal } from '#workbench/rollout/advance.ts';
 import {
   type FollowReport,
-  nodeName,
+  formatNodeName,
   RolloutRefused,
   type RolloutStatus,
+  readRolloutStatus,
   rollBack,
   rollOut,
-  rolloutStatus,
 } from '#workbench/rollout/change-rollout.ts';
-import { BadGoal, goalOf } from '#workbench/rollout/goal.ts';
+import { BadGoal, parseGoal } from '#workbench/rollout/goal.ts';
 import { restoreRollout } from '#workbench/rollout/restore-rollout.ts';
 import type { TrialView } from '#workbench/rollout/trial-view.ts';
 import { checked, commandOption } from './evidence.ts';
@@ -121,7 +121,7 @@ export function restoreCommand(rules: Command): void {
     .requiredOption('--reason <text>', 'why, for the history')
     .option('--json', 'print one JSON object')
     .action(({ reason, json }: { readonly reason: string; readonly json?: true }) => {
-      const change = { who: actorOfUser(), reason: parseReason(reason) };
+      const change = { who: formatUserActor(), reason: parseReason(reason) };
       return report(json === true, (store, at) => {
         const remembered = recallRollout(readConfig().dataDir);
         const isOurs = remembered?.installation === store.installation.id;
@@ -135,7 +135,7 @@ const SEEN = 'refuse unless the rollout is still at this revision, which "rules 
 
 async function status(json: boolean): Promise<void> {
   const { seen, now } = await withOpenStore(async (store, clock) => ({
-    seen: await rolloutStatus(new Fleet(store), store.tallies, {
+    seen: await readRolloutStatus(new Fleet(store), store.tallies, {
       platform: null,
       decisionOf: (id) => store.decision(id),
     }),
@@ -155,11 +155,11 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
   if (proposal !== null) return printProposed(INSTALLATION, proposal, options.json === true);
   const config = readConfig();
   const { rulesDir } = config;
-  const hmacs = attributeHmacsUnder(signalSecretsAtHand(config));
+  const hmacs = createAttributeHmacs(signalSecretsAtHand(config));
   const rules = await LoadedRules.read(rulesDir, new ThreadedReader(rulesDir), hmacs);
   try {
     await report(options.json === true, (store, at) => {
-      const parts = { fleet: new Fleet(store), rules, store, decidedLately: decidedLatelyOn(store) };
+      const parts = { fleet: new Fleet(store), rules, store, decidedLately: readDecidedLately(store) };
       return rollOut(parts, named, goal, { ...how, who: whoChanges(options), at });
     });
   } finally {
@@ -169,7 +169,7 @@ async function rollout(version: string, options: RolloutOptions): Promise<void> 
 
 function versionOf(text: string): RuleVersion {
   if (isRuleVersion(text)) return text;
-  throw new UsageError(versionNameRefusal(text));
+  throw new UsageError(refuseVersionName(text));
 }
 
 async function rollback(
@@ -179,7 +179,12 @@ async function rollback(
   const version = text === undefined ? null : versionOf(text);
   const revision = seenRevision(options.revision);
   await report(json === true, (store, at) =>
-    rollBack(new Fleet(store), readConfig().rulesDir, { who: actorOfUser(), at, reason, revision }, version),
+    rollBack(
+      new Fleet(store),
+      readConfig().rulesDir,
+      { who: formatUserActor(), at, reason, revision },
+      version,
+    ),
   );
 }
 
@@ -211,7 +216,7 @@ function describe({ rollout, following, lagging, compared }: FollowReport): stri
   if (following.length === 0) lines.push('no node follows');
   else lines.push(`${following.length} of ${following.length + lagging.length} nodes follow`);
   for (const node of lagging)
-    lines.push(`does not follow: ${nodeName(node)}${node.trouble === null ? '' : `: ${node.trouble}`}`);
+    lines.push(`does not follow: ${formatNodeName(node)}${node.trouble === null ? '' : `: ${node.trouble}`}`);
   return lines.join('\n');
 }
 
@@ -219,7 +224,7 @@ function describe({ rollout, following, lagging, compared }: FollowReport): stri
 function judgedBy(options: Readonly<Record<string, unknown>>) {
   const asked = TRIAL_OPTIONS.map((option) => [option.name, checked(option, options)] as const);
   try {
-    return givenObjective(Object.fromEntries(asked));
+    return readGivenObjective(Object.fromEntries(asked));
   } catch (error) {
     throw error instanceof BadQuestion ? new UsageError(error.message) : error;
   }
@@ -227,18 +232,18 @@ function judgedBy(options: Readonly<Record<string, unknown>>) {
 
 /** What the experiment judges by, and when it may say something at the earliest. */
 function answerText({ stageSince, objective }: Candidate): string {
-  const judged = objectiveOf(objective ?? null);
+  const judged = parseObjective(objective ?? null);
   if (judged === null) return 'its objective is damaged: begin the trial again to have it judged';
-  const at = timeText(earliestAnswer(stageSince, judged));
+  const at = formatTime(findEarliestResult(stageSince, judged));
   const longer =
     judged.reversalDays === null ? ', later by the days that reversals take where some were reported' : '';
-  return `judged by ${objectiveInWords(judged)}; the experiment answers at the earliest on ${at}${longer}`;
+  return `judged by ${formatObjective(judged)}; the experiment answers at the earliest on ${at}${longer}`;
 }
 
 function goalInOptions(version: RuleVersion, options: RolloutOptions): Goal {
   const { canary, also, guard } = options;
   try {
-    return goalOf({
+    return parseGoal({
       version,
       mode: modeOf(options),
       percent: canary === undefined ? undefined : percentage(canary, '--canary'),
@@ -318,19 +323,19 @@ function unreadableStatus(nodes: readonly NodeView[], now: number): string {
 
 function describeTrial(candidate: Candidate, trial: TrialView): string {
   const { version, digest, mode, percent, guardPoints } = candidate;
-  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${timeText(candidate.since)}`;
+  const head = `On trial: ${version}  sha256:${digest}  ${mode}${mode === 'canary' ? ` ${percent} %` : ''} since ${formatTime(candidate.since)}`;
   const errors =
     trial.candidateErrors === 0
       ? ''
-      : `\n  the candidate threw ${counted(trial.candidateErrors, 'time')}; the active version decided`;
+      : `\n  the candidate threw ${formatCount(trial.candidateErrors, 'time')}; the active version decided`;
   return mode === 'shadow'
     ? `${head}\n${describeShadow(trial)}${errors}`
     : `${head}\n${describeArms(trial, guardPoints)}${errors}`;
 }
 
 function describeShadow({ shadow: { compared, different, differences } }: TrialView): string {
-  const part = shareText(shareInterval(different, compared));
-  const lines = [`  ${counted(compared, 'verdict')} compared, ${different} differ: ${part}`];
+  const part = formatShare(estimateShare(different, compared));
+  const lines = [`  ${formatCount(compared, 'verdict')} compared, ${different} differ: ${part}`];
   for (const { change, count, sampleOrders } of differences.slice(0, SHOWN_DIFFERENCES)) {
     lines.push(`  ${String(count).padStart(6)}  ${change}  e.g. order ${sampleOrders.join(', ')}`);
   }
@@ -341,16 +346,16 @@ function describeArms({ arms, shares, breach, gains }: TrialView, guardPoints: n
   const clients = `by clients, each counted once by all of its verdicts: ${arms.active.clients.seen} active, ${arms.candidate.clients.seen} candidate`;
   const rows = shares.map(({ name, active, candidate }) => [
     `  ${name}`,
-    shareText(active),
-    shareText(candidate),
+    formatShare(active),
+    formatShare(candidate),
   ]);
-  const outcomes = `  outcomes of clients: ${statusCounts(arms.active.clients)} active; ${statusCounts(arms.candidate.clients)} candidate`;
-  const verdicts = `  ${counted(arms.active.verdicts, 'verdict')} by the active version, ${arms.candidate.verdicts} by the candidate`;
+  const outcomes = `  outcomes of clients: ${formatClientCounts(arms.active.clients)} active; ${formatClientCounts(arms.candidate.clients)} candidate`;
+  const verdicts = `  ${formatCount(arms.active.verdicts, 'verdict')} by the active version, ${arms.candidate.verdicts} by the candidate`;
   const guard =
     guardPoints === null ? '  no guard' : `  guard at ${guardPoints} points: ${breach ?? 'no breach'}`;
   return [
     `  ${clients}`,
-    table(['  SHARE, 95 %', 'ACTIVE', 'CANDIDATE'], rows),
+    formatTable(['  SHARE, 95 %', 'ACTIVE', 'CANDIDATE'], rows),
     outcomes,
     verdicts,
     guard,
@@ -367,14 +372,14 @@ function nodesTable(nodes: readonly NodeView[], revision: number, now: number): 
       .map(({ version, digest, released }) => `${version} ${digest.slice(0, 8)}${released ? '' : ' draft'}`)
       .join(', '),
   ]);
-  return table(['NODE', 'FOLLOWS', 'SEEN', 'LOADED'], rows);
+  return formatTable(['NODE', 'FOLLOWS', 'SEEN', 'LOADED'], rows);
 }
 
 function historyTable(history: readonly RolloutEntry[]): string {
   const rows = history
     .toReversed()
     .map(({ at, who, action, from, to, percent, also = [], reason, emergency = false }) => [
-      timeText(at),
+      formatTime(at),
       who,
       `${action}${percent === undefined ? '' : ` ${percent} %`}${emergency ? ', emergency' : ''}`,
       [from === null ? to : `${from} -> ${to}`, ...also.map((one) => `${one.version} ${one.percent} %`)].join(
@@ -382,5 +387,5 @@ function historyTable(history: readonly RolloutEntry[]): string {
       ),
       reason,
     ]);
-  return table(['WHEN', 'WHO', 'WHAT', 'VERSION', 'REASON'], rows);
+  return formatTable(['WHEN', 'WHO', 'WHAT', 'VERSION', 'REASON'], rows);
 }
