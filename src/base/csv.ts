@@ -1,6 +1,6 @@
 /**
- * A cell of RFC 4180. A text that a spreadsheet would run as a formula begins with an apostrophe, numbers never do, and
- * some spreadsheets take a semicolon for the end of a cell.
+ * Formats a cell as RFC 4180 asks. A text that a spreadsheet would run as a formula begins with an apostrophe;
+ * numbers never do. A cell with a semicolon is quoted, because some spreadsheets end a cell there.
  */
 export function formatCsvCell(value: unknown, text = String(value ?? '')): string {
   const harmless = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

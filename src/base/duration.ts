@@ -4,10 +4,10 @@ export const DAY_MS = UNIT_MS.d;
 
 export const DURATION = /^([1-9]\d{0,8})([smhd])$/;
 
-/** How a duration is written, for messages. */
+/** The form of a duration, for messages. */
 export const DURATION_FORM = 'a whole number above 0 and s, m, h or d, like 30s, 5m, 24h or 7d';
 
-/** Milliseconds of a text like `30s`, `5m`, `24h`, `7d`; null for anything else. */
+/** Parses a text like `30s`, `5m`, `24h` or `7d` to milliseconds. Returns null for anything else. */
 export function parseDuration(text: string): number | null {
   const match = DURATION.exec(text);
   if (match === null) return null;
@@ -16,7 +16,7 @@ export function parseDuration(text: string): number | null {
   return Number(amount) * UNIT_MS[unit];
 }
 
-/** "1 day 2 hours 5 seconds", or narrow "1d 2h 5s", of whole seconds. */
+/** Formats whole seconds as "1 day 2 hours 5 seconds", or narrow as "1d 2h 5s". */
 export function formatSeconds(seconds: number, style: 'long' | 'narrow'): string {
   if (seconds === 0) return '0 seconds';
   const parts = {
@@ -28,7 +28,7 @@ export function formatSeconds(seconds: number, style: 'long' | 'narrow'): string
   return new Intl.DurationFormat('en', { style }).format(parts).replaceAll(',', '');
 }
 
-/** The shortest exact way to write a number of milliseconds as a duration. */
+/** Formats milliseconds as the shortest duration that is exact. */
 export function formatDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     if (ms >= UNIT_MS[unit] && ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`;

@@ -1,4 +1,4 @@
-/** Controls, formats, lone surrogates, and blanks that are not the space: nobody sees them, and a comparison does. */
+/** Controls, formats, lone surrogates, and blanks other than the space. People cannot see them, and comparisons do. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 const EACH_INVISIBLE = new RegExp(INVISIBLE, 'gu');
 
@@ -20,7 +20,10 @@ const NAMES = new Map([
   ['\uFEFF', 'a byte order mark'],
 ]);
 
-/** The first invisible character of a text: its place, from 1, and its name. Null without one. */
+/**
+ * Finds the first invisible character of a text: its place, counted from 1, and its name. Returns null when there is
+ * none.
+ */
 export function findInvisible(text: string): { readonly place: number; readonly name: string } | null {
   const characters = [...text];
   const place = characters.findIndex((character) => INVISIBLE.test(character));
@@ -31,7 +34,7 @@ export function findInvisible(text: string): { readonly place: number; readonly 
   return { place: place + 1, name: name === undefined ? code : `${name} (${code})` };
 }
 
-/** The text with its invisible characters written as `\u0000`. */
+/** Replaces invisible characters by escapes like `\u0000`. */
 export function spellOutInvisible(text: string): string {
   return text.replaceAll(EACH_INVISIBLE, (one) => {
     const units = Array.from({ length: one.length }, (_, index) => one.charCodeAt(index));

@@ -1,6 +1,7 @@
 /**
- * JSON Schema, written by the words of TypeBox's `Type` and with the types that follow from it. TypeBox itself is 373
- * modules, which were a fifth of every start and of an idle node's own memory; the service uses these words of it.
+ * Builds JSON Schemas with the words of TypeBox's `Type`, and derives TypeScript types from them. TypeBox itself
+ * consists of 373 modules. They took a fifth of every start and of the memory of an idle node, and the service needs
+ * only these words.
  */
 
 declare const TYPE: unique symbol;
@@ -8,12 +9,12 @@ declare const TYPE: unique symbol;
 /** Any JSON Schema. */
 export type TSchema = object;
 
-/** A schema that says of which type its values are. */
+/** A schema that carries the type of its values. */
 export interface Typed<T> {
   readonly [TYPE]?: T;
 }
 
-/** What a schema describes. */
+/** The type of the values that a schema describes. */
 export type Static<S> = S extends Typed<infer T> ? T : unknown;
 
 export type TProperties = Readonly<Record<string, TSchema>>;
@@ -40,7 +41,7 @@ type ObjectOf<P> = Flat<
 
 type Flat<T> = { [Name in keyof T]: T[Name] };
 
-/** The schema as one of a type. */
+/** Gives a schema its type. */
 function typed<T>(schema: object): Typed<T> {
   return schema;
 }
@@ -53,13 +54,13 @@ export const Type = {
   Null: () => typed<null>({ type: 'null' }),
   True: (options: object = {}) => typed<true>({ type: 'boolean', const: true, ...options }),
   Unknown: (options: object = {}) => typed<unknown>({ ...options }),
-  /** A schema that the other words do not say. */
+  /** A schema that the other words cannot express. */
   Unsafe: <T>(schema: object) => typed<T>({ ...schema }),
   Array: <S extends TSchema>(items: S, options: object = {}) =>
     typed<Static<S>[]>({ type: 'array', items, ...options }),
   Union: <const S extends readonly TSchema[]>(anyOf: S, options: object = {}) =>
     typed<Static<S[number]>>({ anyOf, ...options }),
-  /** An object with any names. */
+  /** An object whose members may have any name. */
   Record: <S extends TSchema>(values: S, options: object = {}) =>
     typed<Record<string, Static<S>>>({ type: 'object', patternProperties: { '^.*$': values }, ...options }),
   /** A member that may be absent. */

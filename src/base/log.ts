@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Names under which something secret or personal could slip into a log line by mistake. */
+/** Names of members under which something secret or personal could get into a log line by mistake. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'key',
   'accessKey',
@@ -12,20 +12,20 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
 ]);
 
-/** How deep a line is searched for these names. */
+/** The depth down to which a line is searched for these names. */
 const SEARCHED_LEVELS = 3;
 
 /**
- * Lines are written several at a time and in the background: one by one they took an eighth of the CPU under
- * load, and a reader who stopped reading would stop the service. Such a reader misses lines instead.
+ * Lines are written in batches and in the background. One write a line took an eighth of the CPU under load, and a
+ * reader that stopped reading would stop the service. Such a reader now misses lines.
  */
 const WRITTEN_AT_ONCE_BYTES = 12 * 1024;
 const LATEST_WRITE_MS = 200;
 const UNWRITTEN_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * JSON lines on stderr; stdout is left to what a person starting the service reads. Lines appear within
- * LATEST_WRITE_MS, and all of them before the process ends, unless it is killed.
+ * Creates a log of JSON lines on stderr. Stdout is left to the messages for the person who starts the service. A line
+ * appears within LATEST_WRITE_MS, and all lines appear before the process ends, unless it is killed.
  */
 export function createLog(level: string): Logger {
   joinedLines ??= new JoinedLines();
@@ -33,7 +33,7 @@ export function createLog(level: string): Logger {
     {
       level,
       base: { service: 'client-scoring' },
-      // Pino's own `redact` looks up every path in every line, which took a tenth of the CPU under load.
+      // The option `redact` of pino looks up every path in every line, which took a tenth of the CPU under load.
       formatters: { log: censored },
       serializers: { err: shownError },
     },
@@ -41,12 +41,12 @@ export function createLog(level: string): Logger {
   );
 }
 
-/** Those of the process, whatever its logs. */
+/** One buffer for all logs of the process. */
 let joinedLines: JoinedLines | null = null;
 
 /**
- * Joins lines to what is written at once. Pino's destination can do so, too, but counts the bytes of all that waits anew
- * with every line: a quarter of what a line took, and 7 of 80 kB that a verdict allocated.
+ * Joins lines into one write. Pino's own destination counts the bytes of all waiting lines again with every line: a
+ * quarter of the time of a line, and 7 of the 80 kB that a verdict allocated.
  */
 class JoinedLines implements DestinationStream {
   #lines = '';
@@ -54,7 +54,7 @@ class JoinedLines implements DestinationStream {
 
   constructor() {
     const handOn = () => this.#handOn();
-    // Before the destination listens, which writes at the end what it has by then.
+    // Registered before the destination listens: the destination writes what it has by then.
     process.on('beforeExit', handOn).on('exit', handOn);
     setInterval(handOn, LATEST_WRITE_MS / 2).unref();
     this.#stderr = pino.destination({
@@ -71,7 +71,7 @@ class JoinedLines implements DestinationStream {
     if (this.#lines.length >= WRITTEN_AT_ONCE_BYTES) this.#handOn();
   }
 
-  /** Pino asks for it after a fatal line. */
+  /** Pino calls this after a fatal line. */
   flushSync(): void {
     this.#handOn();
     this.#stderr.flushSync();
@@ -88,7 +88,7 @@ function shownError(error: unknown): unknown {
   return error instanceof Error ? censored({ ...pino.stdSerializers.err(error) }) : error;
 }
 
-/** The same object when there is nothing to hide in it, otherwise a copy that hides it. */
+/** Returns the same object when nothing in it must be hidden, otherwise a copy that hides it. */
 function censored(line: Record<string, unknown>, level = 1): Record<string, unknown> {
   let copy: Record<string, unknown> | null = null;
   for (const name of Object.keys(line)) {
@@ -106,12 +106,12 @@ function shownAs(name: string, value: unknown, level: number): unknown {
   return level < SEARCHED_LEVELS && isPlain(value) ? censored(value, level + 1) : value;
 }
 
-/** Errors are left to their serializer; what else has a class knows how to write itself. */
+/** Errors have their own serializer, and instances of other classes write themselves. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Turns to `debug`, and at the next signal back to the level before; for a look at a process that runs. */
+/** Switches to the level `debug` at a signal, and back at the next one, to look into a running process. */
 export function toggleDebugOnSignal(log: Logger, signal: NodeJS.Signals): void {
   const usual = log.level;
   process.on(signal, () => {

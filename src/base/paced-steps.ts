@@ -2,37 +2,37 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as rest } from 'node:timers/promises';
 import { NamedError } from './named-error.ts';
 
-/** All steps together take a sixth of this thread. */
+/** All steps together take a sixth of the thread's time. */
 const REST_SHARE = 5;
 
-/** Whether somebody still waits for the current work. */
+/** Tells whether anybody still waits for the current work. */
 const wanted = new AsyncLocalStorage<() => boolean>();
 
-/** On a busy machine steps take long and rests even longer; without this bound a search would never end. */
+/** The longest rest. Without it a search would never end on a busy machine, where steps take long. */
 const REST_MS_MAX = 100;
 
-/** How much one step reads of the store: a millisecond or two of this thread, or of Redis. */
+/** How many items one step reads from the store. It takes a millisecond or two of this thread, or of Redis. */
 export const STEP_ITEMS_MAX = 32;
 
-/** The work was abandoned, because nobody waits for it any more. */
+/** The work was stopped because nobody waits for its result any more. */
 export class WorkAbandoned extends NamedError {}
 
 /**
- * Runs work that may wait beside requests that may not: in short steps, one at a time, each followed by a rest. All
- * such work shares its part of the thread, and a request waits for one step at most. A step that starts another has it
- * as its part: waiting for a turn it would wait for itself.
+ * Runs background work beside requests: in short steps, one at a time, each followed by a rest. All work of one
+ * throttle shares one part of the thread, so a request waits for one step at most. A step that starts another one
+ * runs it as a part of itself; otherwise it would wait for itself.
  */
 export class StepThrottle {
   #free: Promise<void> = Promise.resolve();
   readonly #restShare: number;
   readonly #within = new AsyncLocalStorage<{ isOver: boolean }>();
 
-  /** After a step everybody else gets this many times as long as the step took. */
+  /** `restShare` says how many times as long as a step the rest after it takes. */
   constructor(restShare: number = REST_SHARE) {
     this.#restShare = restShare;
   }
 
-  /** Does work of many steps; as soon as nobody wants it any more, it stops and returns `otherwise`. */
+  /** Runs work of many steps. As soon as nobody wants the result any more, it stops and returns `otherwise`. */
   async whileWanted<T>(isWanted: () => boolean, work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await wanted.run(isWanted, work);
@@ -42,7 +42,7 @@ export class StepThrottle {
     }
   }
 
-  /** Runs one step when its turn has come, and passes on what it throws; the next step has its turn in any case. */
+  /** Runs one step when its turn comes, and throws what the step throws. The next step gets its turn in either case. */
   async run<T>(step: () => Promise<T>): Promise<T> {
     if (this.#within.getStore()?.isOver === false) return step();
     const before = this.#free;
@@ -61,7 +61,7 @@ export class StepThrottle {
     }
   }
 
-  /** Maps many items, a few in each step; when one step is enough, at once. */
+  /** Maps many items, a few in each step. Items that fit into one step are mapped at once. */
   async map<From, To>(
     from: readonly From[],
     make: (some: readonly From[]) => Promise<readonly To[]>,
@@ -74,8 +74,8 @@ export class StepThrottle {
   }
 }
 
-/** For every search in this process, whichever store it reads: they share its thread. */
+/** The throttle of every search in this process, whatever store it reads. All searches share the thread. */
 export const searchThrottle = new StepThrottle();
 
-/** For reading the archive on another thread: rests as long as the steps leave half of its core to others. */
+/** The throttle for reading the archive on another thread. It leaves half of a core to others. */
 export const archiveReadThrottle = new StepThrottle(1);

@@ -1,7 +1,10 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from './json-schema.ts';
 import { KEY_CHARACTERS_MAX } from './key-length.ts';
 
-/** The words in which the shapes of requests and answers are written: JSON Schema, with types from it. Who needs many imports all as `s`. */
+/**
+ * Words for the shapes of requests and answers: JSON Schemas with TypeScript types. Files that need many of them
+ * import all as `s`.
+ */
 
 /** A text of 1 to `maxLength` code points of well-formed Unicode, without U+0000. */
 export function text(maxLength: number, description: string, example?: string) {
@@ -16,7 +19,7 @@ export function choice<const T extends readonly string[]>(values: T, description
   return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
 }
 
-/** One of some values, each with its meaning, which the description tells. */
+/** One of some values. The description explains each of them. */
 export function meaning<const T extends string>(meanings: Readonly<Record<T, string>>, description: string) {
   const told = Object.entries(meanings).map(([value, text]) => `${value}: ${text}`);
   return Type.Unsafe<T>({
@@ -26,13 +29,13 @@ export function meaning<const T extends string>(meanings: Readonly<Record<T, str
   });
 }
 
-/** One of some named shapes that a member tells apart. Shapes are by the values of that member; one may have several. */
+/** One of several named shapes, chosen by the value of a member. Several values may choose the same shape. */
 export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
   member: string,
   shapes: T,
   description: string,
 ) {
-  // Without it a discriminator would mean the names of the shapes, not the values of the member.
+  // Without `mapping`, a discriminator would hold the names of the shapes instead of the values of the member.
   const mapping = Object.entries(shapes).map(([value, one]) => {
     const name = findSchemaName(one);
     if (name === null) throw new Error(`the shape for ${member} "${value}" has no name`);
@@ -47,17 +50,17 @@ export function oneOf<const T extends Readonly<Record<string, TSchema>>>(
 
 const EXAMPLE = Symbol('what a value could be');
 
-/** Shows what a value of the schema could be, for the examples of the API document. */
+/** Adds an example value to a schema, for the API document. */
 export function withExample<S extends TSchema>(schema: S, example: unknown): S {
   return Object.assign(schema, { [EXAMPLE]: example });
 }
 
-/** What a value of the schema could be, where its declaration shows that. */
+/** The example value that `withExample` added to a schema. */
 export function findExample(schema: object): unknown {
   return Reflect.get(schema, EXAMPLE);
 }
 
-/** Where to read on in a list that is answered in pages. */
+/** Where the next page of a list begins. */
 export const nextPlace = Type.Union([
   Type.String({ description: 'Where to read on: pass it as `after`; null at the end' }),
   Type.Null(),
@@ -73,10 +76,10 @@ export const digestWord = (description: string) => word(description, DIGEST_EXAM
 export const yesNo = (description: string) => Type.Boolean({ description });
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 export const percent = (description: string) => Type.Number({ minimum: 0, maximum: 100, description });
-/** The one value that a member has, which tells shapes apart. */
+/** The only value that a member can have. It tells shapes apart. */
 export const literal = <const Name extends string>(name: Name) => choice([name], `Always "${name}"`);
 
-/** How the API writes every moment. */
+/** The form of every moment in the API. */
 export const INSTANT_SCHEMA = { type: 'string', format: 'date-time' } as const;
 
 export const instant = Type.Unsafe<string>({
@@ -84,7 +87,7 @@ export const instant = Type.Unsafe<string>({
   description: 'A moment: RFC 3339 like "2026-11-21T10:00:00Z"',
 });
 
-/** A moment that is kept as text. */
+/** A moment that is stored as text. */
 export const instantText = (description: string) =>
   withExample(Type.Unsafe<string>({ ...INSTANT_SCHEMA, description }), '2026-11-21T10:00:00.000Z');
 
@@ -96,7 +99,7 @@ export function shape<P extends TProperties>(description: string, properties: P)
   return Type.Object(properties, { description });
 }
 
-/** The names of the members of a shape, in its order. */
+/** Lists the names of a shape's members in their order. */
 export function listMembers<P extends TProperties>({
   properties,
 }: TObject<P>): readonly (string & keyof P)[] {
@@ -109,10 +112,10 @@ export function list<S extends TSchema>(schema: S, description: string) {
 
 const MOMENT = Symbol('what happens at a moment');
 
-/** A number that a shape calls a moment. Every number may be used as one. */
+/** A number that a shape declares as a moment. Every number can be used as one. */
 export type EpochMs = number & { readonly [MOMENT]?: never };
 
-/** A moment in milliseconds since 1970; answers over HTTP have it as RFC 3339 in UTC. */
+/** A moment in epoch ms. Answers over HTTP write it as RFC 3339 in UTC. */
 export function epochMs(description: string) {
   const schema = Type.Unsafe<EpochMs>({
     type: 'integer',
@@ -122,7 +125,7 @@ export function epochMs(description: string) {
   return Object.assign(schema, { [MOMENT]: description });
 }
 
-/** What a shape describes, as answers over HTTP have it. */
+/** The type of a shape's values in answers over HTTP. */
 export type WithMomentsAsText<T> = T extends number
   ? typeof MOMENT extends keyof T
     ? string
@@ -133,20 +136,20 @@ export type WithMomentsAsText<T> = T extends number
       ? { readonly [Name in keyof T]: WithMomentsAsText<T[Name]> }
       : T;
 
-/** What happens at a moment that `epochMs` describes; null for what is no moment. */
+/** Returns the description of a moment that `epochMs` declares, and null for any other schema. */
 export function findMomentDescription(schema: object): string | null {
   const description: unknown = Reflect.get(schema, MOMENT);
   return typeof description === 'string' ? description : null;
 }
 
-/** Gives a value with its moments as RFC 3339 in UTC. */
+/** Copies a value and writes its moments as RFC 3339 in UTC. */
 type Writer = (value: unknown) => unknown;
 
 const AS_IT_IS: Writer = (value) => value;
 
 const writers = new WeakMap<object, Writer>();
 
-/** How values of this shape are written, where the service itself counts in milliseconds since 1970. */
+/** Creates the function that writes the moments of a shape's values as text. The service itself uses epoch ms. */
 export function createMomentWriter(shape: object): Writer {
   const known = writers.get(shape);
   if (known !== undefined) return known;
@@ -170,7 +173,7 @@ function writerOf(shape: object): Writer {
   const parts: readonly unknown[] = [items, ...Object.values(Object(more.patternProperties))];
   const each = parts.filter(isSchema).map(createMomentWriter).find(writesSome);
   if (whole.length === 0 && members.length === 0 && each === undefined) return AS_IT_IS;
-  // Variants of a union call a moment by the same name, so that each may write what it knows.
+  // The variants of a union use the same names for moments, so the writer of each may be applied.
   return (value) =>
     partsWritten(
       whole.reduce((sum, write) => write(sum), value),
@@ -219,26 +222,26 @@ function isSchema(part: unknown): part is object {
 
 const NAME = Symbol('name of a shape');
 
-/** A shape that the API document keeps once, under this name, wherever it is used. */
+/** Names a shape. The API document defines it once under this name and refers to it elsewhere. */
 export function named<S extends TSchema>(name: string, schema: S): S {
   return Object.assign(schema, { [NAME]: name });
 }
 
-/** The name of a shape that has one. */
+/** Returns the name of a shape, and null when it has none. */
 export function findSchemaName(schema: object): string | null {
   const name: unknown = Reflect.get(schema, NAME);
   return typeof name === 'string' ? name : null;
 }
 
-/** Where the API document keeps a shape of this name. */
+/** Where the API document defines the shape of this name. */
 export function toSchemaPointer(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** What a shape describes, as nobody may change it. */
+/** The immutable type of the values that a shape describes. */
 export type Shape<S extends TSchema> = Immutable<Static<S>>;
 
-/** Takes a literal that names every member of T, the optional ones too: to forget one is a compile error. */
+/** Checks that a literal names every member of T, optional ones included. A forgotten member is a compile error. */
 export function nameEveryMember<T>() {
   return <Given extends T>(given: Given & Forgotten<Exclude<keyof T, keyof Given>>): T => given;
 }

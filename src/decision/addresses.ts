@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Replaces a fingerprint or IP by a keyed hash (HMAC), so that it can be compared but not read back.
- * `kind` keeps an IP and a fingerprint of the same text apart.
+ * Replaces a fingerprint, an IP or an attribute by a keyed hash (HMAC), which can be compared and not read back.
+ * `kind` keeps equal texts of different kinds apart.
  */
 export type Pseudonymize = (kind: 'fingerprint' | 'ip' | 'attribute', text: string) => string;
 
-/** An IP address. An IPv4 address within IPv6 is the IPv4 address. */
+/** An IP address. An IPv4 address that is written as IPv6 is the IPv4 address. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** A range of addresses that begins at `start`. */
@@ -22,8 +22,8 @@ const PLAIN_IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d+(?:\.\d+){3}):\d{1,5})$/;
 
 /**
- * Reads an address as gateways, proxies and programs write it: with a port, in brackets, between blanks, with a zone,
- * or with IPv4 within IPv6. Null for all other texts, chains of addresses among them.
+ * Parses an address as gateways, proxies and programs write it: with a port, in brackets, with blanks around it, with
+ * a zone, or as IPv4 within IPv6. Returns null for all other texts, chains of addresses included.
  */
 export function parseAddress(text: string): Address | null {
   const trimmed = text.trim();
@@ -34,7 +34,7 @@ export function parseAddress(text: string): Address | null {
   return ipaddr.IPv6.isValid(bare) ? embeddedIpv4(ipaddr.IPv6.parse(bare)) : null;
 }
 
-/** Reads a range like `203.0.113.0/24`; null for all other texts. */
+/** Parses a range like `203.0.113.0/24`. Returns null for all other texts. */
 export function parseRange(text: string): AddressRange | null {
   const [, written = '', digits = ''] = /^\s*([^/]*)\/(\d{1,3})\s*$/.exec(text) ?? [];
   const isIpv6 = written.includes(':');
@@ -46,7 +46,7 @@ export function parseRange(text: string): AddressRange | null {
   return embeddedRange(ipaddr.IPv6.parse(written), Number(digits));
 }
 
-/** Prefixes of IPv6 whose addresses hold an IPv4 address, and the bit at which that begins. */
+/** IPv6 prefixes whose addresses contain an IPv4 address, and the bit at which that address begins. */
 const EMBEDDINGS = [
   { network: '::ffff:0:0', prefix: 96, at: 96, name: 'mapped' },
   { network: '::ffff:0:0:0', prefix: 96, at: 96, name: 'translated' },
@@ -64,7 +64,7 @@ function ipv4At(address: ipaddr.IPv6, bit: number): ipaddr.IPv4 {
   return new ipaddr.IPv4(address.toByteArray().slice(bit / 8, bit / 8 + 4));
 }
 
-/** A range within an embedding is the range of IPv4 addresses that it holds. */
+/** Converts a range within such a prefix to the range of its IPv4 addresses. */
 function embeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
   const embedding = EMBEDDINGS.find(
     ({ network, prefix: shortest, at }) => prefix >= at && start.match(network, shortest),
@@ -73,7 +73,7 @@ function embeddedRange(start: ipaddr.IPv6, prefix: number): AddressRange {
   return { start: ipv4At(start, embedding.at), prefix: Math.min(prefix - embedding.at, 32) };
 }
 
-/** Kinds of addresses that many hosts have at the same time, or none: they say nothing about who has them. */
+/** Kinds of addresses that many hosts use at the same time, or none. They do not tell payers apart. */
 const NOT_PUBLIC: ReadonlySet<string> = new Set([
   'unspecified',
   'broadcast',
@@ -128,8 +128,8 @@ function matches(address: Address, network: Address, prefix: number): boolean {
 }
 
 /**
- * What an address counts as: an IPv4 address as itself, an IPv6 address as its /64, since one household or host owns
- * all of that. What is no address stays as it is.
+ * The network that an address counts as: an IPv4 address is its own, an IPv6 address counts as its /64, because one
+ * household or host owns all of that. A text that is no address is returned unchanged.
  */
 export function toNetwork(text: string): string {
   const address = parseAddress(text);
@@ -141,34 +141,34 @@ function networkOfAddress(address: Address): string {
 }
 
 /**
- * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match it. The
- * last one is what the address itself counts as.
+ * The prefixes of the networks whose HMACs are kept with an address, so that ranges on shared lists can match it. An
+ * address counts as the network of the last prefix.
  */
 export const KEPT_PREFIXES = { ipv4: [16, 24, 32], ipv6: [32, 40, 48, 56, 64] } as const;
 
-/** 60 bits: with a million networks on a list an address matches wrongly once in 10^12. */
+/** 60 bits. With a million networks on a list, one address in 10^12 matches wrongly. */
 const NETWORK_KEY_CHARACTERS = 10;
 
-/** Shortened HMACs of the networks around an address, except for what it counts as itself. */
+/** The shortened HMACs of the networks around an address, without the network that it counts as. */
 export function deriveNetworkKeys(address: Address, pseudonym: Pseudonymize): readonly string[] {
   return KEPT_PREFIXES[address.kind()]
     .slice(0, -1)
     .map((prefix) => deriveNetworkKey(pseudonym, address, prefix));
 }
 
-/** The HMAC of what an address counts as. */
+/** The HMAC of the network that an address counts as. */
 export function deriveAddressKey(address: Address, pseudonym: Pseudonymize): string {
   return pseudonym('ip', networkOfAddress(address));
 }
 
-/** The lookup key of a network with one of the kept prefixes; for the longest it is that of an address. */
+/** The lookup key of a network with one of the kept prefixes. For the longest prefix it is the key of the address. */
 export function deriveNetworkKey(pseudonym: Pseudonymize, address: Address, prefix: number): string {
   const isWhole = prefix === KEPT_PREFIXES[address.kind()].at(-1);
   if (isWhole) return deriveAddressKey(address, pseudonym);
   return pseudonym('ip', formatNetwork(address, prefix)).slice(0, NETWORK_KEY_CHARACTERS);
 }
 
-/** The network of this length around an address, like `203.0.113.0/24`. */
+/** Formats the network of this length around an address, like `203.0.113.0/24`. */
 export function formatNetwork(address: Address, prefix: number): string {
   const network = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
   return `${network.networkAddressFromCIDR(`${address.toString()}/${prefix}`).toString()}/${prefix}`;

@@ -17,26 +17,29 @@ import {
   type VerdictParams,
 } from './rules/rule-set.ts';
 
-/** What a rule set concludes about a payer before any verdict. */
+/** What a rule set concludes about a payer before the verdict. */
 export interface Assessment {
-  /** One value for each of the rule set's facts, in their order. */
+  /** One value for each fact of the rule set, in their order. */
   readonly values: readonly FactReading[];
   readonly clientGroup: ClientGroup;
   /** Names of the bot signals that matched. */
   readonly signals: readonly string[];
   readonly isBot: boolean;
-  /** Group rules and signals that matched and may be skipped. */
+  /** Group rules and signals that matched and have a holdout. */
   readonly drawn: readonly DrawnHoldout[];
-  /** Pseudonyms under a secret that is not at hand, which rules compare with constants; they count as not known. */
+  /**
+   * Pseudonyms that rules compare with constants and that were made under a secret this node lacks. They count as not
+   * known.
+   */
   readonly incomparable: readonly FactRef[];
 }
 
-/** Facts, then the client group, then the bot flag: each may use what came before it. */
+/** Computes the facts, then the client group, then the bot flag. Each step may use the results of those before it. */
 export function assessPayer(rules: RuleSet, context: FactContext, isHeldOut: IsHeldOut): Assessment {
   return concludeFromValues(rules, readFacts(rules, context), context.isNew, isHeldOut);
 }
 
-/** The same from known values, such as those of a recorded decision. */
+/** Concludes from known values, such as those of a recorded decision. */
 export function concludeFromValues(
   rules: RuleSet,
   facts: readonly FactReading[],
@@ -51,7 +54,7 @@ export function concludeFromValues(
   setConclusions(rules, values, { clientGroup, botWeight: 0, isBot: false });
   const matching = matchingSignals(rules, values, holdouts);
   const botWeight = sumSignalWeights(matching.map(({ params }) => params));
-  // The interface: a client new to the platform is not a bot, whatever its first request showed.
+  // The interface says that a client new to the platform is not a bot, whatever its first request showed.
   const isBot = !isNew && botWeight >= rules.signals.threshold;
   setConclusions(rules, values, { clientGroup, botWeight, isBot });
   const signals = matching.map((signal) => signal.name);
@@ -60,7 +63,9 @@ export function concludeFromValues(
 
 const NO_FACTS: readonly FactRef[] = [];
 
-/** Makes pseudonyms not known that no constant can be compared with, because their secret is not at hand. */
+/**
+ * Turns pseudonyms into "not known" when no constant can be compared with them, because their secret is missing here.
+ */
 function forgetIncomparable(
   { hashedFacts, attributeHmacs }: RuleSet,
   values: FactReading[],
@@ -74,7 +79,7 @@ function forgetIncomparable(
   return incomparable;
 }
 
-/** The rule that gives the verdict, or `otherwise`. */
+/** The verdict rule that decides, or `otherwise`. */
 export function findVerdictRule(
   rules: RuleSet,
   values: readonly FactReading[],
@@ -89,11 +94,11 @@ export function findVerdictRule(
 interface VerdictMatch {
   readonly rule: string;
   readonly params: VerdictParams;
-  /** Verdict rules that matched and may be skipped: it, or before it. */
+  /** Verdict rules with a holdout that matched: the one that decides, and those before it. */
   readonly drawn: readonly DrawnHoldout[];
 }
 
-/** The flags that a verdict is recorded with, each once, in the order of the rules. */
+/** The flags that are recorded with a verdict, each once, in the order of the rules. */
 export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading[]): readonly string[] {
   if (flags.rules.length === 0) return NO_FLAGS;
   const raised = flags.rules.filter((rule) => rule.matches(values)).map(({ params }) => params.flag);
@@ -102,7 +107,7 @@ export function findRaisedFlags({ flags }: RuleSet, values: readonly FactReading
 
 const NO_FLAGS: readonly string[] = [];
 
-/** The values of a decision by the labels of their facts. */
+/** Puts the values of a decision under the labels of their facts. */
 export function labelFactValues(rules: RuleSet, values: readonly FactReading[]): Record<string, FactReading> {
   const record = { ...rules.blankRecord };
   for (const { label, index } of rules.facts) record[label] = values[index] ?? null;
@@ -128,7 +133,7 @@ function readFacts(rules: RuleSet, context: FactContext): readonly FactReading[]
   });
 }
 
-/** The signals that count; none for a payer who is exempt from all of them. */
+/** The signals that count. For an exempt payer there are none. */
 function matchingSignals(
   { signals }: RuleSet,
   values: readonly FactReading[],
@@ -140,7 +145,7 @@ function matchingSignals(
   );
 }
 
-/** Rules are in order of priority, so the first match counts. */
+/** Rules stand in order of priority, so the first match decides. */
 function firstMatch<Params>(
   file: HoldoutFile,
   rules: readonly Matchable<Params>[],

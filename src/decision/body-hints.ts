@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import { type Address, isPublicAddress, parseAddress } from './addresses.ts';
 
-/** Why a hint of a body says nothing about the payer and counts as absent. */
+/** Why a hint of a request says nothing about the payer and counts as absent. */
 export const ABSENT_REASONS = ['placeholder', 'notAnAddress', 'notPublic'] as const;
 
 export type AbsentReason = (typeof ABSENT_REASONS)[number];
 
-/** A hint that came and counts as absent. */
+/** A hint that was sent and counts as absent. */
 export interface AbsentHint {
   readonly field: 'fingerprint' | 'ip';
   readonly why: AbsentReason;
 }
 
-/** What libraries and forms send where they have no value; compared without case and blanks. */
+/** Texts that libraries and forms send for a missing value. They are compared without case and blanks. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   '0',
   '-',
@@ -38,31 +38,31 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
   ...['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'].map((algorithm) => hash(algorithm, '')),
 ]);
 
-/** What checkouts send for payers without an account. */
+/** Texts that checkouts send for payers without an account. */
 const GUESTS: ReadonlySet<string> = new Set(['anon', 'anonymous', 'default', 'guest', 'visitor']);
 
-/** A nil or all-equal UUID, or hex text of eight digits or more that are all the same. */
+/** A nil UUID, a UUID of equal digits, or hex text of eight or more equal digits. */
 const ALL_EQUAL_HEX = /^([0-9a-f])\1{7,}$/;
 
-/** Whether a text stands for "no value", and is the same for everybody whose value is missing. */
+/** Whether a text stands for a missing value and is therefore the same for many payers. */
 export function isPlaceholder(text: string): boolean {
   const plain = text.toLowerCase().replaceAll(/\s+/g, '');
   return PLACEHOLDERS.has(plain) || ALL_EQUAL_HEX.test(plain.replaceAll('-', ''));
 }
 
-/** Whether all payers without an account share this clientIdKey. */
+/** Whether a clientIdKey is one that all payers without an account share. */
 export function isPlaceholderClient(clientIdKey: string): boolean {
   return isPlaceholder(clientIdKey) || GUESTS.has(clientIdKey.trim().toLowerCase());
 }
 
-/** The fingerprint and the address that a body shows. */
+/** The fingerprint and the address of a request. */
 export interface BodyDevice {
   readonly fingerprint: string | null;
   readonly address: Address | null;
   readonly absent: readonly AbsentHint[];
 }
 
-/** Reads the device of a body: what says nothing about the payer counts as absent. */
+/** Reads the device of a request. A value that says nothing about the payer counts as absent. */
 export function readDevice(body: { readonly fingerprint?: string; readonly ip?: string }): BodyDevice {
   const fingerprint = body.fingerprint ?? null;
   const isMissing = fingerprint !== null && isPlaceholder(fingerprint);

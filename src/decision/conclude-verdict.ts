@@ -12,19 +12,19 @@ import {
 } from './payer/ladder.ts';
 import type { PlatformSettings, RuleSet, Verdict, VerdictParams } from './rules/rule-set.ts';
 
-/** The part of a verdict that follows from the facts' values, the ladder and the time. */
+/** The part of a verdict that follows from the values of the facts, the ladder and the time. */
 export interface ConcludedVerdict {
   readonly verdict: Verdict;
-  /** The rule that gave it, or `otherwise`. */
+  /** The rule that decided, or `otherwise`. */
   readonly rule: string;
   readonly reason: string;
-  /** Null without WAIT. */
+  /** Null unless the verdict is WAIT. */
   readonly waitSeconds: number | null;
-  /** The named ladder of the wait; null without WAIT, and for the ladder without a name. */
+  /** The named ladder of the wait. Null unless the verdict is WAIT, and for the ladder without a name. */
   readonly ladder: string | null;
-  /** The length of the wait before, when the ladder alone would have given a shorter one; otherwise null. */
+  /** The length of the previous wait where the ladder alone would have given a shorter one, otherwise null. */
   readonly waitFloorMs: number | null;
-  /** Verdict rules that matched and may be skipped. */
+  /** Verdict rules with a holdout that matched. */
   readonly drawn: readonly DrawnHoldout[];
   readonly ladderAfter: Ladder;
 }
@@ -32,7 +32,7 @@ export interface ConcludedVerdict {
 /** A client's place on the ladder before a verdict. */
 interface LadderStanding {
   readonly ladderBefore: Ladder;
-  /** The length of the wait before, or 0; no wait is shorter while the client climbs. */
+  /** The length of the previous wait, or 0. While the client climbs, no wait is shorter. */
   readonly lastWaitMs: number;
   /** Epoch ms. */
   readonly at: number;

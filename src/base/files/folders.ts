@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The files hold data of every payer. */
+/** Only the owner may read these folders: their files hold data of every payer. */
 const FOLDER_MODE = 0o700;
 
 /**
- * Makes a folder for its owner alone, with its missing parents; throws the system's error. mkdir's own `recursive`
- * would try for ever in a file system like /proc, which refuses new names as if the parent were missing.
+ * Makes a folder for its owner alone, with its missing parents. Throws the system's error. The option `recursive` of
+ * mkdir is not used, because it never ends in a file system like /proc, which refuses new names as if the parent were
+ * missing.
  */
 export function makeOwnFolder(path: string): void {
   if (isFolder(path)) return;
@@ -25,18 +26,18 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Folders to be removed, also when a signal ends the process. */
+/** The folders that are removed when the process ends, also when a signal ends it. */
 const folders = new Set<string>();
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const;
 
-/** Gives `work` a temporary folder, which is removed afterwards, also when a signal ends the process. */
+/** Runs `work` with a temporary folder and removes the folder afterwards, also when a signal ends the process. */
 export function withTemporaryFolder<T>(prefix: string, work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   return withFolderToRemove(folder, () => work(folder));
 }
 
-/** The same with a given folder, which `work` may create. */
+/** Runs `work`, which may create `folder`, and removes that folder afterwards. */
 export async function withFolderToRemove<T>(folder: string, work: () => Promise<T>): Promise<T> {
   if (folders.size === 0) for (const signal of ENDING) process.on(signal, endWithoutFolders);
   folders.add(folder);
@@ -49,7 +50,7 @@ export async function withFolderToRemove<T>(folder: string, work: () => Promise<
   }
 }
 
-/** With another listener for the signal the work goes on or fails, and its folder is removed afterwards. */
+/** Where something else listens to the signal too, the work goes on or fails, and its folder is removed afterwards. */
 function endWithoutFolders(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
   for (const folder of folders) remove(folder);

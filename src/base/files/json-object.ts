@@ -1,11 +1,11 @@
-/** The unchecked members of a JSON object. */
+/** A JSON object whose members are not checked. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Null when the text is not a JSON object. */
+/** Returns null when the text is not a JSON object. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -3,22 +3,25 @@ import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeOwnFolder } from './folders.ts';
 
-/** `ENOENT` and the like; null of what is no error of the system. */
+/** Returns the code of a system error, like `ENOENT`, and null for every other error. */
 export function readErrorCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
-/** Whether a file is on the disk once it is placed; otherwise it may be lost with the power. */
+/** Whether the file must be on the disk when the call returns. Without it the file may be lost in a power failure. */
 interface Durability {
   readonly flush?: boolean;
 }
 
-/** Puts a text in its place, for its owner alone: whole or not at all, whatever was there before. */
+/**
+ * Writes a file for its owner alone and replaces what was there. A reader sees the old file or the new one, never a
+ * part.
+ */
 export function replaceFile(path: string, text: string, durability: Durability = {}): void {
   renameSync(draftBeside(path, text, durability), path);
 }
 
-/** The same where nothing may be yet; false when somebody else was faster. */
+/** Writes a file as `replaceFile` does, but only where none exists. Returns false when another process was faster. */
 export function createFileOnce(path: string, text: string, durability: Durability = {}): boolean {
   const draft = draftBeside(path, text, durability);
   try {

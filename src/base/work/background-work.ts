@@ -10,17 +10,17 @@ import {
 import type { JobContext, JobMessage, Jobs } from './serve-work.ts';
 import { FairQueue, type FairQueueLimits, limitRunning } from './turns.ts';
 
-/** Where the jobs of a module run, what each may take, and how many run at once. */
+/** Where the jobs of a module run, the limits of each, and how many run at once. */
 export interface WorkSettings extends RunnerSettings {
-  /** Time on a core, of a thread: a job is not to blame for the time in which it waited for a core. */
+  /** CPU time of a thread. Time in which a job waits for a core does not count. */
   readonly cpuMs?: number;
-  /** By the clock; 12 times `cpuMs` when left out, because a job may wait for a core or a slow disk. */
+  /** Wall-clock time. The default is 12 times `cpuMs`, because a job may wait for a core or a slow disk. */
   readonly timeMs?: number;
-  /** A job that reports progress must do so at least this often; otherwise it counts as hanging and is ended. */
+  /** The longest pause between two progress reports. A job that is silent for longer counts as hanging and is ended. */
   readonly silenceMs?: number;
-  /** A thread or process without a job is ended after this time, which frees its memory. */
+  /** After this time without a job, a thread or process is ended to free its memory. */
   readonly idleMs?: number;
-  /** One job at a time when left out; the others wait. */
+  /** The default runs one job at a time and lets all others wait. */
   readonly turns?: FairQueueLimits;
 }
 
@@ -32,14 +32,14 @@ type ProgressOf<Work extends Jobs[string]> =
   Parameters<Work> extends [unknown, JobContext<infer Progress>] ? Progress : never;
 
 interface JobOptions<Progress> {
-  /** Whoever asked for it; owners take turns. */
+  /** Who asked for the job. Owners take turns. */
   readonly owner?: string;
   readonly onProgress?: (progress: Progress) => void;
-  /** Ends a running or waiting job, and throws the reason; a job that runs until it is stopped is asked to stop. */
+  /** Ends a running or waiting job and throws the reason. A job that runs until it is stopped is asked to stop. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The job took more time or memory than it may; its thread or process was ended. */
+/** The job exceeded its limit of time or memory. Its thread or process was ended. */
 export class JobLimitExceeded extends NamedError {}
 
 const WAIT_FACTOR = 12;
@@ -51,9 +51,9 @@ const LOOK_EVERY_MS = 100;
 const HEAP_FULL = { code: 134, signal: 'SIGABRT', error: 'ERR_WORKER_OUT_OF_MEMORY' } as const;
 
 /**
- * Runs the jobs of a module, which calls `serveWork`, in threads or processes of its own, so that they do not hold up
- * the thread that asks. These are started when first needed and kept for the next job; a job that takes too much or
- * is cancelled ends with its thread or process.
+ * Runs the jobs of a module that calls `serveWork` in threads or processes, so that they do not block the thread that
+ * asks. A thread or process is started when it is first needed and kept for the next job. A job that exceeds its
+ * limits or is cancelled ends together with its thread or process.
  */
 export class BackgroundWork<Its extends Jobs> {
   readonly #module: URL;
@@ -72,7 +72,7 @@ export class BackgroundWork<Its extends Jobs> {
     this.#turns = new FairQueue(settings.turns ?? limitRunning(1));
   }
 
-  /** Throws JobLimitExceeded, QueueFull, the signal's reason, or the job's error as an Error of its name. */
+  /** Throws JobLimitExceeded, QueueFull, the signal's reason, or an Error with the name of the job's error. */
   run<Kind extends keyof Its & string>(
     kind: Kind,
     task: TaskOf<Its[Kind]>,
@@ -95,7 +95,7 @@ export class BackgroundWork<Its extends Jobs> {
   ): Promise<Result> {
     const runner = await this.#free();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    // A runner that is ended before the job was posted rejects it while nobody waits for it.
+    // A runner that ends before the job was posted rejects this promise while nobody waits for it.
     promise.catch(() => {});
     const silence = this.#watchSilence(reject);
     const hear = (message: JobMessage<Result, Progress>) => {
@@ -154,7 +154,7 @@ export class BackgroundWork<Its extends Jobs> {
     };
   }
 
-  /** Every message of the job restarts the time. */
+  /** Every message of the job restarts the timer. */
   #watchSilence(reject: (error: Error) => void): NodeJS.Timeout | undefined {
     const { silenceMs } = this.#settings;
     if (silenceMs === undefined) return undefined;
@@ -200,7 +200,7 @@ export class BackgroundWork<Its extends Jobs> {
   }
 }
 
-/** An error that the job itself threw: its thread or process can be used again. */
+/** An error that the job itself threw. Its thread or process can be used again. */
 class JobError extends Error {
   constructor({ name, message }: { readonly name: string; readonly message: string }) {
     super(message);

@@ -1,20 +1,23 @@
 import { Worker } from 'node:worker_threads';
 
-/** Far above the pauses of a sound process: garbage collection takes less than a second, and long work runs elsewhere. */
+/**
+ * Far above the pauses of a healthy process: garbage collection takes less than a second, and long work runs
+ * elsewhere.
+ */
 const STANDSTILL_MS_MAX = 10_000;
 
 const BEAT_MS = 500;
 
-/** What the thread that watches is given. */
+/** The data of the watching thread. */
 export interface WatchedProcess {
-  /** One number, which the event loop counts up for as long as it runs. */
+  /** A counter that the event loop increments as long as it runs. */
   readonly beats: Int32Array;
   readonly standstillMsMax: number;
 }
 
 /**
- * Has a thread of its own end this process with SIGKILL once the event loop has stood still for ten seconds, so that
- * whoever started the process starts it anew. A process that hangs would keep its connections, and its callers waiting.
+ * Starts a thread that ends this process with SIGKILL when the event loop has been blocked for ten seconds, so that
+ * its supervisor starts it again. A hanging process would keep its connections and let its callers wait.
  */
 export function watchEventLoop(onTrouble: (message: string, error: unknown) => void): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -5,7 +5,7 @@ import { isMainThread, workerData } from 'node:worker_threads';
 
 const LOOK_EVERY_MS = 500;
 
-/** Tells by looks how long an event loop has stood still. */
+/** Measures how long an event loop has been blocked. */
 export class Standstill {
   #beats = 0;
   #stoodMs = 0;
@@ -17,9 +17,8 @@ export class Standstill {
   }
 
   /**
-   * Gives how long, ms. A look that is late was late because the whole process was stopped, which does not count.
-   * @param {number} beats what the loop has counted up to
-   * @param {number} nowMs
+   * Returns how long the loop has been blocked, ms. When this call itself comes late, the whole process was paused,
+   * and that time does not count. @param {number} beats the loop's counter @param {number} nowMs
    */
   stoodMs(beats, nowMs) {
     const passedMs = Math.min(nowMs - this.#lookedAtMs, 2 * LOOK_EVERY_MS);
@@ -36,7 +35,7 @@ function watch() {
   const standstill = new Standstill(performance.now());
   setInterval(() => {
     if (standstill.stoodMs(Atomics.load(beats, 0), performance.now()) < standstillMsMax) return;
-    // The log is written by the thread that stands still.
+    // This thread writes the line itself: the thread that writes the log is blocked.
     const msg = `the event loop has stood still for ${standstillMsMax / 1000} s: the process is ended`;
     writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), service: 'client-scoring', msg })}\n`);
     process.kill(process.pid, 'SIGKILL');

@@ -13,30 +13,30 @@ const { PRIORITY_NORMAL, PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.prior
 
 export interface RunnerSettings {
   readonly where: 'thread' | 'process';
-  /** For the JavaScript heap; a native engine like DuckDB has its own limits. */
+  /** The limit of the JavaScript heap. A native engine like DuckDB has limits of its own. */
   readonly memoryMiB: number;
-  /** The part of it for short-lived objects; V8's default when left out. */
+  /** The part of it for short-lived objects. The default is V8's. */
   readonly youngMemoryMiB?: number;
-  /** Who gets the cores first: threads that answer callers or, while some core is idle, everybody. */
+  /** Who gets the cores first: the threads that answer callers, or everybody else while some core is idle. */
   readonly givesWay?: 'to callers' | 'to everybody';
-  /** It runs until it is asked to stop, and does not keep the process that started it alive. */
+  /** The job runs until it is asked to stop. It does not keep the process that started it alive. */
   readonly runsUntilStopped?: true;
-  /** The environment of a process; nothing else is passed on, because it needs none of our secrets. */
+  /** The environment of a process. It gets no other variables, because it needs none of the secrets. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A thread or a process that runs jobs, as seen by whoever started it. */
+/** A thread or process that runs jobs, seen from the thread that started it. */
 export interface Runner {
   /** 'message', 'error' and 'exit'. */
   readonly events: EventEmitter;
-  /** It only runs while a core is idle. */
+  /** Whether it runs only while a core is idle. */
   readonly needsIdleCores: boolean;
   post(order: RunnerMessage | typeof STOP, onError: (error: Error) => void): void;
-  /** Whether this process stays alive for it. */
+  /** Sets whether this process stays alive for it. */
   hold(isHeld: boolean): void;
-  /** The CPU time of a thread; 0 before it started, after it ended, and for a process. */
+  /** The CPU time of a thread. It is 0 before the start, after the end, and for a process. */
   cpuMs(): Promise<number>;
-  /** Ends it and the job that it runs. */
+  /** Ends it together with its job. */
   end(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export async function startRunner(
       ? startThread(module, settings)
       : await startProcess(module, settings, isAnyCoreIdle);
   runner.events.on('error', () => {
-    // A running job handles its errors itself; between jobs nobody needs to know.
+    // A running job handles its own errors, and between jobs an error concerns nobody.
   });
   runner.hold(false);
   return runner;
@@ -80,10 +80,13 @@ function startThread(module: URL, { memoryMiB, givesWay }: RunnerSettings): Runn
   };
 }
 
-/** Work that should wait for idle cores only gets a lower priority while no core is idle, so that it gets done. */
+/**
+ * Starts a process. Work for idle cores gets a low priority instead while no core is idle, so that it is finished at
+ * all.
+ */
 async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle: boolean): Promise<Runner> {
   const needsIdleCores = settings.givesWay === 'to everybody' && isAnyCoreIdle;
-  // A job that is ended leaves its temporary files to be removed here; one that is asked to stop removes them itself.
+  // The temporary files of a job that is ended are removed here. A job that is asked to stop removes them itself.
   const folder = settings.runsUntilStopped ? null : await mkdtemp(join(tmpdir(), 'scoring-process-'));
   const child = forkBackground(module, settings, {
     starter: needsIdleCores ? await findIdlePriorityCommand() : [],
@@ -108,7 +111,7 @@ async function startProcess(module: URL, settings: RunnerSettings, isAnyCoreIdle
   };
 }
 
-/** Lowers the priority from the start: for some processes loading their modules is most of the work. */
+/** The priority is lowered from the start: some processes spend most of their time loading modules. */
 function forkBackground(
   module: URL,
   { memoryMiB, youngMemoryMiB }: RunnerSettings,
@@ -141,7 +144,9 @@ async function endProcess(child: ChildProcess): Promise<void> {
   await promise;
 }
 
-/** Takes on the priority that it was started with. A process ends with the one that started it. */
+/**
+ * Lowers the priority of this process to the one that it was started for. The process ends together with its parent.
+ */
 export function lowerPriority(): void {
   const priority = Number(process.argv[2]);
   if (!isMainThread) {
@@ -156,13 +161,13 @@ export function lowerPriority(): void {
   for (const thread of threads) lower(thread, priority);
 }
 
-/** A process whose own priority is already lower keeps it. */
+/** A process whose priority is lower already keeps it. */
 function lower(id: number | undefined, priority: number): void {
   if (id === undefined) return;
   try {
     setPriority(id, priority);
   } catch {
-    // It ended meanwhile, or gives way already.
+    // The thread has ended meanwhile, or its priority is lower already.
   }
 }
 
@@ -170,16 +175,16 @@ const CHRT_IDLE = ['chrt', '-i', '0'] as const;
 
 let starter: Promise<readonly string[]> | null = null;
 
-/** Whether a core was idle in the last minute. Otherwise work for idle cores gets hardly any time. */
+/** Whether a core was idle during the last minute. Without one, work for idle cores makes hardly any progress. */
 export function hasIdleCores(): boolean {
   const [runnable = 0] = loadavg();
   return runnable < availableParallelism();
 }
 
 /**
- * A command that starts a process for idle cores only; empty where there is none or it is not allowed. On Linux the
- * lowest priority is not enough: the scheduler lets such a process finish its slice of some milliseconds before a
- * thread that answers a caller, but interrupts an idle-class process at once.
+ * Returns a command that starts a process for idle cores only, and nothing where that is not possible. On Linux the
+ * lowest priority is not enough: the scheduler lets such a process finish a slice of some milliseconds before a
+ * thread that answers a caller, but it interrupts an idle-class process at once.
  */
 export function findIdlePriorityCommand(): Promise<readonly string[]> {
   starter ??= findIdleStarter();
@@ -190,7 +195,7 @@ async function findIdleStarter(): Promise<readonly string[]> {
   if (process.platform !== 'linux') return [];
   const [command, ...args] = CHRT_IDLE;
   try {
-    // The same empty environment as that of the processes, so that the command is found in the same way.
+    // The environment is as empty as that of the processes, so that the command is found in the same way.
     await promisify(execFile)(command, [...args, 'true'], { env: {} });
     return CHRT_IDLE;
   } catch {
@@ -198,7 +203,7 @@ async function findIdleStarter(): Promise<readonly string[]> {
   }
 }
 
-/** Passes on the cache of compiled modules. */
+/** Lets the process use the cache of compiled modules. */
 function compiledModules(): Readonly<Record<string, string>> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
@@ -209,5 +214,5 @@ export interface RunnerMessage {
   readonly task: unknown;
 }
 
-/** Aborts the signal of the running job. */
+/** The message that aborts the signal of the running job. */
 export const STOP = 'stop';

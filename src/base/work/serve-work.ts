@@ -1,10 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { lowerPriority, STOP } from './runner.ts';
 
-/** How a job reports progress and learns that it is to stop. */
+/** Lets a job report progress and learn that it must stop. */
 export interface JobContext<Progress = never> {
   readonly progress: (progress: Progress) => void;
-  /** Aborted when a job that runs until it is stopped must stop; others are just ended. */
+  /** Aborted when a job that runs until it is stopped must stop. Other jobs are ended without notice. */
   readonly signal: AbortSignal;
 }
 
@@ -22,7 +22,7 @@ export function serveWork(works: Jobs): void {
   lowerPriority();
   const send = (message: JobMessage<unknown, unknown>) => {
     if (parentPort !== null) parentPort.postMessage(message);
-    // When sending fails, nobody is left to receive it.
+    // When sending fails, the receiver is gone.
     else process.send?.(message, () => {});
   };
   let stopping = new AbortController();

@@ -1,6 +1,6 @@
 import { NamedError } from '#base/named-error.ts';
 
-/** Counts what is under way by name. */
+/** Counts running work by owner. */
 export class CountsByOwner {
   readonly #counts = new Map<string, number>();
 
@@ -24,32 +24,32 @@ export class CountsByOwner {
 }
 
 export interface FairQueueLimits {
-  /** At once, for all owners together. */
+  /** How many run at once, of all owners together. */
   readonly atOnceMax: number;
-  /** At once for one owner; a function where it changes. */
+  /** How many run at once for one owner. A function where the limit changes. */
   readonly ownerMax: number | (() => number);
-  /** Waiting for one owner; 0: what cannot begin at once is refused. */
+  /** How many may wait for one owner. With 0, what cannot run at once is refused. */
   readonly waitingMax: number;
-  /** Waiting for all owners together. */
+  /** How many may wait, of all owners together. */
   readonly allWaitingMax?: number;
-  /** An owner who comes first, may always wait, and for whom `kept` turns are reserved. */
+  /** An owner who goes first, may always wait, and has `kept` places reserved. */
   readonly first?: { readonly owner: string; readonly kept: number };
 }
 
-/** Limits only how many run at once; all others wait. */
+/** Limits how many run at once; all others wait. */
 export function limitRunning(count: number): FairQueueLimits {
   return { atOnceMax: count, ownerMax: count, waitingMax: Number.POSITIVE_INFINITY };
 }
 
-/** No more turns may be taken or waited for. */
+/** Neither running nor waiting work is accepted any more. */
 export class QueueFull extends NamedError {}
 
-/** Shares turns fairly between owners: an owner who asks for much waits for its own work, not the others. */
+/** Runs work fairly between owners: an owner who asks for much waits for his own work and does not delay others. */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #underWay = new CountsByOwner();
   #allUnderWay = 0;
-  /** By owner, the next owner first; no list is empty. */
+  /** By owner, the next owner first. No list is empty. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
 
   constructor(limits: FairQueueLimits) {
@@ -60,12 +60,12 @@ export class FairQueue {
     return this.#waiting.size;
   }
 
-  /** Whether as many of the owner wait as may. */
+  /** Whether the owner has as many waiting as he may. */
   isFullOfOwn(owner: string): boolean {
     return (this.#waiting.get(owner)?.length ?? 0) >= this.#limits.waitingMax;
   }
 
-  /** Whether one more of the owner would be refused. */
+  /** Whether more work of the owner would be refused. */
   isFull(owner: string): boolean {
     const { allWaitingMax = Number.POSITIVE_INFINITY, first } = this.#limits;
     if (this.#mayBegin(owner)) return false;
@@ -74,7 +74,7 @@ export class FairQueue {
     return owner !== first?.owner && others.reduce((sum, [, some]) => sum + some.length, 0) >= allWaitingMax;
   }
 
-  /** Runs `work` when its turn comes. Throws QueueFull, or the reason of a signal that came before. */
+  /** Runs `work` when its turn comes. Throws QueueFull, or the reason of a signal that was aborted before. */
   async run<T>(owner: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.isFull(owner)) throw new QueueFull(`${this.#underWay.of(owner)} of ${owner} are under way`);
     if (this.#mayBegin(owner)) this.#begin(owner);
@@ -124,7 +124,7 @@ export class FairQueue {
     else this.#waiting.delete(owner);
   }
 
-  /** After a turn an owner comes after all others that wait. */
+  /** After its turn an owner stands behind all other owners that wait. */
   #toEnd(owner: string): void {
     const own = this.#waiting.get(owner);
     if (own === undefined) return;
@@ -142,7 +142,7 @@ export class FairQueue {
     this.#toEnd(next);
     this.#begin(next);
     turn();
-    // The limit of an owner may have risen.
+    // The owner's limit may have risen.
     this.#letNext();
   }
 }
