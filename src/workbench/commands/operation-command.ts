@@ -5,7 +5,7 @@ import type { Caller } from '#checkout/access/caller.ts';
 import type { CommandSpec, DeclaredOperation } from '#checkout/http/operation/operation.ts';
 import { HttpProblem } from '#checkout/http/request/problems.ts';
 import { readConfig } from '#config.ts';
-import { PLATFORM_NAME_FORM, type PlatformName } from '#decision/payer/client-key.ts';
+import type { PlatformName } from '#decision/payer/client-key.ts';
 import { ProposalRefused } from '#workbench/approvals/proposals.ts';
 import { isGated } from '#workbench/platform/gated-operation.ts';
 import type { RuleParts } from '#workbench/platform/parts.ts';
@@ -25,11 +25,11 @@ import { print } from './print.ts';
 /** With whose eyes a command looks. */
 const PLATFORM_OPTIONS = {
   /** Of one platform, which must be named. */
-  named: { flags: '--platform <name>', text: `whose it is, ${PLATFORM_NAME_FORM}`, isRequired: true },
+  named: { flags: '--platform <name>', text: 'the platform whose it is', isRequired: true },
   /** The same, or the whole installation. */
   'named or *': {
     flags: '--platform <name>',
-    text: `the platform, ${PLATFORM_NAME_FORM}; "*" for the whole installation`,
+    text: 'the platform; "*" for the whole installation',
     isRequired: true,
   },
   /** The whole installation unless a platform is named. */
@@ -52,6 +52,12 @@ export interface Asking {
     given: Readonly<Record<string, unknown>>,
     platform?: PlatformName,
   ) => Promise<Answer>;
+  /** The same for an answer in JSON; of a list without a limit all pages as one. */
+  readonly read: <Told>(
+    operation: DeclaredOperation<RuleParts>,
+    given: Readonly<Record<string, unknown>>,
+    platform?: PlatformName,
+  ) => Promise<Told>;
 }
 
 /** The command of an operation. Its words, options and help follow from the operation; this is what people see of the answer. */
@@ -62,6 +68,8 @@ export interface OperationCommand<Told> {
   readonly needs?: Needs;
   /** Names of parameters and members that the command does not take. */
   readonly without?: readonly string[];
+  /** Words that may be left out. */
+  readonly optional?: readonly string[];
   /** Options that it takes otherwise, or besides. */
   readonly options?: readonly Option[];
   /** What the operation is asked with, where that is not what was given. */
@@ -79,11 +87,14 @@ export interface OperationCommand<Told> {
 
 /** The commands of some operations below their common word. */
 export function addOperationCommand<Told>(group: Command, declared: OperationCommand<Told>): void {
-  const { operation, platform, options = [], without = [], given: givenOf } = declared;
+  const { operation, platform, options = [], given: givenOf } = declared;
   const { command: spec } = operation;
   if (spec === undefined) throw new Error(`${operation.route} declares no command`);
-  const inputs = inputsOf(operation).filter(({ name }) => !without.includes(name));
-  const words = (spec.words ?? []).flatMap((word) => inputs.filter(({ name }) => name === word));
+  const inputs = inputsTaken(declared);
+  const words = (spec.words ?? []).map((name) => ({
+    name,
+    isRequired: declared.optional?.includes(name) !== true,
+  }));
   const command = group
     .command([spec.name.split(' ').slice(1).join(' '), ...words.map(wordText)].join(' '))
     .summary(withLowerFirst(spec.summary ?? operation.summary))
@@ -91,7 +102,8 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
   if (platform !== undefined) command.addOption(platformOption(platform));
   const own = new Set(options.map((option) => option.attributeName()));
   for (const input of inputs)
-    if (!words.includes(input) && !own.has(attributeOf(input))) command.addOption(input.option());
+    if (spec.words?.includes(input.name) !== true && !own.has(attributeOf(input)))
+      command.addOption(input.option());
   for (const option of options) command.addOption(option);
   if (isGated(operation)) command.option(...WITHOUT_APPROVAL);
   command.option('--json', declared.jsonHelp ?? 'print one JSON object');
@@ -101,7 +113,7 @@ export function addOperationCommand<Told>(group: Command, declared: OperationCom
       ...Object.fromEntries(words.map(({ name }, index) => [name, given[index]])),
     };
     const whose = whoseEyes(platform, taken['platform']);
-    const read = inputs.map((input) => [input.name, readInput(input, taken[attributeOf(input)])] as const);
+    const read = inputs.map((input) => [input.name, readInput(input, givenFor(input, taken))] as const);
     const values = Object.fromEntries(read.filter(([, value]) => value !== undefined));
     await run(declared, taken, whose, { ...values, ...givenOf?.(taken, whose) });
   });
@@ -113,7 +125,22 @@ export const WITHOUT_APPROVAL = [
   'change it at once in spite of APPROVALS=required; the audit shows it',
 ] as const;
 
-function wordText({ name, isRequired }: OperationInput): string {
+/** Pages are read to their end, so that nobody asks for one. */
+function inputsTaken<Told>({ operation, without = [] }: OperationCommand<Told>): readonly OperationInput[] {
+  const left = isPaged(operation) ? [...without, 'after', 'limit'] : without;
+  return inputsOf(operation).filter(({ name }) => !left.includes(name));
+}
+
+function isPaged({ parameters = [] }: DeclaredOperation<RuleParts>): boolean {
+  return parameters.some(({ name }) => name === 'after');
+}
+
+/** A word is known by its name, an option by its flag. */
+function givenFor(input: OperationInput, taken: CommandOptions): unknown {
+  return Object.hasOwn(taken, input.name) ? taken[input.name] : taken[attributeOf(input)];
+}
+
+function wordText({ name, isRequired }: { readonly name: string; readonly isRequired: boolean }): string {
   const word = name === 'clientIdKey' ? 'client' : name.endsWith('Id') ? 'id' : name;
   return isRequired ? `<${word}>` : `[${word}]`;
 }
@@ -123,7 +150,7 @@ function attributeOf(input: OperationInput): string {
 }
 
 function helpOf({ summary, description }: DeclaredOperation<RuleParts>, spec: CommandSpec): string {
-  const first = spec.summary ?? summary;
+  const first = spec.description === undefined ? summary : (spec.summary ?? summary);
   const about = spec.description ?? description;
   const said = `${first.slice(0, 1).toUpperCase()}${first.slice(1)}.`;
   return about === '' ? said : `${said}\n\n${about}`;
@@ -150,9 +177,11 @@ async function run<Told>(
   const withoutApproval = options['withoutApproval'] === true;
   await onParts({ ...needs, withoutApproval }, options, platform, async (asking) => {
     if (declared.run !== undefined) return show(declared, await declared.run(asking, given), asking);
+    if (!isGated(operation)) return show(declared, await asking.read<Told>(operation, given), asking);
     const answer = await asking.ask(operation, given);
-    if (answer.status === 202) return printProposed(answer, asking);
-    return show(declared, JSON.parse(await restOf(operation, answer, given, asking)), asking);
+    return answer.status === 202
+      ? printProposed(answer, asking)
+      : show(declared, JSON.parse(answer.json ?? 'null'), asking);
   });
 }
 
@@ -177,7 +206,9 @@ export async function onParts<T>(
         throw forPeople(error, operation);
       }
     };
-    return work({ parts, options, platform, caller: callerAt(platform), ask });
+    const read: Asking['read'] = async (operation, given, whose) =>
+      JSON.parse(await allPages((page) => ask(operation, page, whose), operation, given));
+    return work({ parts, options, platform, caller: callerAt(platform), ask, read });
   });
   return done.catch((error: unknown) => {
     throw error instanceof ProposalRefused ? new FindingsError(error.message) : error;
@@ -200,26 +231,32 @@ function requestOf(operation: DeclaredOperation<RuleParts>, given: Readonly<Reco
   return { path: texts('path'), query: texts('query'), ...(operation.body === null ? {} : { body }) };
 }
 
-/** All pages of a list as one, unless the command bounds it. */
-async function restOf(
+/** All pages of a list as one, unless it is bounded. */
+async function allPages(
+  ask: (given: Readonly<Record<string, unknown>>) => Promise<Answer>,
   operation: DeclaredOperation<RuleParts>,
-  { json }: Answer,
   given: Readonly<Record<string, unknown>>,
-  { ask }: Asking,
 ): Promise<string> {
-  const isPaged = operation.parameters?.some(({ name }) => name === 'after') === true;
-  const first: unknown = JSON.parse(json ?? 'null');
-  const member = isPaged && given['limit'] === undefined ? itemsMember(first) : null;
-  if (member === null || !isJsonObject(first)) return json ?? 'null';
-  const items = [...itemsIn(first, member)];
+  if (!isPaged(operation) || given['limit'] !== undefined) return (await ask(given)).json ?? 'null';
+  const pageOf = async (after: object) => {
+    const { json } = await ask({ ...given, limit: PAGE_ITEMS, ...after });
+    const page: unknown = JSON.parse(json ?? 'null');
+    const member = itemsMember(page);
+    if (member === null || !isJsonObject(page)) throw new Error(`${operation.route} answers no list`);
+    return { page, member, items: itemsIn(page, member), next: page['next'] };
+  };
+  const { page, member, items, ...first } = await pageOf({});
+  const all = [...items];
   for (let { next } = first; typeof next === 'string'; ) {
-    const page: unknown = JSON.parse((await ask(operation, { ...given, after: next })).json ?? 'null');
-    if (!isJsonObject(page)) break;
-    items.push(...itemsIn(page, member));
-    ({ next } = page);
+    const more = await pageOf({ after: next });
+    all.push(...more.items);
+    ({ next } = more);
   }
-  return JSON.stringify({ ...first, [member]: items, next: null });
+  return JSON.stringify({ ...page, [member]: all, next: null });
 }
+
+/** As many as every list gives at once. */
+const PAGE_ITEMS = 500;
 
 /** The member of a list's answer that holds its items, which is the first of its lists. */
 function itemsMember(answer: unknown): string | null {
@@ -236,7 +273,8 @@ function show<Told>({ text, json, end }: OperationCommand<Told>, told: Told, ask
   if (asking.options['json'] === true) {
     const member = itemsMember(told);
     const plain = member !== null && isJsonObject(told) ? itemsIn(told, member) : told;
-    print(JSON.stringify(json === undefined ? plain : json(told, asking)));
+    const shown = JSON.stringify(json === undefined ? plain : json(told, asking));
+    if (shown !== undefined) print(shown);
   } else {
     const said = text(told, asking);
     if (said !== '') print(said);
@@ -270,7 +308,7 @@ function forPeople(error: unknown, operation: DeclaredOperation<RuleParts>): unk
   const said =
     at !== undefined && member !== undefined
       ? `${member} ${at.detail}`
-      : message.replace(/^The parameter (\w+)/, (whole, name: string) => flags.get(name) ?? whole);
+      : message.replace(/^(?:The parameter )?(\w+)/, (whole, name: string) => flags.get(name) ?? whole);
   if (status === 400) return new UsageError(said);
   return status >= 500 ? error : new FindingsError(said);
 }

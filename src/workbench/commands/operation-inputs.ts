@@ -44,7 +44,7 @@ export function inputsOf({
   return [...inParameters, ...inBody].map(({ description, ...input }) => {
     const flag = flagOf(command?.flags?.[input.name] ?? plainName(input.name));
     const option = () => {
-      const made = new Option(optionText(flag, input.name, input.schema), withLowerFirst(description));
+      const made = new Option(optionText(flag, input.name, input.schema), toldOf({ ...input, description }));
       return input.isRequired ? made.makeOptionMandatory() : made;
     };
     return { ...input, shown: isWord(input.name) ? input.name : `--${flag}`, option };
@@ -58,6 +58,25 @@ function plainName(name: string): string {
 
 function isEnd(name: string): boolean {
   return name === 'expiresAt';
+}
+
+function toldOf({ name, schema, description }: Omit<OperationInput, 'shown' | 'option'> & Described): string {
+  switch (kindOf(name, schema)) {
+    case 'lifetime':
+      return 'how long it lasts, like 30d; without it there is no end';
+    case 'choice':
+      return `${withLowerFirst(description)}: ${valuesIn(schema).join(', ')}`;
+    case 'choices':
+    case 'flag':
+    case 'time':
+    case 'number':
+    case 'text':
+      return withLowerFirst(description);
+  }
+}
+
+interface Described {
+  readonly description: string;
 }
 
 function optionText(flag: string, name: string, schema: object): string {

@@ -38,6 +38,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const program = new Command('scoring')
     .description('Client Scoring Service: keys, rule sets, decisions and who changed what')
     .configureHelp({ optionDescription, commandUsage })
+    .configureOutput({ getOutHelpWidth: helpColumns, getErrHelpWidth: helpColumns })
     .exitOverride();
   for (const load of asked(args[0])) (await load())(program);
   showUsageAfterErrors(program);
@@ -46,6 +47,13 @@ export async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = report(error);
   }
+}
+
+/** Wide enough for a command's options and a sentence beside them; no wider than the terminal. */
+const HELP_COLUMNS_MAX = 100;
+
+function helpColumns(): number {
+  return Math.min(process.stdout.columns ?? HELP_COLUMNS_MAX, HELP_COLUMNS_MAX);
 }
 
 /** The id of a decision may begin with "-", and is no option for that. */

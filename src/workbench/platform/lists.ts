@@ -74,8 +74,19 @@ const AFTER_CHANGE = query.after(query.NUMBER_PLACES);
 
 const VALUE = query.text('value', 'Only the entry for this value');
 
-const readLists = declareOperation({
+export const readLists = declareOperation({
   route: 'get /v1/platform/lists',
+  command: {
+    name: 'lists show',
+    columns: {
+      LIST: 'list',
+      KIND: 'kind',
+      ENTRIES: 'entries',
+      ENDED: 'ended',
+      CHANGED: 'changedAt',
+      OF: 'of',
+    },
+  },
   summary: 'The shared lists',
   description:
     'Lists that rules ask about with the fact `listed`, and that change without a release. Those of the whole installation are named, too; their entries are for its own keys.',
@@ -86,8 +97,14 @@ const readLists = declareOperation({
     toListsView(lists, platform, { now: clock(), after: AFTER_LIST.read(ctx), limit: LIMIT.read(ctx) }),
 });
 
-const readListEntries = declareOperation({
+export const readListEntries = declareOperation({
   route: 'get /v1/platform/lists/{list}/entries',
+  command: {
+    name: 'lists show',
+    summary: 'all lists, or the entries of one',
+    words: ['list'],
+    columns: { VALUE: 'value', ADDED: 'addedAt', ENDS: 'ends', BY: 'who', REASON: 'reason' },
+  },
   summary: 'The entries of a shared list',
   description:
     'Newest first. Fingerprints, single addresses and values of attributes are shown by their HMAC; `value` finds one by itself.',
@@ -128,8 +145,13 @@ const ListBodySchema = Type.Object(
   },
 );
 
-const makeList = declareOperation({
+export const makeList = declareOperation({
   route: 'put /v1/platform/lists/{list}',
+  command: {
+    name: 'lists make',
+    summary: 'make a list, which must exist before entries are put on it',
+    words: ['list'],
+  },
   summary: 'Makes a shared list',
   description:
     'Says what its entries will be, once and for all; entries of a list that nobody made are refused. The same again changes nothing. A list of kind attribute holds values of the attribute that it names: a request is on it with that attribute, or with that of a score of the last 24 hours, as far as the rule set declares it.',
@@ -170,8 +192,13 @@ function editedBy(caller: Caller, list: string): EditedList {
   return { owner: caller.platform, list, who: caller.actor.text };
 }
 
-const putListEntry = declareOperation({
+export const putListEntry = declareOperation({
   route: 'put /v1/platform/lists/{list}/entries',
+  command: {
+    name: 'lists add',
+    summary: 'put a value on a list, or renew it',
+    words: ['list', 'value'],
+  },
   summary: 'Puts a value on a shared list',
   description:
     'Or renews its reason and end. Every node knows of it within 2 s. A fingerprint, a single address or the value of an attribute is kept by its HMAC alone, a range of addresses in clear; an IPv6 address counts as its /64.',
@@ -190,8 +217,13 @@ const putListEntry = declareOperation({
   },
 });
 
-const removeListEntry = declareOperation({
+export const removeListEntry = declareOperation({
   route: 'delete /v1/platform/lists/{list}/entries',
+  command: {
+    name: 'lists remove',
+    summary: 'take a value from a list',
+    words: ['list', 'value'],
+  },
   summary: 'Takes a value from a shared list',
   description: 'Every node knows of it within 2 s. The audit log keeps who did it and why.',
   grant: 'lists',
@@ -222,8 +254,13 @@ const LINES_BODY: RequestBody<'lines'> = {
   },
 };
 
-const importListEntries = declareOperation({
+export const importListEntries = declareOperation({
   route: 'post /v1/platform/lists/{list}/entries',
+  command: {
+    name: 'lists import',
+    summary: 'put many values on a list, one a line',
+    words: ['list', 'file'],
+  },
   summary: 'Changes a shared list by many lines',
   description: `Up to ${LINES_MAX} as one JSON object a line, answered by a line each in the same order. A line puts a value on the list, or with \`remove\` takes it off; a bad line stops no other. The audit log notes of each hundred how many were added, changed and removed, with a digest; each entry keeps its own reason.`,
   grant: 'lists',
