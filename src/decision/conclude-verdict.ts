@@ -38,7 +38,10 @@ interface LadderStanding {
   readonly at: number;
 }
 
-/** The last step of every decision, live or explained from its record: the first rule that matches decides. */
+/**
+ * Concludes a verdict. It is the last step of every decision, live or explained from its record: the first rule that
+ * matches decides.
+ */
 export function concludeVerdict(
   rules: RuleSet,
   { ladder: settings }: PlatformSettings,
@@ -90,7 +93,7 @@ function nextLadder(
   }
 }
 
-/** The length of the wait before, when that is why this one is so long. */
+/** Returns the length of the previous wait when this wait is as long as it only for that reason, otherwise null. */
 function waitFloorMs(
   params: VerdictParams,
   settings: LadderSettings,
@@ -103,10 +106,15 @@ function waitFloorMs(
   return waitUntil === unhindered.waitUntil ? null : lastWaitMs;
 }
 
-/** The length of the newest wait of a climb, and the ladder that gave it; none off the ladder. */
+/**
+ * The length of the newest wait of a climb, and the ladder that gave the wait its length. Off the ladder: 0 and null.
+ */
 type LastWait = Pick<ClientState, 'lastWaitMs' | 'lastWaitLadder'>;
 
-/** A wait that is as long as the one before it has its length from the ladder of that one. */
+/**
+ * Returns the newest wait after a verdict. A wait that got its length from the previous wait keeps the ladder of that
+ * one.
+ */
 export function nextLastWait(
   { verdict, ladderAfter, ladder, waitFloorMs }: LastVerdict,
   { lastWaitMs, lastWaitLadder }: LastWait,

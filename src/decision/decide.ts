@@ -33,9 +33,9 @@ import { type ListSubject, NO_LISTS, type SharedLists } from './shared-lists.ts'
 
 export interface ScoreResult {
   readonly answer: ScoreAnswer;
-  /** Names of the bot signals that matched; they never make a new client a bot. */
+  /** Names of the bot signals that matched. They never make a new client a bot. */
   readonly signals: readonly string[];
-  /** Group rules and signals that matched and may be skipped. */
+  /** Group rules and signals with a holdout that matched. */
   readonly drawn: readonly DrawnHoldout[];
   readonly nextState: ClientState;
 }
@@ -55,24 +55,24 @@ interface JudgedVerdict {
   readonly nextState: ClientState;
 }
 
-/** What a decision about a client starts from. */
+/** The inputs of a decision about a client, without the request. */
 export interface DecisionInput {
   readonly client: ClientKey;
   readonly state: ClientState;
   readonly sightings: Sightings;
-  /** Absent: nobody is on any list. */
+  /** Without it nobody is on a list. */
   readonly lists?: SharedLists;
-  /** Who is held out of which rules; absent: nobody. */
+  /** Says who is held out of which rules. Without it nobody is. */
   readonly holdoutDraw?: HoldoutDraw;
-  /** Of the node that decides; absent: every pseudonym that is held is taken as it is. */
+  /** The secrets of the node that decides. Without them every held pseudonym is used unchanged. */
   readonly secrets?: NodeSecrets | undefined;
   /** Epoch ms. */
   readonly now: number;
 }
 
 /**
- * Classifies a payer. Remembers what the device showed and changes no counter, so that a repeated score has the same
- * answer while nothing else happens.
+ * Classifies a payer. Remembers the devices that the request shows and changes no counter, so a repeated score has
+ * the same answer while nothing else happens.
  */
 export function decideScore(rules: RuleSet, standing: DecisionInput, request: ScoreRequest): ScoreResult {
   const { client, state } = standing;
@@ -91,8 +91,8 @@ export function decideScore(rules: RuleSet, standing: DecisionInput, request: Sc
 const recorded = nameEveryMember<Decision>();
 
 /**
- * Decides whether a requisite may be issued now, and moves the client along the ladder.
- * Pure: the same rule set, state, sightings, request and time always give the same result.
+ * Decides whether a requisite may be issued now, and moves the client along the ladder. Pure: the same rule set,
+ * state, sightings, request and time always give the same result.
  */
 export function decideVerdict(
   rules: RuleSet,
@@ -137,7 +137,7 @@ export function decideVerdict(
   return { decision, nextState: { ...nextState, stage: markStage(state.stage, draw.since, decision) } };
 }
 
-/** Decides without making a record, which would double the cost: for replays of years. */
+/** Decides without making a record, which would double the cost. Replays of years use this function. */
 export function decideWithoutRecord(
   rules: RuleSet,
   standing: DecisionInput,
@@ -173,13 +173,15 @@ export function decideWithoutRecord(
   return { at, assessment, concluded, ladderBefore, nextState };
 }
 
-/** The values of attributes of which the rules count how many there were, with those of a verdict. */
+/**
+ * The remembered values of the attributes whose distinct values the rules count, after a verdict with its own values.
+ */
 function valuesAfter(
   { rememberedAttributes }: RuleSet,
   { state, attributes }: FactContext,
   at: number,
 ): Partial<Pick<ClientState, 'attributeValues'>> {
-  // Most rule sets ask for none, and most requests have none.
+  // Most rule sets count no values, and most requests have none.
   if (rememberedAttributes.length === 0) return {};
   const values = rememberedAttributes.flatMap((declared): readonly (readonly [string, string])[] => {
     const value = findPseudonym(declared, attributes[declared.name]);
@@ -188,7 +190,7 @@ function valuesAfter(
   return values.length === 0 ? {} : { attributeValues: noteValues(state.attributeValues, values, at) };
 }
 
-/** The present facts about a client, to be shown to people; no request is counted. */
+/** Computes the present facts about a client for people to read. It counts no request. */
 export function assessNow(rules: RuleSet, standing: DecisionInput): Assessment {
   const { client, state, sightings } = standing;
   const settings = getPlatformSettings(rules, client.platform);
@@ -209,7 +211,7 @@ function heldOutAt({ client, holdoutDraw }: DecisionInput, at: number): IsHeldOu
 
 type ContextView = Pick<FactContext, 'state' | 'asked' | 'isNew' | 'ladder' | 'hints' | 'sightings' | 'now'>;
 
-/** The view of a client without a verdict request. */
+/** The view of a client of whom no verdict is asked. */
 function asItStands(
   state: ClientState,
   settings: PlatformSettings,
@@ -223,7 +225,7 @@ function asItStands(
 
 const NOTHING_SAID: StatedAttributes = {};
 
-/** What the rules may know of the payer by the caller's words: of this request, and of scores that still hold. */
+/** Returns the attributes that the caller stated about the payer: in this request, and in scores that still hold. */
 function statedOf(
   { attributes: declared }: RuleSet,
   held: KnownHints,
@@ -261,7 +263,7 @@ function contextOf(
   };
 }
 
-/** The parts of a request that a shared list may name. */
+/** Returns the parts of a request that a shared list may name. */
 function subjectOf(
   { platform, clientIdKey }: ClientKey,
   { method, sellPointKey }: Pick<PaymentRequest, 'method' | 'sellPointKey'>,
@@ -274,12 +276,12 @@ function subjectOf(
     clientIdKey,
     method,
     sellPointKey,
-    // Entries from before the secret of the HMACs was changed have the former ids of devices.
+    // Entries that are older than the last change of the HMAC secret name devices by their former ids.
     fingerprints: [...fingerprints, ...(former?.fingerprints ?? [])],
     ips: [...ips, ...(former?.ips ?? [])],
     networks,
     attributes: stated.attributes ?? NO_ATTRIBUTES,
-    // Those entries have the former pseudonyms of attributes, too.
+    // Such entries have the former pseudonyms of attributes, too.
     formerAttributes: stated.former?.attributes,
     declaredAttributes,
   };
@@ -328,7 +330,7 @@ function answerFields(
   }
   if (verdict !== 'GET_SAME_STICKY') return { verdict, reason };
   const binding = keepIfValid(state.binding, now);
-  // `parse` accepts GET_SAME_STICKY only in a rule that demands a live binding.
+  // `parse` accepts GET_SAME_STICKY only in a rule that demands a valid binding.
   if (binding === null) throw new Error('GET_SAME_STICKY was decided for a client without a binding');
   return { verdict, stickyRequisiteRef: binding.requisiteRef, reason };
 }

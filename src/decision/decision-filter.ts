@@ -9,8 +9,8 @@ import {
 import { toClientNumber } from './payer/client-key.ts';
 
 /**
- * A decision's place in the list of all decisions of a platform: newest first, within a millisecond by client and
- * number, so that paging can continue anywhere.
+ * The position of a decision in the list of all decisions of a platform. The newest come first. Within a millisecond
+ * they are ordered by client and number, so paging can continue from any decision.
  */
 export interface DecisionPosition {
   /** Epoch ms. */
@@ -20,7 +20,7 @@ export interface DecisionPosition {
 }
 
 export function compareNewestFirst(a: Decision, b: Decision): number {
-  // The times nearly always differ, and searches sort thousands while requests wait.
+  // The subtraction decides nearly always and is fast: searches sort thousands of decisions while requests wait.
   return b.at - a.at || comparePositions(positionOf(a), positionOf(b));
 }
 
@@ -42,19 +42,19 @@ function comparePositions(a: DecisionPosition, b: DecisionPosition): number {
   return b.seq - a.seq;
 }
 
-/** Which decisions to find, by `FILTER_MEMBERS`; members that are left out match all. */
+/** Says which decisions to find, by `FILTER_MEMBERS`. A member that is left out matches every decision. */
 export type DecisionFilter = Partial<FilterValues<typeof FILTER_MEMBERS>> & {
-  /** Only what is listed after this position. */
+  /** Finds only decisions that come after this position. */
   readonly after?: DecisionPosition;
 };
 
-/** A member of a filter that asks for something, with what it asks for. */
+/** A member that a filter asks for, and the value to find. */
 export interface AskedMember {
   readonly member: FilterMember;
   readonly wanted: string | number;
 }
 
-/** What a filter asks for, besides a position. */
+/** Lists the members that a filter asks for, without the position. */
 export function listAskedMembers(
   filter: {
     readonly [Name in FilterName]?: string | number | null | undefined;
@@ -95,7 +95,7 @@ function fits(decision: Decision, { member: { compared, comparison }, wanted }: 
   }
 }
 
-/** The time before which all matching decisions were made, epoch ms; null when the newest may match. */
+/** The time in epoch ms before which all matching decisions were made. Null when the newest decision may match. */
 export function findTimeBound({ to, after }: DecisionFilter): number | null {
   if (to === undefined && after === undefined) return null;
   return Math.min(

@@ -10,13 +10,13 @@ import type { FactRef } from './rules/condition.ts';
 import type { RuleSet, RuleVersion, Verdict } from './rules/rule-set.ts';
 
 /**
- * What all decisions by one rule set have in common: the names of facts, signals and rules, and the texts of reasons.
- * It is stored once, and a record holds indexes into these lists.
+ * The part that all decisions of one rule set share: the names of facts, signals and rules, and the texts of reasons.
+ * It is stored once, and records hold indexes into its lists.
  */
 export interface RecordShape {
-  /** A hash of the content: services that record different facts under one digest have different shapes. */
+  /** A hash of the content. Services that record different facts under one digest have different shapes. */
   readonly id: string;
-  /** The stored form, for `parseRecordShape`. */
+  /** The stored form, which `parseRecordShape` reads. */
   readonly text: string;
   readonly contents: ShapeContents;
 }
@@ -26,15 +26,15 @@ interface ShapeContents {
   readonly digest: string;
   readonly facts: readonly ShapeFact[];
   readonly signals: readonly string[];
-  /** In the order of the rule set, `otherwise` last. */
+  /** Rules in the order of the rule set, with `otherwise` last. */
   readonly rules: readonly ShapeRule[];
 }
 
 interface ShapeFact {
   readonly label: string;
-  /** A boolean that always has a value; a record writes it as a bit. */
+  /** Whether the fact is a boolean that always has a value. A record writes it as one bit. */
   readonly flag: boolean;
-  /** The values of an enum, or of a boolean that may have none; a record writes the index. */
+  /** The values of an enum, or of a boolean that may be not known. A record writes the index of the value. */
   readonly words?: readonly (string | boolean)[];
 }
 
@@ -46,12 +46,12 @@ interface ShapeRule {
 
 const shapes = new WeakMap<RuleSet, RecordShape>();
 
-/** The shape of a rule set's decisions; made once for each. */
+/** Returns the shape of a rule set's decisions. It is made once for each rule set. */
 export function getRecordShape(rules: RuleSet): RecordShape {
   return shapes.getOrInsertComputed(rules, () => parseRecordShape(JSON.stringify(contentsOf(rules))));
 }
 
-/** The shape that was stored as `text`. */
+/** Parses a shape from its stored text. */
 export function parseRecordShape(text: string): RecordShape {
   return { id: hash('sha256', text, 'base64url').slice(0, 6), text, contents: JSON.parse(text) };
 }
@@ -83,17 +83,17 @@ function shapeFact({ label, fact: { domain, absence } }: FactRef): ShapeFact {
 }
 
 /**
- * The stored form of a decision: a format number, then positional JSON under the shape of its rule set. Members that
- * follow from the shape and the others are left out; those that differ are in `rest` by name. A decision without a
- * fitting shape is stored as plain JSON.
+ * The format number that the stored form of a decision begins with. Positional JSON under the shape of the rule set
+ * follows. Members that follow from the shape and from other members are left out. Members that differ from that are
+ * in `rest` by name. A decision without a fitting shape is stored as plain JSON.
  */
 const FORMAT = '1';
 
 type LadderCell = number | [levelAndAttempt: number, waitRemainingMs: number];
 
 /**
- * The values in the order of the shape: all flags, six a character, then a character for each other value, and last
- * the values that need more than a character.
+ * The values of the facts in the order of the shape: first all flags, six in a character, then one character for each
+ * other value. The values that do not fit into a character follow as items of the array.
  */
 type FactsRow = [characters: string, ...longer: (number | string)[]];
 
@@ -116,13 +116,16 @@ type DecisionRow = [
 
 export class RecordDamaged extends NamedError {}
 
-/** The text to store; `parseRecord` and `decisionOf` give the same decision back. */
+/** Encodes a decision as the text to store. `parseRecord` and `decodeDecisionRow` give the same decision back. */
 export function encodeDecision(decision: Decision, shape?: RecordShape): string {
   const row = shape === undefined ? null : rowOf(decision, shape);
   return row === null ? JSON.stringify(decision) : FORMAT + JSON.stringify(row);
 }
 
-/** A whole decision, or a row from which `decisionOf` makes one with its shape. */
+/**
+ * Parses a stored text to a whole decision, or to a row that `decodeDecisionRow` and the row's shape make a decision
+ * of. Throws RecordDamaged when the text begins with another format number.
+ */
 export function parseRecord(text: string): Decision | DecisionRow {
   if (text.startsWith(FORMAT)) return JSON.parse(text.slice(FORMAT.length));
   if (text.startsWith('{')) return JSON.parse(text);
@@ -136,7 +139,10 @@ export function isDecisionRow(record: Decision | DecisionRow): record is Decisio
   return Array.isArray(record);
 }
 
-/** The decision of a row of the client with this hash. */
+/**
+ * Makes the decision of a row. `clientHash` is the hash of the client's key. Throws RecordDamaged when the row names
+ * a rule that the shape lacks.
+ */
 export function decodeDecisionRow(row: DecisionRow, clientHash: string, { contents }: RecordShape): Decision {
   const [, seq, at, platform, sellPointKey, clientIdKey, orderRef, requestId, ...judged] = row;
   const [ruleIndex, before, after, signals, cells, rest] = judged;
@@ -173,8 +179,8 @@ type Derived = Pick<
 >;
 
 /**
- * The members that follow from the rule, the facts and the ladder; those of a new client where a fact is not
- * recorded.
+ * Computes the members that follow from the rule, the facts and the ladder. Where a fact is not recorded, a member
+ * has the value of a new client.
  */
 function derivedFrom(
   { verdict, reason }: ShapeRule,
@@ -195,7 +201,7 @@ function derivedFrom(
   };
 }
 
-/** Null when the decision does not fit the shape. */
+/** Makes the row of a decision. Returns null when the decision does not fit the shape. */
 function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   const { contents } = shape;
   if (decision.digest !== contents.digest || decision.ruleVersion !== contents.ruleVersion) return null;
@@ -205,7 +211,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   const cells = packFacts(decision, contents.facts);
   if (rule === undefined || signals.includes(-1) || cells === null) return null;
   const { seq, at, platform, ladderAfter } = decision;
-  // Most reasons name no fact, and listing all facts would take a tenth of the time for a record.
+  // Most reasons name no fact, and listing all facts would take a tenth of the time that a record takes.
   const values = rule.reason.some(({ kind }) => kind === 'fact') ? Object.values(decision.facts) : [];
   const derived = derivedFrom(rule, values, decision.facts, ladderAfter, at);
   if (derived.waitSeconds !== undefined && decision.waitSeconds === undefined) return null;
@@ -229,7 +235,7 @@ function rowOf(decision: Decision, shape: RecordShape): DecisionRow | null {
   return row;
 }
 
-/** Members that are in the row itself, or follow from the shape. */
+/** The members that stand in the row itself or follow from the shape. */
 const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...([
     'decisionId',
@@ -244,10 +250,10 @@ const ROW_MEMBERS: ReadonlySet<string> = new Set([
   ...(['ruleVersion', 'digest', 'rule', 'signals', 'facts', 'ladderBefore', 'ladderAfter'] as const),
 ] satisfies readonly (keyof Decision)[]);
 
-/** All others: each follows from the row or is in `rest`. */
+/** All other members. Each follows from the row or stands in `rest`. */
 const OTHER_MEMBERS = DECISION_MEMBERS.filter((member) => !ROW_MEMBERS.has(member));
 
-/** The members that do not follow from the row; null when all do. */
+/** Returns the members that do not follow from the row, and null when all members do. */
 function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decision> | null {
   let rest: Record<string, unknown> | null = null;
   for (const member of OTHER_MEMBERS) {
@@ -261,14 +267,17 @@ function restOf(decision: Decision, derived: Partial<Decision>): Partial<Decisio
 
 const FLAGS_A_CHARACTER = 6;
 
-/** Stands for a value that was not known. */
+/** Marks a value that is not known. */
 const NOT_KNOWN = '.';
-/** Stands for the point of sale, which the row has. */
+/** Marks the point of sale, which stands in the row. */
 const SELL_POINT = '@';
-/** Stands for a value that needs more than a character. */
+/** Marks a value that does not fit into a character. */
 const LONGER = '*';
 
-/** Null when the facts, their order or their kinds differ from the shape's. */
+/**
+ * Packs the facts of a decision. Returns null when the facts, their order or their kinds differ from those of the
+ * shape.
+ */
 function packFacts({ facts, sellPointKey }: Decision, shapeFacts: readonly ShapeFact[]): FactsRow | null {
   let [packed, others] = ['', ''];
   let [place, flags, bits] = [0, 0, 0];
@@ -350,10 +359,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const MARK = '~';
 
-/** A scratch buffer, made once because every record packs ids. */
+/** A scratch buffer. It is made once, because every record packs ids. */
 const UUID_BYTES = Buffer.alloc(16);
 
-/** A shorter form for storage: most ids are UUIDs, whose 36 characters fit into 22. */
+/** Shortens an id for storage. Most ids are UUIDs, and their 36 characters fit into 22 and a mark. */
 export function packUuid(text: string): string {
   if (text.length === 36 && UUID.test(text)) {
     UUID_BYTES.write(text.replaceAll('-', ''), 'hex');

@@ -18,12 +18,12 @@ import {
 /** Which rule set of a rollout decided. */
 export type Arm = (typeof ARMS)[number];
 
-/** As text, so that each decision of the trial has it as it was when the trial began. */
+/** An objective as text, so that each decision of a trial keeps the objective with which the trial began. */
 export const objective = s.word(
   'What a trial is judged by: a JSON object of what was said of it when it began; absent for lasting money alone',
 );
 
-/** The draw of a client while several versions each decide for a share of the clients. */
+/** The draw of a client for a trial in which each version decides for a share of the clients. */
 const DrawSchema = s.shape('Of a trial: what the client was drawn into', {
   version: Type.Unsafe<RuleVersion>(ruleVersion),
   percent: Type.Number({ minimum: 0, maximum: 100, description: 'The chance of that draw' }),
@@ -52,9 +52,9 @@ export const waitSeconds = Type.Integer({
 export const stickyRequisiteRef = s.word('Only with GET_SAME_STICKY: the requisite to show');
 
 /**
- * All that is recorded of a decision. The type, the positional record, the columns of the archive, the shape in the
- * API documents and the client library's record are made from this list. A new member is added here and filled in
- * `decideVerdict`.
+ * Everything that is recorded of a decision. The type, the positional record, the columns of the archive, the shape
+ * in the API documents and the client library's record are made from this list. A new member is added here and filled
+ * in `decideVerdict`.
  */
 const RECORDED = {
   seq: Type.Integer({
@@ -107,10 +107,10 @@ const RECORDED = {
   ladderAfter: LadderSchema,
 };
 
-/** A decision without its id, which follows from client, number and time. */
+/** A decision without its id. The id follows from the client, the number and the time. */
 export const RecordedDecisionSchema = s.shape('One answered verdict with all that explains it', RECORDED);
 
-/** Contains no fingerprint, IP or User-Agent, only what the facts say about them. */
+/** Contains no fingerprint, IP or User-Agent, only the facts about them. */
 export const DecisionSchema = s.named(
   'Decision',
   s.shape('One answered verdict with all that explains it', {
@@ -165,13 +165,13 @@ export const ScoreAnswerSchema = s.named(
 
 export type ScoreAnswer = s.Shape<typeof ScoreAnswerSchema>;
 
-/** A part of a reason text, as far as rendering needs it. */
+/** A part of a reason text, with the members that rendering needs. */
 export type RenderedPart =
   | { readonly kind: 'words'; readonly words: string }
   | { readonly kind: 'fact'; readonly fact: { readonly index: number } }
   | { readonly kind: 'answer'; readonly name: AnswerPlaceholder };
 
-/** The text of a reason, with values of facts and of the answer in place of its placeholders. */
+/** Renders the text of a reason. Values of facts and of the answer replace its placeholders. */
 export function renderReason(
   parts: readonly RenderedPart[],
   values: readonly FactReading[],
@@ -180,7 +180,7 @@ export function renderReason(
   return parts.map((part) => renderPart(part, values, answer)).join('');
 }
 
-/** A fact's value in a reason. */
+/** Renders the value of a fact. */
 function readingText(value: FactReading): string {
   return value === null ? NOT_KNOWN : String(value);
 }

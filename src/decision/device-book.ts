@@ -25,28 +25,33 @@ import { findStepRange, getStepNumber, VERDICT_STEPS, VERDICTS_OF_STEP_MAX } fro
 
 export type ShownDevices = Pick<KnownHints, 'fingerprints' | 'ips'>;
 
-/** A device, or a value of an attribute, which stands here as `name/value`. */
+/**
+ * The kinds of things on which clients are seen: devices, and values of attributes. A value has the id `name/value`.
+ */
 type Kind = DeviceKind | 'attribute';
 
-/** How many devices of a client can still learn of its payments; this bounds the memory. */
+/** How many devices of a client learn of its payments. The limit bounds the memory. */
 const DEVICES_OF_CLIENT_MAX = 64;
 
-/** Which clients of a platform were seen on which devices, as the stores count it, in memory. */
+/** Sightings of one platform in memory: which clients were seen on which devices, counted as the stores count them. */
 export class DeviceSightings<Client = string> {
   readonly #devices: Readonly<Record<Kind, Map<string, OnlyClient<Client> | SeenClients<Client>>>> = {
     fingerprint: new Map(),
     ip: new Map(),
     attribute: new Map(),
   };
-  /** For each device the verdicts by step, of each length of steps. */
+  /**
+   * For each device one counter of verdicts for each length of steps. A counter maps the number of a step to its
+   * verdicts.
+   */
   readonly #verdicts: Readonly<Record<DeviceKind, Map<string, readonly Map<number, number>[]>>> = {
     fingerprint: new Map(),
     ip: new Map(),
   };
-  /** The newest devices of each client, the newest last. */
+  /** The devices of each client, the newest last. */
   readonly #devicesOf = new Map<Client, readonly (readonly [DeviceKind, string])[]>();
 
-  /** `questions` say whether the verdict is counted on the devices. */
+  /** Notes a client on its devices. `questions` says whether the verdict is counted on them, too. */
   record(
     client: Client,
     { fingerprints, ips }: ShownDevices,
@@ -62,7 +67,7 @@ export class DeviceSightings<Client = string> {
     for (const id of ips) this.#see('ip', id, client, { at: now, bits });
   }
 
-  /** Notes a payment where the client was seen after `since`. */
+  /** Notes a payment on the devices on which the client was seen after `since` (epoch ms). */
   notePayment(client: Client, since: number, isUnpaid: boolean): void {
     for (const [kind, id] of this.#devicesOf.get(client) ?? []) {
       const seen = this.#devices[kind].get(id);
@@ -73,8 +78,8 @@ export class DeviceSightings<Client = string> {
   }
 
   /**
-   * Who was seen on the devices, the client with these marks included; for each window the counts of the most shared
-   * device.
+   * Counts the clients that were seen on the devices, including the client with these marks. For each window it
+   * returns the counts of the device that most clients share.
    */
   sightings(
     client: Client,
@@ -89,13 +94,13 @@ export class DeviceSightings<Client = string> {
     };
   }
 
-  /** Notes a client with its values of attributes. */
+  /** Notes a client on its values of attributes. */
   recordValues(client: Client, values: readonly NamedPseudonym[], now: number): void {
     for (const { name, value } of values)
       this.#see('attribute', `${name}/${value}`, client, { at: now, bits: 0 });
   }
 
-  /** Both; null without values. */
+  /** Notes the client on its values, and then counts the clients that have them. Returns null without values. */
   seeValues(
     client: Client,
     asked: readonly AskedAttribute[],
@@ -106,7 +111,10 @@ export class DeviceSightings<Client = string> {
     return this.clientsWithValues(client, asked, now);
   }
 
-  /** How many clients have each of the values, the client included, by the name of the attribute and the window. */
+  /**
+   * Counts the clients that have each of the values, including the client. The counts stand by the name of the
+   * attribute and the window in ms.
+   */
   clientsWithValues(
     client: Client,
     asked: readonly AskedAttribute[],
@@ -195,11 +203,11 @@ interface Asking<Client> {
 interface Sighting {
   /** Epoch ms. */
   readonly at: number;
-  /** See `encodeMarks`. */
+  /** The encoded marks, see `encodeMarks`. */
   readonly bits: number;
 }
 
-/** Most devices belong to one client and need no more than this. */
+/** The only client of a device. Most devices belong to one client and need no more than this. */
 interface OnlyClient<Client> {
   readonly client: Client;
   at: number;
@@ -207,9 +215,12 @@ interface OnlyClient<Client> {
 }
 
 class SeenClients<Client> {
-  /** The one seen longest ago comes first. */
+  /** The newest sighting of each client. The client that was seen longest ago comes first. */
   readonly #last = new Map<Client, Sighting>();
-  /** The times of all, and of those with each mark, in order, so that counting needs no walk over a thousand clients. */
+  /**
+   * The sorted times of all clients, and of the clients with each mark, so that counting does not walk over a
+   * thousand clients.
+   */
   readonly #times: Record<Counted, number[]> = {
     clients: [],
     paying: [],
@@ -240,11 +251,11 @@ class SeenClients<Client> {
     const bits = addPaymentMark(seen.bits, isUnpaid);
     for (const name of timesWith(seen.bits)) remove(this.#times[name], seen.at);
     for (const name of timesWith(bits)) insert(this.#times[name], seen.at);
-    // In its place in the order.
+    // The client keeps its place in the order of the map.
     this.#last.set(client, { at: seen.at, bits });
   }
 
-  /** How many clients but this one were seen after `since`. */
+  /** Counts the clients that were seen after `since`, without this one. */
   othersSince(client: Client, since: number): SharingCounts {
     const own = this.#last.get(client);
     const ownNames = own !== undefined && own.at > since ? timesWith(own.bits) : [];
@@ -270,7 +281,7 @@ class SeenClients<Client> {
   }
 }
 
-/** The unpaid orders of a client as the digits of a binary number, each with the bit that tells it. */
+/** The binary digits of the number of unpaid orders of a client, with the weight of each. */
 const ORDER_DIGITS = [
   { name: 'orders1', weight: 1 },
   { name: 'orders2', weight: 2 },
@@ -279,10 +290,10 @@ const ORDER_DIGITS = [
   { name: 'orders16', weight: 16 },
 ] as const;
 
-/** What is counted of clients: all of them, and those with a mark. */
+/** The groups of clients that are counted: all clients, and those with a mark or a digit. */
 type Counted = 'clients' | 'paying' | 'unpaid' | 'blocked' | (typeof ORDER_DIGITS)[number]['name'];
 
-/** For each number of bits: where a client with these marks counts. */
+/** The groups that a client counts in, by its encoded marks. */
 const TIMES_WITH: readonly (readonly Counted[])[] = Array.from({ length: 256 }, (_, bits) => [
   'clients',
   ...(['paying', 'unpaid', 'blocked'] as const).filter((mark) => (bits & BITS_OF_MARK[mark]) !== 0),
@@ -320,7 +331,7 @@ function remove(times: number[], at: number): void {
   times.splice(firstAfter(times, at) - 1, 1);
 }
 
-/** The place of the first of some ordered times that is after `since`; their number when none is. */
+/** The index of the first of some sorted times that is after `since`, or their number when none is. */
 function firstAfter(times: readonly number[], since: number): number {
   let [low, high] = [0, times.length];
   while (low < high) {

@@ -1,29 +1,29 @@
 import { ARMS, CLIENT_GROUPS, VERDICTS } from './decision-words.ts';
 
 /**
- * What decisions are searched by, once for everybody: the type of a filter, its comparison in memory and in SQL, the
- * parameters of the interface, the client library's query and the form of the console are made from these tables. It
- * imports no schema, because browsers load it.
+ * The members by which decisions are searched. The type of a filter, its comparison in memory and in SQL, the
+ * parameters of the interface, the client library's query and the form of the console are made from these tables.
+ * This file imports no schema, because browsers load it.
  */
 
 /**
- * What a value is: one of some words, any text of at most 256 characters, the name of a rule set, a decimal number, or
- * a moment.
+ * The kind of a value: one of some words, any text of at most 256 characters, the name of a rule set, a decimal
+ * number, or a moment.
  */
 export type FilterValueKind = readonly string[] | 'text' | 'ruleVersion' | 'amount' | 'moment';
 
 interface SearchMember {
   readonly value: FilterValueKind;
-  /** As the interface documents it. */
+  /** The description in the documents of the interface. */
   readonly description: string;
-  /** As a form names it; null: no form has it. */
+  /** The label in the console's form. Null: the form does not show the member. */
   readonly label: string | null;
 }
 
-/** A member of a decision, or one of the facts that its rules saw. */
+/** A member of a decision, or one of the facts that the rules saw. */
 type Compared = { readonly member: string } | { readonly fact: string };
 
-/** `includes`: the decision has a list, and the value is in it. */
+/** With `includes` the decision has a list, and the value must be in it. */
 type Comparison = 'equals' | 'includes' | 'atLeast' | 'atMost' | 'before';
 
 export interface FilterMember extends SearchMember {
@@ -31,7 +31,7 @@ export interface FilterMember extends SearchMember {
   readonly comparison: Comparison;
 }
 
-/** What a recorded decision by itself is compared with. Texts are compared exactly. */
+/** The members that are compared with a recorded decision alone. Texts are compared exactly. */
 export const FILTER_MEMBERS = {
   verdict: {
     value: VERDICTS,
@@ -133,7 +133,7 @@ export const FILTER_MEMBERS = {
   },
 } as const satisfies Readonly<Record<string, FilterMember>>;
 
-/** What a search looks up elsewhere: in the indexes of orders and clients, and in the reports about orders. */
+/** The members that need a lookup elsewhere: in the indexes of orders and clients, and in the reports about orders. */
 export const LOOKUP_MEMBERS = {
   orderRef: { value: 'text', description: 'The order that the caller quotes', label: 'order' },
   clientIdKey: {
@@ -150,7 +150,10 @@ export const LOOKUP_MEMBERS = {
 
 export type FilterName = keyof typeof FILTER_MEMBERS;
 
-/** What counts of decisions are split by, with the member of the filter that finds those of one value. */
+/**
+ * The members by which counts of decisions are split. Each names the member of the filter that finds the decisions of
+ * one value.
+ */
 export const SPLIT_MEMBERS = {
   verdict: 'verdict',
   rule: 'rule',
@@ -163,7 +166,7 @@ export const SPLIT_MEMBERS = {
   arm: 'arm',
 } as const satisfies Readonly<Record<string, FilterName>>;
 
-/** The values of some members; moments are in epoch ms. */
+/** The type of the values of some members. Moments are in epoch ms. */
 export type FilterValues<Members extends Readonly<Record<string, SearchMember>>> = {
   readonly [Name in keyof Members]: FilterValue<Members[Name]['value']>;
 };

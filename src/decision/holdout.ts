@@ -14,28 +14,28 @@ export const HoldoutSchema = shape('A rule with a holdout that was reached and m
 /** The draw of a client for one rule. */
 export type DrawnHoldout = Shape<typeof HoldoutSchema>;
 
-/** The rules that were skipped. */
+/** Lists the rules that were skipped. */
 export function listSkippedRules(drawn: readonly DrawnHoldout[] = []): readonly DrawnHoldout[] {
   return drawn.filter(({ heldOut }) => heldOut);
 }
 
-/** Whether a client is held out of a rule with this share, named like `groups/blocked-by-unpaid-chain`. */
+/** Tells whether a client is held out of a rule with this share. `rule` is like `groups/blocked-by-unpaid-chain`. */
 export type IsHeldOut = (rule: string, share: number) => boolean;
 
 export const NOBODY_HELD_OUT: IsHeldOut = () => false;
 
-/** Draws for a client at a time (epoch ms). */
+/** Draws for a client. `at` is the time in epoch ms. */
 export type HoldoutDraw = (client: Pick<ClientKey, 'hash'>, at: number) => IsHeldOut;
 
 export const NO_HOLDOUTS: HoldoutDraw = () => NOBODY_HELD_OUT;
 
-/** How long a client stays held out, or not. */
+/** How long the draw of a client stays the same. */
 export const HOLDOUT_PERIOD_MS = 30 * 24 * 3600_000;
 
 /**
- * Draws by an HMAC-SHA256 under the fleet's secret: the same for 30 days, independent between rules, and not to be
- * guessed or influenced by a payer. The periods of different clients begin at different times. Of the client's hash
- * only the number is used, which the archive has, too.
+ * Creates a draw from an HMAC-SHA256 under the fleet's secret. The draw of a client stays the same for 30 days, is
+ * independent between rules, and a payer can neither guess nor influence it. The periods of different clients begin
+ * at different times. The draw uses only the number in the client's hash, because the archive has that number, too.
  */
 export function createHoldoutDraw(secret: string): HoldoutDraw {
   return (client, at) => (rule, share) => {
@@ -47,7 +47,7 @@ export function createHoldoutDraw(secret: string): HoldoutDraw {
   };
 }
 
-/** The rules with a holdout, by file and name, and the share of clients that each holds out. */
+/** Lists the rules with a holdout by file and name, and the share of clients that each holds out. */
 export function listHoldoutShares({ groups, signals, verdicts }: ParsedRules): ReadonlyMap<string, number> {
   const files: Readonly<Record<HoldoutFile, readonly Rule<unknown>[]>> = {
     groups: groups.rules,
@@ -63,16 +63,16 @@ export function listHoldoutShares({ groups, signals, verdicts }: ParsedRules): R
   );
 }
 
-/** Who was held out when a decision was recorded. */
+/** Repeats the holdouts that were recorded with a decision. */
 export function replayHoldouts(drawn: readonly DrawnHoldout[] = []): IsHeldOut {
   const rules = new Set(listSkippedRules(drawn).map(({ rule }) => rule));
   return (rule) => rules.has(rule);
 }
 
-/** The rule files that may hold out. */
+/** The rule files whose rules may have a holdout. */
 export type HoldoutFile = 'groups' | 'bot-signals' | 'verdicts';
 
-/** What one decision draws. */
+/** Collects the draws of one decision. */
 export class HoldoutDraws {
   readonly drawn: DrawnHoldout[] = [];
   readonly #rules: RuleSet;
@@ -83,7 +83,7 @@ export class HoldoutDraws {
     this.#isHeldOut = isHeldOut;
   }
 
-  /** Whether a rule that matches these values is skipped; notes the draw, either way. */
+  /** Tells whether a rule that matches these values is skipped, and notes the draw in either case. */
   skips(file: HoldoutFile, { name, holdout }: Rule<unknown>, values: readonly FactReading[]): boolean {
     if (holdout === undefined || !mayBeHeldOut(this.#rules, holdout, values)) return false;
     const rule = `${file}/${name}`;
@@ -93,7 +93,7 @@ export class HoldoutDraws {
   }
 }
 
-/** Labels of the facts by which `mayBeHeldOut` decides, where a rule holds anybody out. */
+/** Lists the labels of the facts that `mayBeHeldOut` reads. The list is empty when no rule has a holdout. */
 export function listHoldoutFacts({ facts, groups, signals, verdicts }: RuleSet): readonly string[] {
   const holdouts = [...groups.rules, ...signals.rules, ...verdicts.rules].flatMap(
     ({ holdout = [] }) => holdout,
@@ -107,8 +107,8 @@ export function listHoldoutFacts({ facts, groups, signals, verdicts }: RuleSet):
 }
 
 /**
- * Never a client about whom a person decided or who is on a shared list, and never for a higher amount than the rule
- * allows.
+ * Whether a holdout may apply. It never applies to a client about whom a person decided or who is on a shared list,
+ * and never above the amount that the rule allows.
  */
 function mayBeHeldOut({ facts }: RuleSet, { maxAmounts }: Holdout, values: readonly FactReading[]): boolean {
   const seen = (name: string) => values[facts.find((ref) => ref.name === name)?.index ?? -1];

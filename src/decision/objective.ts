@@ -34,7 +34,7 @@ const MEMBERS = {
   ),
 } as const;
 
-/** What a payer is worth to whoever runs the platform. */
+/** How much a payer is worth to the platform. */
 export const ObjectiveSchema = named(
   'Objective',
   shape(
@@ -45,7 +45,7 @@ export const ObjectiveSchema = named(
 
 export type Objective = Shape<typeof ObjectiveSchema>;
 
-/** The same, each member only where somebody said so. */
+/** The members of an objective, each optional. */
 export const objectiveMembers = {
   margin: Type.Optional(MEMBERS.margin),
   reversalCost: Type.Optional(MEMBERS.reversalCost),
@@ -61,7 +61,7 @@ const PartialSchema = shape('Of an objective, what somebody said', objectiveMemb
 
 export type GivenObjective = Shape<typeof PartialSchema>;
 
-/** Without a word about it: what is paid and lasts. */
+/** The objective when nobody stated one: the money that is paid and lasts. */
 export const DEFAULT_OBJECTIVE: Objective = {
   margin: 1,
   reversalCost: 0,
@@ -75,7 +75,10 @@ export const DEFAULT_OBJECTIVE: Objective = {
 
 let isGiven: ValidateFunction<GivenObjective> | null = null;
 
-/** The objective in a text that `encodeObjective` made; DEFAULT_OBJECTIVE without a text, and null when the text is damaged. */
+/**
+ * Parses an objective that `encodeObjective` wrote. Returns DEFAULT_OBJECTIVE without a text, and null when the text
+ * is damaged.
+ */
 export function parseObjective(text: string | null): Objective | null {
   if (text === null) return DEFAULT_OBJECTIVE;
   isGiven ??= new Ajv2020({ strict: false, validateSchema: false, meta: false }).compile(PartialSchema);
@@ -83,18 +86,21 @@ export function parseObjective(text: string | null): Objective | null {
   return isGiven(given) ? { ...DEFAULT_OBJECTIVE, ...given } : null;
 }
 
-/** Of a body with other members, what it says of an objective. */
+/** Picks the members of an objective from a body that has other members, too. */
 export function pickObjective<Body extends GivenObjective>(body: Body): GivenObjective {
   const names = listMembers(PartialSchema);
   return Object.fromEntries(names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])));
 }
 
-/** What somebody said of an objective as a text for records; null for nothing. */
+/** Encodes the stated members of an objective as a text for records. Returns null when nothing is stated. */
 export function encodeObjective(given: GivenObjective): string | null {
   return Object.keys(given).length === 0 ? null : JSON.stringify(given);
 }
 
-/** When the first client counts whose first request came at `since`, epoch ms; later where reversals take days that nobody said. */
+/**
+ * The time in epoch ms at which the first client counts whose first request came at `since` (epoch ms). It is later
+ * where reversals take days and `reversalDays` is not stated.
+ */
 export function findEarliestResult(
   since: number,
   { windowDays, reversalDays }: Pick<Objective, 'windowDays' | 'reversalDays'>,
@@ -102,7 +108,7 @@ export function findEarliestResult(
   return since + (windowDays + (reversalDays ?? 0)) * DAY_MS;
 }
 
-/** "value = 0.3 x lasting amount - 15 x reversals - 0.1 x unpaid requisites, in EUR" */
+/** Formats an objective like "value = 0.3 x lasting amount - 15 x reversals - 0.1 x unpaid requisites, in EUR". */
 export function formatObjective({ margin, reversalCost, requisiteCost, currency, rates }: Objective): string {
   const costs = [
     ...(reversalCost === 0 ? [] : [` - ${reversalCost} x reversals`]),

@@ -4,12 +4,13 @@ import { type AttributeHmacs, createHmacs } from './payer/attribute-hmacs.ts';
 import { type NodeSecrets, SECRET_ID_CHARACTERS } from './payer/attribute-secrets.ts';
 import type { DeviceNames, ListOwner } from './shared-lists.ts';
 
-/** As many bytes as a block of AES has, so that a platform's name of a pseudonym is as long. */
+/** The size of an AES block, so that a platform's name of a pseudonym is as long as the pseudonym. */
 const PSEUDONYM_BYTES = 16;
 
 /**
- * Fingerprints and IPs as the first 128 bits of their HMAC-SHA256 under the fleet's secret. The last characters of an
- * attribute's are instead the id of the secret, because only those under one secret can be compared.
+ * Creates the function that makes pseudonyms under the fleet's secret. A pseudonym is the first 128 bits of an
+ * HMAC-SHA256. In the pseudonym of an attribute the id of the secret replaces the last characters, because only
+ * pseudonyms under the same secret can be compared.
  */
 export function createPseudonymizer(secret: string): Pseudonymize {
   const id = secretId(secret);
@@ -20,24 +21,30 @@ export function createPseudonymizer(secret: string): Pseudonymize {
   };
 }
 
-/** The ids of the secrets with which a node makes pseudonyms. */
+/** Returns the ids of the secrets with which a node makes pseudonyms. */
 export function identifyNodeSecrets(secret: string, former: string | null): NodeSecrets {
   return { own: secretId(secret), former: former === null ? null : secretId(former) };
 }
 
-/** Tells secrets apart and does not reveal them; of two secrets both have the same once in 262,144 times. */
+/**
+ * Computes an id that tells secrets apart and does not reveal them. Two secrets have the same id once in 262,144
+ * times.
+ */
 function secretId(secret: string): string {
   const digest = createHmac('sha256', secret).update('id of the secret').digest('base64url');
   return digest.slice(0, SECRET_ID_CHARACTERS);
 }
 
-/** How attributes are kept under these secrets, the present one first. */
+/** Creates the HMACs of attributes under these secrets. The present secret comes first. */
 export function createAttributeHmacs(secrets: readonly string[]): AttributeHmacs {
   const pseudonyms = secrets.map(createPseudonymizer);
   return createHmacs(...pseudonyms.map((pseudonym) => (text: string) => pseudonym('attribute', text)));
 }
 
-/** Names are blocks of AES under a key of the platform: they lead back without a table of all devices. */
+/**
+ * Creates the names of devices. A name is an AES block under a key of the platform, so it leads back to the pseudonym
+ * without a table of all devices.
+ */
 export function createDeviceNames(secret: string): DeviceNames {
   const keyOf = (platform: ListOwner) =>
     createHmac('sha256', secret).update(`names on\0${platform}`).digest();

@@ -9,50 +9,56 @@ import { type FactRef, listFacts } from './rules/condition.ts';
 import { joinWords } from './rules/condition-text.ts';
 import { getPlatformSettings, listDecidingConditions, type RuleSet } from './rules/rule-set.ts';
 
-/** What a version is asked about: where and when it was decided, and the facts that were recorded then, by label. */
+/**
+ * A recorded request to ask a version about: where and when it was decided, and the facts that were recorded then, by
+ * label.
+ */
 export interface RecordedRequest extends Pick<Decision, 'platform' | 'at'> {
   readonly facts: Readonly<Record<string, FactReading>>;
-  /** Of the rule set that recorded the facts. It keeps the time of day that it saw; any other reads its own clock. */
+  /**
+   * The digest of the rule set that recorded the facts. That rule set keeps the recorded time of day. Any other rule
+   * set computes its own.
+   */
   readonly digest?: string;
-  /** Absent: the client stood below the first level. */
+  /** Without it the client stood below the first level. */
   readonly ladderBefore?: Decision['ladderBefore'];
   readonly waitFloorMs?: number;
 }
 
-/** What a version answers to a recorded request, or the facts for want of which nobody can say. */
+/** The answer of a version to a recorded request, or the facts whose lack makes an answer impossible. */
 export type Redecision = Redecided | LackingFacts | UnknownSecret;
 
 export interface Redecided {
   readonly kind: 'decided';
-  /** The recorded facts with those that the version computes from place and time. */
+  /** The recorded facts, together with the facts that the version computes from place and time. */
   readonly facts: Readonly<Record<string, FactReading>>;
   readonly assessment: Assessment;
   readonly concluded: ConcludedVerdict;
-  /** Rules that matched and may be skipped, in the order in which they were reached. */
+  /** Rules with a holdout that matched, in the order in which they were reached. */
   readonly drawn: readonly DrawnHoldout[];
-  /** Facts that the reason quotes and the record lacks. */
+  /** Facts that the reason quotes and that the record lacks. */
   readonly unquoted: readonly FactRef[];
 }
 
 export interface LackingFacts {
   readonly kind: 'lacking';
-  /** Facts that rules compare and the record lacks, and recorded values that their fact cannot have. */
+  /** Facts that rules compare and that the record lacks, and recorded values that their fact cannot have. */
   readonly facts: readonly FactRef[];
 }
 
 export interface UnknownSecret {
   readonly kind: 'unknownSecret';
-  /** Pseudonyms that rules compare with constants, and that were kept under a secret that is not at hand. */
+  /** Pseudonyms that rules compare with constants, and that were made under a secret this node lacks. */
   readonly facts: readonly FactRef[];
 }
 
-/** What the record lacks for an answer, by labels: facts, or pseudonyms under a secret that is at hand. */
+/** Lists by labels what the record lacks for an answer: facts, or pseudonyms under a secret that this node has. */
 export function listLackingLabels({ kind, facts }: LackingFacts | UnknownSecret): readonly string[] {
   const under = kind === 'lacking' ? '' : ' under this SIGNAL_SECRET';
   return facts.map(({ label }) => `${label}${under}`);
 }
 
-/** Why nobody can say what a version answers, and what to do. */
+/** Explains why nobody can say what a version answers, and what to do. */
 export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): string {
   const names = joinWords(
     facts.map(({ label }) => label),
@@ -62,9 +68,9 @@ export function explainUnknownSecret({ facts }: Pick<UnknownSecret, 'facts'>): s
 }
 
 /**
- * What a version would have answered to recorded requests. Everything that asks this question asks it here: explanations,
- * what-if, differences between versions, reports. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`, or
- * `replayHoldouts` for those that were skipped when the request was recorded.
+ * Prepares the question what a version would have answered to recorded requests. Explanations, what-if, differences
+ * between versions and reports all ask it here. `isHeldOut` says which rules are skipped: `NOBODY_HELD_OUT`, or
+ * `replayHoldouts` for the rules that were skipped when the request was recorded.
  */
 export function prepareRedecision(
   rules: RuleSet,
@@ -77,13 +83,13 @@ export function prepareRedecision(
     const lacking = rules.facts.filter(({ label, fact }) => {
       const value = facts[label];
       if (value === undefined) return fact.kind !== 'concluded' && compared.has(label);
-      // Another version may declare an attribute differently, and reads its value so.
+      // Another version may declare an attribute differently, and reads the value by its own declaration.
       if (fact.kind === 'attribute') return false;
       return value === null ? fact.absence === undefined : typeof value !== getFactType(fact);
     });
     if (lacking.length > 0) return { kind: 'lacking', facts: lacking };
     const values = rules.facts.map(({ label, fact }) => readingOf(fact, facts[label]));
-    // A verdict counts its own request, so its client is never new any more.
+    // A verdict counts its own request, so its client is never new.
     const assessment = concludeFromValues(rules, values, false, isHeldOut);
     const { incomparable } = assessment;
     if (incomparable.length > 0) return { kind: 'unknownSecret', facts: incomparable };
@@ -113,14 +119,14 @@ function readingOf(fact: Fact, value: FactReading | undefined): FactReading {
   return readAsDeclared(fact.declared, value);
 }
 
-/** The same of one request. */
+/** Asks a version about one recorded request. See `prepareRedecision`. */
 export function redecide(rules: RuleSet, recorded: RecordedRequest, isHeldOut: IsHeldOut): Redecision {
   return prepareRedecision(rules)(recorded, isHeldOut);
 }
 
 /**
- * The facts that follow from where and when it was decided, as this rule set sees them: another version may have another
- * time zone.
+ * Computes the facts that follow from the place and time of a decision, as this rule set sees them. Versions may have
+ * different time zones.
  */
 export function computeCircumstantialFacts(
   rules: RuleSet,
@@ -134,14 +140,14 @@ export function computeCircumstantialFacts(
   );
 }
 
-/** The type of a fact's values, as `typeof` names it. */
+/** Returns the type of a fact's values in the words of `typeof`. */
 export function getFactType({ domain: { type } }: Pick<Fact, 'domain'>): 'string' | 'number' | 'boolean' {
   return type === 'enum' || type === 'text' ? 'string' : type;
 }
 
-/** Labels of the facts that conditions compare, and of those that say who may be held out. */
+/** Collects the labels of the facts that conditions compare, and of the facts that decide who may be held out. */
 function factsCompared(rules: RuleSet): ReadonlySet<string> {
-  // Flags change no answer: a record without their facts is still answered.
+  // Flags change no answer, so a record without their facts can still be answered.
   const compared = listFacts(listDecidingConditions(rules)).map(({ label }) => label);
   return new Set([...compared, ...listHoldoutFacts(rules)]);
 }

@@ -30,7 +30,7 @@ const toPayCurrency = Type.String({
   description: "ISO 4217 code; the platform's currency when absent",
 });
 
-/** Beyond the interface, and optional. What the rule set that decides does not declare is ignored. */
+/** An optional addition to the interface. Attributes that the deciding rule set does not declare are ignored. */
 const attributes = Type.Unsafe<Record<string, AttributeValue>>({
   type: 'object',
   maxProperties: ATTRIBUTES_MAX,
@@ -87,7 +87,7 @@ const PaymentSchema = shape('What both operations say of a payment', PAYMENT);
 
 export type PaymentRequest = Shape<typeof PaymentSchema>;
 
-/** A score request (interface, section 2.1) after the edge has replaced fingerprint and IP by HMACs. */
+/** A score request (interface, section 2.1) after the edge replaced fingerprint and IP by HMACs. */
 export const ScoreRequestSchema = shape('What a score was asked with', {
   ...PAYMENT,
   ...ScoreHintsSchema.properties,
@@ -100,17 +100,17 @@ export interface AskedVerdict extends PaymentRequest, StatedAttributes {
   readonly orderRef: string;
 }
 
-/** The same with the request's origin, for the decision record. */
+/** A verdict request with its origin, for the decision record. */
 export interface VerdictRequest extends AskedVerdict {
   readonly requestId: string;
   readonly arm: Arm;
-  /** Absent while nothing is drawn. */
+  /** Absent when no trial draws. */
   readonly draw?: Draw;
 }
 
 /**
- * What the rules may see of a score body: the device only by pseudonyms and hints. `former` gives the previous
- * pseudonyms while their secret is being changed. `device` is what `readDevice` finds in the body.
+ * Makes a score request of a score body. The rules see the device only by pseudonyms and hints. `former` makes the
+ * previous pseudonyms while their secret is being changed. `device` is what `readDevice` finds in the body.
  */
 export function toScoreRequest(
   body: ScoreBody,
@@ -137,20 +137,20 @@ export function toScoreRequest(
   };
 }
 
-/** What makes pseudonyms, and while the secret is being changed those under the one before. */
+/** Makes pseudonyms, and while the secret is being changed also those under the previous secret. */
 export interface Pseudonymizers {
   readonly pseudonym: Pseudonymize;
   readonly formerPseudonym?: Pseudonymize | null;
 }
 
-/** The request with what it says of the payer, as far as the rule set that decides declares it. */
+/** Adds the sent attributes to a request, as far as the deciding rule set declares them. */
 export function addAttributes<Request extends { readonly former?: object }>(
   request: Request,
   { attributes: declared }: { readonly attributes: DeclaredAttributes },
   sent: ScoreBody['attributes'],
   { pseudonym, formerPseudonym: former = null }: Pseudonymizers,
 ): Request & { readonly attributes?: Attributes } {
-  // Most requests have none, and a function costs an allocation.
+  // Most requests have no attributes, and the function below costs an allocation.
   if (sent === undefined) return request;
   const attributes = readAttributes(declared, sent, (text) => pseudonym('attribute', text));
   if (attributes === undefined) return request;
@@ -187,7 +187,10 @@ export function toVerdictRequest(
   };
 }
 
-/** Members by name, those of attributes too: two bodies that say the same are one request, in whatever order. */
+/**
+ * Sorts the members of a body by name, those of attributes too, so that two bodies with the same members in different
+ * order are one request.
+ */
 export function sortMembers(body: VerdictBody): unknown {
   const members = Object.entries(body).toSorted(byName);
   if (body.attributes === undefined) return members;

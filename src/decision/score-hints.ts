@@ -10,7 +10,10 @@ import { addScore, addUnansweredScore, type KnownHints, restoreKnownHints } from
 import { countDevices, noteDevice } from './payer/known-devices.ts';
 import type { ScoreRequest } from './requests.ts';
 
-/** The part of the state after a score on which verdicts depend, for replays that answer no scores. */
+/**
+ * Returns the part of the state after a score on which verdicts depend. Replays that answer no scores use this
+ * function.
+ */
 export function applyScore(state: ClientState, request: ScoreRequest, clockMs: number): ClientState {
   const now = chooseEventTime(state, clockMs);
   const hints = addUnansweredScore(state.hints, request, now);
@@ -19,15 +22,16 @@ export function applyScore(state: ClientState, request: ScoreRequest, clockMs: n
 
 interface ScoreContact {
   readonly nextState: ClientState;
-  /** The hints that the answer may use. */
+  /** Returns the hints that the answer may use. */
   readonly known: () => KnownHints;
-  /** The time of which the answer speaks, epoch ms. */
+  /** The time of which the answer speaks, in epoch ms. */
   readonly at: number;
 }
 
 /**
- * Notes a score, and finds what it is answered from. For 24 hours an identical request is answered from the hints
- * that were known when it was first asked and, as long as nothing but scores happened since, as of that time.
+ * Notes a score, and finds the hints and the time of its answer. For 24 hours an identical request is answered from
+ * the hints that were known when it was first asked. Its answer speaks of that first time as long as nothing but
+ * scores happened since.
  */
 export function recordScore(state: ClientState, request: ScoreRequest, now: number): ScoreContact {
   const noted = withDevices(state, request, now);
@@ -41,9 +45,12 @@ export function recordScore(state: ClientState, request: ScoreRequest, now: numb
   };
 }
 
-/** What stands for all that a caller sent, also under the secret before while it is being changed. */
+/**
+ * Returns tokens of everything that a caller sent. While the secret is being changed, `formerRequest` is the token
+ * under the previous secret.
+ */
 function requestTokens(request: ScoreRequest): { readonly request: string; readonly formerRequest?: string } {
-  // The service adds these; the caller did not send them.
+  // The service adds these members. The caller did not send them.
   const { networks: _networks, former, ...told } = request;
   if (former === undefined) return { request: tokenOf(told) };
   const { attributes, ...device } = former;
@@ -55,7 +62,7 @@ function tokenOf(told: object): string {
   return toToken(JSON.stringify(Object.values(told)));
 }
 
-/** The state with the devices that a score shows. */
+/** Adds the devices that a score shows to the state. */
 function withDevices(state: ClientState, request: ScoreRequest, now: number): ClientState {
   const { fingerprint, ip, former } = request;
   const { fingerprints, ips } = state.knownDevices;
@@ -71,7 +78,7 @@ function withDevices(state: ClientState, request: ScoreRequest, now: number): Cl
   };
 }
 
-/** Renames a device in past events when its HMAC has changed, so that it counts as the same device. */
+/** Renames a device in past events when its HMAC changed, so that it counts as the same device. */
 function renameDevice(
   events: ClientState['events'],
   { fingerprint, ip, former }: ScoreRequest,

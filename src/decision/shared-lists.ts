@@ -43,7 +43,7 @@ export interface ListContent {
   readonly attribute: string | null;
 }
 
-/** Why no list holds this, or null. */
+/** Returns why no list can hold this content, or null. */
 export function findContentFault({ kind, attribute }: ListContent): string | null {
   if (kind !== 'attribute') return attribute === null ? null : STRAY_ATTRIBUTE;
   if (attribute === null) return 'is required with kind attribute: the name under which callers send it';
@@ -52,7 +52,7 @@ export function findContentFault({ kind, attribute }: ListContent): string | nul
 
 const STRAY_ATTRIBUTE = 'goes only with kind attribute';
 
-/** What a list holds, for people: `ip`, or `attribute wallet`. */
+/** Formats the content of a list for people, like `ip` or `attribute wallet`. */
 export function formatListContent({ kind, attribute }: ListContent): string {
   return attribute === null ? kind : `${kind} ${attribute}`;
 }
@@ -68,15 +68,18 @@ export interface ListSubject extends Pick<KnownHints, 'fingerprints' | 'ips' | '
   readonly clientIdKey: string;
   readonly method: string;
   readonly sellPointKey: string;
-  /** Of this request, or of a score of the last 24 hours. */
+  /** The attributes of this request, or of a score of the last 24 hours. */
   readonly attributes: Attributes;
-  /** The pseudonyms among them under the other secret, while it is being changed; absent: it is not. */
+  /** While the secret is being changed, the pseudonyms among them under the other secret. Otherwise absent. */
   readonly formerAttributes?: Attributes | undefined;
-  /** By the rule set that decides; others are not known. */
+  /** The attributes that the deciding rule set declares. All others are not known. */
   readonly declaredAttributes: DeclaredAttributes;
 }
 
-/** The keys by which a request is looked up on a list that holds this, in one or two parts to avoid a copy. */
+/**
+ * Returns the keys by which a request is looked up on a list with this content. They come in one or two parts, which
+ * saves a copy.
+ */
 function keysOf(
   { kind, attribute }: ListContent,
   subject: ListSubject,
@@ -100,7 +103,10 @@ function keysOf(
   }
 }
 
-/** Entries are HMACs whether or not the rule set keeps the attribute in clear, so that a value in clear gets its own. */
+/**
+ * Returns the keys of an attribute. Entries are always HMACs, so a value that the rule set keeps in clear is hashed
+ * first.
+ */
 function attributeKeys(
   name: string,
   { attributes, formerAttributes, declaredAttributes }: ListSubject,
@@ -114,24 +120,25 @@ function attributeKeys(
   return values.flatMap((value) => pseudonyms.map((pseudonym) => pseudonym('attribute', String(value))));
 }
 
-/** An entry's value as it is kept, or what is wrong with it. */
+/** The stored value of an entry, or the problem with it. */
 type ReadListValue =
   | { readonly ok: true; readonly value: string; readonly keys: readonly string[] }
   | { readonly ok: false; readonly problem: string };
 
-/** Stands for a fingerprint or an address whose text is not kept. */
+/** The form of a fingerprint, address or attribute value whose text is not kept. */
 const HMAC = /^hmac:([A-Za-z0-9_-]{22})$/;
 
-/** A shorter prefix would cover a continent. */
+/** Ranges with a shorter prefix would cover a continent. */
 const IPV4_PREFIX_MIN = 8;
 const IPV6_PREFIX_MIN = 24;
 const IPV6_PREFIX_MAX = 64;
 
 /**
- * The value of an entry as it is kept: texts without blanks at their ends; fingerprints, single addresses and values of
- * attributes by their HMAC alone; ranges of addresses in clear, because an HMAC cannot tell what is in a range. A value
- * like `hmac:..` is a platform's name for a device, and `findPseudonym` gives the HMAC behind it; of an attribute it is the
- * HMAC itself, as decisions have it. What can never match a request is refused.
+ * Reads the value of an entry and returns its stored form. Texts are trimmed. Fingerprints, single addresses and
+ * values of attributes are stored as HMACs alone. Ranges of addresses are stored in clear, because an HMAC cannot
+ * tell whether an address lies in a range. A value like `hmac:..` is a platform's name for a device, and
+ * `pseudonymOf` gives the HMAC behind it. For an attribute it is the HMAC itself, as decisions write it. A value that
+ * can never match a request is refused.
  */
 export function readListValue(
   kind: ListKind,
@@ -178,7 +185,7 @@ function problemOfText(value: string): string | null {
   return `character ${invisible.place} is invisible: ${invisible.name}; remove it`;
 }
 
-/** A value with a name in place of its HMAC; other values stay as they are. */
+/** Replaces the HMAC in a value by its readable name. Other values are returned unchanged. */
 export function toReadableValue(
   { kind, value }: { readonly kind: ListKind; readonly value: string },
   nameOf: (pseudonym: string) => string,
@@ -221,14 +228,17 @@ function readRange(text: string, pseudonym: Pseudonymize): ReadListValue {
   return { ok: true, value, keys };
 }
 
-/** What somebody who lists this value should know; null when there is nothing. */
+/** Returns a remark for whoever lists this value, or null. */
 export function findValueRemark({ kind, value }: Pick<ListedEntry, 'kind' | 'value'>): string | null {
   const range = kind === 'ip' ? parseRange(value) : null;
   if (range === null || !holdsPrivateAddresses(range)) return null;
   return 'The range holds addresses that are not public; requests from those count as without an address and never match.';
 }
 
-/** The start of network number `index`, counted from `first`, among the networks of length `prefix`. */
+/**
+ * Returns the start of a network with the prefix length `prefix`. Network 0 starts at `first`, and `index` counts
+ * from there.
+ */
 function addressAt(first: Address, prefix: number, index: number): Address {
   const bytes = first.toByteArray();
   let rest = index;
@@ -248,15 +258,15 @@ function refused(problem: string): ReadListValue {
   return { ok: false, problem };
 }
 
-/** Whose list it is; `*` is the whole installation's and holds for every platform. */
+/** The platform that owns a list. `*` is the whole installation: its lists hold for every platform. */
 export type ListOwner = PlatformName | '*';
 
 /**
  * The names of devices on each platform. A device has another name on every platform, and nobody without the secret
- * can match them: a leak at one platform says nothing to another.
+ * can match the names. So a leak at one platform says nothing to another.
  */
 export interface DeviceNames {
-  /** A shortened pseudonym has an equally short name, which cannot be turned back. */
+  /** Returns the name of a pseudonym. A shortened pseudonym has an equally short name, which cannot be turned back. */
   nameOf(platform: ListOwner, pseudonym: string): string;
   pseudonymOf(platform: ListOwner, name: string): string;
 }
@@ -270,7 +280,7 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
     'A client, a method, a point of sale, or a range of addresses; "hmac:" and the HMAC of a fingerprint, of a single address or of the value of an attribute, which are not kept themselves',
     'hmac:p2Yk4r0bQ8nV5sXc1eWtLA',
   ),
-  /** `readListValue` makes them. */
+  /** `readListValue` makes the keys. */
   keys: list(word('As requests have it'), 'What requests are looked up by'),
   expiresAt: nullable(epochMs('When it ends; null: when it is removed')),
 });
@@ -278,7 +288,7 @@ export const ListedEntrySchema = shape('One entry of a shared list as far as dec
 export type ListedEntry = Shape<typeof ListedEntrySchema>;
 
 export interface SharedLists {
-  /** The entry that puts a request on the list at `now` (epoch ms), or null. */
+  /** Finds the entry that puts a request on the list at `now` (epoch ms), or null. */
   find(list: string, subject: ListSubject, now: number): ListedEntry | null;
 }
 
@@ -290,18 +300,21 @@ interface HeldEntries extends ListContent {
   readonly entries: Entries;
 }
 
-/** By `formatListContent`. */
+/** The entries of a list by the content that `formatListContent` names. */
 type Contents = Map<string, HeldEntries>;
 
 /**
- * Entries of shared lists in memory, found by a few lookups in hash maps however many there are. A range of addresses
- * has a key for each network of the next longer kept prefix, so that it needs no search.
+ * Entries of shared lists in memory. A search takes a few lookups in hash maps, whatever the number of entries. A
+ * range of addresses has a key for each network of the next longer kept prefix, so ranges need no search either.
  */
 export class ListMembership implements SharedLists {
   readonly #lists = new Map<string, Map<ListOwner, Contents>>();
   readonly #pseudonyms: readonly Pseudonymize[];
 
-  /** The entries were made under `pseudonym`, or while its secret is being changed under the one before. */
+  /**
+   * `pseudonym` is the one under which entries were made. While its secret is being changed, entries may also be made
+   * under `former`.
+   */
   constructor(pseudonym: Pseudonymize, former: Pseudonymize | null = null) {
     this.#pseudonyms = former === null ? [pseudonym] : [pseudonym, former];
   }

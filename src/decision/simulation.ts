@@ -28,23 +28,26 @@ import { NO_LISTS, type SharedLists } from './shared-lists.ts';
 interface Payer {
   readonly key: ClientKey;
   state: ClientState;
-  /** Orders that the state does not remember, by their tokens, those displaced first in front, in their stored form. */
+  /**
+   * Orders that the state no longer remembers, in their stored form by their tokens. The order that the state dropped
+   * first comes first.
+   */
   readonly orders: Map<string, string>;
-  /** Whether the newest orders that were asked for were granted, by their tokens. */
+  /** Whether the newest requested orders were granted, by their tokens. */
   readonly granted: Map<string, boolean>;
 }
 
 /** A simulation keeps nothing, so its salt need not be a secret. */
 const SIMULATED_CLIENTS = new ClientKeys('-'.repeat(22));
 
-/** Older orders of one client that can still be corrected; bounds the memory of a long replay. */
+/** How many older orders of a client can still be corrected. The limit bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
 
 /**
- * The service's life in memory, for a rule set and inputs with times of their own: the same core and the same steps
- * as `checkout/scoring/scoring.ts`, no store. All data goes through the stored forms, so that a simulation knows nothing that
- * a store would forget. Rule tests run on it. Its memory grows with the number of clients and devices, not with what
- * happens to them.
+ * Plays a rule set on inputs with times of their own, in memory. It takes the same steps as
+ * `checkout/scoring/scoring.ts`, without a store. All data goes through the stored forms, so a simulation knows
+ * nothing that a store would forget. The tests of rules run on it. Its memory grows with the number of clients and
+ * devices, not with the number of their requests.
  */
 export class Simulation {
   readonly rules: RuleSet;
@@ -60,7 +63,7 @@ export class Simulation {
     this.#lists = lists;
   }
 
-  /** Sets who is held out of which rules from now on; before, nobody is. */
+  /** Sets who is held out of which rules from now on. Before the first call nobody is. */
   holdOut(isHeldOut: IsHeldOut): void {
     this.#holdoutDraw = () => isHeldOut;
   }
@@ -150,7 +153,7 @@ export class Simulation {
   }
 }
 
-/** A Map keeps the order of insertion, so the oldest entries are its first. */
+/** Deletes the oldest entries. A Map keeps the order of insertion, so the oldest entries are its first. */
 export function forgetOldest(entries: Map<string, unknown>, keep: number): void {
   for (const key of entries.keys()) {
     if (entries.size <= keep) return;
