@@ -1,6 +1,6 @@
-/** Orders that had the same paymentScore, and how many of them were paid and not. */
+/** Counts of the orders that had the same paymentScore: how many were paid, and how many were not. */
 export interface ScoredOrders {
-  /** 0 to 1. */
+  /** From 0 to 1. */
   readonly score: number;
   readonly paid: number;
   readonly unpaid: number;
@@ -9,9 +9,9 @@ export interface ScoredOrders {
 const BINS = 10;
 
 /**
- * How often a paid order had a higher score than an unpaid one, over all pairs; equal scores count half (Hanley and
- * McNeil, The meaning and use of the area under a ROC curve, 1982). 0.5 is guessing, 1 is perfect. Null without a
- * paid or an unpaid order.
+ * Computes the area under the ROC curve: over all pairs of a paid and an unpaid order, the share in which the paid
+ * order had the higher score. A pair with equal scores counts half (Hanley and McNeil, The meaning and use of the
+ * area under a ROC curve, 1982). 0.5 is guessing, and 1 is perfect. Returns null without a paid or an unpaid order.
  */
 export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number | null {
   let unpaidBelow = 0;
@@ -26,8 +26,8 @@ export function computeAreaUnderCurve(scored: readonly ScoredOrders[]): number |
 }
 
 /**
- * Mean squared distance of the score from the outcome, 1 for paid and 0 for unpaid (Brier, Verification of forecasts
- * expressed in terms of probability, 1950). Null without an order.
+ * Computes the mean squared distance between the score and the outcome, which is 1 for paid and 0 for unpaid (Brier,
+ * Verification of forecasts expressed in terms of probability, 1950). Returns null without orders.
  */
 export function computeBrierScore(scored: readonly ScoredOrders[]): number | null {
   const errors = sum(scored, ({ score, paid, unpaid }) => paid * (1 - score) ** 2 + unpaid * score ** 2);
@@ -40,8 +40,9 @@ export function findBin(score: number): number {
 }
 
 /**
- * Ten equally wide bins of the score, without empty ones: scores from `from` up to, but without, `to`; the last includes
- * 1. The share of the orders that were paid equals the mean score of a calibrated score.
+ * Groups the orders into ten bins of equal width by score, and omits empty bins. A bin holds the scores from `from`
+ * up to, but without, `to`; the last bin includes 1. For a calibrated score, the paid share of a bin equals its mean
+ * score.
  */
 export function computeReliability(scored: readonly ScoredOrders[]) {
   const withOrders = scored.filter((some) => countOf(some) > 0);
@@ -63,9 +64,10 @@ export function computeReliability(scored: readonly ScoredOrders[]) {
 export type ReliabilityBin = ReturnType<typeof computeReliability>[number];
 
 /**
- * By how much each bin's scores exceed its paid share, weighted by the bin's orders; the distances together are the expected
- * calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated probabilities using Bayesian binning, 2015).
- * All 0 means that a score can be read as a probability. Null without an order.
+ * Computes for each bin how far its scores lie above its paid share, weighted by the bin's orders. The absolute
+ * values add up to the expected calibration error (Naeini, Cooper and Hauskrecht, Obtaining well calibrated
+ * probabilities using Bayesian binning, 2015). When all are 0, the score can be read as a probability. Returns null
+ * without orders.
  */
 export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonly number[] | null {
   const orders = sum(scored, countOf);
@@ -78,7 +80,7 @@ export function computeCalibrationGaps(scored: readonly ScoredOrders[]): readonl
   return gaps;
 }
 
-/** Orders of one score together, from the lowest score to the highest. */
+/** Merges the counts of equal scores and sorts them from the lowest score to the highest. */
 export function groupByScore(scored: readonly ScoredOrders[]): readonly ScoredOrders[] {
   return [...Map.groupBy(scored, ({ score }) => score)]
     .toSorted(([a], [b]) => a - b)

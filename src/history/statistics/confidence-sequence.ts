@@ -1,21 +1,26 @@
 import type { Estimate } from './intervals.ts';
 
-/** What is kept of one value per client: enough for the mean, its error, and how many clients it rests on. */
+/**
+ * Sums of one value per client. They are enough for the mean, its standard error, and the number of clients behind
+ * it.
+ */
 export type Moments = Readonly<Record<'clients' | 'seen' | 'sum' | 'size' | 'squares', number>>;
 
-/** `seen` are clients with another value than 0, `size` is the sum without signs. */
+/** `seen` counts the clients whose value is not 0. `size` is the sum of the absolute values. */
 export const NO_MOMENTS: Moments = { clients: 0, seen: 0, sum: 0, size: 0, squares: 0 };
 
 export function computeMean({ clients, sum }: Moments): number {
   return clients === 0 ? 0 : sum / clients;
 }
 
-/** With fewer clients who have any of it a metric says nothing of an arm: the sequence is asymptotic. */
+/**
+ * The fewest clients with a value other than 0 in an arm. The sequence is asymptotic, so with fewer it says nothing.
+ */
 const SEEN_MIN = 50;
 
 /**
- * The number of clients that the values effectively rest on (Kish, Survey sampling, 1965): where few have most of it,
- * it is theirs.
+ * Computes Kish's effective sample size (Survey sampling, 1965). When a few clients hold most of the sum, it is close
+ * to the number of these few.
  */
 function effectiveNumber({ size, squares }: Moments): number {
   return squares === 0 ? 0 : size ** 2 / squares;
@@ -25,18 +30,18 @@ function speaks(moments: Moments): boolean {
   return moments.seen >= SEEN_MIN && effectiveNumber(moments) >= SEEN_MIN;
 }
 
-/** The sequence is narrowest at about this many clients in two arms of equal size. */
+/** The number of clients, in two arms of equal size, at which the sequence is narrowest. */
 const NARROWEST_CLIENTS = 5000;
 
 /**
- * By how much the mean of `other` is above that of `base`, with an interval that is valid at all times together,
- * however often somebody looks and whenever they stop: it ever misses the truth with a chance of at most `alpha`.
- * Null while an arm has too few clients with a value. Each client must be counted once, with a value that does not
- * change any more.
+ * Estimates how far the mean of `other` lies above the mean of `base`. The interval is valid at all times together,
+ * however often somebody looks and whenever they stop: the chance that it ever misses the truth is at most `alpha`.
+ * Returns null while an arm has too few clients with a value. Each client must be counted once, with a value that
+ * does not change any more.
  *
- * An asymptotic confidence sequence by the normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
- * Time-uniform central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is Robbins',
- * 1970).
+ * This is an asymptotic confidence sequence by the normal mixture (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+ * Time-uniform central limit theory and asymptotic confidence sequences, 2024, theorem 2.2; the boundary is by
+ * Robbins, 1970).
  */
 export function estimateDifference(base: Moments, other: Moments, alpha: number): Estimate | null {
   if (!speaks(base) || !speaks(other)) return null;
@@ -48,8 +53,8 @@ export function estimateDifference(base: Moments, other: Moments, alpha: number)
 }
 
 /**
- * How many more clients both arms need together, drawn as so far, until four of five trials show a true difference of
- * this size. Null while nothing is known.
+ * Estimates how many more clients both arms need together, at the same ratio, until four of five trials would show a
+ * true difference of this size. Returns null while no difference can be estimated.
  */
 export function estimateClientsToGo(
   base: Moments,
@@ -72,15 +77,15 @@ export function estimateClientsToGo(
   return Math.ceil((high - 1) * (base.clients + other.clients));
 }
 
-/** The search ends at this multiple of the clients so far. */
+/** The search ends at this multiple of the present number of clients. */
 const TIMES_MAX = 2 ** 30;
 
 /** The 80 % point of the normal distribution. */
 const NORMAL_80 = 0.8416212335729143;
 
 /**
- * The standard error of the difference. A small arm of rare large values has a low mean and a low variance together,
- * which would look like certainty: no arm counts as steadier than both are together.
+ * Computes the standard error of the difference. A small arm with rare large values often has a low mean and a low
+ * variance together, which would look like certainty. Therefore each arm's variance is at least the pooled variance.
  */
 function errorOf(base: Moments, other: Moments): number {
   const [one, two] = [varianceOf(base), varianceOf(other)];
@@ -93,12 +98,12 @@ function varianceOf(moments: Moments): number {
   return Math.max(0, (squares - clients * computeMean(moments) ** 2) / Math.max(1, clients - 1));
 }
 
-/** The number of clients in two arms of equal size that would say as much. */
+/** Converts two arms to two arms of equal size that carry as much information, and returns their clients together. */
 function equalArms(base: Moments, other: Moments): number {
   return (4 * base.clients * other.clients) / (base.clients + other.clients);
 }
 
-/** Half of the interval, in standard errors. */
+/** Computes half the width of the interval, in standard errors. */
 function width(clients: number, alpha: number): number {
   const wide = -2 * Math.log(alpha);
   const mixed = (clients * (wide + Math.log(wide + 1))) / NARROWEST_CLIENTS;

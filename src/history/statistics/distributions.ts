@@ -8,33 +8,36 @@ export interface TwoTimes {
   readonly after: PartOfWhole;
 }
 
-/** The counts for one value of a dimension, like one rule. */
+/** The counts of one value of a dimension, for example of one rule. */
 export interface CountedValue extends TwoTimes {
   readonly dimension: string;
   readonly value: string;
 }
 
 export interface Contribution extends CountedValue {
-  /** How many more there are than expected; negative for fewer. */
+  /** How many more cases there are than expected. It is negative when there are fewer. */
   readonly difference: number;
-  /** Of the whole difference; 1 is all of it. */
+  /** The value's share of the whole difference. 1 is all of it. */
   readonly share: number;
 }
 
 interface RankingParts {
   readonly all: TwoTimes;
-  /** Dimensions that only divide the traffic, as a rollout does: a value with more traffic is not a cause. */
+  /**
+   * Dimensions that only divide the traffic, as a rollout does. More traffic for one of their values is not a cause.
+   */
   readonly divided: ReadonlySet<string>;
 }
 
-/** With less of the later traffic than this the other values are too few to compare with. */
+/** The smallest share of the later traffic that the other values need. With less, there are too few to compare with. */
 const OTHERS_MIN = 0.05;
 
 /**
- * How much each value contributes to the difference between two times, the likely cause first; empty where all of it
- * may be chance. A value ranks by its share of the difference, minus chance (one standard deviation of its counts),
- * minus the share that it always had, because a large value has most of any rise (explanatory power and surprise, as
- * in Adtributor, NSDI 2014). Only the first value of each dimension is given.
+ * Finds how much each value contributes to the difference between two times, and lists the most likely cause first.
+ * The list is empty when the whole difference may be chance. A value's rank is its share of the difference, minus
+ * chance (one standard deviation of its counts), minus its earlier share of all cases, because a large value takes
+ * part in every rise (explanatory power and surprise, as in Adtributor, NSDI 2014). Only the first value of each
+ * dimension is returned.
  */
 export function findContributions(
   counted: readonly CountedValue[],
@@ -46,7 +49,7 @@ export function findContributions(
   if (all.before.whole === 0 || Math.abs(whole) <= deviation(all, more)) return [];
   const values = Map.groupBy(counted, ({ dimension }) => dimension);
   const ranked = counted
-    // What all decisions have in common explains nothing, and neither does a part that was as large before.
+    // A dimension in which all decisions have the same value explains nothing.
     .filter(({ dimension }) => (values.get(dimension)?.length ?? 0) > 1)
     .map((one) => {
       const difference = one.after.part - expected(one, parts);
@@ -62,17 +65,17 @@ export function findContributions(
   return [...first.values()].map(({ rank: _, ...contribution }) => contribution);
 }
 
-/** One standard deviation of a difference by chance alone. */
+/** Computes one standard deviation of a difference that is chance alone. */
 function deviation({ before, after }: TwoTimes, more: number): number {
   return Math.sqrt(after.part + more ** 2 * before.part);
 }
 
-/** By how much the number of all decisions grew, which does not count as a change of the mix. */
+/** Computes by what factor the number of all decisions grew. Such growth does not count as a change of the mix. */
 function growth({ before, after }: TwoTimes): number {
   return after.whole / before.whole;
 }
 
-/** How many there would be in the later time if the value had not changed. */
+/** Computes how many cases the later time would have if the value's share had not changed. */
 function expected({ dimension, before, after }: CountedValue, { all, divided }: RankingParts): number {
   if (!divided.has(dimension)) return growth(all) * before.part;
   const others = { part: all.after.part - after.part, whole: all.after.whole - after.whole };
@@ -81,23 +84,24 @@ function expected({ dimension, before, after }: CountedValue, { all, divided }: 
 }
 
 interface PopulationStability {
-  /** 0 where the shares are the same. */
+  /** The index is 0 when the shares are the same. */
   readonly index: number;
-  /** Two samples of these sizes from one population exceed it in 5 of 100 cases. */
+  /** The value that two samples of these sizes from one population exceed in 5 of 100 cases. */
   readonly byChance: number;
 }
 
-/** The 95 % point of the normal distribution: below it lie 95 % of all draws. */
+/** The 95 % point of the normal distribution. */
 const NORMAL_95 = 1.6448536269514722;
 
-/** Added to every bin, so that none has a share of 0. */
+/** Added to every bin, so that no bin has a share of 0. */
 const EMPTY_BIN = 0.5;
 
 /**
- * The population stability index over bins that are counted in the same order (Siddiqi, Credit risk scorecards,
- * 2006). By chance it is about chi-squared with one degree of freedom less than there are bins, times 1 / sizes[0] +
- * 1 / sizes[1] (Yurdakul and Naranjo, Statistical properties of the population stability index, 2020). `sizes` are
- * the numbers of independent units: clients, where decisions are counted.
+ * Computes the population stability index over bins that are listed in the same order (Siddiqi, Credit risk
+ * scorecards, 2006). Without a true change, the index is distributed about as chi-squared times 1 / sizes[0] + 1 /
+ * sizes[1], with one degree of freedom less than there are bins (Yurdakul and Naranjo, Statistical properties of the
+ * population stability index, 2020). `sizes` are the numbers of independent units: for counts of decisions, they are
+ * the numbers of clients.
  */
 export function computePopulationStability(
   before: readonly number[],
@@ -118,7 +122,10 @@ function smoothed(counts: readonly number[]): readonly number[] {
   return counts.map((count) => (count + EMPTY_BIN) / total);
 }
 
-/** The 95 % point of chi-squared, by the cube root (Wilson and Hilferty, The distribution of chi-square, 1931). */
+/**
+ * Computes the 95 % point of chi-squared by the cube root (Wilson and Hilferty, The distribution of chi-square,
+ * 1931).
+ */
 function chiSquared95(degrees: number): number {
   if (degrees <= 0) return 0;
   const spread = 2 / (9 * degrees);

@@ -2,21 +2,25 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 
 /**
- * A count with this expectation: from a Poisson distribution, whose mean is itself drawn from a gamma distribution where
- * cases are linked. `beyondChance` is the variance of that mean over the square of the expectation.
+ * Draws a count with this expectation from a Poisson distribution. When cases depend on each other, the mean of the
+ * Poisson distribution is itself drawn from a gamma distribution. `beyondChance` is the variance of that mean divided
+ * by the square of the expectation.
  */
 export function drawCount(chance: RandomGenerator, expected: number, beyondChance: number): number {
   const mean = beyondChance <= 0 ? expected : expected * drawGamma(chance, 1 / beyondChance) * beyondChance;
   return drawPoisson(chance, mean);
 }
 
-/** From a standard normal distribution (Box and Muller, 1958). */
+/** Draws from the standard normal distribution (Box and Muller, 1958). */
 function drawNormal(chance: RandomGenerator): number {
   const radius = Math.sqrt(-2 * Math.log(1 - uniformFloat64(chance)));
   return radius * Math.cos(2 * Math.PI * uniformFloat64(chance));
 }
 
-/** Of mean and variance `shape` (Marsaglia and Tsang, A simple method for generating gamma variables, 2000). */
+/**
+ * Draws from the gamma distribution whose mean and variance are both `shape` (Marsaglia and Tsang, A simple method
+ * for generating gamma variables, 2000).
+ */
 function drawGamma(chance: RandomGenerator, shape: number): number {
   if (shape < 1) return drawGamma(chance, shape + 1) * (1 - uniformFloat64(chance)) ** (1 / shape);
   const d = shape - 1 / 3;
@@ -29,7 +33,7 @@ function drawGamma(chance: RandomGenerator, shape: number): number {
   }
 }
 
-/** Above this mean a count is as good as normal, and counting single cases would take long. */
+/** Above this mean the normal distribution is used: it is close enough, and counting single cases would take long. */
 const COUNTED_MEAN_MAX = 500;
 
 function drawPoisson(chance: RandomGenerator, mean: number): number {

@@ -3,20 +3,20 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { drawCount } from './drawn-counts.ts';
 
-/** An estimate with its 95 % interval; of a share all are from 0 to 1. */
+/** An estimate with its 95 % interval. For a share, all three numbers are from 0 to 1. */
 export interface Estimate {
   readonly value: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** The 97.5 % point of the normal distribution: between it and its negative lie 95 % of all draws. */
+/** The 97.5 % point of the normal distribution. 95 % of all draws lie between this number and its negative. */
 const NORMAL_975 = 1.959963984540054;
 
 /**
- * The share `part / whole` with its interval by Wilson's score method, which stays within 0 and 1 and also holds for
- * few cases (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and
- * DasGupta, Interval estimation for a binomial proportion, 2001). Null without anybody to count.
+ * Estimates the share `part / whole` with Wilson's score interval, which stays within 0 and 1 and holds for few cases
+ * too (Wilson, Probable inference, the law of succession, and statistical inference, 1927; Brown, Cai and DasGupta,
+ * Interval estimation for a binomial proportion, 2001). Returns null when `whole` is 0.
  */
 export function estimateShare(part: number, whole: number): Estimate | null {
   if (whole === 0) return null;
@@ -24,7 +24,8 @@ export function estimateShare(part: number, whole: number): Estimate | null {
   const shrink = 1 + z ** 2 / whole;
   const middle = (value + z ** 2 / (2 * whole)) / shrink;
   const half = (z / shrink) * Math.sqrt((value * (1 - value)) / whole + z ** 2 / (4 * whole ** 2));
-  // At the ends the two terms cancel out except for rounding.
+  // For the shares 0 and 1 the end of the interval is exact. The computed value would differ from it by a rounding
+  // error.
   return { value, low: part === 0 ? 0 : middle - half, high: part === whole ? 1 : middle + half };
 }
 
@@ -33,21 +34,22 @@ export interface ClusterCount {
   readonly whole: number;
 }
 
-/** Below so many orders with an outcome a share says nothing: "too few". */
+/** The fewest orders with an outcome for a share. With fewer, reports say "too few". */
 const CLUSTERED_ORDERS_MIN = 30;
 
 /**
- * A share of orders with its 95 % interval when the orders of one client depend on each other: Wilson's interval for
- * the effective number of independent orders (Korn and Graubard, Confidence intervals for proportions with small
- * expected number of positive counts, 1998), by the variance of the ratio between clients. With few clients that
- * variance is uncertain itself, which lowers the effective number further. Null for too few orders.
+ * Estimates a share of orders with its 95 % interval, where the orders of one client depend on each other. It takes
+ * Wilson's interval for the effective number of independent orders (Korn and Graubard, Confidence intervals for
+ * proportions with small expected number of positive counts, 1998), which follows from the variance of the ratio
+ * between clients. With few clients that variance is uncertain itself, so the effective number is lowered further.
+ * Returns null for fewer than 30 orders.
  */
 export function estimateClusteredShare(clusters: readonly ClusterCount[]): Estimate | null {
   const whole = clusters.reduce((sum, cluster) => sum + cluster.whole, 0);
   return whole < CLUSTERED_ORDERS_MIN ? null : estimateClusteredShares(clusters);
 }
 
-/** The same for any number of orders; null without one. */
+/** Estimates a share as `estimateClusteredShare` does, for any number of orders. Returns null without orders. */
 export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estimate | null {
   const all = [...clusters];
   let [part, whole, spread] = [0, 0, 0];
@@ -61,18 +63,18 @@ export function estimateClusteredShares(clusters: Iterable<ClusterCount>): Estim
   const counted = all.filter((cluster) => cluster.whole > 0).length;
   const variance = counted < 2 ? 0 : (spread * counted) / (counted - 1) / whole ** 2;
   if (variance === 0) return estimateShare(share * counted, counted);
-  // At most the number of orders, also when clients happen to be alike.
+  // The effective number is never above the number of orders, even when clients happen to be alike.
   const effectiveOrders = Math.min(whole, (share * (1 - share)) / variance);
   const effectiveSize = effectiveOrders * (NORMAL_975 / student975(counted - 1)) ** 2;
   return estimateShare(share * effectiveSize, effectiveSize);
 }
 
-/** The 97.5 % points for one and two degrees of freedom, where the expansion is too inexact. */
+/** The 97.5 % points for one and two degrees of freedom, for which the expansion is not exact enough. */
 const FIRST = [12.706204736174698, 4.302652729749462];
 
 /**
- * The 97.5 % point of Student's t: the expansion by powers of 1 / degrees (Abramowitz and Stegun, Handbook of
- * mathematical functions, 26.7.5), which is exact to 1 in 800 from three degrees of freedom on.
+ * Computes the 97.5 % point of Student's t by the expansion in powers of 1 / degrees (Abramowitz and Stegun, Handbook
+ * of mathematical functions, 26.7.5). The error is at most 1 in 800 from three degrees of freedom on.
  */
 export function student975(degrees: number): number {
   const x = NORMAL_975;
@@ -86,15 +88,16 @@ export function student975(degrees: number): number {
   return FIRST[degrees - 1] ?? terms.reduce((sum, term, power) => sum + term / degrees ** power, 0);
 }
 
-/** Of 400 resamples, 10 lie below the interval and 10 above it. */
+/** The number of resamples. 10 of them lie below the interval and 10 above it. */
 const RESAMPLES = 400;
 
 /**
- * Draws as many clusters as there are, with replacement, again and again, and gives the percentile interval of each of
- * some statistics over the draws (Efron and Tibshirani, An introduction to the bootstrap, 1993; with clients as
- * clusters, because the orders of one client depend on each other: Field and Welsh, Bootstrapping clustered data,
- * 2007). `statistics` is given how often each cluster was drawn; draws for which one is null are left out of it. The
- * same seed gives the same intervals. Null where the statistic of all clusters, each once, is null.
+ * Estimates each statistic with its percentile interval by the cluster bootstrap: it draws as many clusters as there
+ * are, with replacement, 400 times (Efron and Tibshirani, An introduction to the bootstrap, 1993). Clients are the
+ * clusters, because the orders of one client depend on each other (Field and Welsh, Bootstrapping clustered data,
+ * 2007). `statistics` receives how often each cluster was drawn. A draw for which a statistic is null does not count
+ * for that statistic. The same seed gives the same intervals. An estimate is null when its statistic over all
+ * clusters, each counted once, is null.
  */
 export function estimateByBootstrap(
   clusters: number,
@@ -113,7 +116,7 @@ export function estimateByBootstrap(
   });
 }
 
-/** How often each of some clusters was drawn, in each of the resamples. */
+/** Yields for each resample how often each cluster was drawn. */
 function* resamples(clusters: number, chance: RandomGenerator): Generator<Uint32Array> {
   for (let resample = 0; resample < RESAMPLES; resample++) {
     const drawn = new Uint32Array(clusters);
@@ -125,18 +128,19 @@ function* resamples(clusters: number, chance: RandomGenerator): Generator<Uint32
   }
 }
 
-/** How a count that is yet to come varies around its expectation. */
+/** How a future count varies around its expectation. */
 interface CountScatter {
-  /** The variance of the count beyond that of independent cases, over the square of its expectation. */
+  /** The variance of the count in excess of independent cases, divided by the square of the expectation. */
   readonly beyondChance: number;
-  /** The highest count that can be. */
+  /** The highest possible count. */
   readonly most: number;
 }
 
 /**
- * The interval in which a count of the future lies in 95 of 100 cases. A bootstrap says how uncertain its expectation is, and
- * the count varies around that by a negative binomial. The value is the expectation; the ends are counts. Null when the
- * expectation of all clusters, each once, is null.
+ * Predicts the interval in which a future count lies in 95 of 100 cases. A bootstrap gives the uncertainty of the
+ * expectation, and the count varies around the expectation by a negative binomial distribution. `value` is the
+ * expectation; the ends are whole counts. Returns null when the expectation over all clusters, each counted once, is
+ * null.
  */
 export function predictInterval(
   clusters: number,
@@ -151,7 +155,7 @@ export function predictInterval(
   for (const drawn of resamples(clusters, chance)) {
     const expected = expectation(drawn);
     if (expected === null) continue;
-    // Several for each, so that the ends do not hang on the chance of a few draws.
+    // Several counts are drawn for each resample, so that the ends do not depend on a few draws.
     for (let draw = 0; draw < COUNTS_A_RESAMPLE; draw++)
       counts.push(Math.min(most, drawCount(chance, expected, beyondChance)));
   }
@@ -165,7 +169,7 @@ export function predictInterval(
 
 const COUNTS_A_RESAMPLE = 10;
 
-/** Of sorted values, by linear interpolation. */
+/** Interpolates linearly between sorted values. */
 function quantile(sorted: readonly number[], share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Payments by age in whole days: how many were reversed at that age (`events`), and how many left observation,
- * reversals included.
+ * Payments by age in whole days: how many were reversed at that age (`events`), and how many were no longer observed
+ * after it, reversed ones included (`left`).
  */
 type AgedPayments = readonly {
   readonly day: number;
@@ -8,33 +8,40 @@ type AgedPayments = readonly {
   readonly left: number;
 }[];
 
-/** Fewer reversals say nothing about how long they take. */
+/** The fewest reversals that say how long reversals take. */
 const EVENTS_MIN = 10;
 
-/** A payment is mature when this share of all reversals has come. */
+/** A payment is mature at the age by which this share of all reversals has come. */
 const MATURE_SHARE = 0.95;
 
-/** After this share of the reversals a payment counts as lasting where values of clients are compared. */
+/**
+ * Comparisons of clients' values count a payment as lasting at the age by which this share of the reversals has come.
+ */
 const LASTING_SHARE = 0.9;
 
-/** Reversals may still be coming unless payments were watched for this many times as long as they took. */
+/**
+ * Payments must be watched for this many times the age of maturity. Otherwise further reversals may still be coming.
+ */
 const WATCHED_RATIO = 1.2;
 
-/** Otherwise one of the few oldest payments would decide for all later ages. */
+/**
+ * The fewest payments that must be watched that long. With fewer, single old payments would decide for all later
+ * ages.
+ */
 const AT_RISK_MIN = 10;
 
 interface Survival {
   readonly day: number;
-  /** Share of the payments not yet reversed after that day. */
+  /** The share of payments that are not reversed by the end of that day. */
   readonly holding: number;
-  /** How many reversals a payment that was watched through that day was to be expected to have: the cumulative hazard. */
+  /** The cumulative hazard: how many reversals are expected of a payment that was watched through that day. */
   readonly passed: number;
 }
 
 /**
- * The share of payments that still hold after each age at which one was reversed: the product-limit estimate, which
- * uses young payments for as long as they were observed (Kaplan and Meier, Nonparametric estimation from incomplete
- * observations, 1958).
+ * Computes the share of payments that still hold after each age at which a payment was reversed. This is the
+ * product-limit estimate, which uses young payments for as long as they were observed (Kaplan and Meier,
+ * Nonparametric estimation from incomplete observations, 1958).
  */
 function survival(payments: AgedPayments): readonly Survival[] {
   const days = [...Map.groupBy(payments, ({ day }) => day)].toSorted(([a], [b]) => a - b);
@@ -51,7 +58,8 @@ function survival(payments: AgedPayments): readonly Survival[] {
 }
 
 /**
- * The age in days by which 95 % of the reversals have come; null with too few reversals, or while more may be coming.
+ * Finds the age in days by which 95 % of the reversals have come. Returns null with too few reversals, or while more
+ * may be coming.
  */
 export function findMaturityDays(payments: AgedPayments): number | null {
   const days = ageAt(payments, MATURE_SHARE, EVENTS_MIN);
@@ -60,7 +68,10 @@ export function findMaturityDays(payments: AgedPayments): number | null {
   return watched < AT_RISK_MIN ? null : days;
 }
 
-/** The age in days by which 90 % of the reversals that were seen had come, also of few; 0 where none came. */
+/**
+ * Finds the age in days by which 90 % of the observed reversals had come, however few there are. Returns 0 without
+ * reversals.
+ */
 export function findLastingAfterDays(payments: AgedPayments): number {
   return ageAt(payments, LASTING_SHARE, 1) ?? 0;
 }
@@ -74,17 +85,17 @@ function ageAt(payments: AgedPayments, share: number, eventsMin: number): number
   return reached === undefined ? null : reached.day + 1;
 }
 
-/** What payments of an age have behind them and before them. */
+/** The risk of reversal of payments at one age. */
 export interface ReversalRisk {
-  /** In whole days. */
+  /** The age in whole days. */
   readonly day: number;
-  /** How many reversals a payment that was watched for so long was to be expected to have. */
+  /** How many reversals are expected of a payment that was watched up to this age. */
   readonly passed: number;
-  /** The chance that a payment which still holds at that age will be reversed. */
+  /** The chance that a payment which holds at this age will be reversed later. */
   readonly ahead: number;
 }
 
-/** The risk at each of some ages, by the payments that were watched; null without any. */
+/** Estimates the risk of reversal at each age from the observed payments. Returns null without payments. */
 export function estimateReversalRisks(
   payments: AgedPayments,
   ages: Iterable<number>,
@@ -99,7 +110,7 @@ export function estimateReversalRisks(
   });
 }
 
-/** How many of the given young payments will be reversed, as an expectation; null without earlier payments. */
+/** Estimates how many of the young payments will be reversed. Returns null without earlier payments. */
 export function estimateExpectedEvents(
   payments: AgedPayments,
   young: readonly { readonly day: number; readonly payments: number }[],
@@ -113,19 +124,19 @@ export function estimateExpectedEvents(
   return young.reduce((sum, { day, payments: some }) => sum + some * (ahead.get(day) ?? 0), 0);
 }
 
-/** Sums over payers, of how many of their payments were reversed and how many were to be expected. */
+/** Sums over payers that compare how many of their payments were reversed with how many were expected to be. */
 export interface PayersSpread {
-  /** Of the squares of what was reversed beyond expectation. */
+  /** The sum of squares of reversals minus expected reversals. */
   readonly errors: number;
   readonly expected: number;
-  /** Of the squares of what was expected of each. */
+  /** The sum of squares of expected reversals. */
   readonly squares: number;
 }
 
 /**
- * By how much payers differ in how often they take payments back: the variance of a factor of each payer around 1, by the
- * moments of what was reversed (a shared frailty; Clayton, A model for association in bivariate life tables, 1978). 0 where
- * they do not differ beyond chance.
+ * Estimates how much payers differ in how often they reverse payments. The result is the variance of a factor around
+ * 1 that each payer has, by the method of moments (a shared frailty; Clayton, A model for association in bivariate
+ * life tables, 1978). It is 0 when payers do not differ beyond chance.
  */
 export function estimateFrailty({ errors, expected, squares }: PayersSpread): number {
   return squares === 0 ? 0 : Math.max(0, (errors - expected) / squares);

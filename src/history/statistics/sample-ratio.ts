@@ -1,10 +1,10 @@
-/** How many clients the expected shares count for before any is seen. */
+/** The weight of the expected shares, in clients, before any client is counted. */
 const PRIOR_CLIENTS = 100;
 
 /**
- * Whether so many clients in the arms of a draw cannot be by chance: the sequential multinomial test, of which the
- * chance is at most `alpha` that it ever says so of a right draw, however often somebody looks (Lindon and Malek,
- * Anytime-valid inference for multinomial count data, 2022).
+ * Tells whether chance cannot explain how many clients each arm of a draw got. This is the sequential multinomial
+ * test: for a correct draw, the chance that it ever returns true is at most `alpha`, however often somebody looks
+ * (Lindon and Malek, Anytime-valid inference for multinomial count data, 2022).
  */
 export function isOffBalance(
   arms: readonly { readonly clients: number; readonly share: number }[],
@@ -23,7 +23,10 @@ export function isOffBalance(
   return evidence >= -Math.log(alpha);
 }
 
-/** By Stirling's series, after the recurrence has brought the argument to 10 or more. */
+/**
+ * Computes the logarithm of the gamma function by Stirling's series, once recurrence has raised the argument to 10 or
+ * more.
+ */
 function logGamma(value: number): number {
   let [argument, shift] = [value, 0];
   for (; argument < 10; argument += 1) shift += Math.log(argument);

@@ -1,6 +1,6 @@
 type Sums = Readonly<Record<string, number>>;
 
-/** The same members, each with another number. */
+/** Returns an object with the same members and changed numbers. */
 export function mapSums<Of extends Sums>(sums: Of, change: (sum: number, name: string) => number): Of {
   const changed = Object.entries(sums).map(([name, sum]) => [name, change(sum, name)] as const);
   return { ...sums, ...Object.fromEntries(changed) };
