@@ -21,7 +21,7 @@ import {
 } from './presentation.ts';
 import { byOutcomeSql, clusterSql } from './source/order-sums.ts';
 
-/** How two versions answered the same requests, and what became of the orders. */
+/** The shapes of a comparison of two versions: how both answered the same requests, and the outcomes of the orders. */
 
 const verdict = choice(VERDICTS, 'A verdict');
 const decisionCount = shape('Decisions, and how many of them are about orders of each outcome', {
@@ -62,11 +62,11 @@ type Comparison = Shape<typeof ComparisonSchema>;
 
 interface RuleAnswer {
   readonly verdict: Verdict;
-  /** Or `otherwise`. */
+  /** The rule's name, or `otherwise`. */
   readonly rule: string;
 }
 
-/** Answers as numbers, of which the lowest two bits are the verdict. */
+/** Encodes answers as numbers. The two lowest bits are the verdict, and the others number the rule. */
 export class AnswerCodes {
   readonly #rules: string[] = [];
   readonly #places = new Map<string, number>();
@@ -81,7 +81,7 @@ export class AnswerCodes {
   }
 }
 
-/** SQL: that a column of codes says one of these verdicts. */
+/** Renders the SQL condition that a column of codes has one of these verdicts. */
 export function verdictIsSql(column: string, ...verdicts: readonly Verdict[]): string {
   return `(${column} & 3) IN (${verdicts.map((one) => VERDICTS.indexOf(one)).join(', ')})`;
 }
@@ -89,8 +89,8 @@ export function verdictIsSql(column: string, ...verdicts: readonly Verdict[]): s
 const SAMPLES_MAX = 3;
 
 /**
- * Compares two columns of codes, `base` and `candidate`, of a table or query with a row a decision: client_hash,
- * order_key, and `at`.
+ * Compares the codes in the columns `base` and `candidate` of a table or query. It has a row for each decision, and
+ * also the columns client_hash, order_key and `at`.
  */
 export async function compareAnswers(
   duck: QueryEngine,
@@ -153,7 +153,7 @@ function changeName({ from, fromRule, to, toRule }: Comparison['changes'][number
   return `${from} ${fromRule} ${to} ${toRule}`;
 }
 
-/** `names` are those of base and candidate. */
+/** Creates the tables of a comparison. `names` are those of the base and the candidate. */
 export function createComparisonTables(
   { transitions, changes }: Pick<Comparison, 'transitions' | 'changes'>,
   names: readonly [base: string, candidate: string],

@@ -55,7 +55,7 @@ const FactDriftSchema = shape(
   },
 );
 
-/** What `rules drift --json` prints, but for notes and tables; the member names are stable. */
+/** What `rules drift --json` prints, without notes and tables. The member names are stable. */
 export const DriftSchema = shape('What has changed from the earlier to the later part of the time', {
   kind: literal('drift'),
   version: nullable(word('The version whose decisions alone are compared; null for those of all')),
@@ -76,7 +76,7 @@ export type DriftPart = Shape<typeof DriftPartSchema>;
 export type FactDrift = Shape<typeof FactDriftSchema>;
 export type Drift = Shape<typeof DriftSchema>;
 
-/** A drift for its reader. */
+/** Renders a drift report as notes and tables. */
 export function presentDrift(found: Drift): Presentation {
   const { version, decisions, splitAt, beganAt, facts, earlier, later } = found;
   const head = [
@@ -122,7 +122,7 @@ export function presentDrift(found: Drift): Presentation {
   };
 }
 
-/** Which orders no figure of the score is about. */
+/** Says which orders the figures of the score leave out. */
 function leftOutText({ earlier, later, unknown }: Drift): string {
   const never = earlier.orders.neverGranted + later.orders.neverGranted;
   return `granted orders that were paid or not. Left out: ${formatCount(unknown, 'order')} with an unknown outcome, ${formatCount(never, 'order')} paid although never granted, and all that was turned away: of what the score itself refused nobody knows whether it was right.`;

@@ -20,9 +20,9 @@ import { type Evidence, knownRowsSql, listColumns } from './source/evidence.ts';
 import { clusterSql } from './source/order-sums.ts';
 
 /**
- * Compares what payers did, what was answered, what was paid and how well the score told it, before and from a time
- * on; null splits in the middle. A hint where to look, not a proof: everything else that changed between the parts is
- * in it, too.
+ * Compares the time before and after `split` (epoch ms): facts, verdicts, paid share and calibration of the score.
+ * Null splits in the middle. A difference is a hint where to look and no proof, because it contains every other
+ * change between the two parts too.
  */
 export async function measureDrift(
   evidence: Evidence,
@@ -66,7 +66,10 @@ export async function measureDrift(
   };
 }
 
-/** The columns of facts; of an attribute those of the types that it had, or one where it was never known. */
+/**
+ * Lists the columns of facts. An attribute has a column for each type of its values. Columns without any value are
+ * left out, except that one remains where all columns of an attribute are empty.
+ */
 async function comparedColumns(duck: QueryEngine): Promise<readonly string[]> {
   const facts = (await listColumns(duck, 'decisions')).filter((name) => toFactLabel(name) !== null);
   const byLabel = Map.groupBy(facts, toFactLabel);
@@ -81,7 +84,10 @@ async function comparedColumns(duck: QueryEngine): Promise<readonly string[]> {
   });
 }
 
-/** When the first of all decisions was made, whoever made it, if that is in the earlier part; epoch ms. */
+/**
+ * Finds the time of the first of all recorded decisions, in epoch ms. Returns null when that time is not in the
+ * earlier part.
+ */
 async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<number | null> {
   const rows = knownRowsSql(ask.place, 'decisions', { ...ask, from: null, to: null });
   const [row = {}] = await duck.rows(`SELECT min(decided_at) AS first FROM ${rows}`);
@@ -89,12 +95,18 @@ async function beganIn({ duck, ask, span }: Evidence, splitAt: number): Promise<
   return first !== null && first >= (ask.from ?? span.from ?? first) && first < splitAt ? first : null;
 }
 
-/** A fact with only one value has not moved, and chance allows nothing. */
+/**
+ * Ranks a fact by its index in units of what chance allows. A fact with a single value has not moved, so its rank is
+ * 0.
+ */
 function beyondChance({ index, byChance }: FactDrift): number {
   return byChance === 0 ? 0 : index / byChance;
 }
 
-/** Its `size` is the effective number of its clients (Kish, Survey sampling, 1965): one with most decisions moves every share. */
+/**
+ * Counts the decisions and clients of a part, and estimates the share of each verdict. `size` is the effective number
+ * of clients (Kish, Survey sampling, 1965), because a client with most of the decisions moves every share.
+ */
 async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
   const counts = VERDICTS.map((verdict) => `count(*) FILTER (verdict = '${verdict}') AS "${verdict}"`);
   const sums = VERDICTS.map((verdict) => `sum("${verdict}") AS "${verdict}"`);
@@ -118,10 +130,13 @@ async function mixOf({ duck }: Evidence, splitAt: number, isLater: boolean) {
   };
 }
 
-/** Other values of a text are one bin. */
+/** The most values of a text that have a bin of their own. All other values share one bin. */
 const VALUES_MAX = 20;
 
-/** Compares a column of facts before and since a time; `sizes` are the effective numbers of clients of both parts. */
+/**
+ * Compares a column of facts before and after the split. `sizes` are the effective numbers of clients of the two
+ * parts.
+ */
 async function factDrift(
   duck: QueryEngine,
   column: string,
@@ -185,15 +200,17 @@ function sumOf(some: readonly PartCounts[], part: Part): number {
 }
 
 interface Bins {
-  /** The number of the bin that a row is in: below 0 without a value. */
+  /** A SQL expression for the number of a row's bin. It is negative for a row without a value. */
   readonly sql: string;
   readonly name: (bin: number) => string;
 }
 
-/** The bins of decisions without a value. */
+/** The names of the bins for decisions without a value. */
 const NO_VALUE: Readonly<Record<number, string>> = { [-1]: 'not recorded', [-2]: 'not known' };
 
-/** SQL: the bin of a row without a value: the fact was not asked for, or not known. */
+/**
+ * Renders the SQL for the bin of a row without a value: -2 when the fact was not known, -1 when no rule asked for it.
+ */
 function noValueSql(column: string): string {
   return `CASE WHEN ${notKnownSql(toFactLabel(column) ?? '')} THEN -2 ELSE -1 END`;
 }

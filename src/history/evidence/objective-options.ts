@@ -61,11 +61,13 @@ const OF_A_TRIAL = [
   }),
 ] as const;
 
-/** What value is made of: of a report, and with the last two of an experiment. */
+/** The options that define value. A report takes these, and an experiment also takes `windowDays` and `cap`. */
 export const OBJECTIVE_OPTIONS: readonly Option<unknown>[] = [...COSTS, CURRENCY, RATE, REVERSAL_DAYS];
 export const TRIAL_OPTIONS: readonly Option<unknown>[] = [...OBJECTIVE_OPTIONS, ...OF_A_TRIAL];
 
-/** What somebody said of an objective; nothing of what nobody said. */
+/**
+ * Reads the given members of an objective and leaves out the others. Throws `BadQuestion` for a bad currency or rate.
+ */
 export function readGivenObjective(options: AskedOptions): GivenObjective {
   const numbers = [...COSTS, REVERSAL_DAYS, ...OF_A_TRIAL].flatMap((option) => {
     const value = option.read(options);
@@ -81,7 +83,7 @@ export function readGivenObjective(options: AskedOptions): GivenObjective {
   };
 }
 
-/** The objective that was asked for; null without a word of it. */
+/** Reads the objective and fills in defaults. Returns null when no member of an objective is given. */
 export function readAskedObjective(options: AskedOptions): Objective | null {
   const given = readGivenObjective(options);
   return Object.keys(given).length === 0 ? null : { ...DEFAULT_OBJECTIVE, ...given };

@@ -18,7 +18,7 @@ import { mapVerdicts } from '#decision/rules/rule-set.ts';
 import { type AsOf, asOfShape } from '#history/archive/read/as-of.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
-/** The shapes that several kinds of evidence have in their results; member names are stable. */
+/** The shapes that several kinds of evidence share in their results. The member names are stable. */
 
 export const number = (description: string) => Type.Number({ description });
 
@@ -31,7 +31,7 @@ export const certainInterval = named(
   }),
 );
 
-/** Null where there is nothing to tell it from. */
+/** An interval, or null where nothing was measured. */
 export const interval = (description: string) => Type.Union([certainInterval, Type.Null()], { description });
 
 export const orderCounts = named(
@@ -66,7 +66,7 @@ const ORDER_AMOUNTS = named(
 export const amounts = Type.Record(ORDER_AMOUNTS, { description: 'By currency, in its units' });
 
 export type OrderAmounts = Shape<typeof ORDER_AMOUNTS>;
-/** By currency. */
+/** Amounts by currency. */
 export type Money = Shape<typeof amounts>;
 
 const gaps = list(
@@ -123,8 +123,8 @@ export const verdictMixShape = shape(
 );
 
 /**
- * What a result shows its reader: notes, and tables whose cells are data. Each kind of evidence makes them of its
- * figures in one place; the command line prints them, the API sends them, the console draws them.
+ * The shapes of a presentation: notes, and tables whose cells are data. Each kind of evidence turns its figures into
+ * them in one place. The command line prints them, the API sends them, and the console draws them.
  */
 
 const columnKind = meaning(
@@ -176,8 +176,8 @@ export interface Presentation {
 }
 
 /**
- * With every table that has a column of this name sorted by it: largest numbers first, words from A to Z, and last those
- * without a value. Null where no table has one.
+ * Sorts every table that has a column of this name by that column: numbers from the largest to the smallest, words
+ * from A to Z, then cells without a value. Returns null when no table has such a column.
  */
 export function sortTables<Result extends Presentation>(shown: Result, column: string): Result | null {
   const placeIn = (table: EvidenceTable) => listSortNames(table).indexOf(column.toLowerCase());
@@ -191,7 +191,7 @@ export function sortTables<Result extends Presentation>(shown: Result, column: s
   return { ...shown, tables };
 }
 
-/** What the columns of a table are called where it is to be sorted: without units and the like. */
+/** Lists the names by which the columns of a table can be sorted: the headings in lower case, without units. */
 export function listSortNames({ columns }: EvidenceTable): readonly string[] {
   return columns.map(({ name }) => name.toLowerCase().replace(/,.*/, ''));
 }
@@ -203,14 +203,14 @@ function cellOrder(one: Cell, other: Cell): number {
   return Number(typeof a !== 'number') - Number(typeof b !== 'number');
 }
 
-/** Columns that follow each other and are of one kind, by their headings. */
+/** Adjacent columns of one kind, by their headings. */
 export type ColumnGroup = readonly [kind: Column['kind'], ...headings: readonly string[]];
 
 export function createColumns(...groups: readonly ColumnGroup[]): readonly Column[] {
   return groups.flatMap(([kind, ...headings]) => headings.map((name) => ({ name, kind })));
 }
 
-/** `56.4 % (55.0 to 57.9)`; "-" where nothing is known. A column of any kind uses the same words. */
+/** Formats a cell like `56.4 % (55.0 to 57.9)`, or as "-" where the value is not known. */
 export function formatCell(cell: Cell, kind: Column['kind']): string {
   if (cell === null) return '-';
   if (typeof cell === 'string') return cell;
@@ -229,7 +229,7 @@ const NUMBER_TEXTS: Readonly<Record<Column['kind'], (value: number) => string>> 
   money: moneyText,
 };
 
-/** With two decimals; a sum below 1 keeps up to nine, for currencies whose single unit is worth much. */
+/** Formats a sum with two decimals. A sum below 1 gets up to nine, for currencies whose unit is worth much. */
 function moneyText(sum: number): string {
   const digits = { minimumFractionDigits: 2, maximumFractionDigits: Math.abs(sum) < 1 ? 9 : 2 };
   return sum.toLocaleString('en', digits);
@@ -243,12 +243,12 @@ export function formatShare(share: Estimate | null): string {
   return formatCell(share, 'share');
 }
 
-/** `0.5 %` of 0.005, with as many digits as it has. */
+/** Formats a share like 0.005 as `0.5 %`, with up to four decimals. */
 export function formatPercent(share: number): string {
   return `${Number((100 * share).toFixed(4))} %`;
 }
 
-/** `p2.v11 (sha256:0123456789ab)`. */
+/** Formats a rule set like `p2.v11 (sha256:0123456789ab)`. */
 export function formatRuleSet(version: string, digest: string): string {
   return `${version} (sha256:${digest.slice(0, 12)})`;
 }
@@ -257,7 +257,7 @@ export function formatOrders({ paid, unpaid, turnedAway, unknown }: OrderCounts)
   return `${formatNumber(paid)} paid, ${formatNumber(unpaid)} unpaid, ${formatNumber(turnedAway)} turned away, ${formatNumber(unknown)} unknown`;
 }
 
-/** Where orders of each status, as the view `orders` has it, are counted. */
+/** The members that count orders, each with its status in the view `orders`. */
 export const STATUSES = [
   ['paid', 'PAID'],
   ['unpaid', 'UNPAID'],
@@ -274,7 +274,10 @@ export function listStatusCells(orders: OrderCounts): readonly Cell[] {
   return STATUSES.map(([status]) => orders[status]);
 }
 
-/** As of which moment the figures are, and who was erased since; nothing when they use all that is known. */
+/**
+ * Says as of which moment the figures are, and how many payers were erased since. Returns nothing when the figures
+ * use all that is known.
+ */
 export function listAsOfNotes(asOf: AsOf | undefined): readonly string[] {
   if (asOf === undefined) return [];
   const { at, erasedPayers, erasedRows } = asOf;
@@ -286,7 +289,7 @@ export function listAsOfNotes(asOf: AsOf | undefined): readonly string[] {
   ];
 }
 
-/** From when to when, and what is missing. */
+/** Says from when to when the decisions are, and what is missing. */
 export function listSpanNotes({
   from,
   to,
@@ -315,7 +318,10 @@ export function listSpanNotes({
   ];
 }
 
-/** Whom a side held out of its rules, as in live traffic; nothing when no rule holds out. */
+/**
+ * Says which clients a side held out of its rules, as in live traffic. Returns nothing when no rule holds clients
+ * out.
+ */
 export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[]): readonly string[] {
   return heldOut.map(
     ({ rule, share, decisions, clients }) =>
@@ -323,7 +329,10 @@ export function listHoldoutNotes(side: string, heldOut: readonly HeldOutCount[])
   );
 }
 
-/** What replays from an empty state ignore; nothing when no rule asks shared lists. */
+/**
+ * Says that a replay from an empty state cannot know who was on the shared lists. Returns nothing when no rule asks
+ * for one.
+ */
 export function listSharedListNotes(lists: readonly string[]): readonly string[] {
   if (lists.length === 0) return [];
   return [`In a replay nobody is on ${formatSharedLists(lists)}: the inputs do not tell who was.`];

@@ -7,32 +7,32 @@ import { type RuleSet, versionTextSchema } from '#decision/rules/rule-set.ts';
 import { PRESENTATION_MEMBERS, type Presentation } from './presentation.ts';
 import type { Evidence, EvidenceReach } from './source/evidence.ts';
 
-/** What was asked cannot be answered; the message says why, and what is allowed. */
+/** The question cannot be answered. The message says why, and what is allowed. */
 export class BadQuestion extends NamedError {}
 
-/** What a question leaves open, as plain data by the names of its options. */
+/** The options that were given with a question, by name and not checked. */
 export type AskedOptions = Readonly<Record<string, unknown>>;
 
 type OptionKind = 'version' | 'versions' | 'choice' | 'text' | 'texts' | 'time' | 'number';
 
 /**
- * Something that a question leaves open. From it follow the command's option (or its argument), the member of the
- * body, its description, and the field of the page.
+ * An option of a question. The command's option or argument, the member of the body, its description and the field of
+ * the console's page are made from it.
  */
 export interface Option<T> {
-  /** As the body has it. */
+  /** The member's name in the body. */
   readonly name: string;
   readonly kind: OptionKind;
   readonly description: string;
-  /** The command takes it without its name. */
+  /** Whether the command takes the value as an argument, without the option's name. */
   readonly isArgument: boolean;
   readonly isRequired: boolean;
-  /** Of a choice. */
+  /** The allowed values of a choice. */
   readonly values: readonly string[];
-  /** How a value is written, where that needs saying: `PATH=VALUES`. */
+  /** The form of a value, where it needs an explanation: `PATH=VALUES`. */
   readonly form: string | null;
   readonly schema: TSchema;
-  /** Of what was checked by the schema. */
+  /** Reads the option's value from options that the schema has checked. */
   readonly read: (options: AskedOptions) => T;
 }
 
@@ -48,7 +48,7 @@ function optionOf<T>(
   return { ...plain, ...told, kind, schema, read: (options) => valueIn(options[told.name]) };
 }
 
-/** A rule set by its version, released or a draft; null where none is named. */
+/** Declares an option that names a rule set by its version, released or a draft. The value is null without it. */
 export function versionOption(told: OptionText): Option<string | null> {
   return optionOf('version', { ...told, schema: versionTextSchema(told.description) }, textIn);
 }
@@ -69,7 +69,7 @@ export function choiceOption<const T extends string>(
   );
 }
 
-/** Several texts of a form, each option given once more. */
+/** Declares an option that may be given several times, each time with a text of the same form. */
 export function textsOption({
   most: maxItems,
   ...told
@@ -83,12 +83,12 @@ export function textOption(told: OptionText): Option<string | null> {
   return optionOf('text', { ...told, schema: text(200, told.description) }, textIn);
 }
 
-/** As the schema bounds it; null for none. */
+/** Declares an option for a number within the bounds of its schema. The value is null without it. */
 export function numberOption(told: OptionText & Pick<Option<unknown>, 'schema'>): Option<number | null> {
   return optionOf('number', told, (value) => (typeof value === 'number' ? value : null));
 }
 
-/** Epoch ms; null for none. */
+/** Declares an option for a time. The value is in epoch ms, and null without it. */
 export function timeOption(told: OptionText): Option<number | null> {
   return optionOf('time', { ...told, schema: { ...instant, description: told.description } }, toEpochMs);
 }
@@ -101,51 +101,51 @@ function textsIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
-/** A rule set that decided, by what its decisions recorded. */
+/** A rule set that made decisions, as the decisions recorded it. */
 export interface DecidingRules {
   readonly ruleVersion: string;
   readonly digest: string;
 }
 
-/** The rule sets that a question can be answered with. */
+/** The rule sets with which a question can be answered. */
 export interface RulesAtHand {
-  /** Of an option; throws when the version is not sound, or was changed meanwhile. */
+  /** Finds a rule set that an option names. Throws when the version has problems, or was changed meanwhile. */
   readonly named: (version: string) => RuleSet;
-  /** Its files as texts. */
+  /** Returns the files of a rule set as texts. */
   readonly files: (version: string) => RuleFiles;
-  /** Null where nobody has it. */
+  /** Finds the rule set that made decisions. Returns null when neither RULES_DIR nor the archive has it. */
   readonly recorded: (rules: DecidingRules) => RuleSet | null;
 }
 
-/** A question that was asked, with what it takes to answer it. */
+/** A question that was asked, and what is needed to answer it. */
 interface Asking {
   readonly evidence: Evidence;
   readonly options: AskedOptions;
   readonly rules: RulesAtHand;
-  /** Decisions that were looked at, of how many. */
+  /** Reports how many decisions are done, and how many there are. */
   readonly onProgress: (done: number, of: number) => void;
 }
 
-/** What a question came to: figures, with the notes and tables that its reader is shown. */
+/** The answer to a question: figures, and the notes and tables that readers see. */
 export type Answered = Presentation & { readonly kind: string };
 
-/** A question to recorded decisions. Command, body, job, document and form are made from it. */
+/** A question about recorded decisions. Its command, request body, job, API document and form are made from it. */
 export interface Question {
   readonly kind: string;
-  /** In an API document and on the page. */
+  /** The title in an API document and in the console. */
   readonly title: string;
-  /** Of the command. */
+  /** The description of the command. */
   readonly description: string;
   readonly options: readonly Option<unknown>[];
-  /** Of its options, for the document. */
+  /** Example options, for the API document. */
   readonly example: AskedOptions;
-  /** The option that says whose decisions alone count; null where all do. */
+  /** The option that names the version whose decisions alone count. Null when all decisions count. */
   readonly decidedBy: Option<string | null> | null;
-  /** What it reads of the archive where a span is asked about. */
+  /** Which part of the archive the answer needs when a span is asked about. */
   readonly reads: EvidenceReach;
-  /** Its result names orders for example, and is forgotten when a payer is erased. */
+  /** Whether the result names orders as examples. Such a result is deleted when a payer is erased. */
   readonly namesOrders: boolean;
-  /** Of what it is answered with. */
+  /** The schema of the answer. */
   readonly schema: TObject;
   readonly answer: (asking: Asking) => Promise<Answered>;
 }
@@ -153,7 +153,7 @@ export interface Question {
 interface Declared<P extends TProperties, Result extends { readonly kind: string }>
   extends Omit<Question, 'schema' | 'answer' | 'decidedBy' | 'namesOrders' | 'reads'>,
     Partial<Pick<Question, 'decidedBy' | 'namesOrders' | 'reads'>> {
-  /** The document keeps the result's shape under this name. */
+  /** The name of the result's shape in the API document. */
   readonly resultName: string;
   readonly result: TObject<P>;
   readonly run: (asking: Asking) => Promise<Result>;
@@ -181,7 +181,7 @@ export function declareQuestion<P extends TProperties, Result extends { readonly
   };
 }
 
-/** The rule set that an option names, or else the one that decided last. */
+/** Returns the rule set that an option names, or else the one that decided last. */
 export async function findRulesOrLast(
   { evidence, options, rules }: Asking,
   option: Option<string | null>,
@@ -194,7 +194,10 @@ export async function findRulesOrLast(
   return requireRecordedRules(rules, last, 'name the version to look at');
 }
 
-/** A rule set that decided; throws with the way on when nobody has it. */
+/**
+ * Finds a rule set that made decisions. Throws `BadQuestion` with `wayOn`, the advice what to do, when it cannot be
+ * found.
+ */
 export function requireRecordedRules(rules: RulesAtHand, decided: DecidingRules, wayOn: string): RuleSet {
   const found = rules.recorded(decided);
   if (found !== null) return found;

@@ -148,10 +148,10 @@ export const EXPERIMENT = declareQuestion({
   shown: presentExperiment,
 });
 
-/** All that can be asked of recorded decisions, each declared once. */
+/** All questions about recorded decisions, each declared once. */
 export const QUESTIONS: readonly Question[] = [REPORT, BACKTEST, DRIFT, EXPERIMENT];
 
-/** By its kind; undefined where there is no such question. */
+/** Finds a question by its kind. Returns undefined when there is no such question. */
 export function findQuestion(kind: string): Question | undefined {
   return QUESTIONS.find((one) => one.kind === kind);
 }

@@ -27,7 +27,7 @@ const ReliabilityRowSchema = shape('A tenth of the scores', {
   paidShare: certainInterval,
 });
 
-/** Intervals by drawing clients again. Null where nothing can be said, as with one client. */
+/** Intervals are estimated by drawing clients again. They are null where nothing can be said, as with one client. */
 export const ScoreFiguresSchema = shape(
   'How well the paymentScore that granted orders had when they were first asked for told what became of them',
   {
@@ -41,7 +41,10 @@ export const ScoreFiguresSchema = shape(
 
 type ScoreFigures = Shape<typeof ScoreFiguresSchema>;
 
-/** Orders of the same score and cluster of clients: those of one client depend on each other, clusters do not. */
+/**
+ * Orders with the same score in the same cluster of clients. The orders of one client depend on each other; clusters
+ * do not.
+ */
 export interface ScoredClusters {
   readonly score: number;
   readonly cluster: number;
@@ -49,21 +52,21 @@ export interface ScoredClusters {
   readonly unpaid: number;
 }
 
-/** Those of the same part of the time. */
+/** Orders with the same score and cluster in the same part of the time, by whether they were granted. */
 interface ScoredGroup extends ScoredClusters {
   readonly unknown: number;
-  /** First asked for at the split or after it. */
+  /** Whether the orders were first asked for at the split or after it. */
   readonly later: boolean;
-  /** They were granted; an order that never was is paid where somebody paid it all the same. */
+  /** Whether the orders were granted. An order that was never granted can still be paid. */
   readonly granted: boolean;
 }
 
-/** How many decisions one batch takes. */
+/** The most decisions that one batch takes. */
 const BATCH_DECISIONS_MAX = 1_000_000;
 
 /**
- * Orders by the score that their first decision recorded. An order that began before the evidence counts from its first
- * decision within it.
+ * Counts orders by the score that their first decision recorded. An order that began before the evidence counts from
+ * its first decision within it.
  */
 export async function readScoredOrders(
   { duck, span }: Evidence,
@@ -91,12 +94,12 @@ export async function readScoredOrders(
 
 const NO_GROUP = { cluster: 0, score: 0, paid: 0, unpaid: 0, unknown: 0 };
 
-/** How well the scores predicted what became of the orders. */
+/** Measures how well the scores predicted the outcomes of the orders. */
 export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFigures {
   const draws = new ScoreDraws(groups);
   const all = draws.orders(new Uint32Array(draws.clusters).fill(1));
   const seen = computeCalibrationGaps(all);
-  // All figures of one draw together, because drawing costs more than the figures.
+  // All figures of a draw are computed together, because a draw costs more than the figures.
   const figures = (times: Uint32Array) => {
     const orders = draws.orders(times);
     const gaps = computeCalibrationGaps(orders);
@@ -120,11 +123,12 @@ export function computeScoreFigures(groups: readonly ScoredClusters[]): ScoreFig
 }
 
 /**
- * The calibration error with its interval. The error of a draw is larger than that of the orders, as theirs is larger than
- * the true one: chance moves a bin away from the score more often than towards it. So the interval is not that of the
- * draws. Its lower end is the error less how far draws lie from the orders, bin by bin, which the error can at most be
- * off by; its upper end is what the draws exceed the error by, taken off (the basic bootstrap of Davison and Hinkley,
- * Bootstrap methods and their application, 1997).
+ * Estimates the calibration error with its interval. The percentile interval of the draws cannot be used. The error
+ * of a draw is larger than the error of the orders, and the error of the orders is larger than the true one, because
+ * chance moves a bin away from the score more often than towards it. The lower end is the error minus the distance,
+ * bin by bin, of the draws from the orders: the error cannot be off by more. The upper end is the error plus the
+ * amount by which it exceeds the low draws (the basic bootstrap of Davison and Hinkley, Bootstrap methods and their
+ * application, 1997).
  */
 function calibrationErrorOf(error: Estimate | null, distance: Estimate | null): Estimate | null {
   if (error === null || distance === null) return null;
@@ -140,9 +144,9 @@ export function countOrders(groups: readonly ScoredClusters[]): number {
   return groups.reduce((sum, { paid, unpaid }) => sum + paid + unpaid, 0);
 }
 
-/** Share of the orders that were paid, with its interval by client; null without an order. */
+/** Estimates the share of the orders that were paid, with an interval by client. Returns null without orders. */
 export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | null {
-  // In order, so that sums come out the same to the last digit.
+  // The clusters are sorted, so that sums come out the same to the last digit.
   const clusters = [...Map.groupBy(groups, ({ cluster }) => cluster)].toSorted(([a], [b]) => a - b);
   return estimateClusteredShares(
     clusters.map(([, some]) => ({
@@ -154,9 +158,9 @@ export function computePaidShare(groups: readonly ScoredClusters[]): Estimate | 
 
 const NO_SHARE: Estimate = { value: 0, low: 0, high: 1 };
 
-/** Orders by score and cluster, in plain arrays: they are summed up for each of hundreds of draws. */
+/** Holds orders by score and cluster in plain arrays, because they are summed for each of hundreds of draws. */
 class ScoreDraws {
-  /** The clusters in use, numbered without gaps. */
+  /** How many clusters are in use. They are numbered without gaps. */
   readonly clusters: number;
   readonly #scores: readonly number[];
   readonly #rows: { readonly cluster: Int32Array; readonly score: Int32Array; readonly counts: Float64Array };
@@ -175,7 +179,7 @@ class ScoreDraws {
     };
   }
 
-  /** The orders by score, as often as their clusters were drawn. */
+  /** Sums the orders by score, each cluster as often as it was drawn. */
   orders(times: Uint32Array): readonly ScoredOrders[] {
     const { cluster, score, counts } = this.#rows;
     const sums = new Float64Array(2 * this.#scores.length);

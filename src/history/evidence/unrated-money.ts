@@ -8,7 +8,7 @@ const amounts = Type.Record(
   { description: 'By currency, in its units' },
 );
 
-/** Money in currencies of which nobody said what they are worth in the currency of the value. */
+/** Money in currencies for which nobody gave a rate to the currency of the value. */
 export const unratedMoney = nullable(
   shape('What the figures of value leave out, because the objective has no rate for it; null for nothing', {
     valueIn: word('The currency of the value'),
@@ -18,7 +18,10 @@ export const unratedMoney = nullable(
 
 export type UnratedMoney = Shape<typeof unratedMoney>;
 
-/** The money, by currency, that is worth nothing by an objective whose value is in `valueIn`. */
+/**
+ * Finds the money, by currency, that has no rate to `valueIn`, the currency of the value. Returns null when there is
+ * none.
+ */
 export function findUnratedMoney(
   money: Shape<typeof amounts>,
   { rates }: Pick<Objective, 'rates'>,
@@ -31,7 +34,10 @@ export function findUnratedMoney(
   return unrated.length === 0 ? null : { valueIn, amounts: Object.fromEntries(unrated) };
 }
 
-/** What a figure of value leaves out, and how to count it: `where` says to what the rate is given. */
+/**
+ * Says what a figure of value leaves out, and how to count it. `where` says to which command or setting the rate is
+ * given.
+ */
 export function listUnratedNotes(figure: string, unrated: UnratedMoney, where: string): readonly string[] {
   if (unrated === null) return [];
   const { valueIn, amounts } = unrated;
