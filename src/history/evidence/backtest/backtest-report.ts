@@ -90,7 +90,7 @@ const CandidateSchema = shape('A candidate and what it does', {
   heldOut: heldOutCounts,
 });
 
-/** What `rules backtest --json` prints, but for notes and tables; the member names are stable. */
+/** What `rules backtest --json` prints, without notes and tables. The member names are stable. */
 export const BacktestSchema = shape('What a version, and others like it, would have decided', {
   kind: literal('backtest'),
   version: word('The candidate, or that whose constants are varied'),
@@ -127,7 +127,7 @@ export type WaitChanges = Shape<typeof WaitChangesSchema>;
 export type Candidate = Shape<typeof CandidateSchema>;
 export type BacktestReport = Shape<typeof BacktestSchema>;
 
-/** A backtest for its reader. */
+/** Renders a backtest as notes and tables. */
 export function presentBacktest(report: BacktestReport): Presentation {
   const { version, digest, against, versions, compared, emptyLists: lists } = report;
   const head = [
@@ -183,7 +183,10 @@ function reproducedNotes({ reproduced, compared, against }: BacktestReport): rea
   ];
 }
 
-/** What a candidate changes, by the orders that it opens and closes; of another ladder no headline. */
+/**
+ * Says what a candidate changes, by the orders that it opens and closes. A candidate with another ladder gets no
+ * headline.
+ */
 function candidateNotes(one: Candidate, name: string, compared: number): readonly string[] {
   const { changed, changedShare, opened, closed, waits } = one;
   const verdicts = `${name}: ${formatNumber(changed)} of ${formatNumber(compared)} verdicts change: ${formatShare(changedShare)}.`;
@@ -208,7 +211,7 @@ function sumOf({ paid, unpaid, turnedAway, unknown }: OrderSums['orders']): numb
 const PAYERS_REPLAYED =
   'Replayed payers come back when they did, whatever wait they are told. Only those outcomes happen whose order a version grants.';
 
-/** Why the backtest claims nothing about another ladder, and how to see its effect. */
+/** Says why the backtest claims nothing about another ladder, and how its effect can be seen. */
 function ladderNotes(names: readonly string[], version: string): readonly string[] {
   if (names.length === 0) return [];
   return [
@@ -219,7 +222,7 @@ function ladderNotes(names: readonly string[], version: string): readonly string
 const CHOOSING =
   'Marked as on the front are choices that no other one betters in everything. Choose by the earlier part and believe the later one: whatever is best of many where it was chosen looks better there than it is.';
 
-/** Smaller numbers and shorter durations first, by the first path in which two differ. */
+/** Sorts candidates by the first path in which two differ: smaller numbers and shorter durations first. */
 function compareValues(one: Candidate, other: Candidate, paths: readonly string[]): number {
   const measure = (text: string) => parseDuration(text) ?? Number(text);
   for (const path of paths) {
@@ -285,7 +288,10 @@ function amountsTable(candidates: readonly Candidate[], paths: readonly string[]
   };
 }
 
-/** Each headed by the end of its path, which a column has room for, unless several have it. */
+/**
+ * Heads a column with the end of its path, for which a column is wide enough. Where several paths have the same end,
+ * it uses the whole path.
+ */
 function valueHeadings(paths: readonly string[]): readonly string[] {
   if (paths.length === 0) return [''];
   const end = (path: string) => path.slice(path.lastIndexOf('.') + 1);

@@ -21,25 +21,25 @@ import {
 } from './order-outcomes.ts';
 import { type ReplayAnswer, Replays, type RulesOfRequest } from './replay.ts';
 
-/** A rule set to try: the version, or one of its variations. */
+/** A rule set to try: the version itself, or one of its variations. */
 export interface TriedRuleSet {
   readonly rules: RuleSet;
-  /** By the paths of the constants that are varied. */
+  /** The values of the varied constants, by their paths. */
   readonly values: Readonly<Record<string, string>>;
 }
 
 interface BacktestAsk {
-  /** The version as it is comes first. */
+  /** The rule sets to try. The unchanged version comes first. */
   readonly tried: readonly [TriedRuleSet, ...TriedRuleSet[]];
-  /** The base of the comparison; null for the versions that decided then. */
+  /** The base of the comparison. Null compares with the versions that decided then. */
   readonly against: RuleSet | null;
   readonly rulesOf: RulesOfRequest;
   readonly onProgress?: (done: number, of: number) => void;
 }
 
 /**
- * Replays all inputs with a base and some candidates, and compares what they did to the orders. The length of the
- * history does not matter to memory: only the clients that a rule holds out are remembered.
+ * Replays all inputs with a base and some candidates, and compares what they did to the orders. Memory does not grow
+ * with the length of the history: only the clients that a rule holds out are remembered.
  */
 export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promise<BacktestReport> {
   const ask = underSecretsOf(evidence, asked);
@@ -107,7 +107,10 @@ export async function runBacktest(evidence: Evidence, asked: BacktestAsk): Promi
   };
 }
 
-/** With rule sets that compare pseudonyms as the evidence has them; what was one rule set is one afterwards. */
+/**
+ * Rehashes the constants of all rule sets under the secrets with which the evidence keeps pseudonyms. The same rule
+ * set gives the same object.
+ */
 function underSecretsOf({ attributeHmacs }: Evidence, ask: BacktestAsk): BacktestAsk {
   const made = new Map<RuleSet, RuleSet>();
   const under = (rules: RuleSet) =>
@@ -122,7 +125,7 @@ function underSecretsOf({ attributeHmacs }: Evidence, ask: BacktestAsk): Backtes
   };
 }
 
-/** What is noted of a side while it answers: counting pairs does not show it. */
+/** What the comparison of answers does not show, noted for each side while it answers. */
 interface Noted {
   readonly heldOut: HeldOutTally;
   readonly waits: WaitChanges;
@@ -205,7 +208,10 @@ function noteWait(
   if (base.level === answer.level) waits.onAnotherLadder++;
 }
 
-/** Counts whom the rules of one side held out. A rule that could hold out but skipped nobody is listed, too. */
+/**
+ * Counts the decisions and clients that one side's rules held out. A rule with a holdout is listed even when it
+ * skipped nobody.
+ */
 class HeldOutTally {
   readonly #rules = new Map<string, { readonly share: number; decisions: number; clients: Set<bigint> }>();
 

@@ -17,27 +17,27 @@ import { findValueColumns, type ValueColumn } from '#history/evidence/source/val
 import { readRecordedExposure } from '#state/journal.ts';
 
 interface Happening {
-  /** Epoch ms. */
+  /** When it happened, in epoch ms. */
   readonly at: number;
   readonly platform: PlatformName;
   readonly clientIdKey: string;
   readonly clientHash: bigint;
 }
 
-/** A recorded verdict request as it came in, with who decided it then, and what. */
+/** A recorded verdict request, with the rule set that decided it then and its verdict. */
 export interface AskedInput extends AskedVerdict, Happening {
   readonly kind: 'verdict';
-  /** The currency that held, named or not. */
+  /** The currency that applied, whether or not the request named it. */
   readonly currency: string;
   readonly ruleVersion: string;
   readonly digest: string;
   readonly verdict: Verdict;
   readonly orderKey: bigint;
-  /** Who was on its devices, where others than itself were; its own marks are not among them. */
+  /** The other clients on the client's devices, where there were any. The client's own marks are not included. */
   readonly sightings: Sightings;
 }
 
-/** An input from outside, as history keeps it; answers are not inputs. */
+/** An input from outside, as the history keeps it. Answers are not inputs. */
 export type Input =
   | AskedInput
   | (Happening & { readonly kind: 'score'; readonly request: ScoreRequest })
@@ -45,19 +45,19 @@ export type Input =
       readonly kind: 'outcome';
       readonly orderRef: string;
       readonly report: DatedReport;
-      /** As it was recorded. */
+      /** The recorded exposure. */
       readonly exposure: Exposure;
     })
   | (Happening & { readonly kind: 'binding'; readonly binding: Binding | null })
   | (Happening & { readonly kind: 'override'; readonly override: Override | null })
   | (Happening & { readonly kind: 'waitEnded' });
 
-/** How many inputs are sorted at once: more would take more memory than the engine may have. */
+/** The most inputs that are sorted at once. More would take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 500_000;
 
 /**
- * Inputs of the view `inputs`, client by client as they happened, some thousands at a time; `where` (SQL) says which,
- * absent: all.
+ * Reads the inputs of the view `inputs` client by client, each client's in the order in which they happened. A batch
+ * holds some thousands. `where` is a SQL condition; without it all inputs are read.
  */
 export async function* readInputs(
   duck: QueryEngine,
@@ -147,7 +147,10 @@ function sightingsAt(rows: Rows, row: number): Sightings {
   return attributes.size === 0 ? seen : { ...seen, attributes };
 }
 
-/** Where other clients had the same value of an attribute: how many there were, by its name and window. */
+/**
+ * Reads how many clients had the same value of an attribute, by attribute and window (ms), where there was more than
+ * one.
+ */
 function clientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMap<number, number>> {
   const counts = new Map<string, Map<number, number>>();
   for (const { name, attribute, windowMs } of rows.values) {
@@ -158,7 +161,8 @@ function clientsByValue(rows: Rows, row: number): ReadonlyMap<string, ReadonlyMa
 }
 
 /**
- * Its members keep the order in which the service makes them, because a repeated score is recognised by all of them.
+ * Reads a score request. Its members have the order in which the service makes them, because a repeated score is
+ * recognised by all of them.
  */
 function scoreAt(rows: Rows, row: number): ScoreRequest {
   return {
@@ -196,7 +200,7 @@ function reportAt(rows: Rows, row: number): DatedReport {
 function bindingAt(rows: Rows, row: number): Binding | null {
   const requisiteRef = rows.maybeText('requisite_ref', row);
   if (requisiteRef === null) return null;
-  // What a score answers about a binding is not part of any verdict.
+  // What a score answers about a binding is not part of a verdict, so acceptor keys are not needed.
   const acceptorKeys: readonly string[] = [];
   return {
     requisiteRef,
@@ -213,7 +217,7 @@ function overrideAt(rows: Rows, row: number, at: number): Override | null {
   return { group, reason, by, at, expiresAt: rows.maybeNumber('expires_at', row) };
 }
 
-/** A batch read by cells; a column is read once and only when some row asks for it. */
+/** Reads a batch cell by cell. A column is read once, when the first row needs it. */
 class Rows {
   readonly sharing: readonly SharingColumn[];
   readonly values: readonly ValueColumn[];

@@ -19,11 +19,12 @@ import {
 import type { Effect, OrderSums, PartName, TimePart, TradeOff } from './backtest-report.ts';
 
 /**
- * Makes the table `answers` of how several sides answered the same requests, a row a request. It lies in DuckDB, which
- * moves to disk what does not fit into its memory, so that outcomes can be joined to it whatever its length.
+ * Creates the table `answers`, which holds how several sides answered the same requests, with a row for each request.
+ * The table is in DuckDB, which moves to disk what does not fit into its memory. So outcomes can be joined to it
+ * whatever its length.
  *
- * Columns: `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and `answer_0` (of AnswerCodes) of side 0, and
- * so on. Side 0 is the base.
+ * Its columns are `client_hash`, `order_key` (see order-status.ts), `at` (epoch ms), and for each side a column like
+ * `answer_0` with a code of `AnswerCodes`. Side 0 is the base.
  */
 export async function createAnswers(duck: QueryEngine, sides: number): Promise<DuckAppender> {
   const answers = Array.from({ length: sides }, (_, side) => `answer_${side} INTEGER`);
@@ -33,8 +34,9 @@ export async function createAnswers(duck: QueryEngine, sides: number): Promise<D
 }
 
 /**
- * Joins the answers to what became of the orders: the table `answered_orders` has a row an order, with what each
- * side did to it. An order whose last outcome is a technical failure says nothing about the payer and is left out.
+ * Joins the answers to the outcomes of the orders. The table `answered_orders` has a row for each order, with what
+ * each side did to it. An order whose last outcome is a technical failure says nothing about the payer, and is left
+ * out.
  */
 export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<void> {
   const ofSide = (side: number) => [
@@ -49,7 +51,7 @@ export async function joinOutcomes(duck: QueryEngine, sides: number): Promise<vo
     ) answered JOIN (SELECT order_key, status, reversed, amount, currency FROM orders WHERE status <> 'TECHNICAL') USING (order_key)`);
 }
 
-/** SQL: the orders that a side grants and the base does not, and the other way round. */
+/** Renders the SQL condition for the orders that a side grants and the base does not. */
 export function openedBySql(side: number): string {
   return `granted_${side} AND NOT granted_0`;
 }
@@ -58,7 +60,7 @@ export function closedBySql(side: number): string {
   return `granted_0 AND NOT granted_${side}`;
 }
 
-/** Orders and their money, by what became of them. */
+/** Sums orders and their money by outcome. */
 export async function sumOrders(duck: QueryEngine, which: string): Promise<OrderSums> {
   return readOrderSums(
     await duck.rows(`SELECT currency, ${ORDER_SUMS_SQL} FROM (SELECT *, 1 AS orders FROM answered_orders WHERE ${which})
@@ -66,7 +68,10 @@ export async function sumOrders(duck: QueryEngine, which: string): Promise<Order
   );
 }
 
-/** When half of all orders had been asked for, epoch ms: what is found before it is shown after it. */
+/**
+ * Finds the time, in epoch ms, by which half of all orders had been asked for. A value is chosen by the orders before
+ * it and checked with the orders after it.
+ */
 export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT epoch_ms(quantile_disc(first_at, 0.5))::DOUBLE AS split_at FROM orders',
@@ -74,7 +79,9 @@ export async function findHalfOfOrders(duck: QueryEngine): Promise<number> {
   return Number(row['split_at'] ?? 0);
 }
 
-/** SQL: the orders of one part; an order belongs to the part in which it was first asked for. */
+/**
+ * Renders the SQL condition for the orders of one part. An order belongs to the part in which it was first asked for.
+ */
 function inPart(part: PartName, splitAt: number): string {
   return part === 'earlier' ? `first_at < ${splitAt}` : `first_at >= ${splitAt}`;
 }
@@ -97,7 +104,10 @@ const EFFECTS = {
   paidHeldBack: ['PAID', (side: number) => `granted_${side} AND delayed_${side} AND NOT delayed_0`],
 } as const satisfies Record<keyof TradeOff, readonly [string, (side: number) => string]>;
 
-/** Of each side but the base what it did to the orders of a part that the base did not, with intervals by client. */
+/**
+ * Computes, for each side except the base, what it did to the orders of a part that the base did not do. Intervals
+ * are by client.
+ */
 export async function computeTradeOffs(
   duck: QueryEngine,
   part: PartName,
@@ -114,7 +124,10 @@ export async function computeTradeOffs(
 
 type ClientSums = Awaited<ReturnType<typeof clientSums>>;
 
-/** Sums by client: the column `NAME_SIDE` of orders, and `NAME_SIDE_CUR` of money, one value a client. */
+/**
+ * Sums by client. Each column holds one value for each client: `NAME_SIDE` counts orders, and `NAME_SIDE_PLACE` sums
+ * money in the currency at that place.
+ */
 async function clientSums(duck: QueryEngine, part: PartName, splitAt: number, sides: number) {
   const where = inPart(part, splitAt);
   const known = await duck.rows('SELECT DISTINCT currency FROM answered_orders WHERE currency IS NOT NULL');
@@ -181,8 +194,8 @@ function total(column: Float64Array, drawn: Uint32Array): number {
 }
 
 /**
- * The trade-offs that no other one beats: none closes more unpaid orders, fewer paid ones and holds fewer paid ones
- * back, in at least one of these more.
+ * Finds the trade-offs that no other beats. One beats another when it is at least as good in unpaid orders closed,
+ * paid orders closed and paid orders held back, and better in at least one of them.
  */
 export function findParetoFront(all: readonly TradeOff[]): readonly boolean[] {
   const costs = all.map(({ unpaidClosed, paidClosed, paidHeldBack }) => [

@@ -33,51 +33,54 @@ import type { AskedInput, Input } from './input.ts';
 
 export type RulesOfRequest = (asked: Pick<AskedInput, 'ruleVersion' | 'digest'>) => RuleSet;
 
-/** What a replay answered to a request, and what its rules saw. */
+/** The answer of one replay to a request, and what its rules saw. */
 export interface ReplayAnswer {
   readonly verdict: Verdict;
-  /** Or `otherwise`. */
+  /** The rule's name, or `otherwise`. */
   readonly rule: string;
   readonly clientGroup: ClientGroup;
   readonly isBot: boolean;
-  /** The level of the ladder, with WAIT; otherwise 0. */
+  /** The level of the ladder of a WAIT. It is 0 for every other verdict. */
   readonly level: number;
-  /** Null without WAIT. */
+  /** The length of a WAIT. Null for every other verdict. */
   readonly waitSeconds: number | null;
-  /** Rules that matched and were skipped. */
+  /** The rules that matched and were skipped. */
   readonly heldOut: readonly DrawnHoldout[];
-  /** One value for each of the rule set's facts, in their order. */
+  /** A value for each of the rule set's facts, in the order of the facts. */
   readonly values: readonly FactReading[];
-  /** Pseudonyms that its rules compare with constants, and whose secret is not at hand: nobody can say what it answers. */
+  /**
+   * Pseudonyms that the rules compare with constants, but whose secret is not available. With any of them the answer
+   * is not known.
+   */
   readonly incomparable: readonly FactRef[];
 }
 
 interface ReplayedOrder {
-  /** Some recorded request asked for it. */
+  /** Whether a recorded request asked for the order. */
   asked: boolean;
-  /** One of these was granted then. */
+  /** Whether one of these requests was granted when it was recorded. */
   grantedThen: boolean;
-  /** By replay. */
+  /** Whether each replay granted the order. */
   readonly granted: boolean[];
-  /** For each replay; null before the first report. */
+  /** What each replay knows of the order. Null before the first report. */
   readonly known: (KnownOrder | null)[];
 }
 
 interface Payer {
   readonly key: ClientKey;
-  /** For each replay. Replays with the same past share one object. */
+  /** The state in each replay. Replays with the same past share one object. */
   readonly states: ClientState[];
-  /** The newest ones, oldest first. */
+  /** The newest orders, the oldest of them first. */
   readonly orders: Map<string, ReplayedOrder>;
 }
 
-/** How many orders of one client are remembered for their outcomes; this bounds the memory of a long replay. */
+/** The most orders of one client that are remembered for their outcomes. It bounds the memory of a long replay. */
 const ORDERS_MAX = 100;
 
 /**
- * The same inputs replayed side by side, each replay with its rules, from an empty state: a verdict that
- * comes out otherwise changes the ladder and the counters behind it. Inputs come client by client, each client's as
- * they happened: who was replayed is forgotten, so that memory does not grow with the history.
+ * Replays the same inputs side by side, each replay with its own rules and from an empty state. A different verdict
+ * changes the ladder and the counters of later requests. Inputs must come client by client, each client's in the
+ * order in which they happened. A replayed client is forgotten, so that memory does not grow with the history.
  */
 export class Replays {
   readonly #rules: readonly RulesOfRequest[];
@@ -86,8 +89,8 @@ export class Replays {
   #payer: Payer | null = null;
 
   /**
-   * `rulesThen` decided when the inputs were recorded: a request in their currency counts as naming none, so that
-   * each replay uses its own.
+   * `rulesThen` are the rule sets that decided when the inputs were recorded. A request in their currency counts as
+   * naming no currency, so that each replay uses its own.
    */
   constructor(rules: readonly RulesOfRequest[], rulesThen: RulesOfRequest, holdoutDraw: HoldoutDraw) {
     this.#rules = rules;
@@ -96,8 +99,8 @@ export class Replays {
   }
 
   /**
-   * Replays all inputs in turn. `visit` gets each request with the answer of each replay; `between` is called after
-   * every batch, and ends the work by throwing.
+   * Replays all inputs in turn. `visit` receives each request with the answer of each replay. `between` is called
+   * after every batch, and ends the work by throwing.
    */
   async replayAll(
     batches: AsyncIterable<readonly Input[]>,
@@ -113,7 +116,7 @@ export class Replays {
     }
   }
 
-  /** Replays an input; returns the answer of each replay to a request, otherwise null. */
+  /** Replays an input. Returns the answer of each replay to a verdict request, and null for any other input. */
   replay(input: Input): readonly ReplayAnswer[] | null {
     const payer = this.#payerOf(input);
     const change = (next: (state: ClientState) => ClientState) => {
@@ -179,7 +182,7 @@ export class Replays {
     return made;
   }
 
-  /** What every replay decides from, apart from its own state. */
+  /** Prepares what every replay decides from, apart from its own state. */
   #standingOf({ key, states }: Payer, { sightings, at }: AskedInput) {
     const [state = UNKNOWN_CLIENT] = states;
     const hints = listKnownHints(state.hints, chooseEventTime(state, at));
@@ -242,8 +245,9 @@ export class Replays {
 }
 
 /**
- * How far an order came for a replay by the time of a report; null where it was not granted and the report needed a
- * grant, so that it did not happen. What was reported although nothing was granted then did not need it.
+ * Decides how far an order had come in a replay when its outcome was reported. Returns null when the report needs a
+ * grant and the replay granted nothing: then the report did not happen. A report on an order that was not granted in
+ * the history needs no grant.
  */
 function exposureIn(
   { asked, grantedThen }: ReplayedOrder,
@@ -252,7 +256,8 @@ function exposureIn(
   { outcome }: DatedReport,
 ): Exposure | null {
   if (!asked) return then;
-  // Nobody could pay an order that was turned away when it was reported: for no replay does it prove anything.
+  // A payer could not pay an order that was turned away when it was reported, so the report proves nothing for any
+  // replay.
   if (granted) return then === 'turnedAway' && outcome === 'UNPAID' ? then : 'granted';
   return grantedThen && then !== 'turnedAway' ? null : then;
 }
@@ -265,7 +270,7 @@ interface Told extends OutcomeChange {
   readonly exposure: Exposure;
 }
 
-/** The rules of the two lists that were skipped; mostly both are empty, and nothing is copied. */
+/** Lists the rules of both lists that were skipped. Both lists are mostly empty, and then nothing is copied. */
 function heldOutAmong(one: readonly DrawnHoldout[], other: readonly DrawnHoldout[]): readonly DrawnHoldout[] {
   return one.length + other.length === 0 ? one : listSkippedRules([...one, ...other]);
 }
@@ -277,7 +282,7 @@ interface Judged {
   readonly nextState: ClientState;
 }
 
-/** The same function, called once for each state: replays that share a state keep sharing it. */
+/** Wraps a function so that it runs once for each state. Replays that share a state still share it afterwards. */
 function once(next: (state: ClientState) => ClientState): (state: ClientState) => ClientState {
   const made = new Map<ClientState, ClientState>();
   return (state) => {

@@ -12,7 +12,7 @@ import { loadDraft } from '#decision/rules/text/draft-text.ts';
 import { BadQuestion } from '#history/evidence/question.ts';
 import type { TriedRuleSet } from './backtest.ts';
 
-/** One constant and the values that it is given in turn, as they would stand in the file. */
+/** A constant and the values to try for it, as a rule file would write them. */
 interface Variation {
   readonly constant: Constant;
   readonly values: readonly string[];
@@ -24,7 +24,10 @@ const COMBINATIONS_MAX = 200;
 const VARY_FORM =
   'PATH=VALUES, like groups.blocked-by-unpaid-chain.unpaidChain=2..8 or ladder.levels[0]=15s,30s,60s';
 
-/** A version as it is, and with every choice of one value of each `PATH=VALUES`. Throws BadQuestion. */
+/**
+ * Creates the unchanged version and a variation for every combination of the values in `PATH=VALUES`. Throws
+ * `BadQuestion`.
+ */
 export function createVariations(
   { version }: RuleSet,
   files: RuleFiles,
@@ -38,7 +41,7 @@ export function createVariations(
   }
 }
 
-/** `PATH=2..8`, `PATH=2..8:2` (every second one) or `PATH=15s,30s`. */
+/** Parses `PATH=2..8`, `PATH=2..8:2` (every second value) or `PATH=15s,30s`. */
 function parseVariation(files: RuleFiles, text: string): Variation {
   const at = text.indexOf('=');
   const [path, list] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
@@ -69,7 +72,10 @@ function valuesOf(list: string, text: string): readonly string[] {
   return Array.from({ length: count }, (_, index) => String(first + index * step));
 }
 
-/** Throws BadQuestion with the problems of the first choice that is not a sound rule set. */
+/**
+ * Creates the rule set of each combination. Throws `BadQuestion` with the problems of the first combination that is
+ * not a valid rule set.
+ */
 function combinationsOf(
   version: string,
   files: RuleFiles,
@@ -95,7 +101,7 @@ function combinationsOf(
 
 type Choice = readonly (readonly [Constant, string])[];
 
-/** `60s` and `1m` are the same duration. */
+/** Tells whether a value equals the present one. `60s` and `1m` are the same duration. */
 function isSame({ text }: Constant, value: string): boolean {
   const [one, other] = [parseDuration(text), parseDuration(value)];
   return text === value || (one !== null && one === other);

@@ -12,12 +12,12 @@ import { addSums } from '#history/statistics/sums.ts';
 import type { CountedArm, ExperimentLevel } from './experiment-report.ts';
 import { isMetric, type Metric } from './recommendation.ts';
 
-/** What is counted of clients beside the metrics that arms are compared by. */
+/** What is counted of clients in addition to the metrics by which arms are compared. */
 type Counted = 'clients' | 'unknown' | 'granted' | 'unknownGranted' | 'capped' | 'asked' | 'waitsEnded';
 
 const NO_OTHERS = { requisites: 0, waits: 0, lostAfterWait: 0 };
 
-/** Makes the empty tables that passes over the clients add to. */
+/** Creates the empty tables to which the batches of clients add. */
 export async function createSums(duck: QueryEngine): Promise<void> {
   await duck.run(
     'CREATE OR REPLACE TEMP TABLE sums (arm VARCHAR, look INT, metric VARCHAR, sum DOUBLE, size DOUBLE, squares DOUBLE, seen DOUBLE)',
@@ -26,13 +26,15 @@ export async function createSums(duck: QueryEngine): Promise<void> {
     requisites DOUBLE, waits DOUBLE, lost DOUBLE)`);
 }
 
-/** Adds figures of clients to the table `sums`: rows with `arm`, `look`, `metric` and `x`. */
+/**
+ * Adds figures of clients to the table `sums`. `figures` is a query with the columns `arm`, `look`, `metric` and `x`.
+ */
 export function insertSums(duck: QueryEngine, figures: string): Promise<void> {
   return duck.run(`INSERT INTO sums SELECT arm, look, metric, sum(x), sum(abs(x)), sum(x ** 2), count(*) FILTER (x <> 0)
     FROM (${figures}) GROUP BY ALL`);
 }
 
-/** Reads the sums of all passes, by what those of an arm grew from one look to the next. */
+/** Reads the sums of all batches. Each row holds what an arm gained between two looks. */
 export class ArmSums {
   readonly #versions: readonly string[];
   readonly #grown: ReadonlyMap<string, readonly DuckRow[]>;
@@ -48,12 +50,12 @@ export class ArmSums {
     return new ArmSums(await duck.rows('FROM sums ORDER BY look'), looks);
   }
 
-  /** How many or how much there was in an arm by a look, the first being 1. */
+  /** Returns the sum of one figure in an arm by a look. Looks are numbered from 1. */
   count(version: string, what: Counted, look = this.#looks): number {
     return this.#at(version, what, look).sum;
   }
 
-  /** As it was known at a look. */
+  /** Returns an arm as it was known at a look. */
   arm(version: string, share: number, look: number): CountedArm {
     const clients = this.count(version, 'clients', look);
     const metrics = this.#grown
@@ -78,7 +80,10 @@ export class ArmSums {
     };
   }
 
-  /** Orders without a report beyond the share that all arms have: its mean is above 0 where an arm has more of them. */
+  /**
+   * Computes for an arm's clients the orders without a report in excess of the share that all arms have. The mean is
+   * above 0 when the arm has more such orders than the others.
+   */
   #unreportedOf(version: string): Moments {
     const ofAll = (what: Counted) => this.#versions.reduce((sum, one) => sum + this.count(one, what), 0);
     const share = ofAll('granted') === 0 ? 0 : ofAll('unknown') / ofAll('granted');
@@ -90,7 +95,7 @@ export class ArmSums {
       clients: this.count(version, 'clients'),
       seen: unknown.seen,
       sum: unknown.sum - share * granted.sum,
-      // So that `seen` alone says whether there is enough.
+      // `size` is chosen so that the check for enough clients depends on `seen` alone.
       size: Math.sqrt(squares * unknown.seen),
       squares,
     };
@@ -105,7 +110,7 @@ export class ArmSums {
   }
 }
 
-/** The orders of arms by the level of the ladder on which they were first asked for. */
+/** Reads the orders of arms by the level of the ladder on which they were first asked for. */
 export async function readLevels(
   duck: QueryEngine,
   versions: readonly string[],

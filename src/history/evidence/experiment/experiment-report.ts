@@ -81,7 +81,7 @@ const DIFFERENCE = {
   high: number('Its upper end'),
 };
 
-/** What `rules experiment --json` prints, but for notes and tables; the member names are stable. */
+/** What `rules experiment --json` prints, without notes and tables. The member names are stable. */
 export const ExperimentSchema = s.shape('What the versions on trial are worth', {
   kind: s.literal('experiment'),
   version: s.nullable(s.word('The version that decides for all others; null without a trial')),
@@ -122,31 +122,34 @@ export const ExperimentSchema = s.shape('What the versions on trial are worth', 
 export type Experiment = s.Shape<typeof ExperimentSchema>;
 export type ExperimentLevel = Experiment['levels'][number];
 
-/** By what clients are judged. */
+/** How clients are judged. */
 export interface ExperimentBasis {
-  /** With what follows from the data where nobody said it; without a cap none is known. */
+  /**
+   * The objective, completed from the data where nobody gave a member. A cap of null means that amounts are not
+   * capped.
+   */
   readonly objective: Objective & { readonly currency: string; readonly reversalDays: number };
-  /** It is that of the rollout. */
+  /** Whether the objective is that of the rollout. */
   readonly isFixed: boolean;
 }
 
-/** The stage of a trial: since when, which version is compared with, and by what. */
+/** A stage of a trial: when it began, the version that the others are compared with, and how clients are judged. */
 interface ComparedStage extends ExperimentBasis {
   readonly since: number;
   readonly active: string | null;
   readonly vetoes: readonly Veto[];
 }
 
-/** An arm with its clients, also those that do not count yet, and what else is counted of it. */
+/** An arm with all its clients, those that do not count yet included, and the other figures that are counted. */
 export type CountedArm = ArmTotals & Readonly<Record<'asked' | 'capped' | 'waitsEnded', number>>;
 
-/** What was known of the arms at a moment, epoch ms. */
+/** What was known of the arms at a moment (epoch ms). */
 interface Look {
   readonly at: number;
   readonly arms: readonly CountedArm[];
 }
 
-/** The result of the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
+/** Evaluates the sums over the clients, look by look. Without clients of the active version nothing can be compared. */
 export function evaluateExperiment(
   span: EvidenceSpan,
   stage: ComparedStage | null,
@@ -225,7 +228,7 @@ function figuresOf(arm: CountedArm): Experiment['arms'][number] {
   };
 }
 
-/** The money of all arms that the objective gives no worth. */
+/** Sums the money of all arms that the objective gives no rate for. */
 function unratedOf(
   arms: Experiment['arms'],
   objective: Objective & { readonly currency: string },
@@ -241,7 +244,7 @@ function unratedOf(
   return findUnratedMoney(sums, objective, objective.currency);
 }
 
-/** An experiment for its reader. */
+/** Renders an experiment as notes and tables. */
 export function presentExperiment(found: Experiment): Presentation {
   const notes = listSpanNotes(found);
   if (found.since === null) return { notes: [...notes, NO_TRIAL], tables: [] };
@@ -308,10 +311,10 @@ function recommendationNote({ recommendation, version, differences }: Experiment
     : `Go on: no version is shown to be better. ${bound}`;
 }
 
-/** How much longer, at the pace so far. */
+/** Estimates how much longer the trial takes at the present pace. */
 function waitingNote({ arms, differences, trend, earliest }: Experiment): readonly string[] {
   const clients = arms.reduce((sum, arm) => sum + arm.clients, 0);
-  // Before the earliest moment nobody could count, however many had come.
+  // The pace counts from the earliest moment. Before it no client could count.
   const days = ((trend.at(-1)?.at ?? 0) - (earliest ?? 0)) / DAY_MS;
   const values = differences.filter(({ metric }) => metric === 'value');
   return values.flatMap(({ version, clientsToGo }) => {

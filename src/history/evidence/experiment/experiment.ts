@@ -35,40 +35,40 @@ import { ArmSums, createSums, insertSums, readLevels } from './arm-sums.ts';
 import { type Experiment, type ExperimentBasis, evaluateExperiment } from './experiment-report.ts';
 import type { Veto } from './recommendation.ts';
 
-/** A trial while its shares stay the same. */
+/** A stage of a trial: the time in which its shares stay the same. */
 interface Stage {
-  /** Epoch ms. */
+  /** When the stage began, in epoch ms. */
   readonly since: number;
-  /** Null where all clients are drawn into candidates. */
+  /** The active version. Null when all clients are drawn into candidates. */
   readonly active: string | null;
-  /** In percent. */
+  /** The share of each version, in percent. */
   readonly shares: ReadonlyMap<string, number>;
-  /** As it was given with the rollout; null without one. */
+  /** The objective that was given with the rollout, as text. Null without one. */
   readonly objective: string | null;
 }
 
 const LOOKS_MAX = 30;
 
-/** How many decisions one batch takes, so that their orders fit into the engine's memory. */
+/** The most decisions of one batch, so that their orders fit into the engine's memory. */
 const BATCH_DECISIONS_MAX = 2_500_000;
 
-/** The time before a trial that its cap is taken from. */
+/** The cap is taken from this time before a trial. */
 const CAP_MS = 30 * DAY_MS;
 
-/** With fewer who paid before, the cap would be one client's. */
+/** The fewest clients who must have paid before. With fewer, the cap would be the amount of a single client. */
 const CAP_CLIENTS_MIN = 200;
 
-/** Above this share of clients on devices that clients of other arms use, too, arms are not apart. */
+/** Above this share of clients who share a device with clients of other arms, arms are not independent. */
 const SHARED_DEVICES_MAX = 0.05;
 
 const SAMPLE_RATIO_ALPHA = 0.001;
 
 /**
- * The results of the versions in the newest trial, and whether they differ: of all versions in it, or of some beside
- * the active one. By intention to treat: a client counts for the version that it was drawn into, whichever decided, by
- * what it did within the window after its first request in the trial, once its payments have had time to be reversed:
- * then once and for all, so that values are independent and nothing of them changes. Another objective than that of
- * the rollout is shown, and recommends nothing.
+ * Compares the versions in the newest trial with the active one. `versions` names some of them; an empty list means
+ * all. The analysis is by intention to treat: a client counts for the version it was drawn into, whichever version
+ * decided. It counts by what it did within the window after its first request in the trial, once its payments have
+ * had time to be reversed. From then on its values never change, and values of clients are independent. An objective
+ * that differs from the rollout's is shown, but nothing is recommended by it.
  */
 export async function runExperiment(
   evidence: Evidence,
@@ -106,8 +106,8 @@ export async function runExperiment(
 }
 
 /**
- * A trial is counted whole, whatever part of the time is asked about: its decisions, those of before it, and the reports of
- * all times.
+ * Creates the views of a trial. A trial is counted as a whole, whatever span is asked about: the views hold its
+ * decisions, the decisions before it, and the reports of all times.
  */
 async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<void> {
   const rows = (from: number, to: number | null) =>
@@ -119,7 +119,10 @@ async function makeStageViews({ duck, ask }: Evidence, since: number): Promise<v
   await createTableView(duck, 'waits_ended', { ...ask, from: since, to: null });
 }
 
-/** When the newest stage began in which all of these versions were drawn, epoch ms; null without one. */
+/**
+ * Finds when the newest stage began in which all of these versions were drawn, in epoch ms. Returns null without such
+ * a stage.
+ */
 async function newestStart(duck: QueryEngine, versions: readonly string[]): Promise<number | null> {
   const drawn = (bind: Bind) =>
     versions.map((version) => `bool_or(draw_version = ${bind(version)})`).join(' AND ') || 'true';
@@ -151,7 +154,7 @@ function isOf(since: number): string {
   return `draw_since = make_timestamp_ms(${since})`;
 }
 
-/** When the newest decision or report came, epoch ms. */
+/** Finds when the newest decision or report came, in epoch ms. */
 async function newestOf(duck: QueryEngine): Promise<number> {
   const [row = {}] = await duck.rows(
     'SELECT greatest((SELECT max(decided_at) FROM decisions_of_trial), (SELECT max(reported_at) FROM outcomes_of_trial)) AS newest',
@@ -159,7 +162,10 @@ async function newestOf(duck: QueryEngine): Promise<number> {
   return toNumberOrNull(row['newest']) ?? 0;
 }
 
-/** What a value is made of, all of it known before the trial but for reversals that take longer than was known then. */
+/**
+ * Completes the objective of a trial from what was known before the trial. Only the time for reversals may be longer,
+ * when reversals turn out to take longer.
+ */
 async function judgedBy(
   evidence: Evidence,
   stage: Stage,
@@ -187,7 +193,7 @@ async function judgedBy(
   };
 }
 
-/** The 99.9 % point of what clients paid in the time before; null where they are too few. */
+/** Computes the 99.9 % point of what clients paid in the time before. Returns null with too few clients. */
 async function capOf(
   duck: QueryEngine,
   objective: Objective,
@@ -206,20 +212,20 @@ async function capOf(
 
 type Looks = ReturnType<typeof looksAt>;
 
-/** Moments at which a trial is looked at, epoch ms; at the last all is known. */
+/** Returns the moments (epoch ms) at which the trial is evaluated. The last look uses all that is known. */
 function looksAt(since: number, knownUntil: number) {
   const stepMs = Math.max(1, Math.ceil((knownUntil - since) / LOOKS_MAX));
   const looks = Math.max(1, Math.ceil((knownUntil - since) / stepMs));
   return {
     at: Array.from({ length: looks }, (_, look) => Math.min(since + (look + 1) * stepMs, knownUntil)),
-    /** SQL: the number of the first look at which a time, epoch ms, has come. */
+    /** Renders the SQL for the number of the first look at which a time (epoch ms) has come. */
     firstSql: (ms: string) => `greatest(1, least(${looks}, (${ms} - ${since} + ${stepMs - 1}) // ${stepMs}))`,
   };
 }
 
 interface Batch {
   readonly stage: Stage;
-  /** SQL: which clients. */
+  /** The SQL condition that selects the clients of the batch. */
   readonly clients: string;
   readonly judged: ExperimentBasis;
   readonly looks: Looks;
@@ -305,7 +311,7 @@ function tally(where: string): string {
   return `count(*) FILTER (${where})::DOUBLE`;
 }
 
-/** Of all clients at their first request, at each look: a draw that was ever off stays so. */
+/** Tests the draw at each look, by all clients at their first request. A draw that was off at any look stays off. */
 function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): readonly Veto[] {
   const at = (look: number) =>
     [...shares].map(([version, share]) => ({ clients: sums.count(version, 'asked', look), share }));
@@ -318,7 +324,7 @@ function sampleRatioVeto({ shares }: Stage, sums: ArmSums, looks: number): reado
   return isOff ? [{ veto: 'sampleRatio', version: null, why: seen.join(', ') }] : [];
 }
 
-/** What clients of other arms use is not apart: an arm's rules then meet what another's did. */
+/** Tests whether arms share devices. On a shared device the rules of one arm meet what the rules of another did. */
 async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readonly Veto[]> {
   const { duck } = evidence;
   await createDevices(evidence);
@@ -338,7 +344,9 @@ async function devicesVeto(evidence: Evidence, { since }: Stage): Promise<readon
   ];
 }
 
-/** Of a platform that told nothing lately, who is worth more shows only later. */
+/**
+ * Vetoes a trial while a platform reports no outcomes, because later reports can change which version is worth more.
+ */
 function stoppedVeto({ silences }: Evidence['span']): readonly Veto[] {
   const stopped = silences.filter(({ to }) => to === null);
   const why = stopped.map(

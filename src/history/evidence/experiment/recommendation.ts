@@ -9,7 +9,7 @@ import {
 } from '#history/statistics/confidence-sequence.ts';
 import type { Estimate } from '#history/statistics/intervals.ts';
 
-/** What is counted of each client of an arm. */
+/** The metrics that every client of an arm has. */
 export const COUNTED = [
   'value',
   'amount',
@@ -24,48 +24,54 @@ export const COUNTED = [
   'lostAfterWait',
 ] as const;
 
-/** What the clients of two arms are compared by, each with its total; money currency by currency, too. */
+/** A metric by which the clients of two arms are compared. Money has a metric for each currency. */
 export type Metric = (typeof COUNTED)[number] | `money.${string}.${'paid' | 'reversed'}`;
 
 export function isMetric(name: string): name is Metric {
   return name.startsWith('money.') || COUNTED.some((one) => one === name);
 }
 
-/** The clients that were drawn into one arm, whatever version decided for them. */
+/** The clients that were drawn into one arm, whichever version decided for them. */
 export interface ArmTotals {
   readonly version: string;
-  /** The chance of the draw, 0 to 1. */
+  /** The chance of the draw, from 0 to 1. */
   readonly share: number;
-  /** Those that count: what they did cannot change any more. */
+  /** How many clients count. A client counts once its figures cannot change any more. */
   readonly clients: number;
-  /** Granted orders without a report. */
+  /** How many granted orders have no report. */
   readonly unknown: number;
   readonly totals: ReadonlyMap<Metric, Moments>;
-  /** Unreported orders of each client beyond the share of all; null before the end. */
+  /**
+   * Each client's orders without a report, in excess of the share that all arms have. Null at every look before the
+   * last.
+   */
   readonly unreported: Moments | null;
 }
 
-/** A metric that no client of the arm has is 0 for all of them. */
+/** Returns the sums of a metric. A metric without sums is 0 for all clients of the arm. */
 export function getMoments({ totals, clients }: ArmTotals, metric: Metric): Moments {
   return totals.get(metric) ?? { ...NO_MOMENTS, clients };
 }
 
-/** Each interval misses the truth at any time in at most this share of experiments. */
+/** In at most this share of experiments an interval ever misses the truth. */
 export const INTERVAL_ALPHA = 0.05;
 
-/** With identical versions, at most this share of experiments ends in a recommendation; all candidates share it. */
+/**
+ * With identical versions, at most this share of experiments ends in a recommendation. All candidates together share
+ * it.
+ */
 export const RECOMMENDATION_ERROR_MAX = 0.01;
 
-/** Of the active version's: the difference that a trial waits to see. */
+/** The difference that a trial is large enough to show, as a share of the active version's mean. */
 export const MATTERS_SHARE = 0.05;
 
-/** One metric of one candidate against the active version, per client. */
+/** The difference between a candidate and the active version in one metric, per client. */
 interface MetricDifference extends Estimate {
   readonly version: string;
   readonly metric: Metric;
   /**
-   * Until a difference of MATTERS_SHARE of the active version's shows in four of five trials; null: nothing to
-   * estimate from.
+   * How many more clients are needed until a difference of MATTERS_SHARE would show in four of five trials. Null when
+   * it cannot be estimated.
    */
   readonly clientsToGo: number | null;
 }
@@ -100,7 +106,7 @@ export const RecommendationSchema = shape('What the figures say', {
 
 type Recommendation = Shape<typeof RecommendationSchema>;
 
-/** Every difference that is known. */
+/** Computes every difference that can be estimated. */
 export function computeDifferences(
   active: ArmTotals,
   candidates: readonly ArmTotals[],
@@ -110,7 +116,7 @@ export function computeDifferences(
       const [base, other] = [getMoments(active, metric), getMoments(candidate, metric)];
       const difference = estimateDifference(base, other, INTERVAL_ALPHA);
       if (difference === null) return [];
-      // By what a recommendation takes, where it is the figure of one.
+      // For the value, the error bound is that of a recommendation.
       const alpha = metric === 'value' ? RECOMMENDATION_ERROR_MAX / candidates.length : INTERVAL_ALPHA;
       const toGo = estimateClientsToGo(base, other, alpha, MATTERS_SHARE * Math.abs(computeMean(base)));
       return [{ version: candidate.version, metric, ...difference, clientsToGo: toGo }];
@@ -118,10 +124,13 @@ export function computeDifferences(
   );
 }
 
-/** Which costs the objective has. What has none may not get worse unseen. */
+/**
+ * Which costs the objective prices. A metric without a price has a veto instead, so that it cannot get worse
+ * unnoticed.
+ */
 type Priced = Readonly<Record<'reversals' | 'requisites', boolean>>;
 
-/** Harm of a candidate beside its value, and reports that are missing in one arm. */
+/** Finds vetoes: harm of a candidate in other metrics than its value, and reports that are missing in one arm. */
 export function findVetoes(
   active: ArmTotals,
   candidates: readonly ArmTotals[],
@@ -165,13 +174,13 @@ function isApart(difference: Estimate | null): boolean {
   return difference !== null && (difference.low > 0 || difference.high < 0);
 }
 
-/** "12.1 against 13.4 for each 1,000 clients" */
+/** Formats two means like "12.1 against 13.4 for each 1,000 clients". */
 function meanText(base: Moments, other: Moments): string {
   const [one, two] = [other, base].map((moments) => (1000 * computeMean(moments)).toPrecision(3));
   return `${Number(one)} against ${Number(two)} for each 1,000 clients`;
 }
 
-/** Vetoes that say that arms are not comparable: nothing is recommended then, in either direction. */
+/** The vetoes which say that arms cannot be compared. With one of them nothing is recommended in either direction. */
 export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
   'sampleRatio',
   'sharedDevices',
@@ -180,8 +189,8 @@ export const INCOMPARABLE_ARMS: ReadonlySet<VetoName> = new Set([
 ]);
 
 /**
- * A candidate is better or worse by its value alone: one figure, one rule for both directions. For identical versions
- * all of these together are wrong with a chance of at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
+ * Recommends by the value alone: it is the only figure, with the same rule for better and worse. For identical
+ * versions the chance of any wrong recommendation is at most RECOMMENDATION_ERROR_MAX, whenever somebody looks.
  */
 export function recommend(
   active: ArmTotals | null,
