@@ -20,7 +20,10 @@ export const AgainstSchema = shape('What changes from another version to this on
 
 type Against = Shape<typeof AgainstSchema>;
 
-/** How two rule sets judge the same recorded facts, as if nobody were held out: each cell of them is asked about once. */
+/**
+ * Compares how two rule sets judge the same recorded facts, as if no client were held out. Each cell of facts is
+ * evaluated once.
+ */
 export async function compareRuleSets(evidence: Evidence, of: RuleSet, against: RuleSet): Promise<Against> {
   const { duck, span, attributeHmacs } = evidence;
   const [rules, base] = [rehashConstants(of, attributeHmacs), rehashConstants(against, attributeHmacs)];

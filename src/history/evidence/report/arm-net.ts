@@ -5,7 +5,10 @@ import type { Estimate } from '#history/statistics/intervals.ts';
 import { listNamedRules, removeRule } from './fact-cells.ts';
 import { multiplyEstimate, type Net } from './holdout.ts';
 
-/** The rule that another rule set lacks, by its path, where that is all in which it differs but for texts; otherwise null. */
+/**
+ * Finds the rule that `other` lacks and returns its path, when the two rule sets differ in nothing else except texts.
+ * Returns null in every other case.
+ */
 export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | null {
   const others = plain(other);
   const lacking = listNamedRules(rules).find(
@@ -14,13 +17,13 @@ export function findOnlyMissingRule(rules: RuleSet, other: RuleSet): string | nu
   return lacking?.path ?? null;
 }
 
-/** All that decides, without where it is written, and where a fact's value lies among the others. */
+/** Serializes everything in a rule set that decides, without the places in files and without the order of the facts. */
 function plain({ settings, platforms, groups, signals, verdicts, limits, lists }: RuleSet): string {
   const parts = [settings, [...platforms], groups, signals, verdicts, [...limits], [...lists]];
   return serializeDecidingPart(parts);
 }
 
-/** A part of a rule set as a text that is the same wherever the part is written. */
+/** Serializes a part of a rule set to a text that does not depend on where the part is written. */
 export function serializeDecidingPart(part: unknown): string {
   return JSON.stringify(part, (name, value) => (NOT_DECIDING.has(name) ? undefined : value));
 }
@@ -28,9 +31,9 @@ export function serializeDecidingPart(part: unknown): string {
 const NOT_DECIDING: ReadonlySet<string> = new Set(['at', 'levelsAt', 'index', 'description']);
 
 /**
- * What a rule did by a trial, where it is all in which a candidate and the active version differ: what clients of the
- * arm without it did more than those of the other, for each client of the arm that has it. Null where the arms are not
- * comparable, or nothing is known yet.
+ * Computes what a rule did by a trial in which a candidate and the active version differ in that rule alone. The
+ * result is the difference per client between the arms without and with the rule, times the clients of the arm that
+ * has it. Returns null when the arms cannot be compared, or when nothing is known yet.
  */
 export function computeArmNet(found: Experiment, candidate: string, isInActive: boolean): Net {
   const { vetoes, version: active, arms, differences, objective } = found;

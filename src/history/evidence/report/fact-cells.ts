@@ -33,26 +33,29 @@ import { getColumnType, getFactColumn, toFactLabel } from '#history/archive/fact
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from '#history/evidence/source/evidence.ts';
 
-/** Decisions that differ in nothing that the rules compare: what one of them recorded stands for all. */
+/** Decisions among which no rule can see a difference. What one of them recorded stands for all. */
 export interface FactCell {
-  /** Its number, as SQL writes it. */
+  /** The cell's number, as SQL writes it. */
   readonly cell: string;
   readonly recorded: RecordedRequest;
-  /** Who was held out when it was decided. */
+  /** Tells whether the client was held out of a rule when the decision was made. */
   readonly isHeldOut: IsHeldOut;
 }
 
 /**
- * The facts of a million decisions fall into some hundred cells, so that the rules need be asked only so often, and the
- * one evaluator decides what operators mean.
+ * The cells of recorded facts. A million decisions fall into some hundred cells, so the rules are evaluated only that
+ * often. The evaluator of live traffic stays the only place that defines what operators mean.
  */
 interface FactCells {
-  /** SQL that gives the cell of a row of `decisions`. */
+  /** A SQL expression for the cell of a row of `decisions`. */
   readonly sql: string;
   readonly cells: readonly FactCell[];
 }
 
-/** The cells of all that any of the rule sets compares: recorded facts, what clocks show, and who was held out. */
+/**
+ * Reads the cells of all that any of the rule sets compares: recorded facts, platform and time, and the rules that
+ * the client was held out of.
+ */
 export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly RuleSet[]): Promise<FactCells> {
   const columns = new RecordedColumns(await listColumns(duck, 'decisions'));
   const conditions = ruleSets.flatMap((rules) =>
@@ -64,7 +67,7 @@ export async function readFactCells(duck: QueryEngine, ...ruleSets: readonly Rul
   const refs = [
     ...new Map(compared.flatMap(listComparedFacts).map((ref) => [getFactColumn(ref), ref])).values(),
   ];
-  // Values of facts that are compared with each other must be those of one decision.
+  // The values of facts that are compared with each other must come from the same decision.
   const paired = new Set(
     compared.flatMap((one) => (isFactRef(one.value) ? listComparedFacts(one).map(getFactColumn) : [])),
   );
@@ -113,40 +116,43 @@ class RecordedColumns {
     this.#labels = new Set(columns.map(toFactLabel));
   }
 
-  /** Whether some decision may have the fact. */
+  /** Tells whether any decision may have the fact. */
   hasFact({ label }: FactRef): boolean {
     return this.#labels.has(label);
   }
 
-  /** SQL: the value of the fact; an attribute may have been recorded with values of other types alone. */
+  /**
+   * Renders the SQL for the value of a fact. The column of an attribute is missing when its recorded values all have
+   * other types.
+   */
   sql(ref: FactRef): string {
     const column = getFactColumn(ref);
     return this.#columns.has(column) ? quoteName(column) : `NULL::${getColumnType(column)}`;
   }
 }
 
-/** SQL: the value that one and the same decision of a cell has, whichever column it is asked of. */
+/** Renders the SQL for a value of one decision of a cell. It picks the same decision for every column. */
 const PAIRED_VALUE = (sql: string) => `arg_min({value: ${sql}}, (decided_at, client_hash, seq)).value`;
 
-/** SQL: the rules that were skipped when a row of `decisions` was decided. */
+/** SQL for the rules that were skipped when a row of `decisions` was decided. */
 const HELD_OUT_SQL =
   "coalesce(array_to_string(list_sort(list_where(holdout_rule, holdout_held_out)), ' '), '')";
 
-/** Where and when it was decided, as far as rules that compare neither can tell. */
+/** The platform and time of a decision under rules that compare neither. */
 const ANYWHERE: Circumstances = { platform: toPlatformName('any'), at: 0 };
 
 type Circumstances = Pick<RecordedRequest, 'platform' | 'at'>;
 
-/** Clocks of all time zones agree on what they show from one quarter of an hour to the next. */
+/** The clocks of all time zones change together in steps of a quarter of an hour. */
 const CLOCK_STEP_MS = 15 * 60_000;
 
-/** SQL: the place in the list that `makeCircumstances` gives. */
+/** SQL for the number of a row's circumstances: their place in the list that `makeCircumstances` returns. */
 const CIRCUMSTANCE_SQL = `(SELECT circumstance FROM circumstances
   WHERE circumstances.platform = decisions.platform AND step = epoch_ms(decided_at) // ${CLOCK_STEP_MS})`;
 
 /**
- * Makes the table `circumstances`: numbers the places and times that rules tell apart, as each rule set sees them. Gives one
- * of each number; none where no rule asks for place or time.
+ * Creates the table `circumstances`, which numbers the platforms and times that the rule sets tell apart. Returns an
+ * example of each number, and an empty list when no rule compares platform or time.
  */
 async function makeCircumstances(
   duck: QueryEngine,
@@ -186,7 +192,7 @@ async function makeCircumstances(
   return found;
 }
 
-/** What was recorded; undefined where the fact was not asked for. */
+/** Reads the recorded value of a fact. Null means that it was not known, and undefined that it was not asked for. */
 function factOf(row: DuckRow, column: string): FactReading | undefined {
   const found = row[column];
   const value = typeof found === 'bigint' ? Number(found) : found;
@@ -194,12 +200,12 @@ function factOf(row: DuckRow, column: string): FactReading | undefined {
   return row[notKnownName(column)] === true ? null : undefined;
 }
 
-/** The column that says whether a fact was asked for and had no value. */
+/** Names the column that says whether a fact was asked for and had no value. */
 function notKnownName(column: string): string {
   return `${column} not known`;
 }
 
-/** SQL: what tells values apart that the comparison tells apart. */
+/** Lists SQL expressions that together tell apart all values that the comparison tells apart. */
 function testsOf(comparison: Comparison, columns: RecordedColumns): readonly string[] {
   const known = listComparedFacts(comparison).filter(({ fact }) => fact.absence !== undefined);
   return [...known.map(({ label }) => notKnownSql(label)), ...valueTests(comparison, columns)];
@@ -232,30 +238,36 @@ function valueTests({ fact: ref, operator, value }: Comparison, columns: Recorde
   }
 }
 
-/** SQL: what tells texts apart. Of pseudonyms it is also the secret, without which no constant is among them. */
+/**
+ * Lists SQL expressions that tell texts apart. A pseudonym is also told apart by the secret under which it was kept,
+ * because a constant cannot be compared with a pseudonym of an unknown secret.
+ */
 function textTests(ref: FactRef, column: string, constants: readonly string[]): readonly string[] {
   const equals = constants.length === 0 ? [] : [`${column} IN (${constants.map(quote).join(', ')})`];
   return keepsPseudonym(ref) ? [...equals, `right(${column}, ${SECRET_ID_CHARACTERS})`] : equals;
 }
 
-/** SQL: whether it is a multiple, as decimals; a number that has too many digits for that stands for itself. */
+/**
+ * Renders the SQL that tells multiples apart, computed with decimals. A number with too many digits for a decimal
+ * stands for itself.
+ */
 function multipleSql(column: string, divisor: number): string {
   const decimal = (number: string) => `TRY_CAST(${number} AS DECIMAL(38, 12))`;
   const rest = `${decimal(column)} % nullif(${decimal(`${divisor}::DOUBLE`)}, 0)`;
   return `coalesce((${rest} = 0)::VARCHAR, ${column}::VARCHAR)`;
 }
 
-/** A rule as a report names it; `otherwise` stands for what holds when no rule of its file matches. */
+/** A rule as a report names it. `otherwise` stands for the result when no rule of its file matches. */
 interface NamedRule {
   readonly file: 'groups.yaml' | 'bot-signals.yaml' | 'verdicts.yaml';
   readonly name: string;
-  /** Like `groups/blocked-by-unpaid-chain`. */
+  /** The file and name, like `groups/blocked-by-unpaid-chain`. */
   readonly path: string;
-  /** Null of `otherwise`. */
+  /** The rule. Null for `otherwise`. */
   readonly rule: Matchable<unknown> | null;
 }
 
-/** All rules of a rule set in the order of its files. */
+/** Lists all rules of a rule set in the order of its files. */
 export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly NamedRule[] {
   const named = (file: NamedRule['file'], rules: readonly (Matchable<unknown> | null)[]) =>
     rules.map((rule) => {
@@ -269,22 +281,25 @@ export function listNamedRules({ groups, signals, verdicts }: RuleSet): readonly
   ];
 }
 
-/** The rules' judgement of one decision: whether it holds of each rule of `listNamedRules`. */
+/** How the rules judge one decision, with a value for each rule of `listNamedRules`. */
 export interface Judgement {
-  /** Its condition holds, and of a signal that nothing exempts from it; of `otherwise`, that no rule of the file applied. */
+  /**
+   * Whether the rule's condition holds and, for a signal, no exemption applies. For `otherwise`: whether no rule of
+   * the file applied.
+   */
   readonly matched: readonly boolean[];
-  /** It gave the group or the verdict, or had a part in the bot flag. A rule that was skipped did not. */
+  /** Whether the rule gave the group or the verdict, or contributed to the bot flag. A skipped rule did not. */
   readonly decided: readonly boolean[];
-  /** Without it the verdict or the bot flag would have been another. */
+  /** Whether the verdict or the bot flag would be different without the rule. */
   readonly decisive: readonly boolean[];
 }
 
-/** The judgement of a decision, or the labels of the facts that it lacks. */
+/** The judgement of a decision, or the labels of the facts that its record lacks. */
 export type JudgedCell = { readonly judgement: Judgement } | { readonly lacking: readonly string[] };
 
 /**
- * Asks a rule set about recorded decisions, as it is and without each of its rules; who was held out of a rule then is held
- * out of it here.
+ * Creates a function that evaluates recorded decisions with a rule set, and again without each of its rules. A client
+ * who was held out of a rule then is held out of it here too.
  */
 export function createJudge(rules: RuleSet): (cell: FactCell) => JudgedCell {
   const named = listNamedRules(rules);
@@ -326,12 +341,12 @@ export function createJudge(rules: RuleSet): (cell: FactCell) => JudgedCell {
   };
 }
 
-/** What a verdict says to the caller, as far as rules choose it. */
+/** Returns the part of an answer that rules choose, as a text for comparison. */
 function answerText({ assessment, concluded }: Redecided): string {
   return `${concluded.verdict} ${assessment.isBot}`;
 }
 
-/** The same rules without one of them. */
+/** Returns the rule set without one of its rules. */
 export function removeRule(
   { groups, signals, verdicts, ...rules }: RuleSet,
   gone: Matchable<unknown>,

@@ -60,8 +60,9 @@ interface FlagReport {
 }
 
 /**
- * What came of flagged orders, and of the others. A flag marks an order at any of its decisions. It counts as it was
- * recorded: it changes no verdict, so nothing tells what a flag of now would have marked but the records of then.
+ * Reports the outcomes of orders by the flags that marked them, and of orders without a flag. A flag marks an order
+ * at any of its decisions. Flags count as they were recorded, because a flag changes no verdict, and only the records
+ * say what it marked.
  */
 export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<FlagReport> {
   const { duck } = evidence;
@@ -92,7 +93,7 @@ export async function reportFlags(evidence: Evidence, rules: RuleSet): Promise<F
   };
 }
 
-/** Flags of which some rule asks who shares a device or an address, itself or by the bot flag. */
+/** Lists the flags with a rule that asks who shares a device or an address, either itself or by the bot flag. */
 function flagsAboutDevices(rules: RuleSet): ReadonlySet<string> {
   const about = listDeviceRules(rules);
   return new Set(
@@ -100,10 +101,13 @@ function flagsAboutDevices(rules: RuleSet): ReadonlySet<string> {
   );
 }
 
-/** Stands for no flag: no name of a flag is empty. */
+/** Stands for no flag. The name of a flag is never empty. */
 const NO_FLAG = '';
 
-/** Orders by the flags that marked them, once for each, and by NO_FLAG. */
+/**
+ * Counts orders by the flags that marked them, and the unmarked ones under NO_FLAG. An order counts once for each of
+ * its flags.
+ */
 async function markedOrders(
   evidence: Evidence,
   byDevice: ReadonlySet<string>,
@@ -126,7 +130,10 @@ async function markedOrders(
   return new Map(rows.map((row) => [toTextOrNull(row['flag']) ?? '', row]));
 }
 
-/** Makes the table `marks`: a row for each order and each flag that marked it, or NO_FLAG. */
+/**
+ * Creates the table `marks`, with a row for each order and each flag that marked it. An order without a flag has a
+ * row with NO_FLAG.
+ */
 async function makeMarks(duck: QueryEngine, byDevice: ReadonlySet<string>): Promise<void> {
   const ofClient = clusterSql('client_hash');
   const isByDevice = `list_contains([${[...byDevice].map(quote).join(', ')}]::VARCHAR[], flag)`;
@@ -153,7 +160,7 @@ function figuresOf(figures: ReadonlyMap<string, DuckRow>, flag: string) {
   };
 }
 
-/** Flags beside the orders without one; no rows where no flag was recorded. */
+/** Creates the table of flags, and of orders without one. It has no rows when no flag was recorded. */
 export function createFlagsTable({ flags, unflagged }: FlagReport): EvidenceTable {
   const cells = ({ orders, declined, reversed, unpaidShare }: Shape<typeof UnflaggedSchema>) => [
     ...listStatusCells(orders),

@@ -69,17 +69,20 @@ interface HoldoutAsk {
   readonly objective: Objective;
   /** The currency of the value. */
   readonly currency: string;
-  /** After these a payment counts as lasting. */
+  /** A payment counts as lasting after this many days. */
   readonly reversalDays: number;
 }
 
 /**
- * What every rule with a holdout did, by file and name like `groups/blocked-by-unpaid-chain`: a triggered analysis by
- * intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis, 2015). A client enters at
- * the first score or verdict of a period of its draw in which the rule was reached, matched and could be skipped: up
- * to there nothing depends on the draw. From then on all its orders count by that draw. A share is a stratum. For the net
- * a client counts once a whole period and the time of reversals are over since it entered, so that every client had the
- * same time, and nothing of it changes any more.
+ * Measures what every rule with a holdout did, by file and name like `groups/blocked-by-unpaid-chain`. It is a
+ * triggered analysis by intention to treat (Deng and Hu, Diluted treatment effect estimation for trigger analysis,
+ * 2015).
+ *
+ * In each period of its draw, a client enters at the first score or verdict in which the rule was reached, matched
+ * and could be skipped. Nothing before that moment depends on the draw, and all the client's orders after it count by
+ * the draw. Clients are stratified by the share of the holdout. For the net, a client counts once a whole period and
+ * the time of reversals have passed since it entered. So all clients had the same time, and their figures do not
+ * change any more.
  */
 export async function computeHoldoutFigures(
   evidence: Evidence,
@@ -99,15 +102,16 @@ export async function computeHoldoutFigures(
   return results;
 }
 
-/** The table `entries`: who entered with which draw, from when to when, by rule and period. */
+/** Creates the table `entries`: which client entered with which draw, and from when to when, by rule and period. */
 async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
-  // A draw before the span is what the client entered by: who is first seen within it did not enter there.
+  // Draws of the period before the span are read too: a client who entered before the span must not seem to enter
+  // within it.
   const before = { ...ask, from: ask.from === null ? null : ask.from - HOLDOUT_PERIOD_MS };
   const drawn = (table: 'decisions' | 'scores', time: string, order: string) => `
     SELECT client_hash, epoch_ms(${time}) AS drawn_at, ${order} AS order_key, unnest(holdout_rule) AS rule,
       unnest(holdout_share)::DOUBLE AS share, unnest(holdout_held_out) AS held_out
     FROM ${knownRowsSql(ask.place, table, before)} WHERE holdout_rule IS NOT NULL`;
-  // As `createHoldoutDraw` reckons it.
+  // The offset is the same as in `createHoldoutDraw`.
   const offset = `(client_hash % ${HOLDOUT_PERIOD_MS})::BIGINT`;
   await duck.run(`CREATE OR REPLACE TEMP TABLE entries AS
     WITH draws AS (
@@ -124,8 +128,8 @@ async function makeEntries({ duck, ask, span }: Evidence): Promise<void> {
 }
 
 /**
- * The table `unit_orders`: a row for each order of a client that entered in a period, from then on, and one without an order
- * where there is none. The table `units`: a row for each client and period.
+ * Creates two tables. `unit_orders` has a row for each order that a client asked for after it entered in a period, or
+ * a single row without an order when there is none. `units` has a row for each client and period.
  */
 async function makeUnits(
   duck: QueryEngine,
@@ -165,7 +169,7 @@ async function makeUnits(
     SELECT *, ${valueSql(objective, sums)} AS value FROM sums`);
 }
 
-/** The money of those that count, which is worth nothing by the objective. */
+/** Finds the money, among clients who count, that has no rate in the objective. */
 async function unratedOf(
   duck: QueryEngine,
   { objective, currency }: Omit<HoldoutAsk, 'rules'>,
@@ -205,23 +209,25 @@ async function resultOf(
       amount: prevented('amount'),
       reversals: prevented('reversals'),
       requisites: prevented('requisites'),
-      // What did not happen was worth this; the rule brought in the opposite.
+      // The value of the prevented orders, with the opposite sign, is what the rule brought in.
       value: multiplyEstimate(prevented('value'), -1),
     },
   };
 }
 
-/** Never -0, which is printed. */
+/**
+ * Multiplies an estimate and swaps its ends when the factor is negative. It never returns -0, which would be printed.
+ */
 export function multiplyEstimate(estimate: Estimate | null | undefined, times: number): Estimate | null {
   if (estimate === null || estimate === undefined) return null;
   const [value, one, other] = [estimate.value, estimate.low, estimate.high].map((end) => 0 + times * end);
   return { value: value ?? 0, low: Math.min(one ?? 0, other ?? 0), high: Math.max(one ?? 0, other ?? 0) };
 }
 
-/** With fewer clients on a side nothing is said of the difference. */
+/** The fewest clients on each side for a difference. */
 const SIDE_CLIENTS_MIN = 50;
 
-/** With fewer clients of whom a figure is other than 0 it says nothing: the interval is asymptotic. */
+/** The fewest clients with a figure other than 0. The interval is asymptotic, so with fewer it says nothing. */
 const NON_ZERO_MIN = 20;
 
 async function sideOf(duck: QueryEngine, where: string): Promise<HoldoutSide> {
@@ -246,8 +252,9 @@ type Metric = (typeof METRICS)[number];
 const each = (sql: (metric: Metric) => string) => METRICS.map(sql).join(', ');
 
 /**
- * The means of those held out minus those of the others, stratum by stratum, weighed by their clients; with the variance
- * between clusters (Liang and Zeger, 1986), which also holds for clients who enter in several periods.
+ * SQL for the means of the held-out clients minus the means of the others. Strata are weighted by their clients. The
+ * variance is that between clusters (Liang and Zeger, 1986), which also holds for clients who enter in several
+ * periods.
  */
 const DIFFERENCES_SQL = `
   WITH counting AS (SELECT * FROM units WHERE counts), sides AS (
@@ -268,7 +275,7 @@ const DIFFERENCES_SQL = `
   (SELECT ${each((metric) => `sum(if(held_out, 1, -1) * weight * ${metric}_mean) AS ${metric}_value`)}
     FROM sides JOIN weights USING (share))`;
 
-/** The total over so many clients. */
+/** Estimates the total over this number of clients. */
 function estimateOf(row: DuckRow, metric: Metric, clients: number): Estimate | null {
   const of = (name: string) => toNumberOrNull(row[name]) ?? 0;
   const [fewest, variance] = [of('fewest'), of(`${metric}_variance`)];

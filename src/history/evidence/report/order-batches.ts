@@ -17,12 +17,12 @@ import { type Estimate, estimateClusteredShares } from '#history/statistics/inte
 import type { Judgement } from './fact-cells.ts';
 import { createWaits, LEVEL_SQL, noteWaits } from './wait-levels.ts';
 
-/** The judgements of cells, by their numbers; cells that cannot be judged are not among them. */
+/** Creates the table `judged` with the judgement of each cell. Cells that cannot be judged are left out. */
 export async function createJudgements(
   duck: QueryEngine,
   judged: ReadonlyMap<string, Judgement>,
 ): Promise<void> {
-  // What matches one more is all that can be judged.
+  // An additional last bit is set for every cell, so that it selects all that can be judged.
   const bitsOf = (flags: readonly boolean[]) => `'${[...flags, true].map(Number).join('')}'`;
   const rows = [...judged].map(([cell, { matched, decided, decisive }]) =>
     [cell, ...[matched, decided, decisive].map(bitsOf)].join(', '),
@@ -35,23 +35,23 @@ export async function createJudgements(
 }
 
 interface BatchParts {
-  /** SQL of the cell of a row of `decisions`. */
+  /** SQL for the cell of a row of `decisions`. */
   readonly cell: string;
-  /** Some rule is about shared devices. */
+  /** Whether any rule is about shared devices. */
   readonly byDevice: boolean;
-  /** SQL of the number of the place (currency and slice) of a row of `decisions`, and what it is joined with. */
+  /** SQL for the number of a row's place, which is its currency and slice, and the join that this SQL needs. */
   readonly place: { readonly sql: string; readonly join: string };
-  /** Decisions that were counted. */
+  /** Reports how many decisions have been counted. */
   readonly onProgress: (decisions: number) => void;
 }
 
-/** How many decisions one batch takes, so that they fit into the engine's memory. */
+/** The most decisions of one batch, so that they fit into the engine's memory. */
 const BATCH_DECISIONS_MAX = 2_500_000;
 
 /**
- * Reads the evidence client by client in as many batches as memory needs: a client's orders and waits are all in the
- * same batch. Makes the tables `counted`, of decisions, `summed` and `known`, of orders by the rules of the table
- * `judged` that matched them, and `waits`.
+ * Reads the evidence client by client, in as many batches as memory requires. All orders and waits of a client are in
+ * the same batch. Creates the tables `counted` (decisions), `summed` and `known` (orders by the rules of the table
+ * `judged` that matched them) and `waits`.
  */
 export async function readOrdersInBatches(
   evidence: Evidence,
@@ -108,19 +108,22 @@ async function readBatch(
     );
 }
 
-/** What a rule came to. */
+/** The figures of one rule. */
 export interface Tally extends Readonly<Record<'matched' | 'decided' | 'decisive', number>> {
-  /** Without technical failures. */
+  /** Orders without technical failures. */
   readonly orders: OrderCounts;
   readonly amount: Money;
-  /** Of the orders with a known outcome, by client or by device. */
+  /** The unpaid share of the orders with a known outcome, by client or by device. */
   readonly unpaidShare: Estimate | null;
 }
 
-/** What each rule came to, by its place in `isByDevice` and a slice, null for all; after the last rule what all came to. */
+/**
+ * Returns the figures of a rule, by the rule's index in `isByDevice` and a slice. Null means all slices, and the
+ * index after the last rule means all decisions.
+ */
 type Tallies = (rule: number, slice: string | null) => Tally;
 
-/** Sums up what `readOrdersInBatches` made. */
+/** Sums the tables that `readOrdersInBatches` creates. */
 export async function sumTallies(duck: QueryEngine, isByDevice: readonly boolean[]): Promise<Tallies> {
   const rules = [...isByDevice, false].map((byDevice, rule) => `(${rule}, ${byDevice})`);
   const matching = `JOIN (VALUES ${rules.join(', ')}) rules(rule, of_device) ON get_bit(matched, rule) = 1`;

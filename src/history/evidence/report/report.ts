@@ -21,21 +21,24 @@ import { readWaitLevels } from './wait-levels.ts';
 
 interface ReportAsk {
   readonly rules: RuleSet;
-  /** What changes from these is reported, too; null or absent: nothing. */
+  /** The rule set to compare with. Null or absent: there is no comparison. */
   readonly against?: RuleSet | null;
-  /** The slices of the report for each rule, besides all decisions; null for none. */
+  /** By what the figures of each rule are divided, in addition to the total. Null for no division. */
   readonly by: SliceName | null;
-  /** What a rule is worth by; absent: the lasting money alone, and in a trial what it was begun with. */
+  /**
+   * The objective that gives the net of a rule. When absent, it is the lasting money alone, and in a trial the
+   * objective of the trial.
+   */
   readonly objective?: Objective;
-  /** The rule sets that decided beside it, where they are at hand; absent: no rule is compared by a trial. */
+  /** Finds the rule sets that decided besides the reported one. When absent, no rule is compared by a trial. */
   readonly recorded?: (decided: DecidingRules) => RuleSet | null;
-  /** Decisions that were counted, of how many. */
+  /** Reports how many decisions have been counted, and how many there are. */
   readonly onProgress?: (decisions: number, ofDecisions: number) => void;
 }
 
 /**
- * What each rule of a rule set was worth on what happened. Every decision's recorded facts are judged by
- * the one evaluator that live traffic is decided by, whichever version decided then.
+ * Reports what each rule of a rule set was worth on the recorded decisions. The evaluator of live traffic judges the
+ * recorded facts of every decision, whichever version decided then.
  */
 export async function createReport(
   evidence: Evidence,
@@ -48,7 +51,7 @@ export async function createReport(
   const devices = listDeviceRules(rules);
   const isByDevice = named.map(({ path }) => devices.has(path));
   const apart = await apartInOneRule(evidence, rules, recorded);
-  // A trial's clients are counted by themselves, over the same decisions.
+  // The clients of a trial are counted in a second pass over the same decisions.
   const steps = (apart.size === 0 ? 1 : 2) * span.decisions;
   onProgress?.(0, steps);
   const { cell, missing } = await judgeCells(duck, rules);
@@ -107,7 +110,10 @@ export async function createReport(
   };
 }
 
-/** What is known of a rule by its holdout, or else by a trial, with what that leaves out. */
+/**
+ * Chooses the net of a rule and the money that the net leaves out: by the holdout where it is known, and otherwise by
+ * a trial.
+ */
 function netOf(holdout: NetFound | undefined, trial: NetFound | undefined): NetFound {
   const found = [holdout, trial].find((one) => (one?.net ?? null) !== null) ?? holdout ?? trial;
   return { net: found?.net ?? null, unrated: found?.unrated ?? null };
@@ -115,7 +121,7 @@ function netOf(holdout: NetFound | undefined, trial: NetFound | undefined): NetF
 
 type NetFound = Pick<RuleReport, 'net' | 'unrated'>;
 
-/** Judges the cells of the recorded facts, into the table `judged`. */
+/** Judges the cells of the recorded facts, and writes the judgements to the table `judged`. */
 async function judgeCells(duck: QueryEngine, rules: RuleSet) {
   const { sql, cells } = await readFactCells(duck, rules);
   const judge = createJudge(rules);
@@ -130,12 +136,12 @@ async function judgeCells(duck: QueryEngine, rules: RuleSet) {
   return { cell: sql, missing: [...missing] };
 }
 
-/** Its unpaid share over that of all. */
+/** Computes the unpaid share divided by the unpaid share of all orders. */
 function liftOf({ unpaidShare: share }: Tally, { unpaidShare: base }: Tally): number | null {
   return share === null || base === null || base.value === 0 ? null : share.value / base.value;
 }
 
-/** Orders that ended in a technical failure, and decisions that cannot be judged. */
+/** Counts the orders that ended in a technical failure, and the decisions that cannot be judged. */
 async function leftOutOf(duck: QueryEngine) {
   const [row = {}] =
     await duck.rows(`SELECT (SELECT sum(orders) FROM summed WHERE status = 'TECHNICAL') AS technical,
@@ -143,20 +149,23 @@ async function leftOutOf(duck: QueryEngine) {
   return toNumbers(row, { technical: 0, undecidable: 0 });
 }
 
-/** The most slices that are shown singly; nobody reads a table of a thousand points of sale, so the rest is one row. */
+/**
+ * The most slices that have a row of their own. The others share one row, because nobody reads a table of a thousand
+ * points of sale.
+ */
 const SLICES_MAX = 60;
 
 const OTHER_SLICES = '(others)';
 
-/** An order's report is not a column of its decisions. */
+/** Joins for slices that are not columns of decisions. The cause comes from the report on the order. */
 const SLICE_JOIN: Partial<Record<SliceName, string>> = {
   cause: `LEFT JOIN statuses ON statuses.order_key = ${ORDER_KEY_SQL}`,
 };
 
 /**
- * Makes the table `places`: numbers the currencies, and the slices when there are any, of which the most frequent are shown.
- * Gives SQL of the number of a decision, what that is joined with, and the slices in the order in which they are shown: times in
- * theirs, others by their size, and the rest at the end.
+ * Creates the table `places`, which numbers each pair of currency and slice, and marks the most frequent slices to be
+ * shown. Returns the SQL for the number of a decision, the join that this SQL needs, and the slices in the order in
+ * which they are shown: days and weeks by time, others by size, and the rest at the end.
  */
 async function numberPlaces(duck: QueryEngine, by: SliceName | null) {
   const currency = SLICES.currency;
@@ -197,7 +206,7 @@ async function holdoutsOf(
   return computeHoldoutFigures(evidence, { rules, objective, currency, reversalDays });
 }
 
-/** Versions that decided, each with the rule that it lacks, where it differs from the one reported on in that alone. */
+/** Finds the versions that decided and lack exactly one rule of the reported rule set. Returns that rule by version. */
 async function apartInOneRule(
   evidence: Evidence,
   rules: RuleSet,
@@ -212,7 +221,7 @@ async function apartInOneRule(
   );
 }
 
-/** What these rules did by the newest trial, where that compares the versions with and without one. */
+/** Computes what these rules did by the newest trial, when it compares the versions with and without the rule. */
 async function trialsOf(
   evidence: Evidence,
   reported: string,

@@ -31,7 +31,7 @@ import { createFlagsTable, flagFigures, unflaggedFigures } from './flag-figures.
 import { HoldoutFigures, type HoldoutSide, NetFigures } from './holdout.ts';
 import { createWaitLevelsTable, waitLevels } from './wait-levels.ts';
 
-/** What the figures of rules may be divided by, in SQL. */
+/** The SQL for each slice by which figures of rules may be divided. */
 export const SLICES = {
   day: "strftime(decided_at, '%Y-%m-%d')",
   week: "strftime(date_trunc('week', decided_at), '%Y-%m-%d')",
@@ -85,7 +85,7 @@ const SliceSchema = shape('The orders of a slice, whichever rules matched', {
   amount: amounts,
 });
 
-/** What `rules report --json` prints, but for notes and tables; the member names are stable. */
+/** What `rules report --json` prints, without notes and tables. The member names are stable. */
 export const ReportSchema = shape('What each rule was worth on the outcomes that were seen', {
   kind: literal('report'),
   version: word('The rule set that is reported on'),
@@ -114,7 +114,10 @@ export type RuleReport = Shape<typeof RuleReportSchema>;
 export type RuleFigures = Pick<RuleReport, keyof typeof RULE_FIGURES>;
 export type Report = Shape<typeof ReportSchema>;
 
-/** A report for its reader. The tables `rules` and `flags` have one of these a row, others the file and the rule before the figures. */
+/**
+ * Renders a report as notes and tables. The tables `rules` and `flags` have a row for each rule or flag. Other tables
+ * name the file and the rule before the figures.
+ */
 export function presentReport(report: Report): Presentation {
   const { decisions, rules, version, digest, amount, by, slices = [] } = report;
   const head = [formatRuleSet(version, digest), ...listSpanNotes(report)];
@@ -229,7 +232,7 @@ function totalsNotes(report: Report): readonly string[] {
 
 const COUNTS = ['matched', 'decided', 'decisive'] as const;
 
-/** What rules were worth, by some words. */
+/** Creates a table of rule figures. The texts under `headings` come first in each row. */
 function figuresTable(
   name: string,
   title: string,
@@ -266,7 +269,7 @@ function ofSlices({
 
 const MONEY = ['asked', 'granted', 'paid', 'reversed', 'turned away', 'unpaid', 'unknown'] as const;
 
-/** A row for each currency of each one: amounts of two are never added. */
+/** Creates a table of money with a row for each currency, because amounts of different currencies are never added. */
 function moneyTable(
   name: string,
   title: string,

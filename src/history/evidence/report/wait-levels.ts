@@ -11,7 +11,7 @@ import { createColumns, type EvidenceTable, interval, number } from '#history/ev
 import { roundAmountSum } from '#history/evidence/source/order-sums.ts';
 import { estimateClusteredShares } from '#history/statistics/intervals.ts';
 
-/** What became of a level's orders whose time is over; all others are unknown. */
+/** How a wait can end. A wait whose time is not over counts as unknown. */
 const ENDS = {
   early: count(
     'Whose client asked again before the wait was over; what came of them stands on the level that it led to',
@@ -59,20 +59,20 @@ export const waitLevels = list(WaitLevelSchema, 'By version, ladder, level and c
 
 type WaitLevel = Shape<typeof WaitLevelSchema>;
 
-/** SQL: the level of the wait in a row of `decisions`; null for other verdicts. */
+/** SQL for the level of the wait in a row of `decisions`. Null for other verdicts. */
 export const LEVEL_SQL = `CASE WHEN verdict = 'WAIT' THEN
   {version: rule_version, ladder: ladder, level: ladder_after_level, seconds: wait_seconds, allowed: ladder_after_wait_until} END`;
 
-/** Makes the empty table that passes over the clients note waits in. */
+/** Creates the empty table to which the batches of clients add their waits. */
 export async function createWaits(duck: QueryEngine): Promise<void> {
   await duck.run(`CREATE OR REPLACE TEMP TABLE waits (version VARCHAR, ladder VARCHAR, level INT, seconds DOUBLE, cluster INT,
     place INT, amount DOUBLE, ending VARCHAR, back_after DOUBLE, granted BOOLEAN, paid BOOLEAN, paid_place INT, paid_amount DOUBLE)`);
 }
 
 /**
- * Notes each order's last wait on every level, out of the tables `seen` and `told` of a pass, in which all that a
- * client asked stands. What was asked is known up to the last decision, at `knownUntil` (epoch ms). A payment counts
- * for the wait before its last grant.
+ * Notes each order's last wait on every level, from the tables `seen` and `told` of a batch. A batch contains all
+ * that a client asked. Requests are known up to the last decision, at `knownUntil` (epoch ms). A payment counts for
+ * the wait before its last grant.
  */
 export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<void> {
   const over = waitWorthUntilSql('waited.decided_at');
@@ -102,7 +102,7 @@ export async function noteWaits(duck: QueryEngine, knownUntil: number): Promise<
     )`);
 }
 
-/** The results of all noted waits, out of the tables `waits` and `places`. */
+/** Reads the results of all noted waits from the tables `waits` and `places`. */
 export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLevel[]> {
   const ends = Object.keys(ENDS);
   const ended = ends.map((ending) => `count(*) FILTER (ending = '${ending}')::DOUBLE AS "${ending}"`);
@@ -158,7 +158,7 @@ export async function readWaitLevels(duck: QueryEngine): Promise<readonly WaitLe
 const NO_COUNTS = { orders: 0, early: 0, cameBack: 0, lost: 0, ended: 0, granted: 0, paid: 0 };
 const SHARES = ['cameBack', 'paid', 'lost'] as const;
 
-/** A wait's price: a row for each level and currency. */
+/** Creates the table of the price of waits, with a row for each level and currency. */
 export function createWaitLevelsTable(found: readonly WaitLevel[]): EvidenceTable {
   const unknown = { asked: 'unknown', paid: 'unknown', lost: 'unknown' };
   return {

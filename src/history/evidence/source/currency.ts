@@ -1,9 +1,9 @@
 import { type QueryEngine, toTextOrNull } from '#history/archive/duck.ts';
 
-/** The slice of orders without one. */
+/** The slice of orders without a currency. */
 export const NO_CURRENCY = '-';
 
-/** The currency of most of some decisions; null without any. */
+/** Finds the currency that most decisions of a view have. Returns null when no decision has a currency. */
 export async function findMainCurrency(duck: QueryEngine, decisions: string): Promise<string | null> {
   const [row = {}] = await duck.rows(
     `SELECT fact_currency AS currency FROM ${decisions} WHERE fact_currency IS NOT NULL

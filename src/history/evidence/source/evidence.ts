@@ -19,58 +19,61 @@ import { findSilences } from './silences.ts';
 interface ArchivePlace {
   readonly kind: 'archive';
   readonly folder: string;
-  /** Erased clients whom the archive may still hold; absent when the folder alone is known. */
+  /** Erased clients whom the archive may still hold. Absent when only the folder is known. */
   readonly erased?: ErasedClients;
   readonly leftOut?: readonly Segment[];
 }
 
-/** Where decisions and outcomes are read from: an archive, or a file of `journal export`, from which one is made. */
+/**
+ * Where decisions and outcomes are read from: an archive, or a file of `journal export`. Such a file is converted to
+ * an archive.
+ */
 export type EvidencePlace = ArchivePlace | { readonly kind: 'journal'; readonly path: string };
 
 export interface EvidenceAsk {
   readonly place: EvidencePlace;
-  /** Decisions from this time on and before that one, epoch ms; null for all. */
+  /** The span in epoch ms: decisions from `from` on and before `to`. Null means no bound. */
   readonly from: number | null;
   readonly to: number | null;
-  /** Only what had come by then, epoch ms. Absent or null: all that is known. */
+  /** Only entries that had come by this time count, in epoch ms. Absent or null: all entries count. */
   readonly asOf?: number | null;
-  /** Null for all platforms. */
+  /** The platform. Null for all platforms. */
   readonly platform: PlatformName | null;
-  /** Only decisions that this version made; absent for those of all. */
+  /** Only decisions of this version count. Absent: decisions of all versions count. */
   readonly decidedBy?: string;
-  /** Of the engine: the cores of the machine, unless told otherwise. */
+  /** The threads of the engine. The default is the number of cores. */
   readonly threads?: number;
   /**
-   * The SIGNAL_SECRET of the fleet: what is decided again then holds out the clients that live traffic does. Absent:
-   * nobody is held out.
+   * The SIGNAL_SECRET of the fleet. Decisions that are made again hold out the same clients as live traffic. When
+   * absent, nobody is held out.
    */
   readonly holdoutSecret?: string;
-  /** The SIGNAL_SECRET before, under which attributes may have been kept. */
+  /** The former SIGNAL_SECRET, under which attributes may have been kept. */
   readonly formerSecret?: string | null;
 }
 
-/** The same of an archive, which a journal has become by then. */
+/** The question about an archive. A journal has been converted to one. */
 export type ArchiveAsk = EvidenceAsk & { readonly place: ArchivePlace };
 
-/** What the engine may keep in memory; what does not fit goes to a temporary folder. */
+/** The engine's memory, in MiB. What does not fit goes to a temporary folder. */
 const ENGINE_MIB_MAX = 512;
 
 /**
  * Decisions, outcomes and orders of an archive as views of one engine:
  *
- * - `decisions`: the columns of the archive's table (archive/README.md) and one for each recorded fact, by
- *   `toFactColumn`, in the type of its domain; at least amount, currency and method;
- * - `outcomes`: the archive's table until `asOf`: all reports from `from` on, because what became of an order is reported later,
- *   and earlier ones of orders that these decisions are about;
- * - `orders`: the orders that these decisions are about, see order-status.ts.
+ * - `decisions` has the columns of the archive's table (archive/README.md), and a column for each recorded fact,
+ *   named by `toFactColumn`, in the type of its domain. Amount, currency and method always have a column.
+ * - `outcomes` is the archive's table until `asOf`. It has all reports from `from` on, because outcomes are reported
+ *   later, and earlier reports on orders of these decisions.
+ * - `orders` are the orders of these decisions, see order-status.ts.
  */
 export class Evidence {
   readonly ask: ArchiveAsk;
   readonly duck: QueryEngine;
   readonly span: EvidenceSpan;
-  /** Who is held out where decisions are made again. */
+  /** Draws who is held out when decisions are made again. */
   readonly holdoutDraw: HoldoutDraw;
-  /** How the pseudonyms were kept that rules compare with constants. */
+  /** The HMACs by which pseudonyms were kept, for comparing them with constants of rules. */
   readonly attributeHmacs: AttributeHmacs;
 
   constructor(ask: ArchiveAsk, duck: QueryEngine, span: EvidenceSpan) {
@@ -83,7 +86,7 @@ export class Evidence {
     this.attributeHmacs = createAttributeHmacs(secrets);
   }
 
-  /** The rule sets that decided, the last one first. */
+  /** Lists the rule sets that decided, the last one first. */
   async decidingRules() {
     const rows = await this.duck.rows(
       'SELECT rule_version, digest, count(*) AS decisions FROM decisions GROUP BY ALL ORDER BY max(decided_at) DESC, rule_version',
@@ -97,8 +100,8 @@ export class Evidence {
 }
 
 /**
- * Opens the evidence for as long as `work` takes, and returns its result. When a client is erased meanwhile, `work`
- * is done once more, without the client. Throws JournalFileError when the file is not a journal.
+ * Opens the evidence, runs `work` and returns its result. When a client is erased meanwhile, `work` runs once more
+ * without the client. Throws `JournalFileError` when the file is not a journal.
  */
 export function withEvidence<T>(ask: EvidenceAsk, work: (evidence: Evidence) => Promise<T>): Promise<T> {
   const { place } = ask;
@@ -117,7 +120,7 @@ function workOnce<T>(ask: ArchiveAsk, torn: boolean, work: (evidence: Evidence) 
   return withTemporaryFolder('scoring-evidence-', async (temporaryFolder) => {
     const duck = await QueryEngine.open({ ...limitsOf(ask), temporaryFolder });
     try {
-      // Nothing here goes by the order of rows in a file, and keeping it costs memory.
+      // Nothing here depends on the order of rows in a file, and keeping the order costs memory.
       await duck.run('SET preserve_insertion_order = false');
       const gaps = await makeArchiveViews(duck, ask);
       await createOrderViews(duck);
@@ -153,22 +156,25 @@ async function asOfIn(
   return { asOf: describeMoment(asOf, rows, place.erased ?? []) };
 }
 
-/** The rows in question. Times are epoch ms; null for all. */
+/** Which rows are read. Times are in epoch ms, and null means no bound. */
 interface RowFilter {
   readonly from: number | null;
   readonly to: number | null;
-  /** Entries that came later were not known then; absent is null. */
+  /** Entries that came later are left out. Absent means null. */
   readonly asOf?: number | null;
   readonly platform: PlatformName | null;
 }
 
-/** The tables that figures are taken from. */
+/** The tables that figures are computed from. */
 const EVIDENCE: ReadonlySet<TableName> = new Set(['decisions', 'outcomes']);
 
-/** Outcomes are reported after the span, and so are erasures. */
+/**
+ * The tables that are read for all times, because outcomes are reported after the span, and payers are erased after
+ * it.
+ */
 const OF_ALL_TIMES: ReadonlySet<TableName> = new Set(['outcomes', 'erasures']);
 
-/** Whether a segment of any table may have rows of the span: a replay needs all inputs. */
+/** Tells whether a segment, of any table, may have rows of the span. A replay needs all inputs. */
 export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment) => boolean {
   return (segment) =>
     (platform ?? segment.platform) === segment.platform &&
@@ -177,13 +183,13 @@ export function isEvidence({ from, to, platform }: RowFilter): (segment: Segment
 }
 
 /**
- * Whether a question about a span reads a segment. Many also look at what came before the span or after it: a trial counts
- * from its start, a client is held out since before.
+ * Tells whether a question about a span reads a segment. Many questions also need the time before or after the span:
+ * a trial counts from its start, and a client may be held out since an earlier time.
  */
 export function isReadFor(reads: EvidenceReach, filter: RowFilter): (segment: Segment) => boolean {
   switch (reads) {
     case 'span':
-      // With the day after the end, in which it shows whether somebody who was told to wait came back.
+      // The day after the end is included, because it shows whether clients who were told to wait came back.
       return isEvidence({ ...filter, to: filter.to === null ? null : filter.to + WAIT_WORTH_MS });
     case 'allTimes':
       return isEvidence({ ...filter, from: null, to: null });
@@ -192,12 +198,12 @@ export function isReadFor(reads: EvidenceReach, filter: RowFilter): (segment: Se
   }
 }
 
-/** What a question reads of the archive: the rows of the span, or also those of before and after. */
+/** Which part of the archive a question reads: the rows of the span, or the rows of all times. */
 export type EvidenceReach = 'span' | 'allTimes';
 
 /**
- * Makes the views of evidence over the segments of an archive; each file is read only as far as needed. Returns what
- * was lost.
+ * Creates the views of evidence over the segments of an archive. Each file is read only as far as needed. Returns
+ * what was lost.
  */
 async function makeArchiveViews(
   duck: QueryEngine,
@@ -223,8 +229,8 @@ async function makeArchiveViews(
 }
 
 /**
- * SQL: the rows of a table that had come by `asOf`, by the clock of the node that took them. This is the one place
- * where evidence reads rows, so that nothing later gets in.
+ * Renders the SQL for the rows of a table that had come by `asOf`, by the clock of the node that took them. Evidence
+ * reads rows only through this function, so that no later row gets in.
  */
 export function knownRowsSql(
   { folder, erased = [] }: ArchivePlace,
@@ -243,13 +249,13 @@ export function knownRowsSql(
   return `(SELECT * FROM ${source} WHERE ${where.join(' AND ')})`;
 }
 
-/** The end of the rows that count, epoch ms: what came at `asOf` itself was known then. */
+/** Returns the exclusive end of the rows that count, in epoch ms. A row that came at `asOf` itself was known then. */
 function endOf({ to, asOf = null }: RowFilter): number | null {
   if (asOf === null) return to;
   return Math.min(to ?? Number.POSITIVE_INFINITY, asOf + 1);
 }
 
-/** Makes a view like `decisions` over rows that have the columns of the archive's table. */
+/** Creates a view like `decisions` over rows that have the columns of the archive's table. */
 export async function createDecisionsView(
   duck: QueryEngine,
   rows: string,
@@ -264,7 +270,7 @@ export async function createDecisionsView(
   await duck.run(`CREATE OR REPLACE VIEW ${name} AS SELECT * ${replaced}${nulls} FROM ${rows}`);
 }
 
-/** DuckDB's type of these texts as numbers. */
+/** Renders a DuckDB ENUM type, which stores these texts as numbers. */
 export function enumSql(values: readonly string[]): string {
   return `ENUM(${values.map(quote).join(', ')})`;
 }
@@ -274,7 +280,7 @@ export async function listColumns(duck: QueryEngine, source: string): Promise<re
   return rows.map((row) => toTextOrNull(row['column_name']) ?? '');
 }
 
-/** SQL: conditions that a time lies in the span. */
+/** Lists the SQL conditions that a time lies in the span. */
 export function betweenSql(column: string, from: number | null, to: number | null): readonly string[] {
   return [
     'true',

@@ -63,7 +63,7 @@ export const reversals = shape('Why granted orders were not paid, and what may y
 
 type Reversals = Shape<typeof reversals>;
 
-/** What all reports say of reversals, also those from before the span. */
+/** Reads what all reports say about reversals, reports from before the span included. */
 export async function readReversals(evidence: Evidence): Promise<Reversals> {
   const { duck } = evidence;
   await makePayments(evidence);
@@ -82,7 +82,10 @@ export async function readReversals(evidence: Evidence): Promise<Reversals> {
   };
 }
 
-/** After how many days a payment counts as lasting, by what was known at a time (epoch ms; null: all that is known). */
+/**
+ * Finds after how many days a payment counts as lasting, by what was known at a time. The time is in epoch ms, and
+ * null means all that is known.
+ */
 export async function findLastingDays(evidence: Evidence, asOf: number | null): Promise<number> {
   await makePayments(evidence, asOf);
   const { all } = await agedPayments(evidence.duck);
@@ -109,8 +112,8 @@ async function makePayments({ duck, ask }: Evidence, asOf = ask.asOf ?? null): P
 const KNOWN_SQL = 'greatest((SELECT max(told_at) FROM told), (SELECT max(decided_at) FROM decisions))';
 
 /**
- * SQL: whole days from the payment on; `day` ends with the payment, and `age` is how long ago it was. A reversal may be
- * reported before its payment.
+ * Renders the SQL for the whole days from a payment to a time. `day` counts to the end of the observation, and `age`
+ * to the time of the figures. The result is at least 0, because a reversal may be reported before its payment.
  */
 function daysTo(end: string): string {
   return `greatest(0, floor((epoch_ms(${end}) - epoch_ms(paid_at)) / ${DAY_MS}))::INT`;
@@ -120,7 +123,7 @@ type Duck = Evidence['duck'];
 
 type Payments = Awaited<ReturnType<typeof agedPayments>>;
 
-/** Payments by their ages, of all and of each cluster of clients, and how many were reversed. */
+/** Counts payments and reversals by age, for all clients and for each cluster of clients. */
 async function agedPayments(duck: Duck) {
   const rows = await duck.rows(`SELECT cluster, day, count(*) FILTER (result = 'REVERSED')::DOUBLE AS events,
       count(*)::DOUBLE AS "left"
@@ -161,8 +164,8 @@ async function expectedOf(
 }
 
 /**
- * By how much the reversals to come vary beyond chance, because payers differ: what one payer does with his payments hangs
- * together, and the more of them one has, the less is known.
+ * Estimates how much the number of future reversals varies beyond chance, because payers differ. The payments of one
+ * payer depend on each other, so few payers with many payments make the number less certain.
  */
 async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: string): Promise<number> {
   const ages = await duck.rows('SELECT DISTINCT day FROM payments WHERE day IS NOT NULL');
@@ -189,7 +192,7 @@ async function beyondChanceOf(duck: Duck, payments: Payments['all'], immature: s
   );
 }
 
-/** Orders of the span, by what was reported last and by currency. */
+/** Sums the orders of the span by the result that was reported last and by currency. */
 async function moneyWhere(duck: Duck, where: string) {
   const rows =
     await duck.rows(`SELECT result, coalesce(currency, '-') AS currency, count(*) AS n, sum(amount)::DOUBLE AS amount
@@ -202,7 +205,7 @@ async function moneyWhere(duck: Duck, where: string) {
   }));
 }
 
-/** What a reader must know of reversals before trusting what was paid; nothing where none was ever reported. */
+/** Says what a reader must know about reversals before trusting the paid figures. */
 export function listReversalNotes({
   causes,
   seen,
@@ -223,7 +226,7 @@ export function listReversalNotes({
   ];
 }
 
-/** Why granted orders were not paid. */
+/** Creates the table of causes for which granted orders were not paid. */
 export function createCausesTable({ causes }: Reversals): EvidenceTable {
   return {
     name: 'causes',
@@ -247,7 +250,7 @@ export const closedPayments = shape('Payments as recorded that would not have be
 
 type ClosedPayments = Shape<typeof closedPayments>;
 
-/** The payments of some orders, out of the tables that `readReversals` and `joinOutcomes` make. */
+/** Counts the payments of some orders, using the tables that `readReversals` and `joinOutcomes` create. */
 export async function readClosedPayments(
   duck: Duck,
   { maturityDays }: Pick<Reversals, 'maturityDays'>,
@@ -270,7 +273,7 @@ export async function readClosedPayments(
   };
 }
 
-/** What became of the payments that a candidate closes; nothing where it closes none that is mature. */
+/** Says what became of the payments that a candidate closes. Returns nothing when it closes no mature payment. */
 export function listClosedPaymentsNotes(name: string, payments: ClosedPayments): readonly string[] {
   const { reversed, held, immature, reversedShare } = payments;
   if (reversed + held === 0) return [];

@@ -51,7 +51,7 @@ export function listSharingQuestions(ruleSets: readonly RuleSet[]): SharingQuest
   return mergeQuestions(ruleSets.map(({ sharing }) => sharing));
 }
 
-/** A column of counts, like `on_ip_86400000`, or of the clients there with a mark, like `paying_on_ip_86400000`. */
+/** Counts clients, like `on_ip_86400000`, or others with a mark, like `paying_on_ip_86400000`. Windows are in ms. */
 export interface SharingColumn {
   readonly name: string;
   readonly on: DeviceKind;
@@ -84,12 +84,12 @@ export function findSharingColumns(names: readonly string[]): readonly SharingCo
   });
 }
 
-/** What of a client's life its marks are made of. */
+/** The parts of a client's state that its marks are made of. */
 type MarkedLife = Pick<ClientState, 'outcomes' | 'lastVerdictBlocked' | 'override'>;
 
 type ReportedInput = DatedReport & { readonly orderRef: string };
 
-/** Devices that clients of a platform show, in the order in which it happens. */
+/** Follows which devices the clients of a platform show. Events must come in the order in which they happened. */
 export class SeenDevices {
   readonly #questions: SharingQuestions;
   readonly #hints = new Map<bigint, Hints>();
@@ -106,8 +106,8 @@ export class SeenDevices {
   }
 
   /**
-   * Who was seen on the devices of a client who asks for a verdict. The client itself is among the clients, and has none of
-   * the marks: what it is depends on the replay, what others are is as it was recorded.
+   * Returns who was seen on the devices of a client who asks for a verdict. The client itself is counted, but without
+   * marks: its own marks depend on the replay, while the marks of others are as recorded.
    */
   verdict(
     platform: string,
@@ -162,12 +162,12 @@ const SHOWS_NOTHING = {
 } as const;
 
 /**
- * Makes the table `shared_devices`: a row for each decision on whose device another client was seen, by `client_hash`,
- * `seq` and `at`, with how many clients were, this one included, for each window, and how many of the others had a mark.
- * What payers show of their devices does not depend on what they are answered, so it is counted once for all, in the order
- * in which things happened; the marks of others are those that were recorded. All else in a life is one client's alone. Asks
- * the views `decisions` and `scores`, and for marks `outcomes` and `overrides`. Memory grows with the clients and devices, by
- * some hundred bytes each. A table with these counts is left as it is. Gives the names of its counts.
+ * Creates the table `shared_devices`, with a row for each decision on whose device another client was seen. It has
+ * `client_hash`, `seq` and `at`, and for each window how many clients were seen (this client included), and how many
+ * others had a mark. Devices do not depend on how a replay answers, so they are counted once for all replays, in the
+ * order of time; marks of others are as recorded. It reads the views `decisions` and `scores`, and for marks also
+ * `outcomes` and `overrides`. Memory grows with clients and devices, by some hundred bytes each. A table that has
+ * these counts is kept. Returns their names.
  */
 export async function countSharedDevices(
   duck: QueryEngine,
@@ -200,20 +200,20 @@ export async function countSharedDevices(
   return names;
 }
 
-/** How many events are sorted at once: more would take more memory than the engine may have. */
+/** The most events that are sorted at once. More would take more memory than the engine may have. */
 const ORDERED_AT_ONCE_MAX = 2_000_000;
 
-/** A device by twelve characters, which are read several times faster than more of them. Its first six stay what they are. */
+/** Shortens a device to twelve characters, which are read several times faster. The first six are unchanged. */
 function shortName(device: string): string {
   return `left(${device}, 6) || left(hex(hash(${device})), 6) AS ${device}`;
 }
 
-/** A report as it was made, rather than what held of its order afterwards. */
+/** SQL for a report as it was made, rather than what held of its order afterwards. */
 const REPORT_COLUMNS_SQL = `coalesce(report_outcome, outcome) AS outcome, CASE WHEN report_outcome IS NULL THEN cause ELSE report_cause END AS cause,
       epoch_ms(coalesce(report_occurred_at, occurred_at))::DOUBLE AS occurred_at,
       if(report_outcome IS NULL, undated, report_undated) AS undated, report_amount`;
 
-/** `attributes` is the SQL of what a verdict said. */
+/** Renders the SQL for scores and verdicts. `attributes` is the SQL for what the verdict's request said. */
 const deviceEvents = (attributes: string) => `
   SELECT 'score' AS kind, epoch_ms(scored_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform, client_hash,
     NULL::DOUBLE AS seq, ${shortName('fingerprint')}, ${shortName('ip')}
@@ -221,14 +221,14 @@ const deviceEvents = (attributes: string) => `
   UNION ALL BY NAME SELECT 'verdict' AS kind, epoch_ms(decided_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
     client_hash, seq::DOUBLE AS seq, verdict, ${attributes} AS attributes FROM decisions`;
 
-/** What marks clients besides. */
+/** SQL for the events that give clients marks. */
 const MARK_EVENTS = `
   UNION ALL BY NAME SELECT 'outcome' AS kind, epoch_ms(reported_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
     client_hash, hex(hash(order_ref)) AS order_ref, ${REPORT_COLUMNS_SQL}, turned_away FROM outcomes
   UNION ALL BY NAME SELECT 'override' AS kind, epoch_ms(changed_at)::DOUBLE AS "at", ${JOURNAL_ORDER_SQL}, platform::input_platform AS platform,
     client_hash, override_group, epoch_ms(expires_at)::DOUBLE AS expires_at FROM overrides`;
 
-/** A batch of `device_events`, read by cells. */
+/** A batch of `device_events` that is read cell by cell. */
 class Events {
   readonly rowCount: number;
   readonly #batch: DuckBatch;
@@ -260,7 +260,7 @@ interface CountedColumns {
   readonly ofValues: readonly ValueColumn[];
 }
 
-/** Appends the rows of `shared_devices` for the verdicts among some events. */
+/** Appends a row of `shared_devices` for each verdict in a batch of events that saw another client. */
 function addShared(
   events: Events,
   devices: SeenDevices,
@@ -296,7 +296,7 @@ function addShared(
           columns.some(({ counts: what }, place) => what === 'clients' && (counts[place] ?? 0) > 1) ||
           withValues.some((clients) => clients > 1);
         const cells = [client, events.number('seq', row) ?? 0, at, ...counts, ...withValues];
-        // Without repeating the row before: a journal may contain the same decision twice.
+        // A row that equals the row before is left out, because a journal may contain the same decision twice.
         if (!isShared || cells.join() === before) break;
         appender.add(...cells);
         before = cells.join();
@@ -333,17 +333,16 @@ function countsIn(sightings: Sightings, columns: readonly SharingColumn[]): read
   return columns.map(({ on, windowMs, counts }) => sightings[on].get(windowMs)?.[counts] ?? 0);
 }
 
-/** Tables of the archive that only a replay asks for. */
+/** Tables of the archive that replays read, and other questions mostly do not. */
 const TABLES_OF_INPUTS = ['scores', 'bindings', 'overrides', 'waits_ended'] as const;
 
 type InputTable = (typeof TABLES_OF_INPUTS)[number];
 
 /**
- * Makes the view `inputs`: all that came in from outside, client by client in the order in which it happened, one row
- * each. Its `kind` is one of INPUT_KINDS. Within a millisecond they come in the order of the
- * journal. Columns that a kind does not have are null. A verdict has, for each window
- * that a sharing fact of the rule sets looks back over, how many clients were on the device, and how many others with a
- * mark, where others were.
+ * Creates the view `inputs`: everything that came in from outside, one row each, client by client in the order in
+ * which it happened. Inputs of the same millisecond have the order of the journal. `kind` is one of INPUT_KINDS, and
+ * columns that a kind does not have are null. For each window of a sharing fact of the rule sets, a verdict has the
+ * number of clients on its device, and of the other clients with a mark, where there were others.
  */
 export async function createInputView({ ask, duck }: Evidence, ruleSets: readonly RuleSet[]): Promise<void> {
   for (const table of TABLES_OF_INPUTS) await createTableView(duck, table, ask);
@@ -378,7 +377,7 @@ export async function createInputView({ ask, duck }: Evidence, ruleSets: readonl
     FROM ${inputs} ORDER BY client_hash, "at", ${JOURNAL_ORDER_SQL}`);
 }
 
-/** Columns of few texts: as numbers of an ENUM they are sorted and read faster. */
+/** Columns with few distinct texts. As numbers of an ENUM they are sorted and read faster. */
 const NAMES = {
   platform: ['decisions', 'outcomes', ...TABLES_OF_INPUTS],
   method: ['decisions', 'scores', 'bindings'],
@@ -405,7 +404,7 @@ function at(column: string): string {
   return `epoch_ms(${column})::DOUBLE AS "at"`;
 }
 
-/** Makes the view of a table that few questions ask for. */
+/** Creates the view of a table that few questions read. */
 export async function createTableView(duck: QueryEngine, table: InputTable, ask: ArchiveAsk): Promise<void> {
   const columns: readonly Column[] = TABLES[table].columns;
   const names = columns.map(({ name }) => name).join(', ');
@@ -413,7 +412,7 @@ export async function createTableView(duck: QueryEngine, table: InputTable, ask:
   await duck.run(`CREATE OR REPLACE VIEW ${table} AS SELECT ${names} FROM ${rows}`);
 }
 
-/** Conditions that split the rows of a view by their "at" into spans of about the wanted size, in order. */
+/** Lists conditions that split a view's rows by `at` into spans of about `rowsMax` rows, in order of time. */
 async function timeSpans(duck: QueryEngine, view: string, rowsMax: number): Promise<readonly string[]> {
   const [{ n } = { n: 0 }] = await duck.rows(`SELECT count(*) AS n FROM ${view}`);
   const spans = Math.ceil((toNumberOrNull(n) ?? 0) / rowsMax);
@@ -430,19 +429,19 @@ async function timeSpans(duck: QueryEngine, view: string, rowsMax: number): Prom
   });
 }
 
-/** How many bits of a client's number, which is evenly spread over 64 bits, choose its batch. */
+/** How many bits of a client's number choose its batch. The number is spread evenly over 64 bits. */
 const BATCH_BITS = 16;
 
 /**
- * Conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and its
- * orders fit into memory. Everything of a client is in the same batch.
+ * Lists conditions that split the clients evenly, so that no batch has many more decisions than `decisionsMax` and
+ * the orders of a batch fit into memory. All that belongs to a client is in the same batch.
  */
 export function splitClients(decisions: number, decisionsMax: number): readonly string[] {
   const batches = Math.max(1, Math.ceil(decisions / decisionsMax));
   if (batches === 1) return ['true'];
   const border = (batch: number) =>
     BigInt(Math.floor((batch * 2 ** BATCH_BITS) / batches)) << BigInt(64 - BATCH_BITS);
-  // As a range, because row groups that are out of it are then not read.
+  // The condition is a range, because DuckDB skips row groups outside a range.
   return Array.from(
     { length: batches },
     (_, batch) => `client_hash BETWEEN ${border(batch)} AND ${border(batch + 1) - 1n}`,

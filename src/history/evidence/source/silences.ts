@@ -3,7 +3,7 @@ import { type QueryEngine, toNumberOrNull, toTextOrNull } from '#history/archive
 import { GRANTED_SQL, ORDER_KEY_SQL } from '#history/archive/order-status.ts';
 import type { EvidenceSpan } from '#history/evidence/presentation.ts';
 
-/** The same as `stopped` of live traffic, between any two reports. */
+/** Finds times without reports between any two reports, by the same rule as `stopped` in live traffic. */
 const SILENCES_SQL = `
   WITH granted AS (
     SELECT platform, ${ORDER_KEY_SQL} AS order_key, min(decided_at) AS granted_at
@@ -31,7 +31,7 @@ const SILENCES_SQL = `
     AND epoch_ms(coalesce(after, newest)) - epoch_ms(since) > ${SILENCE.times} * greatest(usual_ms, ${SILENCE.finestMs})
   ORDER BY since, platform`;
 
-/** When platforms that usually report told nothing, by the views of evidence. */
+/** Finds when platforms that usually report outcomes reported nothing, from the views of evidence. */
 export async function findSilences(duck: QueryEngine): Promise<EvidenceSpan['silences']> {
   const rows = await duck.rows(SILENCES_SQL);
   return rows.map((row) => ({

@@ -5,7 +5,10 @@ import { listAttributeColumns, toFactLabel } from '#history/archive/fact-columns
 import { notKnownSql } from '#history/archive/record-columns.ts';
 import { listColumns } from './evidence.ts';
 
-/** A column of the clients with the same value of an attribute, like `on_attribute_63617264_3600000` of `card`. */
+/**
+ * A column that counts the clients with the same value of an attribute. `on_attribute_63617264_3600000` is the column
+ * of `card`, whose name is in hexadecimal, for a window of 3600000 ms.
+ */
 export interface ValueColumn {
   readonly name: string;
   readonly attribute: string;
@@ -16,7 +19,7 @@ const VALUE_COLUMN = /^on_attribute_([0-9a-f]+)_(\d+)$/;
 
 export function listValueColumns({ attributes = [] }: SharingQuestions): readonly ValueColumn[] {
   const names = attributes.flatMap(({ declared: { name }, windowsMs }) =>
-    // The engine tells no capital letters from small ones.
+    // The name is in hexadecimal, because the engine does not distinguish capital and small letters.
     windowsMs.map((windowMs) => `on_attribute_${Buffer.from(name).toString('hex')}_${windowMs}`),
   );
   return findValueColumns([...new Set(names)]);
@@ -30,12 +33,12 @@ export function findValueColumns(names: readonly string[]): readonly ValueColumn
   });
 }
 
-/** The counts of these columns; 0 where nobody has a value. */
+/** Reads the counts of these columns. A count is 0 when the client has no value. */
 export function countByValue({ attributes }: Sightings, columns: readonly ValueColumn[]): readonly number[] {
   return columns.map(({ attribute, windowMs }) => attributes?.get(attribute)?.get(windowMs) ?? 0);
 }
 
-/** SQL: what a verdict's request said, as JSON; null where nothing is recorded. */
+/** Renders the SQL for the attributes of a verdict's request, as JSON. Null when none is recorded. */
 export async function attributesSql(duck: QueryEngine): Promise<string> {
   const columns = await listColumns(duck, 'decisions');
   const names = new Set(columns.flatMap((column) => parseAttributeLabel(toFactLabel(column) ?? '') ?? []));
